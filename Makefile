@@ -1,0 +1,51 @@
+# Every target runs in .venv, which the first one makes.
+# `make test EXTRAS=all,dev` installs and tests everything; `make test PYTHON=python3.12` picks a Python.
+EXTRAS ?= dev,train,video
+PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+comma := ,
+STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
+DOCS_STAMP := $(VENV)/.installed-docs
+NEEDS_TORCH := $(filter all semantic train,$(subst $(comma), ,$(EXTRAS)))
+
+.PHONY: install demo test lint types bench docs
+
+install: $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/python -m mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m piase_gym.benchmarks.throughput
+
+docs: $(DOCS_STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "The pages are in docs/_build/html/index.html"
+
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' \
+		|| { echo "piase_gym needs Python 3.11, 3.12 or 3.13; try: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# torch goes first and alone, so that the pinned build is the one every other package finds.
+$(STAMP): pyproject.toml constraints.txt | $(BIN)/pip
+	$(if $(NEEDS_TORCH),$(PIP) torch)
+	$(PIP) -e '.[$(EXTRAS)]'
+	@touch $@
+
+$(DOCS_STAMP): $(STAMP)
+	$(PIP) -e '.[docs]'
+	@touch $@

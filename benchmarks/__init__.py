@@ -1,0 +1,1 @@
+"""Throughput, evaluation and learning benchmarks with reference scores."""

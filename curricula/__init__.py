@@ -1,0 +1,1 @@
+"""The dynamic scenario engine: curricula as data, and the code that runs them."""

@@ -1,0 +1,65 @@
+"""piase_gym: multi-agent worlds, each readable as a vector and as text from the same facts.
+
+Importing this package registers its ids with Gymnasium and PettingZoo and does nothing heavy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from piase_gym import errors
+from piase_gym.commands import Command, Outcome, Result
+from piase_gym.registry import (
+    TaskSpec,
+    WorldSpec,
+    parse_text,
+    register_task,
+    register_world,
+    tasks,
+    worlds,
+)
+
+if TYPE_CHECKING:
+    from piase_gym.faces.aec import aec_env
+    from piase_gym.faces.parallel import parallel_env
+    from piase_gym.faces.single import gym_env
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Command",
+    "Outcome",
+    "Result",
+    "TaskSpec",
+    "WorldSpec",
+    "__version__",
+    "aec_env",
+    "errors",
+    "gym_env",
+    "parallel_env",
+    "parse_text",
+    "register_task",
+    "register_world",
+    "tasks",
+    "worlds",
+]
+
+_LAZY = {
+    "aec_env": "piase_gym.faces.aec",
+    "gym_env": "piase_gym.faces.single",
+    "parallel_env": "piase_gym.faces.parallel",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a face when it is first asked for."""
+    if name in _LAZY:
+        import importlib
+
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,20 @@
+"""Agents: whoever chooses actions. The protocol, and the policies that need no training."""
+
+from __future__ import annotations
+
+from piase_gym.agents.base import Agent, BatchPercept, Feedback, Percept
+from piase_gym.agents.catalogue import make_agent, policies, register_policy
+from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent
+
+__all__ = [
+    "Agent",
+    "BatchPercept",
+    "Feedback",
+    "NoopAgent",
+    "OracleAgent",
+    "Percept",
+    "RandomAgent",
+    "make_agent",
+    "policies",
+    "register_policy",
+]

@@ -1,0 +1,159 @@
+"""The agent protocol: perceive, act, learn; identity, configuration, and state as a value.
+
+Both names of the seed documents work: `receive_perception` is `perceive` and `get_chosen_action`
+is `act`. An agent draws random numbers only from what `reset` gives it, so that an episode's
+effective seed fixes its partners too.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.commands import Command, Outcome
+from piase_gym.errors import UnsupportedError
+from piase_gym.world import Facts, World
+
+Action = int | str | Command | NDArray[Any]
+"""What an agent may answer: an index, a line of text, a command, or an array."""
+
+
+class Percept:
+    """What one agent can perceive in one step; each part is computed when it is read.
+
+    A percept is valid until the environment's next step. It holds the world, but an honest policy
+    reads only what is offered here; `world` is for oracles.
+    """
+
+    __slots__ = ("index", "step", "world")
+
+    def __init__(self, world: World[Any, Any], index: int, step: int) -> None:
+        """Stand for agent number `index` of `world` in step `step`."""
+        self.world = world
+        self.index = index
+        self.step = step
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        return self.world.agents[self.index]
+
+    @property
+    def facts(self) -> Facts:
+        """What the agent may know, as a typed record."""
+        facts: Facts = self.world.facts(self.index)
+        return facts
+
+    @property
+    def vector(self) -> NDArray[Any]:
+        """The vector view, a fresh array."""
+        return self.world.vectors()[self.index]
+
+    @property
+    def text(self) -> str:
+        """The canonical text view."""
+        return self.world.text(self.world.facts(self.index))
+
+    @property
+    def mask(self) -> NDArray[np.int8]:
+        """The mask over the discrete actions, a fresh array."""
+        return self.world.masks()[self.index]
+
+    @property
+    def commands(self) -> list[Command]:
+        """The legal commands."""
+        return self.world.admissible(self.index)
+
+    @property
+    def instructions(self) -> str:
+        """The prompt of the world for this agent."""
+        return self.world.instructions(self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPercept:
+    """What one seat perceives in many environments at once.
+
+    Attributes:
+        vectors: Shape (envs, length).
+        masks: Shape (envs, actions), int8.
+        seeds: Each environment's seed for this seat, uint64, as `Agent.reset` gets it.
+        steps: Steps done in each environment's episode.
+    """
+
+    vectors: NDArray[Any]
+    masks: NDArray[np.int8]
+    seeds: NDArray[np.uint64]
+    steps: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What followed from an agent's last action."""
+
+    reward: float
+    terminated: bool
+    truncated: bool
+    outcome: Outcome
+
+
+class Agent(ABC):
+    """Base class of all agents; only `act` must be written."""
+
+    def __init__(self, agent_id: str = "agent_0") -> None:
+        """Name the agent; the environment that it joins renames it."""
+        self._id = agent_id
+        self.percept: Percept | None = None
+
+    def set_id(self, agent_id: str) -> None:
+        """Take the name of a seat in an environment."""
+        self._id = agent_id
+
+    def get_id(self) -> str:
+        """Return the name."""
+        return self._id
+
+    def reset(self, seed: int) -> None:
+        """Begin an episode; every random choice in it must follow from `seed` (64 bits)."""
+
+    def perceive(self, percept: Any) -> None:
+        """Take in a `Percept` (or, through the seed interfaces, a `PerceptionData`)."""
+        self.percept = percept
+
+    def receive_perception(self, percept: Any) -> None:
+        """Seed 000's name for `perceive`."""
+        self.perceive(percept)
+
+    @abstractmethod
+    def act(self) -> Action:
+        """Choose an action for what was perceived last."""
+
+    def get_chosen_action(self) -> Action:
+        """Seed 000's name for `act`."""
+        return self.act()
+
+    def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
+        """Choose an index for each of many environments, equal to what `act` would choose.
+
+        Raises:
+            UnsupportedError: If the agent can only act in one environment at a time.
+        """
+        raise UnsupportedError(f"{type(self).__name__} cannot act in a batch")
+
+    def learn(self, feedback: Feedback) -> None:
+        """Take in what followed from the last action."""
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Take settings, such as a curriculum's `agent_config_overrides`."""
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the agent's state as a JSON-able value."""
+        return {}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned."""

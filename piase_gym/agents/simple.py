@@ -1,0 +1,102 @@
+"""Policies that need no training: random among the legal, no-op, and the world's oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
+from piase_gym.errors import UnsupportedError
+from piase_gym.registry import load, world_spec
+from piase_gym.rng import GOLDEN, mix64
+
+
+def _percept_of(agent: Agent) -> Percept:
+    """Return what the agent has perceived."""
+    if not isinstance(agent.percept, Percept):
+        raise UnsupportedError(f"{type(agent).__name__} acts on a Percept; call perceive first")
+    return agent.percept
+
+
+class RandomAgent(Agent):
+    """Chooses uniformly among the legal commands.
+
+    The draw is a function of the seat's seed and the step alone, so a batch draws what single
+    environments would draw, and there is no state to save.
+    """
+
+    _seed = 0
+
+    def reset(self, seed: int) -> None:
+        """Keep the seed of the episode."""
+        self._seed = seed
+
+    def act(self) -> Action:
+        """Draw a legal action: an index, or a command where indices do not exist."""
+        percept = _percept_of(self)
+        draw = mix64(self._seed + (percept.step + 1) * GOLDEN) >> 32
+        if percept.world.capabilities.discrete:
+            legal = percept.mask.nonzero()[0].tolist()
+            return int(legal[(draw * len(legal)) >> 32])
+        box = percept.world.action_box
+        unit = [mix64(draw + (k + 1) * GOLDEN) / 2.0**64 for k in range(int(np.prod(box.shape)))]
+        spread = np.reshape(unit, box.shape)
+        point: NDArray[Any] = (box.low + spread * (box.high - box.low)).astype(box.dtype)
+        return point
+
+    def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
+        """Draw for every environment at once."""
+        steps = batch.steps.astype(np.uint64) + np.uint64(1)
+        with np.errstate(over="ignore"):
+            draws = _mix64(batch.seeds + steps * np.uint64(GOLDEN)) >> np.uint64(32)
+        counts = batch.masks.sum(axis=1).astype(np.uint64)
+        wanted = ((draws * counts) >> np.uint64(32)).astype(np.int64)
+        ranks = batch.masks.cumsum(axis=1) - 1
+        chosen = (ranks == wanted[:, None]) & (batch.masks != 0)
+        return np.asarray(chosen.argmax(axis=1), np.int64)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the seed of the episode."""
+        return {"seed": self._seed}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up the seed of an episode."""
+        self._seed = int(state["seed"])
+
+
+def _mix64(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Do what `piase_gym.rng.mix64` does, for arrays."""
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+class NoopAgent(Agent):
+    """Does what the world declares as doing nothing."""
+
+    def act(self) -> Action:
+        """Return the world's no-op."""
+        return _percept_of(self).world.noop
+
+
+class OracleAgent(Agent):
+    """Plays the world's oracle, which sees the whole state."""
+
+    def __init__(self, agent_id: str = "agent_0") -> None:
+        """Start without a plan."""
+        super().__init__(agent_id)
+        self._oracle: Any = None
+
+    def act(self) -> Action:
+        """Return the next command of the plan."""
+        percept = _percept_of(self)
+        if self._oracle is None or self._oracle.world is not percept.world:
+            spec = world_spec(percept.world.name)
+            if spec.oracle is None:
+                raise UnsupportedError(f"{spec.name} has no oracle")
+            self._oracle = load(spec.oracle, spec)(percept.world)
+        action: Action = self._oracle.act(percept.index)
+        return action

@@ -1,0 +1,97 @@
+"""The exceptions of piase_gym: one base class, one clear sentence each.
+
+Every error that a user can cause derives from `PiaseError`. Its message names what is wrong and
+what is allowed. Where Python has a close relative (`ValueError`, `LookupError`, ...), the error
+derives from that too, so generic handlers keep working.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PiaseError(Exception):
+    """Base class of every error that piase_gym raises on purpose."""
+
+
+class UnknownNameError(PiaseError, LookupError):
+    """A world, task, agent, policy or other name that is not registered."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[object]) -> None:
+        """Say which `kind` of `name` is unknown and list (or suggest from) the `known` ones."""
+        super().__init__(f"unknown {kind} {name!r}; {suggest(name, known)}")
+
+
+class ConfigError(PiaseError, ValueError):
+    """A configuration value that is unknown, of a wrong type, or out of range."""
+
+
+class EnvelopeError(ConfigError):
+    """A configuration that does not fit the envelope that fixed the spaces of an environment."""
+
+
+class GenerationError(ConfigError):
+    """A configuration from which no level can be made, such as one without a free cell."""
+
+
+class ScenarioError(ConfigError):
+    """A scenario that cannot be found or read."""
+
+
+class ActionError(PiaseError, ValueError):
+    """An action of a wrong type or out of range, or actions for the wrong set of agents."""
+
+
+class AgentError(PiaseError, LookupError):
+    """An agent that is not part of the environment, or that is no longer in play."""
+
+    def __str__(self) -> str:
+        """Return the plain message (LookupError would quote it)."""
+        return str(self.args[0]) if self.args else ""
+
+
+class ResetNeededError(PiaseError, RuntimeError):
+    """A step, or a question about the state, before `reset` or after the episode's end."""
+
+
+class ClosedError(PiaseError, RuntimeError):
+    """Any use of an environment after `close`."""
+
+
+class SnapshotError(PiaseError, ValueError):
+    """A snapshot of another world, version or shape, or one that is damaged."""
+
+
+class TextParseError(PiaseError, ValueError):
+    """A text that `parse_text` cannot read back into facts."""
+
+
+class UnsupportedError(PiaseError, RuntimeError):
+    """Something that this world does not offer (its capabilities say what it does)."""
+
+
+class MissingExtraError(PiaseError, ImportError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, need: str, extra: str) -> None:
+        """Name the `extra` that provides what `need` describes."""
+        super().__init__(f"{need} needs an optional part: pip install 'piase-gym[{extra}]'")
+
+
+def suggest(name: object, known: Iterable[object]) -> str:
+    """Return a hint such as ``did you mean 'empty'?``, or the list of what is allowed.
+
+    Args:
+        name: What the user wrote.
+        known: What would have been allowed.
+
+    Returns:
+        A clause without a full stop; at most twenty names are listed.
+    """
+    names = [str(item) for item in known]
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
+    shown = ", ".join(repr(item) for item in names[:20]) or "nothing"
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}allowed: {shown}{more}"

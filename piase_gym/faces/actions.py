@@ -1,0 +1,103 @@
+"""How a face takes actions: indices, boxes or lines of text, all of which decode to commands."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+
+from piase_gym.commands import MAX_LINE, Command, Misread
+from piase_gym.errors import ActionError, ConfigError, UnsupportedError, suggest
+from piase_gym.textcode import CHARSET
+from piase_gym.world import Act, World
+
+Actions = Literal["discrete", "continuous", "text"]
+ACTIONS = ("discrete", "continuous", "text")
+
+
+class ActionReader:
+    """Decodes the actions of one face, and gives the space that they are in."""
+
+    def __init__(self, world: World[Any, Any], kind: str) -> None:
+        """Check that the world offers this kind of actions.
+
+        Raises:
+            ConfigError: If there is no such kind, or this world does not offer it.
+        """
+        if kind not in ACTIONS:
+            raise ConfigError(f"unknown actions {kind!r}; {suggest(kind, ACTIONS)}")
+        offered = [k for k in ACTIONS if k == "text" or getattr(world.capabilities, k)]
+        if kind not in offered:
+            raise ConfigError(
+                f"{world.name} has no {kind} actions; allowed: {', '.join(map(repr, offered))}"
+            )
+        self.world = world
+        self.kind = kind
+        self.count = world.num_actions if world.capabilities.discrete else 0
+
+    def space(self) -> spaces.Space[Any]:
+        """Return a new space object for one agent's actions."""
+        if self.kind == "discrete":
+            return spaces.Discrete(self.count)
+        if self.kind == "continuous":
+            return self.world.action_box
+        return spaces.Text(MAX_LINE, min_length=0, charset=CHARSET)
+
+    def read(self, agent: int, action: Any) -> Act:
+        """Decode one action.
+
+        A line that cannot be understood is a `Misread`, which costs a step; an index or an array
+        that is not in the space is an error of the caller.
+
+        Raises:
+            ActionError: If the action is not in the space.
+        """
+        if isinstance(action, Command | Misread):
+            return action
+        if self.kind == "discrete":
+            return self._index(agent, action)
+        if self.kind == "continuous":
+            return self._box(agent, action)
+        return self.world.read(agent, action)
+
+    def _index(self, agent: int, action: Any) -> int:
+        """Check an index."""
+        try:
+            index = operator.index(action)
+        except TypeError:
+            if isinstance(action, np.ndarray) and action.size == 1 and action.dtype.kind in "iu":
+                index = int(action.reshape(()))
+            else:
+                index = -1
+        if not 0 <= index < self.count:
+            raise ActionError(
+                f"action {_short(action)} of {self.world.agents[agent]} is not allowed; "
+                f"actions are integers from 0 to {self.count - 1}"
+            )
+        return index
+
+    def _box(self, agent: int, action: Any) -> Act:
+        """Check an array and let the world read it."""
+        box = self.world.action_box
+        try:
+            values = np.asarray(action, box.dtype)
+        except (TypeError, ValueError):
+            values = np.full(box.shape, np.nan)
+        if values.shape != box.shape or not np.isfinite(values).all():
+            raise ActionError(
+                f"action {_short(action)} of {self.world.agents[agent]} is not allowed; actions "
+                f"are finite arrays of shape {box.shape} from {box.low.min():g} to "
+                f"{box.high.max():g}"
+            )
+        return self.world.command_from_box(agent, np.clip(values, box.low, box.high))
+
+
+def _short(value: Any) -> str:
+    """Show a value in at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+__all__ = ["ACTIONS", "ActionReader", "Actions", "UnsupportedError"]

@@ -1,0 +1,58 @@
+"""From names and fields to a config: the arguments that every face shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from piase_gym.agents.base import Agent
+from piase_gym.config import WorldConfig
+from piase_gym.errors import AgentError, ConfigError, ScenarioError
+from piase_gym.registry import TaskSpec, WorldSpec, find, make_config
+
+Partners = Mapping[str, "str | Agent"]
+
+
+def resolve(
+    name: str | WorldConfig, scenario: object, envelope: object, fields: Mapping[str, Any]
+) -> tuple[Any, WorldSpec, TaskSpec | None]:
+    """Return the config that a name and fields stand for, its world and its task.
+
+    Raises:
+        UnknownNameError: If the name is unknown.
+        ConfigError: If a field is unknown or not allowed.
+        ScenarioError: If the scenario is unknown.
+    """
+    if scenario is not None:
+        raise ScenarioError(f"there is no scenario {scenario!r}; none are registered")
+    given = dict(fields)
+    if envelope is not None:
+        given["envelope"] = envelope
+    if not isinstance(name, str | WorldConfig):
+        kind = type(name).__name__
+        raise ConfigError(f"a world is named by a string or given as a config, not a {kind}")
+    if isinstance(name, WorldConfig):
+        spec, task = find(name.world)
+        return name.changed(given) if given else name, spec, task
+    spec, task = find(name)
+    base = dict(task.config) if task else {}
+    return make_config(spec, {**base, **given}), spec, task
+
+
+def gym_partners(
+    names: Sequence[str], task: TaskSpec | None, partners: Partners | None, focal: str
+) -> dict[str, str | Agent]:
+    """Return who plays the agents that the single learner does not: by default `random`.
+
+    Raises:
+        AgentError: If a partner is named for the learner's own seat.
+    """
+    given = dict(partners or {})
+    if focal in given:
+        raise AgentError(f"{focal!r} is the learner; partners play the other agents")
+    defaults = task.partners if task else {}
+    usual = given.pop("*", defaults.get("*", "random"))
+    chosen: dict[str, str | Agent] = {name: defaults.get(name, usual) for name in names}
+    chosen |= given
+    del chosen[focal]
+    return chosen

@@ -1,0 +1,297 @@
+"""What every face has in common: seeds and episodes, partners, events, order of calls.
+
+A driver holds one world and drives it. It knows nothing of any API; faces translate.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from piase_gym.agents.base import Agent, Feedback, Percept
+from piase_gym.agents.catalogue import make_agent
+from piase_gym.commands import Command, Misread
+from piase_gym.errors import (
+    AgentError,
+    ClosedError,
+    ConfigError,
+    EnvelopeError,
+    ResetNeededError,
+    SnapshotError,
+)
+from piase_gym.events import Events
+from piase_gym.models import ActionCommand
+from piase_gym.registry import WorldSpec, make_config
+from piase_gym.rng import MAX_SEED, StreamId, episode_seed, fresh_seed, stream_key
+from piase_gym.world import Act, Tick, World
+
+KNOWN_OPTIONS = ("config",)
+
+
+def check_seed(seed: Any) -> int:
+    """Return a seed as an int.
+
+    Raises:
+        ConfigError: If it is not an integer in ``0..2**63-1``.
+    """
+    try:
+        value = operator.index(seed)
+    except TypeError:
+        value = -1
+    if isinstance(seed, bool) or not 0 <= value <= MAX_SEED:
+        raise ConfigError(f"seed {seed!r} is not allowed; seeds are integers from 0 to {MAX_SEED}")
+    return value
+
+
+class Driver:
+    """Drives one world through episodes, with the agents that the caller does not play.
+
+    Attributes:
+        world: The world.
+        events: The bus on which everything that happens is posted.
+        partners: Agent number -> the agent that plays it.
+        seed: The effective seed of the present episode, or ``None`` before the first.
+        steps: Steps done in the present episode.
+        played: Numbers of the caller's agents that are in play now.
+    """
+
+    def __init__(
+        self,
+        world: World[Any, Any],
+        spec: WorldSpec,
+        partners: Mapping[str, str | Agent] | None = None,
+    ) -> None:
+        """Take the world and seat the partners.
+
+        Raises:
+            AgentError: If a partner's seat does not exist, or nobody is left to the caller.
+            UnknownNameError: If a policy does not exist.
+        """
+        self.world = world
+        self.spec = spec
+        self.events = Events()
+        self.partners: dict[int, Agent] = {}
+        for name, policy in (partners or {}).items():
+            self.partners[self.number(name)] = make_agent(policy)
+        self.own = [i for i in range(len(world.agents)) if i not in self.partners]
+        if not self.own:
+            raise AgentError("every agent is played by a partner; leave at least one to the caller")
+        for number, agent in self.partners.items():
+            agent.set_id(world.agents[number])
+        self.seed: int | None = None
+        self.steps = 0
+        self.played: list[int] = []
+        self._base: int | None = None
+        self._episode = 0
+        self._next_config: Any = None
+        self._closed = False
+
+    # -- order of calls -------------------------------------------------------------------
+
+    def number(self, agent: str) -> int:
+        """Return the number of an agent.
+
+        Raises:
+            AgentError: If there is no such agent.
+        """
+        try:
+            return self.world.agents.index(agent)
+        except ValueError:
+            names = ", ".join(self.world.agents)
+            raise AgentError(f"there is no agent {agent!r}; agents are {names}") from None
+
+    def require_open(self) -> None:
+        """Raise `ClosedError` after `close`."""
+        if self._closed:
+            raise ClosedError(f"this {self.world.name} is closed; make another one")
+
+    def require_episode(self) -> None:
+        """Raise `ResetNeededError` before the first reset."""
+        self.require_open()
+        if self.seed is None:
+            raise ResetNeededError(f"this {self.world.name} was never reset; call reset() first")
+
+    # -- episodes -------------------------------------------------------------------------
+
+    def reset(self, seed: Any = None, options: Mapping[str, Any] | None = None) -> None:
+        """Start an episode.
+
+        After ``reset(seed=s)`` the effective seed is s; each reset without a seed goes on from
+        there deterministically. An environment that was never seeded draws its first seed from
+        the operating system.
+
+        Raises:
+            ConfigError: If the seed is not allowed.
+            GenerationError: If no level can be made.
+        """
+        self.require_open()
+        if seed is not None:
+            self._base, self._episode = check_seed(seed), 0
+        elif self._base is None:
+            self._base, self._episode = fresh_seed(), 0
+        else:
+            self._episode += 1
+        self._take_options(options or {})
+        self._take_config()
+        effective = episode_seed(self._base, self._episode)
+        self.world.reset(effective)
+        self.seed, self.steps = effective, 0
+        self._find_played()
+        for number, agent in self.partners.items():
+            agent.reset(stream_key(effective, StreamId.PARTNER + number))
+        if self.events.active:
+            self.events.post("reset", seed=effective, episode=self._episode)
+
+    def _take_options(self, options: Mapping[str, Any]) -> None:
+        """Use known reset options; others only warn, because checkers pass them."""
+        for name in options:
+            if name not in KNOWN_OPTIONS:
+                known = ", ".join(KNOWN_OPTIONS)
+                message = f"reset option {name!r} is unknown and ignored; known: {known}"
+                warnings.warn(message, UserWarning, stacklevel=4)
+        if "config" in options:
+            self.reconfigure(options["config"])
+
+    def _find_played(self) -> None:
+        """Find out which of the caller's agents are in play."""
+        alive = self.world.alive
+        self.played = [i for i in self.own if alive[i]]
+
+    def step(self, acts: list[Act]) -> Tick:
+        """Let partners act, advance the world, let partners learn.
+
+        Args:
+            acts: An entry for every agent of the world; those of partners are filled in.
+        """
+        partners = self.partners
+        if partners:
+            playing = self._ask_partners(acts)
+        tick = self.world.step(acts)
+        self.steps += 1
+        if partners:
+            for number in playing:
+                feedback = Feedback(
+                    tick.rewards[number],
+                    tick.terminated[number],
+                    tick.truncated[number],
+                    tick.outcomes[number],
+                )
+                partners[number].learn(feedback)
+        if self.events.active:
+            self.events.post("step", acts=tuple(acts), tick=tick, step=self.steps)
+        return tick
+
+    def end_step(self, tick: Tick) -> None:
+        """Forget the agents that ended in a step, after its infos were built."""
+        if tick.ended or self.world.capabilities.late_join:
+            self._find_played()
+
+    def _ask_partners(self, acts: list[Act]) -> list[int]:
+        """Fill in what the partners do. Returns the numbers of those in play."""
+        alive, world = self.world.alive, self.world
+        playing = [number for number in self.partners if alive[number]]
+        for number in playing:
+            agent = self.partners[number]
+            agent.perceive(Percept(world, number, self.steps))
+            acts[number] = to_act(world, number, agent.act())
+        return playing
+
+    # -- configuration --------------------------------------------------------------------
+
+    def reconfigure(self, changes: Mapping[str, Any]) -> None:
+        """Change fields of the config from the next reset on; spaces stay as they are.
+
+        Raises:
+            ConfigError: If a field is unknown or not allowed.
+            EnvelopeError: If the new config does not fit the envelope.
+        """
+        self.require_open()
+        if not isinstance(changes, Mapping):
+            raise ConfigError(f"reconfigure takes a mapping, not {type(changes).__name__}")
+        if "envelope" in changes or "agent_ids" in changes:
+            raise EnvelopeError("envelope and agent_ids fix the spaces; make another environment")
+        current = self._next_config or self.world.config
+        config = current.changed(changes)
+        self.world.admit(config)
+        if self.events.active:
+            self.events.post("reconfigure", changes=current.diff(config))
+        self._next_config = config
+
+    def _take_config(self) -> None:
+        """Apply what `reconfigure` was given."""
+        if self._next_config is not None:
+            config, self._next_config = self._next_config, None
+            self.world.configure(config)
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return world, episode and partners as one JSON-able value."""
+        self.require_episode()
+        pending = self._next_config
+        return {
+            **self.world.snapshot(),
+            "episode": {
+                "base": self._base,
+                "number": self._episode,
+                "seed": self.seed,
+                "steps": self.steps,
+            },
+            "partners": {
+                self.world.agents[i]: agent.get_state() for i, agent in self.partners.items()
+            },
+            "next_config": pending and pending.model_dump(mode="json", exclude={"envelope"}),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up what `snapshot` returned, here or in another process.
+
+        Raises:
+            SnapshotError: If it is of another world or version, or damaged.
+        """
+        self.require_open()
+        self.world.restore(snapshot)
+        try:
+            episode = snapshot["episode"]
+            self._base, self._episode = int(episode["base"]), int(episode["number"])
+            self.seed, self.steps = int(episode["seed"]), int(episode["steps"])
+            for name, state in snapshot["partners"].items():
+                if self.number(name) in self.partners:
+                    self.partners[self.number(name)].set_state(state)
+            fields = snapshot["next_config"]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SnapshotError(f"this snapshot is damaged: {error!r}") from None
+        self._next_config = make_config(self.spec, fields) if fields else None
+        self._find_played()
+        if self.events.active:
+            self.events.post("restore", seed=self.seed, step=self.steps)
+
+    def close(self) -> None:
+        """Close the world; closing twice does no harm."""
+        if not self._closed:
+            self._closed = True
+            self.world.close()
+            self.events.post("close")
+
+
+def to_act(world: World[Any, Any], number: int, action: Any) -> Act:
+    """Translate what an agent answered into what a world takes."""
+    if isinstance(action, str):
+        return world.read(number, action)
+    if action is None or isinstance(action, Command | Misread):
+        return action
+    if isinstance(action, ActionCommand):
+        return world.check(number, Command(action.action_type, action.parameters))
+    if world.capabilities.continuous and getattr(action, "shape", ()) != ():
+        return world.command_from_box(number, action)
+    return operator.index(action)
+
+
+def no_acts(world: World[Any, Any]) -> list[Act]:
+    """Return an empty entry for every agent."""
+    return [None] * len(world.agents)
+
+
+__all__: Sequence[str] = ["Driver", "check_seed", "no_acts", "to_act"]

@@ -1,0 +1,375 @@
+"""The ParallelEnv face: every agent, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+
+from piase_gym.commands import Command
+from piase_gym.config import WorldConfig
+from piase_gym.errors import ActionError, AgentError, ConfigError, ResetNeededError, suggest
+from piase_gym.events import Events
+from piase_gym.faces.actions import ActionReader
+from piase_gym.faces.build import Partners, resolve
+from piase_gym.faces.driver import Driver, no_acts
+from piase_gym.faces.views import Viewer
+from piase_gym.faces.window import Window
+from piase_gym.registry import load
+from piase_gym.world import Facts, Tick, World
+
+RENDER_MODES = ("human", "ansi", "rgb_array")
+
+
+def check_render_mode(mode: str | None) -> str | None:
+    """Return the mode if it exists.
+
+    Raises:
+        ConfigError: If it does not.
+    """
+    if mode is not None and mode not in RENDER_MODES:
+        raise ConfigError(f"unknown render_mode {mode!r}; {suggest(mode, RENDER_MODES)}")
+    return mode
+
+
+class WorldParallelEnv(ParallelEnv[str, Any, Any]):
+    """A world behind PettingZoo's parallel API. Made by `parallel_env`.
+
+    Attributes:
+        world: The world behind it.
+        possible_agents: The agents that the caller plays.
+        agents: Those of them that are in play.
+        events: The bus on which everything is posted.
+    """
+
+    metadata: dict[str, Any]
+
+    def __init__(
+        self, driver: Driver, *, view: str, actions: str, mask: str | None, render_mode: str | None
+    ) -> None:
+        """Put the face on a driver."""
+        world = driver.world
+        self.driver = driver
+        self.render_mode = check_render_mode(render_mode)
+        self._window = Window() if render_mode == "human" else None
+        self.metadata = {
+            "name": f"{world.name}-v{world.version}",
+            "render_modes": list(RENDER_MODES),
+            "render_fps": 8,
+            "is_parallelizable": True,
+        }
+        self._viewer = Viewer(world, view, mask)
+        self._reader = ActionReader(world, actions)
+        self.possible_agents = [world.agents[i] for i in driver.own]
+        self.agents: list[str] = []
+        self.observation_spaces = {name: self._viewer.space() for name in self.possible_agents}
+        self.action_spaces = {name: self._reader.space() for name in self.possible_agents}
+        self._state_space = world.state_space
+        self._acts = no_acts(world)
+        self._live: list[tuple[str, int]] = []
+
+    # -- what PettingZoo asks for ---------------------------------------------------------
+
+    @property
+    def world(self) -> World[Any, Any]:
+        """The world behind the face."""
+        return self.driver.world
+
+    @property
+    def events(self) -> Events:
+        """The events bus."""
+        return self.driver.events
+
+    @property
+    def config(self) -> Any:
+        """The config of the present episode."""
+        return self.driver.world.config
+
+    @property
+    def max_cycles(self) -> int:
+        """PettingZoo's word for the world's `max_steps`; setting it holds from the next reset."""
+        return int(self.driver.world.config.max_steps)
+
+    @max_cycles.setter
+    def max_cycles(self, steps: int) -> None:
+        self.driver.reconfigure({"max_steps": steps})
+
+    @property
+    def state_space(self) -> spaces.Box:
+        """The space of `state`."""
+        return self._state_space
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of an agent's observations, always the same object."""
+        return self.observation_spaces[self._own(agent)]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of an agent's actions, always the same object."""
+        return self.action_spaces[self._own(agent)]
+
+    def _own(self, agent: str) -> str:
+        """Return the name of one of the caller's agents, or raise `AgentError`."""
+        if agent not in self.observation_spaces:
+            names = ", ".join(self.possible_agents)
+            raise AgentError(f"there is no agent {agent!r} here; agents are {names}")
+        return agent
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Start an episode.
+
+        Args:
+            seed: ``0..2**63-1``; without one, episodes go on deterministically from the last.
+            options: ``config`` changes fields of the config, like `reconfigure`.
+
+        Returns:
+            Observations and infos by agent. Infos have ``seed`` (the effective one:
+            ``reset(seed=that)`` brings this very episode back) and ``action_mask``.
+        """
+        driver = self.driver
+        driver.reset(seed, options)
+        self._viewer.renew()
+        self._meet()
+        masks = driver.world.masks() if self._reader.count else []
+        shown = self._viewer.show(masks)
+        infos: dict[str, dict[str, Any]] = {}
+        for name, i in self._live:
+            infos[name] = {"seed": driver.seed}
+            if masks:
+                infos[name]["action_mask"] = masks[i]
+        if self.render_mode == "human":
+            self.render()
+        return {name: shown[i] for name, i in self._live}, infos
+
+    def _meet(self) -> None:
+        """Take note of who is in play."""
+        names = self.driver.world.agents
+        self._live = [(names[i], i) for i in self.driver.played]
+        self.agents = [name for name, _ in self._live]
+
+    def step(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[
+        dict[str, Any],
+        dict[str, float],
+        dict[str, bool],
+        dict[str, bool],
+        dict[str, dict[str, Any]],
+    ]:
+        """Let every agent in play act once.
+
+        Args:
+            actions: An action for each agent in `agents`.
+
+        Returns:
+            Observations, rewards, terminations, truncations and infos by agent, for the agents
+            that were in play. Infos have ``outcome`` and ``action_mask``, at the end ``result``,
+            and where it applies ``milestones`` and ``feedback``.
+
+        Raises:
+            ActionError: If an action is missing or not in its space; nothing has happened then.
+            AgentError: If there is an action for an agent that is not in play.
+        """
+        live = self._live
+        acts = self._read(actions)
+        driver = self.driver
+        tick = driver.step(acts)
+        masks = driver.world.masks() if self._reader.count else ()
+        shown = self._viewer.show(masks)
+        rewards, terminated, truncated, outcomes, ended, notes = tick
+        if masks:
+            infos = {name: {"outcome": outcomes[i], "action_mask": masks[i]} for name, i in live}
+        else:
+            infos = {name: {"outcome": outcomes[i]} for name, i in live}
+        result = (
+            {name: shown[i] for name, i in live},
+            {name: rewards[i] for name, i in live},
+            {name: terminated[i] for name, i in live},
+            {name: truncated[i] for name, i in live},
+            infos,
+        )
+        if notes or ended:
+            self._finish(tick, infos)
+        if self.render_mode == "human":
+            self.render()
+        return result
+
+    def _finish(self, tick: Tick, infos: dict[str, dict[str, Any]]) -> None:
+        """Add what happens in few steps only: notes, results, and who leaves."""
+        world = self.driver.world
+        for name, i in self._live:
+            infos[name].update(tick.notes.get(i, {}))
+            if tick.terminated[i] or tick.truncated[i]:
+                infos[name]["result"] = world.result(i)
+        self.driver.end_step(tick)
+        self._meet()
+
+    def _read(self, actions: Mapping[str, Any]) -> list[Any]:
+        """Decode the actions of all agents in play, before anything changes."""
+        live, acts = self._live, self._acts.copy()
+        try:
+            if len(actions) != len(live):
+                raise KeyError
+            if self._reader.kind == "discrete":
+                count = self._reader.count
+                for name, i in live:
+                    action = actions[name]
+                    if type(action) is not int or not 0 <= action < count:
+                        action = self._reader.read(i, action)
+                    acts[i] = action
+            else:
+                for name, i in live:
+                    acts[i] = self._reader.read(i, actions[name])
+        except (KeyError, TypeError) as error:
+            raise self._wrong_agents(actions) from error
+        if not live:
+            raise self._wrong_agents(actions)
+        return acts
+
+    def _wrong_agents(self, actions: object) -> Exception:
+        """Say which agents should have acted."""
+        self.driver.require_episode()
+        if not self.agents:
+            return ResetNeededError("the episode is over; call reset() before the next step")
+        if not isinstance(actions, Mapping):
+            kind = type(actions).__name__
+            return ActionError(f"step takes a dict of actions by agent, not {kind}")
+        names = ", ".join(self.agents)
+        strange = [name for name in actions if name not in self.agents]
+        if strange:
+            dead = strange[0] in self.possible_agents
+            what = "is no longer in play" if dead else "does not exist"
+            return AgentError(f"agent {strange[0]!r} {what}; agents in play: {names}")
+        missing = [name for name in self.agents if name not in actions]
+        return ActionError(f"no action for {', '.join(missing)}; agents in play: {names}")
+
+    def render(self) -> Any:
+        """Draw the state: a string, an array of shape (height, width, 3), or a window."""
+        self.driver.require_episode()
+        if self.render_mode == "ansi":
+            return self.world.ansi()
+        if self.render_mode == "rgb_array":
+            return self.world.rgb()
+        if self.render_mode == "human":
+            assert self._window is not None
+            self._window.show(self.world.rgb(), self.metadata["name"], self.metadata["render_fps"])
+        return None
+
+    def state(self) -> NDArray[Any]:
+        """Return every non-string fact of the world as one array in `state_space`."""
+        self.driver.require_episode()
+        return self.world.state()
+
+    def close(self) -> None:
+        """Give back resources; closing twice does no harm."""
+        self.agents = []
+        self._live = []
+        if self._window is not None:
+            self._window.close()
+        self.driver.close()
+
+    # -- what piase_gym adds --------------------------------------------------------------
+
+    def facts(self, agent: str) -> Facts:
+        """Return what an agent may know now."""
+        self.driver.require_episode()
+        facts: Facts = self.world.facts(self.driver.number(agent))
+        return facts
+
+    def admissible_commands(self, agent: str) -> list[str]:
+        """Return the legal commands of an agent now, as lines of text."""
+        self.driver.require_episode()
+        world = self.world
+        return [world.write(command) for command in world.admissible(self.driver.number(agent))]
+
+    def commands(self, agent: str) -> list[Command]:
+        """Return the legal commands of an agent now, as data."""
+        self.driver.require_episode()
+        return self.world.admissible(self.driver.number(agent))
+
+    def instructions(self, agent: str) -> str:
+        """Return the versioned prompt for an agent."""
+        self.driver.require_open()
+        return self.world.instructions(self.driver.number(agent))
+
+    def tools(self, agent: str) -> list[dict[str, Any]]:
+        """Return the commands as JSON Schema tool calls."""
+        self.driver.require_open()
+        return self.world.tools(self.driver.number(agent))
+
+    def give_hint(self, agent: str, hint: str | None) -> None:
+        """Show a hint to an agent, in its text and its vector, until the episode ends."""
+        self.driver.require_episode()
+        self.world.give_hint(self.driver.number(agent), hint)
+        self.events.post("hint", agent, message=hint)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state, random streams and partners included, as a JSON-able value."""
+        return self.driver.snapshot()
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up a snapshot; the future is then the one it would have had."""
+        self.driver.restore(snapshot)
+        self._viewer.renew()
+        self._meet()
+
+    def digest(self) -> str:
+        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
+        self.driver.require_episode()
+        return self.world.digest()
+
+    def reconfigure(self, changes: Mapping[str, Any]) -> None:
+        """Change fields of the config from the next reset on; spaces stay as they are."""
+        self.driver.reconfigure(changes)
+
+
+def parallel_env(
+    name: str | WorldConfig,
+    *,
+    view: str = "both",
+    actions: str = "discrete",
+    mask: str | None = None,
+    render_mode: str | None = None,
+    partners: Partners | None = None,
+    scenario: object = None,
+    envelope: object = None,
+    **config: Any,
+) -> WorldParallelEnv:
+    """Make a world as a PettingZoo ParallelEnv.
+
+    Args:
+        name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v0"``) or a config object.
+        view: ``"both"`` (a Dict of text and vector), ``"vector"`` (a Box) or ``"text"``.
+        actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
+        mask: ``None`` (masks are in the infos) or ``"obs"`` (``{"observation", "action_mask"}``).
+        render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
+        partners: Policies for agents that the caller does not play, by agent.
+        scenario: A scenario's name or path.
+        envelope: The largest sizes that later configs may have; default: this config's.
+        config: Fields of the world's config.
+
+    Returns:
+        The environment.
+
+    Raises:
+        UnknownNameError, ConfigError, EnvelopeError, AgentError, MissingExtraError: Each says
+            what is wrong and what is allowed.
+
+    Example:
+        >>> env = parallel_env("GridWorld", agents=2, view="vector")
+        >>> observations, infos = env.reset(seed=0)
+        >>> sorted(observations)
+        ['agent_0', 'agent_1']
+    """
+    checked, spec, _ = resolve(name, scenario, envelope, config)
+    driver = Driver(load(spec.world, spec)(checked), spec, partners)
+    return WorldParallelEnv(driver, view=view, actions=actions, mask=mask, render_mode=render_mode)
+
+
+def make_task(task: str, **kwargs: Any) -> WorldParallelEnv:
+    """Make a registered id; the entry point of PettingZoo's registry."""
+    return parallel_env(task, **kwargs)

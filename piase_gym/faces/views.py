@@ -1,0 +1,178 @@
+"""How a face shows a world: the views, their spaces, and texts that are written when read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from piase_gym.errors import ConfigError, suggest
+from piase_gym.textcode import CHARSET
+from piase_gym.world import World
+
+View = Literal["both", "vector", "text"]
+VIEWS = ("both", "vector", "text")
+MASKS = (None, "obs")
+Teller = Callable[[Any, int], str]
+
+
+class BothViews(dict[str, Any]):
+    """``{"text": ..., "vector": ...}`` whose text is written when it is first read.
+
+    It is a dict in every way: ``dict(obs)``, ``copy``, ``pickle``, ``==``, ``**obs`` and
+    iteration give this step's text, also after the environment has gone on. Until then the key
+    ``text`` holds a tuple (writer, what was kept, agent).
+    """
+
+    __slots__ = ()
+
+    def _write(self) -> None:
+        """Write the text, if that has not been done."""
+        pending = dict.__getitem__(self, "text")
+        if type(pending) is tuple:
+            write, kept, agent = pending
+            dict.__setitem__(self, "text", write(kept, agent))
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the text or the vector."""
+        if key == "text":
+            self._write()
+        return dict.__getitem__(self, key)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys (overridden so that ``dict(obs)`` reads item by item)."""
+        return dict.__iter__(self)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, or the default."""
+        if key == "text":
+            self._write()
+        return dict.get(self, key, default)
+
+    def keys(self) -> Any:
+        """Return the keys."""
+        return dict.keys(self)
+
+    def items(self) -> Any:
+        """Return keys and values."""
+        self._write()
+        return dict.items(self)
+
+    def values(self) -> Any:
+        """Return the values."""
+        self._write()
+        return dict.values(self)
+
+    def copy(self) -> dict[str, Any]:
+        """Return a plain dict."""
+        return dict(self.items())
+
+    def pop(self, *args: Any) -> Any:
+        """Remove a key and return its value."""
+        self._write()
+        return dict.pop(self, *args)
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove and return the last item."""
+        self._write()
+        return dict.popitem(self)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, which is set to the default if it is missing."""
+        if key in self:
+            return self[key]
+        return dict.setdefault(self, key, default)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by value; arrays compare as a whole."""
+        if not isinstance(other, dict) or other.keys() != self.keys():
+            return False
+        return all(np.array_equal(value, other[key]) for key, value in self.items())
+
+    def __ne__(self, other: object) -> bool:
+        """Tell whether the views differ."""
+        return not self == other
+
+    __hash__ = None
+
+    def __or__(self, other: Any) -> Any:
+        """Return a plain dict of both."""
+        return {**self.copy(), **other}
+
+    def __ror__(self, other: Any) -> Any:
+        """Return a plain dict of both."""
+        return {**other, **self.copy()}
+
+    def __repr__(self) -> str:
+        """Show the text too."""
+        return repr(self.copy())
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle as a plain dict with the text written."""
+        return dict, (self.copy(),)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copy and pickle as a plain dict with the text written."""
+        return dict, (self.copy(),)
+
+
+class Viewer:
+    """Builds the observations of one face, and the space that they are in."""
+
+    def __init__(self, world: World[Any, Any], view: str, mask: str | None) -> None:
+        """Check the names of the view and of the place of the mask."""
+        if view not in VIEWS:
+            raise ConfigError(f"unknown view {view!r}; {suggest(view, VIEWS)}")
+        if mask not in MASKS:
+            raise ConfigError(f"unknown mask {mask!r}; allowed: None (in the infos) or 'obs'")
+        self.world = world
+        self.view = view
+        self.mask = mask
+        self._tell = world.teller()
+
+    def space(self) -> spaces.Space[Any]:
+        """Return a new space object for one agent's observations."""
+        text = spaces.Text(self.world.text_length, min_length=0, charset=CHARSET)
+        shown: spaces.Space[Any] = {
+            "text": lambda: text,
+            "vector": lambda: self.world.vector_space,
+            "both": lambda: spaces.Dict({"text": text, "vector": self.world.vector_space}),
+        }[self.view]()
+        if self.mask is None:
+            return shown
+        bits = spaces.Box(0, 1, (self.world.num_actions,), np.int8)
+        return spaces.Dict({"observation": shown, "action_mask": bits})
+
+    def renew(self) -> None:
+        """Follow a change of the world's config."""
+        self._tell = self.world.teller()
+
+    def show(self, masks: Sequence[NDArray[np.int8]]) -> Sequence[Any]:
+        """Return the observation of every agent now, in the order of the world's agents.
+
+        Args:
+            masks: The masks, which are part of the observations if ``mask="obs"``.
+        """
+        world = self.world
+        shown: Sequence[Any]
+        if self.view == "vector":
+            shown = world.vectors()
+        elif self.view == "both":
+            vectors, tell = world.vectors(), self._tell
+            kept = world.keep(vectors)
+            shown = [
+                BothViews({"text": (tell, kept[i], i), "vector": vector})
+                for i, vector in enumerate(vectors)
+            ]
+        else:
+            tell, kept = self._tell, world.keep(world.vectors())
+            shown = [tell(item, i) for i, item in enumerate(kept)]
+        if self.mask is None:
+            return shown
+        return [
+            {"observation": observation, "action_mask": mask}
+            for observation, mask in zip(shown, masks, strict=True)
+        ]

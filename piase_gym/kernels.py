@@ -1,0 +1,156 @@
+"""What compiled worlds share: decorators, 8-byte loads and stores, and the random draws.
+
+`device` marks a helper that is inlined into its callers, `kernel` marks what Python calls. Both
+cache compiled code on disk where that is possible. Numba's own cache looks only at the file of the
+function; here the cache is keyed by every source file of the world's folder and of this module,
+so an edited rule or table is never served stale.
+
+Constants of unsigned arithmetic are `np.uint64` throughout: numba turns ``uint64 op int64`` into
+a float.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import config as numba_config
+from numba import njit, types
+from numba.extending import intrinsic
+
+from piase_gym.rng import GOLDEN
+
+JIT = not numba_config.DISABLE_JIT
+"""False under ``NUMBA_DISABLE_JIT=1``, where the same rules run as plain Python."""
+
+_GOLDEN = np.uint64(GOLDEN)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_1, _11, _27, _30, _31, _32 = (np.uint64(n) for n in (1, 11, 27, 30, 31, 32))
+
+
+@functools.cache
+def source_stamp(folder: str) -> str:
+    """Return a hash over every kernel source that a world in `folder` can inline."""
+    digest = hashlib.sha256(sys.version.encode())
+    for path in (
+        Path(__file__),
+        Path(__file__).with_name("rng.py"),
+        *sorted(Path(folder).glob("*.py")),
+    ):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _cached(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile with an on-disk cache that knows all sources, or without one if none can be had."""
+    if not JIT:
+        return function
+    dispatcher = njit(function, **options)
+    folder = str(Path(inspect.getfile(function)).parent)
+    try:
+        dispatcher.enable_caching()
+        # numba has no public hook for the stamp; without these attributes we do not cache,
+        # because a stale kernel is worse than a slow start.
+        cache = dispatcher._cache
+        if not hasattr(cache._cache_file, "_source_stamp"):
+            return njit(function, **options)
+        cache._cache_file._source_stamp = source_stamp(folder)
+    except (RuntimeError, AttributeError):
+        # Nowhere to write, as in a read-only container: compile in every process.
+        return njit(function, **options)
+    return dispatcher
+
+
+def device(function: Callable[..., Any]) -> Any:
+    """Mark a helper that kernels inline."""
+    return njit(function, forceinline=True) if JIT else function
+
+
+def helper(function: Callable[..., Any]) -> Any:
+    """Mark a helper that is too large or too rarely run to be inlined."""
+    return njit(function) if JIT else function
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Mark a function that Python calls."""
+    return _cached(function, error_model="numpy")
+
+
+if JIT:
+
+    @intrinsic
+    def load64(typingctx: Any, array: Any, index: Any) -> Any:
+        """Load the 8 bytes that start at ``array[index]`` (uint8, contiguous, no bounds check)."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+            word = builder.load(place)
+            word.align = 1
+            return word
+
+        return types.uint64(array, types.int64), codegen
+
+    @intrinsic
+    def store64(typingctx: Any, array: Any, index: Any, word: Any) -> Any:
+        """Store 8 bytes from ``array[index]`` on (uint8, contiguous, no bounds check)."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+            builder.store(args[2], place, align=1)
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64, types.uint64), codegen
+
+else:
+    np.seterr(over="ignore")
+
+    def load64(array: Any, index: Any) -> Any:
+        """Plain Python twin of the compiled `load64`."""
+        return np.frombuffer(array[index : index + 8].tobytes(), "<u8")[0]
+
+    def store64(array: Any, index: Any, word: Any) -> None:
+        """Plain Python twin of the compiled `store64`."""
+        array[index : index + 8] = np.frombuffer(np.uint64(word).tobytes(), np.uint8)
+
+
+@device
+def mix64(value):  # type: ignore[no-untyped-def]
+    """Compiled twin of `piase_gym.rng.mix64`."""
+    value = (value ^ (value >> _30)) * _MIX_1
+    value = (value ^ (value >> _27)) * _MIX_2
+    return value ^ (value >> _31)
+
+
+@device
+def stream_key(seed, stream):  # type: ignore[no-untyped-def]
+    """Compiled twin of `piase_gym.rng.stream_key`; both arguments are uint64."""
+    return mix64(mix64(seed + _GOLDEN) + (stream + _1) * _GOLDEN)
+
+
+@device
+def bits(keys, counters, stream):  # type: ignore[no-untyped-def]
+    """Draw 64 bits from a stream of a record with the fields `keys` and `counters`."""
+    counters[stream] += _1
+    return mix64(keys[stream] + counters[stream] * _GOLDEN)
+
+
+@device
+def integer(keys, counters, stream, stop):  # type: ignore[no-untyped-def]
+    """Draw an integer in ``0..stop-1``, as `Stream.integer` does."""
+    return np.int64(((bits(keys, counters, stream) >> _32) * np.uint64(stop)) >> _32)
+
+
+@device
+def uniform(keys, counters, stream):  # type: ignore[no-untyped-def]
+    """Draw a float in ``[0, 1)``, as `Stream.uniform` does."""
+    return np.float64(bits(keys, counters, stream) >> _11) * (1.0 / 9007199254740992.0)

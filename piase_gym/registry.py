@@ -1,0 +1,224 @@
+"""One table of worlds and tasks, from which both Gymnasium's and PettingZoo's registries fill.
+
+Rows hold strings, not classes: nothing is imported until a world is made, and every spec can be
+written as JSON.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+import pettingzoo
+
+from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError
+
+NAMESPACE = "piase"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldSpec:
+    """One world: where its parts are.
+
+    Attributes:
+        name: The name users type, such as ``GridWorld``.
+        summary: One sentence for lists.
+        world: Entry point of the `World` class, ``module:name``.
+        config: Entry point of its config class; importing it must be cheap.
+        parser: Entry point of the function ``(text, config) -> facts``.
+        oracle: Entry point of its oracle class, if there is one.
+        extra: The optional part of the package that it needs.
+        aliases: Other names, such as those of the seed documents.
+    """
+
+    name: str
+    summary: str
+    world: str
+    config: str
+    parser: str
+    oracle: str | None = None
+    extra: str | None = None
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSpec:
+    """One id: a world with a config and partners, pinned by a version.
+
+    Attributes:
+        id: Such as ``piase/GridWorld-DoorKey-8x8-v0``.
+        world: Name of the world.
+        config: Fields of the world's config.
+        partners: Policy name for agents that the Gymnasium face's learner does not play; the key
+            ``"*"`` stands for all of them.
+    """
+
+    id: str
+    world: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    partners: Mapping[str, str] = field(default_factory=lambda: {"*": "random"})
+
+
+_worlds: dict[str, WorldSpec] = {}
+_tasks: dict[str, TaskSpec] = {}
+
+
+def register_world(spec: WorldSpec) -> None:
+    """Make a world known under its name and aliases (a later registration replaces it)."""
+    for name in (spec.name, *spec.aliases):
+        _worlds[name] = spec
+
+
+def register_task(spec: TaskSpec) -> None:
+    """Make an id known here, in Gymnasium and in PettingZoo (a registration is final).
+
+    Raises:
+        UnknownNameError: If its world is not registered.
+    """
+    world_spec(spec.world)
+    if spec.id in _tasks:
+        return
+    _tasks[spec.id] = spec
+    gymnasium.register(
+        id=spec.id,
+        entry_point="piase_gym.faces.single:GymEnv",
+        kwargs={"task": spec.id},
+        order_enforce=False,  # our own errors say more
+        disable_env_checker=True,  # the conformance kit checks more, and not at every step
+    )
+    for face in ("parallel", "aec"):
+        entry_point = f"piase_gym.faces.{face}:make_task"
+        pettingzoo.register(face, spec.id, entry_point, kwargs={"task": spec.id})
+
+
+def worlds() -> tuple[str, ...]:
+    """Return the names of all worlds, sorted, without aliases."""
+    return tuple(sorted({spec.name for spec in _worlds.values()}))
+
+
+def tasks(world: str | None = None) -> tuple[str, ...]:
+    """Return the ids of all tasks, sorted, or those of one world."""
+    wanted = world_spec(world).name if world is not None else None
+    return tuple(sorted(i for i, spec in _tasks.items() if wanted is None or wanted == spec.world))
+
+
+def world_spec(name: str) -> WorldSpec:
+    """Return the row of a world.
+
+    Raises:
+        UnknownNameError: If there is no such world.
+    """
+    if name not in _worlds:
+        raise UnknownNameError("world", name, worlds())
+    return _worlds[name]
+
+
+def task_spec(task: str) -> TaskSpec:
+    """Return the row of an id, with or without ``piase_gym:`` before it.
+
+    Raises:
+        UnknownNameError: If there is no such id.
+    """
+    task = task.rsplit(":", 1)[-1]
+    if task not in _tasks:
+        raise UnknownNameError("id", task, tasks())
+    return _tasks[task]
+
+
+def find(name: str) -> tuple[WorldSpec, TaskSpec | None]:
+    """Return what a name stands for: a world, or the world and task of an id."""
+    if "/" in name:
+        task = task_spec(name)
+        return world_spec(task.world), task
+    if name in _worlds:
+        return _worlds[name], None
+    raise UnknownNameError("world or id", name, (*worlds(), *tasks()))
+
+
+def load(entry_point: str, spec: WorldSpec | None = None) -> Any:
+    """Import what ``module:name`` stands for.
+
+    Raises:
+        MissingExtraError: If the world needs an optional part that is not installed.
+    """
+    module, _, attribute = entry_point.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if spec is not None and spec.extra is not None:
+            raise MissingExtraError(spec.name, spec.extra) from error
+        raise
+
+
+def make_config(spec: WorldSpec, fields: Mapping[str, Any]) -> Any:
+    """Return a checked config of a world.
+
+    Raises:
+        ConfigError: If a field is unknown, of a wrong type or out of range.
+    """
+    if not isinstance(fields, Mapping):
+        raise ConfigError(f"{spec.name}: a config is a mapping, not {type(fields).__name__}")
+    bad = [key for key in fields if not isinstance(key, str)]
+    if bad:
+        raise ConfigError(f"{spec.name}: config keys are strings, not {bad[0]!r}")
+    return load(spec.config, spec)(**fields)
+
+
+def parse_text(world: str, text: str, config: Any = None) -> Any:
+    """Read a canonical text back into the facts it was written from (pure).
+
+    Args:
+        world: Name of the world, or an id.
+        text: What a text view showed.
+        config: The config under which it was shown: the config object, a dict of its fields, or
+            ``None`` for the defaults of the world or id.
+
+    Returns:
+        The facts record of that world.
+
+    Raises:
+        TextParseError: If the text is not one that the world writes.
+    """
+    spec, task = find(world)
+    if config is None or isinstance(config, Mapping):
+        config = make_config(spec, {**(task.config if task else {}), **(config or {})})
+    return load(spec.parser, spec)(text, config)
+
+
+def _register_own() -> None:
+    """Fill the table with what ships."""
+    grid = "piase_gym.worlds.grid_world"
+    register_world(
+        WorldSpec(
+            name="GridWorld",
+            summary="Navigate, unlock and share a grid, seen through a window or whole.",
+            world=f"{grid}.world:GridWorld",
+            config=f"{grid}.config:GridWorldConfig",
+            parser=f"{grid}.views:parse",
+            oracle=f"{grid}.oracle:GridOracle",
+        )
+    )
+    register_task(TaskSpec(id="piase/GridWorld-v0", world="GridWorld"))
+    for size in (5, 6, 8, 16):
+        corner = (size - 2, size - 2)
+        square = {"width": size, "height": size, "border": True, "max_steps": 4 * size * size}
+        rows: dict[str, dict[str, Any]] = {
+            "Empty": {"layout": "empty", "start_pos": (1, 1), "goal_pos": corner},
+            "Empty-Random": {"layout": "empty"},
+            "DoorKey": {"layout": "door_key", "goal_pos": corner, "max_steps": 10 * size * size},
+        }
+        for name, fields in rows.items():
+            task = f"{NAMESPACE}/GridWorld-{name}-{size}x{size}-v0"
+            if not (name == "DoorKey" and size == 5):
+                register_task(TaskSpec(id=task, world="GridWorld", config={**square, **fields}))
+    for size in (8, 16):
+        square = {"width": size, "height": size, "border": True, "max_steps": 4 * size * size}
+        for name, layout in (("FourRooms", "four_rooms"), ("Obstacles", "obstacles")):
+            task = f"{NAMESPACE}/GridWorld-{name}-{size}x{size}-v0"
+            register_task(TaskSpec(id=task, world="GridWorld", config={**square, "layout": layout}))
+
+
+_register_own()

@@ -1,0 +1,105 @@
+"""Counter-based random streams: the same numbers in Python, in kernels and on every platform.
+
+A draw is ``mix64(key + counter * GOLDEN)``, the finaliser of SplitMix64 (Steele, Lea and Flood,
+2014, "Fast splittable pseudorandom number generators") over a counter. A stream is keyed by the
+effective seed of the episode and the stream's number, so streams never disturb each other, the
+whole random state is two integers, and nothing depends on the size of a batch. Integers, floats
+and shuffles use integer arithmetic only; `piase_gym.kernels` holds the compiled twins.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import MutableSequence
+from enum import IntEnum
+from typing import Any
+
+MASK = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+_MIX_1 = 0xBF58476D1CE4E5B9
+_MIX_2 = 0x94D049BB133111EB
+MAX_SEED = (1 << 63) - 1
+
+
+class StreamId(IntEnum):
+    """The named streams of a world; partner i draws from ``PARTNER + i``."""
+
+    LAYOUT = 0
+    DYNAMICS = 1
+    CHANNEL = 2
+    PARTNER = 16
+
+
+def mix64(value: int) -> int:
+    """Scramble 64 bits (a bijection)."""
+    value &= MASK
+    value = ((value ^ (value >> 30)) * _MIX_1) & MASK
+    value = ((value ^ (value >> 27)) * _MIX_2) & MASK
+    return value ^ (value >> 31)
+
+
+def stream_key(seed: int, stream: int) -> int:
+    """Return the key of one stream of the episode with effective seed `seed`."""
+    return mix64(mix64(seed + GOLDEN) + (stream + 1) * GOLDEN)
+
+
+def episode_seed(seed: int, episode: int) -> int:
+    """Return the effective seed of an episode: `seed` itself for episode 0, else a mix.
+
+    Args:
+        seed: What ``reset(seed=...)`` was given, in ``0..2**63-1``.
+        episode: How many resets without a seed followed it.
+
+    Returns:
+        A non-negative integer below ``2**63``.
+    """
+    return seed if episode == 0 else mix64(mix64(seed) + episode * GOLDEN) >> 1
+
+
+def fresh_seed() -> int:
+    """Draw a seed from the operating system, for an environment that was never seeded."""
+    return secrets.randbits(63)
+
+
+class Stream:
+    """One random stream. Its whole state is (`key`, `counter`).
+
+    Example:
+        >>> a, b = Stream(7, 0), Stream(7, 0)
+        >>> [a.integer(6) for _ in range(5)] == [b.integer(6) for _ in range(5)]
+        True
+    """
+
+    __slots__ = ("counter", "key")
+
+    def __init__(self, seed: int, stream: int = 0, counter: int = 0) -> None:
+        """Open stream number `stream` of the episode with effective seed `seed`."""
+        self.key = stream_key(seed, stream)
+        self.counter = counter
+
+    def bits(self) -> int:
+        """Draw 64 random bits."""
+        self.counter += 1
+        return mix64(self.key + self.counter * GOLDEN)
+
+    def integer(self, stop: int) -> int:
+        """Draw an integer in ``0..stop-1``, `stop` at most ``2**31`` (bias below ``stop / 2**32``)."""
+        return ((self.bits() >> 32) * stop) >> 32
+
+    def uniform(self) -> float:
+        """Draw a float in ``[0, 1)`` with 53 random bits."""
+        return (self.bits() >> 11) * (1.0 / (1 << 53))
+
+    def shuffle(self, items: MutableSequence[Any]) -> None:
+        """Shuffle `items` in place (Fisher and Yates, from the end)."""
+        for last in range(len(items) - 1, 0, -1):
+            other = self.integer(last + 1)
+            items[last], items[other] = items[other], items[last]
+
+    def get_state(self) -> list[int]:
+        """Return ``[key, counter]``."""
+        return [self.key, self.counter]
+
+    def set_state(self, state: list[int]) -> None:
+        """Take up the state that `get_state` returned."""
+        self.key, self.counter = int(state[0]), int(state[1])

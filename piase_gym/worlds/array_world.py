@@ -1,0 +1,222 @@
+"""What array worlds share: the buffers of a batch of one, and the state as named arrays.
+
+A subclass brings two compiled functions, `reset` and `step`, over a structured array of records
+(one an environment) and a structured array of tables (one a config), and says which fields of the
+record are canonical. Everything here is bookkeeping around them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.commands import Command, Misread, Outcome
+from piase_gym.config import WorldConfig
+from piase_gym.digest import digest_bytes
+from piase_gym.errors import SnapshotError
+from piase_gym.world import Act, Capabilities, Facts, Tick, World
+
+C = TypeVar("C", bound=WorldConfig)
+F = TypeVar("F", bound=Facts)
+
+ABSENT = -1
+_MISREADS = {
+    Outcome.UNPARSABLE: ABSENT - 1,
+    Outcome.TOO_LONG: ABSENT - 2,
+    Outcome.TIMEOUT: ABSENT - 3,
+    Outcome.REFUSED: ABSENT - 4,
+}
+
+
+_VIEWS = (
+    "states tables _obs _masks _rewards _terminated _truncated _events _act_view _canonical "
+    "_index_of"
+).split()
+
+
+class ArrayWorld(World[C, F]):
+    """A world whose rules are kernels over records; this is its batch of one."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(batched=True)
+    canonical: ClassVar[Sequence[str]]
+    """The record's leading fields, which are the state; the rest is derived."""
+    outcome_of: ClassVar[Sequence[Outcome]]
+    """The outcome of every event code."""
+    commands: ClassVar[tuple[Command, ...]]
+    """The command of every index."""
+
+    def __init__(self, config: C) -> None:
+        """Allocate the record of a batch of one."""
+        super().__init__(config)
+        self.one = self.new_single(config)
+        self._marks = [0] * len(self.agents)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Keep views of the record's fields, which cost more to make than to use."""
+        slots = len(self.agents)
+        one, record = self.one, self.one[0]
+        self.states, self.tables = one["state"], one["table"]
+        length = int(self.tables["length"][0])
+        self._obs = record["obs"][: slots * length].reshape(slots, length)
+        self._masks = record["masks"][: slots * self.num_actions].reshape(slots, self.num_actions)
+        self._rewards = record["rewards"][:slots]
+        self._terminated = record["terminated"][:slots].view(np.bool_)
+        self._truncated = record["truncated"][:slots].view(np.bool_)
+        self._events = record["events"][:slots]
+        self._act_view = memoryview(record["acts"])
+        fields: Mapping[str, Any] = self.states.dtype.fields or {}
+        last, offset = fields[self.canonical[-1]][:2]
+        self._canonical = one.view(np.uint8)[: offset + last.itemsize].data
+        self._index_of = {command: index for index, command in enumerate(self.commands)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave views behind when the world is copied or pickled."""
+        kept = self.__dict__.copy()
+        for name in _VIEWS:
+            del kept[name]
+        return kept
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take up a copy and bind the views again."""
+        self.__dict__.update(state)
+        self._bind()
+
+    # -- what a subclass brings -----------------------------------------------------------
+
+    @abstractmethod
+    def new_single(self, config: C) -> NDArray[Any]:
+        """Return the record of a batch of one, shape (1,), with the table of `config`.
+
+        Its fields are `state` (first), `table`, `acts`, `obs`, `masks`, `rewards`, `terminated`,
+        `truncated` and `events`.
+        """
+
+    @abstractmethod
+    def run_reset(self, seed: np.uint64) -> None:
+        """Call the reset kernel on the batch of one; raise if no level can be made."""
+
+    @abstractmethod
+    def run_step(self) -> int:
+        """Call the step kernel; return how many agents ended or reached something."""
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Rebuild what is derived from the canonical state, vectors and masks included."""
+
+    # -- an episode -----------------------------------------------------------------------
+
+    @property
+    def num_actions(self) -> int:
+        """The size of the table of commands."""
+        return len(self.commands)
+
+    @property
+    def alive(self) -> Sequence[bool]:
+        """Which agents are in play."""
+        flags: list[bool] = self.states["alive"][0, : len(self.agents)].astype(bool).tolist()
+        return flags
+
+    def reset(self, seed: int) -> None:
+        """Start the episode of an effective seed."""
+        self.hints = [None] * len(self.agents)
+        self._marks = [0] * len(self.agents)
+        self.run_reset(np.uint64(seed))
+
+    def step(self, acts: Sequence[Act]) -> Tick:
+        """Advance by one step."""
+        view = self._act_view
+        for agent, act in enumerate(acts):
+            view[agent] = act if type(act) is int else self._index(act)
+        notable = self.run_step()
+        outcomes = self.outcome_of
+        return Tick(
+            self._rewards.tolist(),
+            self._terminated.tolist(),
+            self._truncated.tolist(),
+            [outcomes[event] for event in self._events.tolist()],
+            notable > 0 and bool((self._terminated | self._truncated).any()),
+            self._notes() if notable else {},
+        )
+
+    def _index(self, act: Act) -> int:
+        """Translate a command or a misread into what the kernel takes."""
+        if act is None:
+            return ABSENT
+        if isinstance(act, Misread):
+            return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
+        if isinstance(act, Command):
+            return self._index_of.get(act, _MISREADS[Outcome.UNPARSABLE])
+        return int(act)
+
+    def _notes(self) -> dict[int, dict[str, Any]]:
+        """Tell which milestones were reached for the first time in this step."""
+        notes: dict[int, dict[str, Any]] = {}
+        for agent, marks in enumerate(self.states["marks"][0, : len(self.agents)].tolist()):
+            new = marks & ~self._marks[agent]
+            if new:
+                names = [name for bit, name in enumerate(self.milestones) if new >> bit & 1]
+                notes[agent] = {"milestones": names}
+                self._marks[agent] = marks
+        return notes
+
+    def set_order(self, order: Sequence[int]) -> None:
+        """Let agents act in this order until the next reset (conflicts go to the first)."""
+        self.states["order"][0, : len(order)] = order
+
+    # -- what agents know and can do ------------------------------------------------------
+
+    def vectors(self) -> Sequence[NDArray[Any]]:
+        """Return each agent's vector: rows of one fresh array."""
+        return list(self._obs.copy())
+
+    def masks(self) -> Sequence[NDArray[np.int8]]:
+        """Return each agent's mask: rows of one fresh array."""
+        return list(self._masks.copy())
+
+    def command(self, agent: int, index: int) -> Command | Misread:
+        """Return the command of an index; the table is the same for all and for ever."""
+        return self.commands[index]
+
+    def admissible(self, agent: int) -> list[Command]:
+        """Return the commands whose mask is 1."""
+        mask = self._masks[agent].tolist()
+        return [command for command, legal in zip(self.commands, mask, strict=True) if legal]
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the canonical fields by name."""
+        record = self.states[0]
+        return {name: record[name].tolist() for name in self.canonical}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up the canonical fields."""
+        filled = self.states.copy()
+        try:
+            for name in self.canonical:
+                value = np.asarray(state[name], filled.dtype[name].base)
+                if value.shape != filled.dtype[name].shape:
+                    raise SnapshotError(
+                        f"{self.name}: {name!r} has the shape {value.shape}; allowed: "
+                        f"{filled.dtype[name].shape} (another envelope?)"
+                    )
+                filled[name][0] = value
+        except KeyError as missing:
+            raise SnapshotError(f"{self.name}: the state lacks {missing}") from None
+        except (TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, SnapshotError):
+                raise
+            raise SnapshotError(f"{self.name}: {name!r} is damaged: {error}") from None
+        self.states[...] = filled
+        self._marks = filled["marks"][0, : len(self.agents)].tolist()
+        self._events[:] = filled["alive"][0, : len(self.agents)]
+        self.refresh()
+
+    def digest(self) -> str:
+        """Hash the canonical bytes of the record."""
+        return digest_bytes(self._canonical)

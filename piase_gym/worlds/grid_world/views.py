@@ -1,0 +1,412 @@
+"""GridWorld's two views: facts as a vector and as text, and the way back from both.
+
+Everything here is pure: a function of facts and config. `sight` writes the same vectors faster;
+this module says what they mean.
+
+The vector (uint8) is the frame, row by row from the top (cell codes of `cells`), then width,
+height, x, y, heading (0 up, 1 right, 2 down, 3 left), what is carried (a cell code or 0), where
+the nearest visible goal is (two bytes, see `_goal_bytes`), and 8 bytes of hashed hint. The
+agent's own cell holds its own code.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.errors import TextParseError
+from piase_gym.mailbox import Letter
+from piase_gym.textcode import HINT_CODE, escape, hash_text, unescape
+from piase_gym.world import Facts
+from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES, OUTSIDE, UNSEEN
+from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.state import frame_shape
+
+YOU = "you"
+GRID_OFFSET = 64
+"""Added to the goal's offsets where the whole grid is shown, to keep them positive."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridFacts(Facts):
+    """What one agent of GridWorld may know.
+
+    Attributes:
+        size: Columns and rows of the grid.
+        position: (x, y), (0, 0) at the top left.
+        heading: up, right, down or left.
+        carrying: What the agent carries, or ``None``.
+        cells: What is shown, row by row from the top: names of `cells.NAMES`, or an agent as
+            ``agent_1 facing left`` (in a window also away, right, you). The viewer's own cell is
+            ``you`` in a window and ``floor`` in a grid, where `position` tells it.
+        goal: The nearest visible goal as (ahead, right) in a window, (down, right) in a grid.
+    """
+
+    size: tuple[int, int]
+    position: tuple[int, int]
+    heading: str
+    carrying: str | None
+    cells: tuple[tuple[str, ...], ...]
+    goal: tuple[int, int] | None
+
+
+_TURNS = ("away", "right", "you", "left")
+"""Where another agent faces, as the viewer of a window sees it."""
+
+
+class Layout:
+    """Where things lie in the vectors and texts of one config (with its envelope)."""
+
+    def __init__(self, config: GridWorldConfig) -> None:
+        """Work out the frame from the config and its envelope."""
+        envelope = config.fixed_sizes()
+        self.config = config
+        self.whole_grid = config.observe == "grid"
+        self.rows, self.columns = frame_shape(config, envelope)
+        self.names = config.names(envelope.agents)
+        self.length = self.rows * self.columns + 8 + HINT_CODE
+        turns = HEADINGS if self.whole_grid else _TURNS
+        turned = [f"{name} facing {turn}" for name in self.names for turn in turns]
+        self.cell_names = (*(NAMES.get(code, "") for code in range(AGENT)), *turned)
+        self.cell_codes = {name: code for code, name in enumerate(self.cell_names) if name}
+
+    def own_cell(self, position: tuple[int, int]) -> tuple[int, int]:
+        """Return (row, column) of the viewer in the frame."""
+        if self.whole_grid:
+            return position[1], position[0]
+        return self.rows - 1, self.columns // 2
+
+    def goal_bytes(self, goal: tuple[int, int] | None) -> tuple[int, int]:
+        """Code the goal's direction as two bytes; (0, 0) stands for no goal in sight."""
+        if goal is None:
+            return 0, 0
+        if self.whole_grid:
+            return goal[0] + GRID_OFFSET, goal[1] + GRID_OFFSET
+        return goal[0] + 1, goal[1] + self.columns // 2 + 1
+
+    def goal_of(self, first: int, second: int) -> tuple[int, int] | None:
+        """Undo `goal_bytes`."""
+        if first == 0 and second == 0:
+            return None
+        if self.whole_grid:
+            return first - GRID_OFFSET, second - GRID_OFFSET
+        return first - 1, second - self.columns // 2 - 1
+
+
+def facts_of(
+    vector: NDArray[np.uint8],
+    agent: str,
+    form: Layout,
+    hint: str | None = None,
+    messages: tuple[Letter, ...] = (),
+) -> GridFacts:
+    """Read a vector back; `hint` is given because its code in the vector is lossy."""
+    values = vector.tolist()
+    area = form.rows * form.columns
+    width, height, x, y, heading, carry, ahead, aside = values[area : area + 8]
+    names = form.cell_names
+    rows = [
+        [names[code] for code in values[start : start + form.columns]]
+        for start in range(0, area, form.columns)
+    ]
+    row, column = form.own_cell((x, y))
+    rows[row][column] = "floor" if form.whole_grid else YOU
+    return GridFacts(
+        agent=agent,
+        messages=messages,
+        hint=hint,
+        size=(width, height),
+        position=(x, y),
+        heading=HEADINGS[heading],
+        carrying=NAMES[carry] if carry else None,
+        cells=tuple(map(tuple, rows)),
+        goal=form.goal_of(ahead, aside),
+    )
+
+
+def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
+    """Return the vector of the facts, shape ``(rows * columns + 16,)``, uint8."""
+    codes = form.cell_codes
+    number = form.names.index(facts.agent)
+    heading = HEADINGS.index(facts.heading)
+    row, column = form.own_cell(facts.position)
+    vector = np.zeros(form.length, np.uint8)
+    flat = [codes[name] if name != YOU else 0 for line in facts.cells for name in line]
+    flat[row * form.columns + column] = AGENT + 4 * number + (heading if form.whole_grid else 0)
+    vector[: len(flat)] = flat
+    carry = CODES[facts.carrying] if facts.carrying else 0
+    scalars = (*facts.size, *facts.position, heading, carry, *form.goal_bytes(facts.goal))
+    vector[len(flat) : len(flat) + 8] = scalars
+    vector[len(flat) + 8 :] = hash_text(facts.hint)
+    return vector
+
+
+# -- text --------------------------------------------------------------------------------
+
+_MASS = {"unseen": "darkness", "outside": "the outside", "floor": "floor"}
+_FROM_MASS = {noun: name for name, noun in _MASS.items()}
+
+
+def text_of(facts: GridFacts, form: Layout) -> str:
+    """Write the facts as prose. Cells that are not mentioned are free floor."""
+    vertical = ("down", "up") if form.whole_grid else ("ahead", "behind")
+    lines = [
+        f"You are {facts.agent} at column {facts.position[0]}, row {facts.position[1]} of a grid "
+        f"with {facts.size[0]} columns and {facts.size[1]} rows, facing {facts.heading}.",
+        f"You carry {'a ' + facts.carrying if facts.carrying else 'nothing'}.",
+        *_cell_lines(facts, form),
+    ]
+    if facts.goal is None:
+        lines.append("No goal is in sight.")
+    else:
+        there = f"{_way(facts.goal[0], *vertical)} and {_way(facts.goal[1], 'right', 'left')}"
+        lines.append(f"A goal is {there}.")
+    lines += [f"{item.sender} says: {_one_line(item.message)}" for item in facts.messages]
+    if facts.hint is not None:
+        lines.append(f"Hint: {_one_line(facts.hint)}")
+    return "\n".join(lines)
+
+
+def _way(steps: int, positive: str, negative: str) -> str:
+    """Write an offset as ``3 right`` or ``2 left``."""
+    return f"{steps} {positive}" if steps >= 0 else f"{-steps} {negative}"
+
+
+def _one_line(text: str) -> str:
+    """Escape a free string so that it stays on its line."""
+    return escape(text).replace("\n", "\\u{a}")
+
+
+def _shown(form: Layout) -> tuple[range, range]:
+    """Return the rows and columns of the frame that can show anything under this config."""
+    if form.whole_grid:
+        return range(form.config.height), range(form.config.width)
+    size, middle = form.config.window, form.columns // 2
+    return range(form.rows - size, form.rows), range(middle - size // 2, middle + size // 2 + 1)
+
+
+def _cell_lines(facts: GridFacts, form: Layout) -> list[str]:
+    """Describe the frame, nearest row first in a window; equal rows share a line."""
+    rows, columns = _shown(form)
+    middle = form.columns // 2
+    told: list[tuple[int, int, str]] = []
+    for row in rows if form.whole_grid else reversed(rows):
+        line = _row_text([facts.cells[row][c] for c in columns], columns, middle, form)
+        number = row if form.whole_grid else form.rows - 1 - row
+        first, last, before = told[-1] if told else (0, -2, "")
+        alone = first == 0 and not form.whole_grid  # the viewer's own row
+        if line and line == before and last == number - 1 and not alone:
+            told[-1] = (first, number, line)
+        elif line:
+            told.append((number, number, line))
+    return [f"{_row_label(first, last, form)}: {line}." for first, last, line in told]
+
+
+def _row_label(first: int, last: int, form: Layout) -> str:
+    """Name one row or several."""
+    span = f"{first}" if first == last else f"{first} to {last}"
+    if form.whole_grid:
+        return f"Row{'s' if first != last else ''} {span}"
+    return "Beside you" if first == last == 0 else f"{span} ahead"
+
+
+def _row_text(cells: Sequence[str], columns: range, middle: int, form: Layout) -> str:
+    """Describe what stands in one row, leaving out floor and the viewer."""
+    parts = []
+    start = 0
+    while start < len(cells):
+        end = start
+        while end + 1 < len(cells) and cells[end + 1] == cells[start]:
+            end += 1
+        if cells[start] not in ("floor", YOU):
+            parts.append(_run_text(cells[start], start, end, columns, middle, form))
+        start = end + 1
+    return "; ".join(parts)
+
+
+def _run_text(name: str, start: int, end: int, columns: range, middle: int, form: Layout) -> str:
+    """Describe equal neighbours: ``a wall 2 left``, ``walls from 3 left to 1 right``."""
+    where = functools.partial(_column_text, middle=middle, form=form)
+    if start == end:
+        return f"{_noun(name)} {where(columns[start])}"
+    if start == 0 and end == len(columns) - 1:
+        return f"{_noun(name, plural=True)} all across"
+    return f"{_noun(name, plural=True)} from {where(columns[start])} to {where(columns[end])}"
+
+
+def _column_text(column: int, middle: int, form: Layout) -> str:
+    """Name a column of the frame."""
+    if form.whole_grid:
+        return f"column {column}"
+    return _way(column - middle, "right", "left") if column != middle else "straight ahead"
+
+
+def _noun(name: str, plural: bool = False) -> str:
+    """Return the noun for a cell, with its article, or its plural."""
+    if name in _MASS:
+        return _MASS[name]
+    if " facing " in name:
+        return name
+    article = "an" if name[0] in "aeiou" else "a"
+    return f"{name}s" if plural else f"{article} {name}"
+
+
+# -- parsing -----------------------------------------------------------------------------
+
+_HEADER = re.compile(
+    r"You are (\S+) at column (\d+), row (\d+) of a grid with (\d+) columns and (\d+) rows, "
+    r"facing (\w+)\."
+)
+_CARRY = re.compile(r"You carry (?:nothing|an? (.+))\.")
+_GOAL = re.compile(r"(?:No goal is in sight|A goal is (\d+) (\w+) and (\d+) (\w+))\.")
+_ROW = re.compile(r"(?:(Beside you)|Rows? (\d+)(?: to (\d+))?|(\d+)(?: to (\d+))? ahead): (.*)\.")
+_SAYS = re.compile(r"(\S+) says: (.*)")
+_HINT = re.compile(r"Hint: (.*)")
+_ITEMS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(.+) all across",
+        r"(.+) from (.+) to (.+)",
+        r"(.+?) ((?:column )?\d+(?: \w+)?|straight ahead)",
+    )
+)
+_SIGNS = {"ahead": 1, "behind": -1, "down": 1, "up": -1, "right": 1, "left": -1}
+
+
+def parse(text: str, config: GridWorldConfig) -> GridFacts:
+    """Read a canonical text back into the facts it was written from.
+
+    Raises:
+        TextParseError: If a line is not one that `text_of` writes; the message shows the line.
+    """
+    form = Layout(config)
+    lines = text.split("\n")
+    header = _HEADER.fullmatch(lines[0]) if lines else None
+    carry = _CARRY.fullmatch(lines[1]) if len(lines) > 1 else None
+    if header is None or carry is None:
+        raise TextParseError(f"GridWorld: not the start of an observation: {text[:80]!r}")
+    x, y, width, height = (int(header.group(i)) for i in (2, 3, 4, 5))
+    _require(header.group(1) in form.names, lines[0], f"agents are {', '.join(form.names)}")
+    _require(header.group(6) in HEADINGS, lines[0], f"headings are {', '.join(HEADINGS)}")
+    carried = carry.group(1)
+    _require(carried is None or carried in CODES, lines[1], "nothing like that can be carried")
+    cells = _blank(form)
+    goal: tuple[int, int] | None = None
+    messages: list[Letter] = []
+    hint: str | None = None
+    for line in lines[2:]:
+        if match := _HINT.fullmatch(line):
+            hint = unescape(match.group(1))
+        elif match := _GOAL.fullmatch(line):
+            goal = _read_goal(match, line)
+        elif match := _SAYS.fullmatch(line):
+            messages.append(Letter(match.group(1), "all", unescape(match.group(2))))
+        elif match := _ROW.fullmatch(line):
+            _read_row(match, line, cells, form)
+        else:
+            raise TextParseError(f"GridWorld: cannot read the line {line[:80]!r}")
+    if not form.whole_grid:
+        row, column = form.own_cell((x, y))
+        cells[row][column] = YOU
+    return GridFacts(
+        agent=header.group(1),
+        messages=tuple(messages),
+        hint=hint,
+        size=(width, height),
+        position=(x, y),
+        heading=header.group(6),
+        carrying=carried,
+        cells=tuple(map(tuple, cells)),
+        goal=goal,
+    )
+
+
+def _require(condition: bool, line: str, allowed: str) -> None:
+    """Raise a `TextParseError` that shows the line and what is allowed."""
+    if not condition:
+        raise TextParseError(f"GridWorld: cannot read {line[:80]!r}; {allowed}")
+
+
+def _blank(form: Layout) -> list[list[str]]:
+    """Return a frame in which nothing is mentioned."""
+    rows, columns = _shown(form)
+    unshown = NAMES[OUTSIDE if form.whole_grid else UNSEEN]
+    return [
+        ["floor" if r in rows and c in columns else unshown for c in range(form.columns)]
+        for r in range(form.rows)
+    ]
+
+
+def _read_goal(match: re.Match[str], line: str) -> tuple[int, int] | None:
+    """Read the direction of the goal."""
+    if match.group(1) is None:
+        return None
+    _require(match.group(2) in _SIGNS and match.group(4) in _SIGNS, line, "no such direction")
+    return int(match.group(1)) * _SIGNS[match.group(2)], int(match.group(3)) * _SIGNS[
+        match.group(4)
+    ]
+
+
+def _read_row(match: re.Match[str], line: str, cells: list[list[str]], form: Layout) -> None:
+    """Enter what one line tells into the frame."""
+    if form.whole_grid:
+        first, last = int(match.group(2) or 0), int(match.group(3) or match.group(2) or 0)
+        rows = range(first, last + 1)
+    else:
+        first = int(match.group(4) or 0)
+        last = int(match.group(5) or match.group(4) or 0)
+        rows = range(form.rows - 1 - last, form.rows - first)
+    _require(rows.start >= 0 and rows.stop <= form.rows, line, "that row is not in view")
+    for item in match.group(6).split("; "):
+        name, start, end = _read_item(item, line, form)
+        for row in rows:
+            cells[row][start : end + 1] = [name] * (end + 1 - start)
+
+
+def _read_item(item: str, line: str, form: Layout) -> tuple[str, int, int]:
+    """Read one run: its cell name, first column and last column."""
+    match = next((found for form_ in _ITEMS if (found := form_.fullmatch(item))), None)
+    if match is None:
+        raise TextParseError(f"GridWorld: cannot read {item[:60]!r} in {line[:80]!r}")
+    name = _read_noun(match.group(1), line, form)
+    groups = match.groups()
+    if len(groups) == 1:
+        columns = _shown(form)[1]
+        return name, columns.start, columns.stop - 1
+    start = _read_column(groups[1], line, form)
+    end = _read_column(groups[-1], line, form)
+    _require(start <= end, line, "a run goes from left to right")
+    return name, start, end
+
+
+def _read_column(words: str, line: str, form: Layout) -> int:
+    """Read the name of a column."""
+    match = re.fullmatch(r"straight ahead|column (\d+)|(\d+) (left|right)", words)
+    _require(match is not None, line, "columns are '2 left', 'straight ahead' or 'column 2'")
+    assert match is not None
+    if match.group(1) is not None:
+        column = int(match.group(1))
+    elif match.group(2) is not None:
+        column = form.columns // 2 + int(match.group(2)) * _SIGNS[match.group(3)]
+    else:
+        column = form.columns // 2
+    _require(0 <= column < form.columns, line, "that column is not in view")
+    return column
+
+
+def _read_noun(noun: str, line: str, form: Layout) -> str:
+    """Read a noun, with or without its article, singular or plural."""
+    bare = noun.removeprefix("a ").removeprefix("an ")
+    for name in (_FROM_MASS.get(noun), bare, bare.removesuffix("s")):
+        if name in form.cell_codes:
+            return str(name)
+    kinds: list[Any] = [*NAMES.values(), *(f"{name} facing ..." for name in form.names)]
+    raise TextParseError(
+        f"GridWorld: nothing is called {noun!r} in {line[:80]!r}; there are {', '.join(kinds)}"
+    )

@@ -1,0 +1,291 @@
+"""GridWorld, as a World: the kernels behind the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from piase_gym.commands import Command, Outcome, Param, Result, Verb
+from piase_gym.errors import EnvelopeError, GenerationError
+from piase_gym.textcode import hash_text
+from piase_gym.world import Manual
+from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.grid_world import batch, render, views
+from piase_gym.worlds.grid_world.cells import MAX_CODE
+from piase_gym.worlds.grid_world.config import MAX_SIDE, GridWorldConfig, GridWorldEnvelope
+from piase_gym.worlds.grid_world.state import (
+    BLOCKED,
+    CANONICAL,
+    GOAL_REACHED,
+    ILLEGAL,
+    MILESTONES,
+    NO_FREE_CELL,
+    NO_KEY,
+    NUM_EVENTS,
+    REFUSED,
+    TIMEOUT,
+    TOO_LONG,
+    UNPARSABLE,
+    new_single,
+    new_table,
+)
+from piase_gym.worlds.grid_world.views import GridFacts
+
+DIRECTIONS = ("up", "down", "left", "right")
+GRAMMAR = (
+    Verb(
+        "move",
+        "turn that way and step if the cell is free",
+        (Param("direction", choices=DIRECTIONS),),
+        ("go", "walk"),
+    ),
+    Verb("stay", "do nothing", synonyms=("wait", "noop")),
+    Verb(
+        "interact", "pick up, drop, open, close or unlock what is ahead", synonyms=("use", "toggle")
+    ),
+)
+
+
+def _outcomes() -> tuple[Outcome, ...]:
+    """Return the outcome of every event; what is not listed went well."""
+    special = {
+        BLOCKED: Outcome.FAILED,
+        NO_KEY: Outcome.FAILED,
+        ILLEGAL: Outcome.ILLEGAL,
+        UNPARSABLE: Outcome.UNPARSABLE,
+        TOO_LONG: Outcome.TOO_LONG,
+        TIMEOUT: Outcome.TIMEOUT,
+        REFUSED: Outcome.REFUSED,
+    }
+    return tuple(special.get(event, Outcome.OK) for event in range(NUM_EVENTS))
+
+
+class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
+    """Placeholder; the docs page is set below."""
+
+    name: ClassVar[str] = "GridWorld"
+    version: ClassVar[int] = 0
+    milestones: ClassVar[tuple[str, ...]] = MILESTONES
+    canonical: ClassVar[Sequence[str]] = CANONICAL
+    outcome_of: ClassVar[Sequence[Outcome]] = _outcomes()
+    commands: ClassVar[tuple[Command, ...]] = (
+        *(Command("move", {"direction": direction}) for direction in DIRECTIONS),
+        Command("stay"),
+        Command("interact"),
+    )
+
+    envelope: GridWorldEnvelope
+
+    def __init__(self, config: GridWorldConfig) -> None:
+        """Build the world and make one level, to see that the config allows it.
+
+        Raises:
+            GenerationError: If no level can be made from the config.
+        """
+        super().__init__(config)
+        self.form = views.Layout(self.config)
+        self.text_length = _longest_text(self.form)
+        self.reset(0)
+
+    @property
+    def grammar(self) -> tuple[Verb, ...]:
+        """``move <direction>``, ``stay``, ``interact``."""
+        return GRAMMAR
+
+    @property
+    def noop(self) -> Command:
+        """``stay``."""
+        return Command("stay")
+
+    @property
+    def vector_space(self) -> Box:
+        """A uint8 Box; see `piase_gym.worlds.grid_world.views`."""
+        form = self.form
+        high = np.full(form.length, 255, np.uint8)
+        area = form.rows * form.columns
+        high[:area] = MAX_CODE
+        high[area : area + 8] = (*(MAX_SIDE,) * 4, 3, 31, 2 * MAX_SIDE, 2 * MAX_SIDE)
+        return Box(np.zeros(form.length, np.uint8), high, dtype=np.uint8)
+
+    @property
+    def state_space(self) -> Box:
+        """Every non-string fact of the world as int32; see `state`."""
+        size = self.state().size
+        return Box(-1, 2**31 - 1, (size,), np.int32)
+
+    # -- kernels --------------------------------------------------------------------------
+
+    def new_single(self, config: GridWorldConfig) -> NDArray[Any]:
+        """Return the record of a batch of one."""
+        return new_single(config, self.envelope)
+
+    def run_reset(self, seed: np.uint64) -> None:
+        """Make a level; raise if the config does not allow one."""
+        fault = batch.reset_one(self.one, seed)
+        if fault:
+            raise GenerationError(_fault_sentence(fault, self.config))
+
+    def run_step(self) -> int:
+        """Advance by one step."""
+        notable: int = batch.step_one(self.one)
+        return notable
+
+    def refresh(self) -> None:
+        """Rebuild maps, vectors and masks from the canonical state."""
+        batch.refresh_one(self.one)
+
+    def admit(self, config: GridWorldConfig) -> None:
+        """Check the envelope, that `observe` stays, and that a level can be made."""
+        if config.observe != self.config.observe:
+            raise EnvelopeError(
+                f"GridWorld: observe={config.observe!r} has other spaces than "
+                f"observe={self.config.observe!r}; make another environment"
+            )
+        super().admit(config)
+        if fault := batch.reset_one(self.new_single(config), np.uint64(0)):
+            raise GenerationError(_fault_sentence(fault, config))
+
+    def configure(self, config: GridWorldConfig) -> None:
+        """Take another config."""
+        super().configure(config)
+        self.tables[...] = new_table(self.config, self.envelope)
+        self.form = views.Layout(self.config)
+
+    # -- knowledge ------------------------------------------------------------------------
+
+    def keep(self, vectors: Sequence[NDArray[Any]]) -> Sequence[Any]:
+        """Keep the vectors themselves: with the hints they hold every fact."""
+        if any(self.hints):
+            return list(zip(vectors, self.hints, strict=True))
+        return vectors
+
+    def teller(self) -> Callable[[Any, int], str]:
+        """Return a writer of texts from vectors."""
+        form, agents = self.form, self.agents
+
+        def tell(kept: Any, agent: int) -> str:
+            vector, hint = kept if isinstance(kept, tuple) else (kept, None)
+            return views.text_of(views.facts_of(vector, agents[agent], form, hint), form)
+
+        return tell
+
+    def facts(self, agent: int) -> GridFacts:
+        """Return what the agent may know now."""
+        return views.facts_of(self._obs[agent], self.agents[agent], self.form, self.hints[agent])
+
+    def vector(self, facts: GridFacts) -> NDArray[np.uint8]:
+        """Return the vector of the facts."""
+        return views.vector_of(facts, self.form)
+
+    @staticmethod
+    def tell(facts: GridFacts, config: GridWorldConfig) -> str:
+        """Return the prose of the facts."""
+        return views.text_of(facts, views.Layout(config))
+
+    def give_hint(self, agent: int, hint: str | None) -> None:
+        """Show a hint in the text and, hashed, in the vector."""
+        super().give_hint(agent, hint)
+        self.states["hint"][0, agent] = hash_text(hint)
+        self.refresh()
+
+    def result(self, agent: int) -> Result:
+        """Won, if the agent reached a goal."""
+        won = int(self.states["marks"][0, agent]) & GOAL_REACHED
+        return Result.WON if won else Result.LOST
+
+    def state(self) -> NDArray[np.int32]:
+        """Return t, width, height, agents, then x, y, heading, carry, alive, marks of each agent.
+
+        After these come the goals and the objects, row by row of the envelope's grid.
+        """
+        record, slots = self.states[0], len(self.agents)
+        side = int(self.tables["side"][0])
+        cells = record["cells"].reshape(side, side)
+        parts = [
+            [record["t"], record["width"], record["height"], record["agents"]],
+            *(record[name][:slots] for name in ("x", "y", "heading", "carry", "alive", "marks")),
+            record["goals"].ravel(),
+            cells[: self.envelope.height, : self.envelope.width].ravel(),
+        ]
+        return np.concatenate(parts).astype(np.int32)
+
+    @property
+    def manual(self) -> Manual:
+        """The words of the prompt."""
+        return Manual(_rules_text(self.config), _rewards_text(self.config), self._goal_text)
+
+    def _goal_text(self, _agent: int) -> str:
+        """Say what there is to do."""
+        if self.config.layout == "door_key":
+            return "find the key, unlock the door, and step onto a goal."
+        return "step onto a goal."
+
+    # -- pictures -------------------------------------------------------------------------
+
+    def _scene(self) -> render.Scene:
+        """Describe the state for the painters."""
+        return render.scene(self.states[0], int(self.tables["side"][0]), self.agents)
+
+    def ansi(self) -> str:
+        """Draw the grid with letters."""
+        return render.ansi(self._scene())
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Draw the grid as a picture."""
+        return render.rgb(self._scene())
+
+
+def _longest_text(form: views.Layout) -> int:
+    """Return an upper bound for the length of a text."""
+    name = max(len(agent) for agent in form.names)
+    return 400 + form.rows * (20 + form.columns * (name + 40)) + MAX_HINT_TEXT
+
+
+MAX_HINT_TEXT = 4000
+
+
+def _fault_sentence(fault: int, config: GridWorldConfig) -> str:
+    """Say why no level could be made."""
+    what = f"layout {config.layout!r} of {config.width} by {config.height}"
+    if fault == NO_FREE_CELL:
+        return (
+            f"GridWorld: {what} has no free cell left for {config.agents} agents, the goals and "
+            f"the objects; take a larger grid, fewer agents or fewer walls"
+        )
+    return (
+        f"GridWorld: {what} has no way from every agent to a goal; "
+        f"move the walls, the goal or the start, or lower obstacle_density"
+    )
+
+
+def _rules_text(config: GridWorldConfig) -> str:
+    """Explain the grid, in a few sentences."""
+    shown = (
+        "You see the whole grid; rows and columns count from 0 at the top left."
+        if config.observe == "grid"
+        else f"You see a square of {config.window} by {config.window} cells, turned so that you "
+        "look ahead: you stand in the middle of its nearest row. Left and right are yours."
+    )
+    share = (
+        "Agents can share a cell." if config.collisions == "pass" else "Agents block each other."
+    )
+    hidden = "" if config.see_through_walls else " Walls and closed doors hide what lies behind."
+    return (
+        "You live on a grid of cells. Columns and rows count from 0 at the top left, and up, down, "
+        "left and right are the directions of the grid. A move turns you that way, even if the "
+        "cell is not free. Interact acts on the one cell ahead of you: it picks up a key if your "
+        "hands are empty, puts down what you carry on free floor, opens and closes doors, and "
+        f"unlocks a locked door if you carry a key. Agents {share}. {shown}{hidden} Cells that an "
+        "observation does not mention are free floor."
+    )
+
+
+def _rewards_text(config: GridWorldConfig) -> str:
+    """List the reward table."""
+    fields: Mapping[str, Any] = type(config.rewards).model_fields
+    values = config.rewards.model_dump()
+    return "; ".join(f"{fields[key].description} {values[key]:+g}" for key in values) + "."

@@ -1,0 +1,244 @@
+"""GridWorld's pictures: what is drawn, what is told apart, and that nothing aliases the state."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from piase_gym.errors import ConfigError
+from piase_gym.worlds.grid_world import render, tiles
+from piase_gym.worlds.grid_world.brush import Brush
+from piase_gym.worlds.grid_world.cells import (
+    FLOOR,
+    GOAL,
+    KEY,
+    MAX_AGENTS,
+    NAMES,
+    SYMBOLS,
+    WALL,
+)
+from piase_gym.worlds.grid_world.render import Figure, Scene
+from piase_gym.worlds.grid_world.state import layout
+
+CODES = {symbol: code for code, symbol in SYMBOLS.items()}
+NEW = 20  # an object that nobody has painted
+
+
+def cells(*rows: str) -> NDArray[np.uint8]:
+    return np.array([[CODES[symbol] for symbol in row] for row in rows], np.uint8)
+
+
+def figure(number: int = 0, x: int = 0, y: int = 0, heading: int = 1, **more: Any) -> Figure:
+    fields = {"carrying": 0, "alive": True, **more}
+    return Figure(f"agent_{number}", number, x, y, heading, **fields)
+
+
+ROOM = cells("#####", "#.#G#", "#kL.#", "#####")
+ONE = Scene(ROOM, (figure(x=1, y=1),), 0)
+TWO = Scene(ROOM, (figure(0, 1, 1, 2, carrying=KEY), figure(11, 3, 2, 3)), 5)
+
+
+def record() -> Any:
+    state = np.zeros(1, layout(16, 8, 7))[0]
+    state["width"], state["height"], state["agents"], state["t"] = 5, 4, 2, 5
+    state["cells"].reshape(16, 16)[:4, :5] = ROOM
+    state["x"][:2], state["y"][:2], state["heading"][:2] = (1, 3), (1, 2), (2, 3)
+    state["carry"][0] = KEY
+    state["alive"][:2] = 1, 0
+    return state
+
+
+# -- the scene ----------------------------------------------------------------------------
+
+
+def test_a_scene_says_what_the_record_says() -> None:
+    scene = render.scene(record(), 16, ("ann", "bob", "spare"))
+    np.testing.assert_array_equal(scene.cells, ROOM)
+    assert scene.cells.dtype == np.uint8
+    assert scene.step == 5
+    assert scene.agents == (
+        Figure("ann", 0, 1, 1, 2, KEY, True),
+        Figure("bob", 1, 3, 2, 3, 0, False),
+    )
+    assert all(type(value) is int for value in (scene.step, scene.agents[0].x))
+
+
+def test_a_scene_does_not_follow_the_state() -> None:
+    state = record()
+    scene = render.scene(state, 16, ("ann", "bob"))
+    state["cells"][:], state["x"][:], state["t"] = WALL, 0, 9
+    np.testing.assert_array_equal(scene.cells, ROOM)
+    assert (scene.agents[0].x, scene.step) == (1, 5)
+
+
+def test_a_scene_cannot_be_changed() -> None:
+    scene = render.scene(record(), 16, ("ann", "bob"))
+    with pytest.raises(ValueError, match="read-only"):
+        scene.cells[0, 0] = FLOOR
+    with pytest.raises(FrozenInstanceError):
+        scene.step = 1  # type: ignore[misc]
+
+
+# -- letters ------------------------------------------------------------------------------
+
+ONE_AGENT = """\
+#####
+#>#G#
+#kL.#
+#####
+
+. floor   # wall   G goal   k key   L locked door
+> agent_0 at (1, 1), facing right"""
+
+TWO_AGENTS = """\
+##########
+##v0##G ##
+##k LL<b##
+##########
+
+## wall   G goal   k key   LL locked door
+v0 agent_0 at (1, 1), facing down, carrying a key
+<b agent_11 at (3, 2), facing left"""
+
+
+def test_ansi_of_one_agent() -> None:
+    assert render.ansi(ONE) == ONE_AGENT
+
+
+def test_ansi_of_several_agents() -> None:
+    assert render.ansi(TWO) == TWO_AGENTS
+
+
+def test_ansi_has_no_trailing_spaces() -> None:
+    scene = replace(TWO, cells=cells(".....", "#. . ", "k.#. ", "     "))
+    assert all(line == line.rstrip() for line in render.ansi(scene).split("\n"))
+
+
+def test_ansi_leaves_out_agents_that_are_done() -> None:
+    done = replace(TWO, agents=(TWO.agents[0], replace(TWO.agents[1], alive=False)))
+    assert render.ansi(done).split("\n")[2] == "##k LL. ##"
+    assert render.ansi(done).endswith("agent_11 at (3, 2), facing left, done")
+
+
+def test_ansi_of_an_unknown_object() -> None:
+    scene = Scene(np.array([[NEW, FLOOR]], np.uint8), (), 0)
+    assert render.ansi(scene) == "?.\n\n. floor   ? object 20"
+
+
+def test_the_first_of_the_agents_in_a_cell_is_on_top() -> None:
+    both = replace(ONE, agents=(figure(0, 1, 1), figure(1, 1, 1, 3)))
+    first = replace(ONE, agents=(both.agents[0], replace(both.agents[1], alive=False)))
+    assert render.ansi(both).split("\n")[1] == "##>0##G ##"
+    middle = slice(40, 56), slice(40, 56)  # of cell (1, 1), where a piece hides what is below
+    np.testing.assert_array_equal(render.rgb(both, 32)[middle], render.rgb(first, 32)[middle])
+
+
+# -- pixels -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "tile"), [(2, 2, 64), (8, 8, 64), (16, 9, 32), (10, 40, 12), (64, 64, 8)]
+)
+def test_the_picture_is_about_512_pixels_long(height: int, width: int, tile: int) -> None:
+    picture = render.rgb(Scene(np.full((height, width), FLOOR, np.uint8), (), 0))
+    assert picture.shape == (height * tile, width * tile, 3)
+
+
+@pytest.mark.parametrize("tile", [1, 2, 3, 7, 8, 15, 16, 24, 65])
+def test_every_tile_size_can_be_drawn(tile: int) -> None:
+    scene = replace(TWO, cells=np.resize(np.array([*NAMES, NEW], np.uint8), ROOM.shape))
+    picture = render.rgb(scene, tile)
+    assert picture.shape == (4 * tile, 5 * tile, 3)
+
+
+def test_a_tile_needs_a_pixel() -> None:
+    with pytest.raises(ConfigError, match="at least 1 pixel, not 0"):
+        render.rgb(ONE, 0)
+
+
+def test_a_picture_is_a_fresh_array() -> None:
+    first = render.rgb(TWO)
+    assert first.dtype == np.uint8
+    assert first.flags.writeable
+    assert first.flags.c_contiguous
+    before = first.copy()
+    first[...] = 0
+    np.testing.assert_array_equal(render.rgb(TWO), before)
+
+
+def test_a_one_cell_picture_is_a_fresh_array() -> None:
+    scene = Scene(np.array([[GOAL]], np.uint8), (), 0)
+    before = render.rgb(scene)
+    render.rgb(scene)[...] = 0
+    np.testing.assert_array_equal(render.rgb(scene), before)
+
+
+def test_tiles_that_are_kept_are_read_only() -> None:
+    assert not tiles.object_tile(WALL, 16).flags.writeable
+    assert not tiles.piece_tile(tiles.Piece(0, 0), 16).flags.writeable
+
+
+def test_a_picture_painted_anew_is_the_same() -> None:
+    before = render.rgb(TWO)
+    tiles.object_tile.cache_clear()
+    tiles.piece_tile.cache_clear()
+    np.testing.assert_array_equal(render.rgb(TWO), before)
+
+
+def test_cells_lie_where_they_should() -> None:
+    picture = render.rgb(ONE, 16)
+    for y, x in ((0, 4), (1, 3), (2, 1), (2, 2)):
+        place = picture[16 * y : 16 * y + 16, 16 * x : 16 * x + 16]
+        np.testing.assert_array_equal(place, tiles.object_tile(int(ROOM[y, x]), 16))
+
+
+def test_an_agent_changes_its_own_cell_only() -> None:
+    changed = render.rgb(ONE, 16) != render.rgb(replace(ONE, agents=()), 16)
+    ys, xs = np.nonzero(changed.any(axis=2))
+    assert set(zip((ys // 16).tolist(), (xs // 16).tolist(), strict=True)) == {(1, 1)}
+
+
+def test_an_agent_that_is_done_is_left_out() -> None:
+    done = replace(ONE, agents=(replace(ONE.agents[0], alive=False),))
+    np.testing.assert_array_equal(render.rgb(done), render.rgb(replace(ONE, agents=())))
+
+
+@pytest.mark.parametrize("tile", [8, 16, 64])
+def test_every_object_looks_different(tile: int) -> None:
+    assert set(tiles.PAINTERS) == set(NAMES)
+    codes = [*NAMES, NEW, NEW + 1]
+    assert len({tiles.object_tile(code, tile).tobytes() for code in codes}) == len(codes)
+
+
+@pytest.mark.parametrize("tile", [8, 24, 64])
+def test_every_agent_heading_and_load_looks_different(tile: int) -> None:
+    pieces = [
+        tiles.Piece(number, heading, carrying)
+        for number in range(MAX_AGENTS)
+        for heading in range(4)
+        for carrying in (0, KEY)
+    ]
+    assert len({tiles.piece_tile(piece, tile).tobytes() for piece in pieces}) == len(pieces)
+
+
+def test_numbers_are_shown_to_tell_several_agents_apart() -> None:
+    alone = replace(TWO, agents=TWO.agents[:1])
+    cell = slice(24, 48), slice(24, 48)
+    assert (render.rgb(TWO, 24)[cell] != render.rgb(alone, 24)[cell]).any()
+    cell = slice(23, 46), slice(23, 46)
+    np.testing.assert_array_equal(render.rgb(TWO, 23)[cell], render.rgb(alone, 23)[cell])
+
+
+def test_a_later_object_needs_one_painter(monkeypatch: pytest.MonkeyPatch) -> None:
+    def paint_lamp(brush: Brush) -> None:
+        brush.box((0, 0), (1, 1), "#ff0000")
+
+    monkeypatch.setitem(tiles.PAINTERS, NEW + 2, paint_lamp)
+    tiles.object_tile.cache_clear()
+    lamp = tiles.object_tile(NEW + 2, 10)
+    tiles.object_tile.cache_clear()
+    assert lamp[5, 5].tolist() == [255, 0, 0]

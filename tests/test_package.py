@@ -1,0 +1,205 @@
+"""The package as it is built and installed: its folders, its files, the way its imports point."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "piase_gym"
+TOP_FOLDERS = ("wrappers", "curricula", "benchmarks")
+INSTALLED = (".py", ".json", ".yaml", ".typed")
+IN_SDIST = (ROOT / "PKG-INFO").exists()
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def folders(top: Path) -> Iterator[Path]:
+    """Yield `top` and the folders below it, without following links."""
+    for folder, subfolders, _ in os.walk(top):
+        subfolders[:] = sorted(name for name in subfolders if name != "__pycache__")
+        yield Path(folder)
+
+
+def installed_path(path: Path) -> Path:
+    """Return where a file of the checkout is installed, relative to site-packages."""
+    relative = path.relative_to(ROOT)
+    return relative if relative.parts[0] == NAME else Path(NAME) / relative
+
+
+def package_folders() -> list[Path]:
+    """Return every folder of the checkout that is a package."""
+    tops = (NAME, *TOP_FOLDERS)
+    return [f for top in tops for f in folders(ROOT / top) if (f / "__init__.py").exists()]
+
+
+def source_files() -> list[Path]:
+    """Return the files of the checkout that are to be installed."""
+    tops = (NAME, *TOP_FOLDERS)
+    found = (path for top in tops for folder in folders(ROOT / top) for path in folder.iterdir())
+    return sorted(path for path in found if path.is_file() and path.suffix in INSTALLED)
+
+
+def test_packages_names_every_folder() -> None:
+    listed = PROJECT["tool"]["setuptools"]["packages"]
+    assert sorted(listed) == sorted(".".join(installed_path(f).parts) for f in package_folders())
+
+
+def test_every_file_lies_in_a_package() -> None:
+    # A file beside no __init__.py is left out of the wheel without an error.
+    packages = set(package_folders())
+    strays = [p for p in source_files() if p.parent not in packages]
+    assert strays == []
+
+
+@pytest.mark.skipif(IN_SDIST, reason="the links serve a checkout and are not packed")
+@pytest.mark.parametrize("name", TOP_FOLDERS)
+def test_links_point_to_the_top_folders(name: str) -> None:
+    link = ROOT / NAME / name
+    assert link.is_symlink()
+    assert link.readlink() == Path("..", name)
+
+
+class Built(NamedTuple):
+    wheel: Path
+    sdist: Path
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """An sdist of a copy of the checkout, and the wheel that is built from that sdist."""
+    tree = tmp_path_factory.mktemp("build") / "tree"
+    out = tree.with_name("dist")
+    unused = {".git", ".venv", "build", "dist", "runs"}
+    shutil.copytree(
+        ROOT,
+        tree,
+        symlinks=True,
+        ignore=lambda folder, names: unused & set(names) if Path(folder) == ROOT else set(),
+    )
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out)]
+    run = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    (wheel,) = out.glob("*.whl")
+    (sdist,) = out.glob("*.tar.gz")
+    return Built(wheel, sdist)
+
+
+def wheel_files(wheel: Path) -> list[Path]:
+    """Return the files of the wheel, without its metadata folder."""
+    with zipfile.ZipFile(wheel) as archive:
+        return [Path(name) for name in archive.namelist() if ".dist-info/" not in name]
+
+
+def test_wheel_owns_one_top_level_name(built: Built) -> None:
+    assert {path.parts[0] for path in wheel_files(built.wheel)} == {NAME}
+
+
+def test_wheel_holds_every_source_file(built: Built) -> None:
+    expected = [installed_path(path) for path in source_files()]
+    assert sorted(wheel_files(built.wheel)) == sorted(expected)
+    assert {Path(NAME, name, "__init__.py") for name in TOP_FOLDERS} <= set(expected)
+
+
+def test_wheel_is_imported_without_the_checkout(built: Built, tmp_path: Path) -> None:
+    with zipfile.ZipFile(built.wheel) as archive:
+        archive.extractall(tmp_path)
+    modules = [NAME, *(f"{NAME}.{name}" for name in TOP_FOLDERS)]
+    code = f"import {', '.join(modules)}\n" + "".join(f"print({m}.__file__)\n" for m in modules)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    files = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    expected = [tmp_path.joinpath(*module.split("."), "__init__.py") for module in modules]
+    assert [Path(file) for file in files] == expected
+
+
+def test_sdist_holds_the_tests_and_packs_nothing_twice(built: Built) -> None:
+    with tarfile.open(built.sdist) as archive:
+        members = [Path(*Path(name).parts[1:]).as_posix() for name in archive.getnames()]
+    assert len(members) == len(set(members))
+    assert not [m for m in members for name in TOP_FOLDERS if m.startswith(f"{NAME}/{name}")]
+    for name in ("tests/test_package.py", "constraints.txt", "CHANGELOG.md", "docs/conf.py"):
+        assert name in members
+    assert all(f"{name}/__init__.py" in members for name in (NAME, *TOP_FOLDERS))
+
+
+# Which parts of the package a part may not import. "" is the package itself, whose names come from
+# the faces.
+ABOVE_FACES = {"wrappers", "curricula", "benchmarks", "studio", "cli"}
+FORBIDDEN = {
+    "world": {"", "faces", "runs", *ABOVE_FACES},
+    "worlds": {"", "faces", "runs", *ABOVE_FACES},
+    "faces": ABOVE_FACES,
+    "wrappers": ABOVE_FACES - {"wrappers"},
+    "curricula": {"benchmarks", "studio", "cli"},
+    "benchmarks": {"studio", "cli"},
+}
+ALLOWED = {(f"{NAME}.wrappers.curriculum", "curricula")}
+PARTS = {path.stem for path in (ROOT / NAME).iterdir()}.union(*FORBIDDEN.values())
+
+
+def part(module: str) -> str:
+    """Return the part that a dotted name is in: `worlds` for `piase_gym.worlds.x.y`."""
+    name = [*module.split("."), ""][1]
+    return name if name in PARTS else ""
+
+
+def imported_parts(source: str, module: str, is_package: bool = False) -> set[str]:
+    """Return the parts of the package that a module's source imports, wherever in the file."""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            found += [f"{origin}.{alias.name}" for alias in node.names]
+    return {part(name) for name in found if name.split(".")[0] == NAME}
+
+
+def test_imports_point_one_way() -> None:
+    wrong = []
+    for path in (path for path in source_files() if path.suffix == ".py"):
+        is_package = path.name == "__init__.py"
+        target = installed_path(path)
+        module = ".".join((target.parent if is_package else target.with_suffix("")).parts)
+        imports = imported_parts(path.read_text(encoding="utf-8"), module, is_package)
+        forbidden = FORBIDDEN.get(part(module), set())
+        wrong += [(module, name) for name in imports & forbidden if (module, name) not in ALLOWED]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import piase_gym", {""}),
+        ("import piase_gym.faces.single as single", {"faces"}),
+        ("from piase_gym import wrappers, parallel_env", {"", "wrappers"}),
+        ("from piase_gym.runs import writer", {"runs"}),
+        ("from ...faces import parallel", {"faces"}),
+        ("from ... import cli", {"cli"}),
+        ("from . import state", {"worlds"}),
+        ("def f():\n    from piase_gym.studio import app", {"studio"}),
+        ("import numpy as np\nfrom gymnasium import wrappers", set()),
+    ],
+)
+def test_imports_are_found_in_every_form(source: str, found: set[str]) -> None:
+    assert imported_parts(source, f"{NAME}.worlds.grid_world.rules") == found

@@ -1,0 +1,1 @@
+"""Wrappers over the parallel face: one wrapper a file."""
