@@ -35,12 +35,12 @@ class Events:
 
     def __init__(self) -> None:
         """Start with no listener."""
-        self._listeners: list[Listener] = []
+        self.listeners: list[Listener] = []
 
     @property
     def active(self) -> bool:
         """Whether anybody listens."""
-        return bool(self._listeners)
+        return bool(self.listeners)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with every event from now on.
@@ -48,21 +48,21 @@ class Events:
         Returns:
             A function that ends the subscription; calling it twice does no harm.
         """
-        self._listeners.append(listener)
+        self.listeners.append(listener)
 
         def unsubscribe() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
+            if listener in self.listeners:
+                self.listeners.remove(listener)
 
         return unsubscribe
 
     def post(self, kind: str, agent: str | None = None, **data: Any) -> None:
         """Tell every listener that something happened."""
-        if self._listeners:
+        if self.listeners:
             event = Event(kind, agent, data)
-            for listener in tuple(self._listeners):
+            for listener in tuple(self.listeners):
                 listener(event)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave listeners behind when an environment is copied or pickled."""
-        return {"_listeners": []}
+        return {"listeners": []}

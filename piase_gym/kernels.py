@@ -30,6 +30,12 @@ from piase_gym.rng import GOLDEN
 JIT = not numba_config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``, where the same rules run as plain Python."""
 
+ABSENT = 2**31 - 256
+"""Act of an agent that gives no command; ``ABSENT + k`` is a misread of the k-th kind.
+
+Indices count from 0, so a kernel can refuse everything in between.
+"""
+
 _GOLDEN = np.uint64(GOLDEN)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)

@@ -101,8 +101,11 @@ def worlds() -> tuple[str, ...]:
 
 def tasks(world: str | None = None) -> tuple[str, ...]:
     """Return the ids of all tasks, sorted, or those of one world."""
-    wanted = world_spec(world).name if world is not None else None
-    return tuple(sorted(i for i, spec in _tasks.items() if wanted is None or wanted == spec.world))
+    rows = _tasks.values()
+    if world is not None:
+        rows_world = world_spec(world).name
+        return tuple(sorted(spec.id for spec in rows if spec.world == rows_world))
+    return tuple(sorted(spec.id for spec in rows))
 
 
 def world_spec(name: str) -> WorldSpec:
@@ -128,8 +131,11 @@ def task_spec(task: str) -> TaskSpec:
     return _tasks[task]
 
 
-def find(name: str) -> tuple[WorldSpec, TaskSpec | None]:
+def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
     """Return what a name stands for: a world, or the world and task of an id."""
+    if not isinstance(name, str):
+        kind = type(name).__name__
+        raise ConfigError(f"a world is named by a string or given as a config, not by a {kind}")
     if "/" in name:
         task = task_spec(name)
         return world_spec(task.world), task
@@ -161,10 +167,7 @@ def make_config(spec: WorldSpec, fields: Mapping[str, Any]) -> Any:
     """
     if not isinstance(fields, Mapping):
         raise ConfigError(f"{spec.name}: a config is a mapping, not {type(fields).__name__}")
-    bad = [key for key in fields if not isinstance(key, str)]
-    if bad:
-        raise ConfigError(f"{spec.name}: config keys are strings, not {bad[0]!r}")
-    return load(spec.config, spec)(**fields)
+    return load(spec.config, spec)(**{str(key): value for key, value in fields.items()})
 
 
 def parse_text(world: str, text: str, config: Any = None) -> Any:

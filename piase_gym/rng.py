@@ -83,7 +83,7 @@ class Stream:
         return mix64(self.key + self.counter * GOLDEN)
 
     def integer(self, stop: int) -> int:
-        """Draw an integer in ``0..stop-1``, `stop` at most ``2**31`` (bias below ``stop / 2**32``)."""
+        """Draw an integer in ``0..stop-1``, `stop` at most ``2**31`` (bias: below ``2**-31``)."""
         return ((self.bits() >> 32) * stop) >> 32
 
     def uniform(self) -> float:

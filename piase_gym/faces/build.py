@@ -7,7 +7,7 @@ from typing import Any
 
 from piase_gym.agents.base import Agent
 from piase_gym.config import WorldConfig
-from piase_gym.errors import AgentError, ConfigError, ScenarioError
+from piase_gym.errors import AgentError, ScenarioError
 from piase_gym.registry import TaskSpec, WorldSpec, find, make_config
 
 Partners = Mapping[str, "str | Agent"]
@@ -28,9 +28,6 @@ def resolve(
     given = dict(fields)
     if envelope is not None:
         given["envelope"] = envelope
-    if not isinstance(name, str | WorldConfig):
-        kind = type(name).__name__
-        raise ConfigError(f"a world is named by a string or given as a config, not a {kind}")
     if isinstance(name, WorldConfig):
         spec, task = find(name.world)
         return name.changed(given) if given else name, spec, task

@@ -179,7 +179,7 @@ class Driver:
                     tick.outcomes[number],
                 )
                 partners[number].learn(feedback)
-        if self.events.active:
+        if self.events.listeners:
             self.events.post("step", acts=tuple(acts), tick=tick, step=self.steps)
         return tick
 

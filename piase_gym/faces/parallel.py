@@ -70,6 +70,8 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         self._state_space = world.state_space
         self._acts = no_acts(world)
         self._live: list[tuple[str, int]] = []
+        self._nobody: dict[str, bool] = {}
+        self._direct = False
 
     # -- what PettingZoo asks for ---------------------------------------------------------
 
@@ -150,6 +152,9 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         names = self.driver.world.agents
         self._live = [(names[i], i) for i in self.driver.played]
         self.agents = [name for name, _ in self._live]
+        self._nobody = dict.fromkeys(self.agents, False)
+        everybody = len(self.agents) == len(names)
+        self._direct = everybody and self._reader.kind == "discrete"
 
     def step(
         self, actions: Mapping[str, Any]
@@ -174,22 +179,22 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
             ActionError: If an action is missing or not in its space; nothing has happened then.
             AgentError: If there is an action for an agent that is not in play.
         """
-        live = self._live
         acts = self._read(actions)
         driver = self.driver
         tick = driver.step(acts)
         masks = driver.world.masks() if self._reader.count else ()
         shown = self._viewer.show(masks)
         rewards, terminated, truncated, outcomes, ended, notes = tick
+        live = self._live
         if masks:
-            infos = {name: {"outcome": outcomes[i], "action_mask": masks[i]} for name, i in live}
+            infos = {n: {"outcome": outcomes[i], "action_mask": masks[i]} for n, i in live}
         else:
-            infos = {name: {"outcome": outcomes[i]} for name, i in live}
+            infos = {n: {"outcome": outcomes[i]} for n, i in live}
         result = (
-            {name: shown[i] for name, i in live},
-            {name: rewards[i] for name, i in live},
-            {name: terminated[i] for name, i in live},
-            {name: truncated[i] for name, i in live},
+            {n: shown[i] for n, i in live},
+            {n: rewards[i] for n, i in live},
+            {n: terminated[i] for n, i in live} if ended else self._nobody.copy(),
+            {n: truncated[i] for n, i in live} if ended else self._nobody.copy(),
             infos,
         )
         if notes or ended:
@@ -210,24 +215,17 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
 
     def _read(self, actions: Mapping[str, Any]) -> list[Any]:
         """Decode the actions of all agents in play, before anything changes."""
-        live, acts = self._live, self._acts.copy()
+        live = self._live
         try:
-            if len(actions) != len(live):
+            if len(actions) != len(live) or not live:
                 raise KeyError
-            if self._reader.kind == "discrete":
-                count = self._reader.count
-                for name, i in live:
-                    action = actions[name]
-                    if type(action) is not int or not 0 <= action < count:
-                        action = self._reader.read(i, action)
-                    acts[i] = action
-            else:
-                for name, i in live:
-                    acts[i] = self._reader.read(i, actions[name])
+            if self._direct:  # the world itself refuses what is not an index
+                return [actions[name] for name, _ in live]
+            acts = self._acts.copy()
+            for name, i in live:
+                acts[i] = self._reader.read(i, actions[name])
         except (KeyError, TypeError) as error:
             raise self._wrong_agents(actions) from error
-        if not live:
-            raise self._wrong_agents(actions)
         return acts
 
     def _wrong_agents(self, actions: object) -> Exception:

@@ -73,7 +73,7 @@ class BothViews(dict[str, Any]):
     def pop(self, *args: Any) -> Any:
         """Remove a key and return its value."""
         self._write()
-        return dict.pop(self, *args)
+        return super().pop(*args)
 
     def popitem(self) -> tuple[str, Any]:
         """Remove and return the last item."""
@@ -136,11 +136,11 @@ class Viewer:
     def space(self) -> spaces.Space[Any]:
         """Return a new space object for one agent's observations."""
         text = spaces.Text(self.world.text_length, min_length=0, charset=CHARSET)
-        shown: spaces.Space[Any] = {
-            "text": lambda: text,
-            "vector": lambda: self.world.vector_space,
-            "both": lambda: spaces.Dict({"text": text, "vector": self.world.vector_space}),
-        }[self.view]()
+        shown: spaces.Space[Any] = text
+        if self.view == "vector":
+            shown = self.world.vector_space
+        elif self.view == "both":
+            shown = spaces.Dict({"text": text, "vector": self.world.vector_space})
         if self.mask is None:
             return shown
         bits = spaces.Box(0, 1, (self.world.num_actions,), np.int8)

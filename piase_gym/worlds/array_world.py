@@ -7,6 +7,9 @@ record are canonical. Everything here is bookkeeping around them.
 
 from __future__ import annotations
 
+import functools
+import operator
+import struct
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
@@ -17,24 +20,26 @@ from numpy.typing import NDArray
 from piase_gym.commands import Command, Misread, Outcome
 from piase_gym.config import WorldConfig
 from piase_gym.digest import digest_bytes
-from piase_gym.errors import SnapshotError
+from piase_gym.errors import ActionError, SnapshotError
+from piase_gym.kernels import ABSENT
 from piase_gym.world import Act, Capabilities, Facts, Tick, World
 
 C = TypeVar("C", bound=WorldConfig)
 F = TypeVar("F", bound=Facts)
 
-ABSENT = -1
 _MISREADS = {
-    Outcome.UNPARSABLE: ABSENT - 1,
-    Outcome.TOO_LONG: ABSENT - 2,
-    Outcome.TIMEOUT: ABSENT - 3,
-    Outcome.REFUSED: ABSENT - 4,
+    Outcome.UNPARSABLE: ABSENT + 1,
+    Outcome.TOO_LONG: ABSENT + 2,
+    Outcome.TIMEOUT: ABSENT + 3,
+    Outcome.REFUSED: ABSENT + 4,
 }
 
 
+_new_tick = functools.partial(tuple.__new__, Tick)
+"""Makes a Tick faster than its constructor does, for the common step in which nothing ends."""
 _VIEWS = (
-    "states tables _obs _masks _rewards _terminated _truncated _events _act_view _canonical "
-    "_index_of"
+    "states tables _obs _masks _rewards _terminated _truncated _events _act_view _reward_view "
+    "_event_view _pack _obs_rows _mask_rows _nobody _canonical _index_of"
 ).split()
 
 
@@ -68,7 +73,12 @@ class ArrayWorld(World[C, F]):
         self._terminated = record["terminated"][:slots].view(np.bool_)
         self._truncated = record["truncated"][:slots].view(np.bool_)
         self._events = record["events"][:slots]
-        self._act_view = memoryview(record["acts"])
+        # Memory views and prepared rows cost less to read than arrays.
+        self._act_view = memoryview(record["acts"].view(np.uint8))
+        self._pack = struct.Struct(f"<{slots}i").pack_into
+        self._reward_view, self._event_view = self._rewards.data, self._events.data
+        self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
+        self._nobody = [False] * slots
         fields: Mapping[str, Any] = self.states.dtype.fields or {}
         last, offset = fields[self.canonical[-1]][:2]
         self._canonical = one.view(np.uint8)[: offset + last.itemsize].data
@@ -129,19 +139,21 @@ class ArrayWorld(World[C, F]):
 
     def step(self, acts: Sequence[Act]) -> Tick:
         """Advance by one step."""
-        view = self._act_view
-        for agent, act in enumerate(acts):
-            view[agent] = act if type(act) is int else self._index(act)
+        try:
+            self._pack(self._act_view, 0, *acts)
+        except struct.error:  # not all are indices
+            self._pack(self._act_view, 0, *map(self._index, acts))
         notable = self.run_step()
+        if notable < 0:
+            raise ActionError(self._wrong_act(acts))
         outcomes = self.outcome_of
-        return Tick(
-            self._rewards.tolist(),
-            self._terminated.tolist(),
-            self._truncated.tolist(),
-            [outcomes[event] for event in self._events.tolist()],
-            notable > 0 and bool((self._terminated | self._truncated).any()),
-            self._notes() if notable else {},
-        )
+        named = [outcomes[event] for event in self._event_view]
+        rewards = self._reward_view.tolist()
+        if not notable:
+            return _new_tick((rewards, self._nobody, self._nobody, named, False, {}))
+        terminated, truncated = self._terminated.tolist(), self._truncated.tolist()
+        ended = any(terminated) or any(truncated)
+        return Tick(rewards, terminated, truncated, named, ended, self._notes())
 
     def _index(self, act: Act) -> int:
         """Translate a command or a misread into what the kernel takes."""
@@ -151,7 +163,22 @@ class ArrayWorld(World[C, F]):
             return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
         if isinstance(act, Command):
             return self._index_of.get(act, _MISREADS[Outcome.UNPARSABLE])
-        return int(act)
+        try:
+            return min(max(operator.index(act), -1), ABSENT - 1)
+        except TypeError:
+            return -1
+
+    def _wrong_act(self, acts: Sequence[Act]) -> str:
+        """Say which act is not in the table."""
+        top = self.num_actions - 1
+        for agent, act in enumerate(acts):
+            command = isinstance(act, Command | Misread | None)
+            if self.states["alive"][0, agent] and not command and not 0 <= self._index(act) <= top:
+                break
+        return (
+            f"action {act!r} of {self.agents[agent]} is not allowed; "
+            f"actions are integers from 0 to {top}"
+        )
 
     def _notes(self) -> dict[int, dict[str, Any]]:
         """Tell which milestones were reached for the first time in this step."""
@@ -171,12 +198,12 @@ class ArrayWorld(World[C, F]):
     # -- what agents know and can do ------------------------------------------------------
 
     def vectors(self) -> Sequence[NDArray[Any]]:
-        """Return each agent's vector: rows of one fresh array."""
-        return list(self._obs.copy())
+        """Return each agent's vector, a fresh array each."""
+        return [row.copy() for row in self._obs_rows]
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
-        """Return each agent's mask: rows of one fresh array."""
-        return list(self._masks.copy())
+        """Return each agent's mask, a fresh array each."""
+        return [row.copy() for row in self._mask_rows]
 
     def command(self, agent: int, index: int) -> Command | Misread:
         """Return the command of an index; the table is the same for all and for ever."""

@@ -9,11 +9,17 @@ everything in one record (`state.single`).
 
 from __future__ import annotations
 
-from piase_gym.kernels import kernel
+from piase_gym.kernels import helper, kernel
 from piase_gym.worlds.grid_world import layouts
-from piase_gym.worlds.grid_world.rules import tick
+from piase_gym.worlds.grid_world.rules import readable, tick
 from piase_gym.worlds.grid_world.sight import observe
 from piase_gym.worlds.grid_world.state import NONE, STAY
+
+
+@helper
+def show(s, w, o, events, obs, masks):
+    """Do what `observe` does, without being inlined, where speed does not matter."""
+    observe(s, w, o, events, obs, masks)
 
 
 @kernel
@@ -28,13 +34,22 @@ def reset(states, tables, seeds, obs, masks, events):
         o = e * w.slots
         for a in range(w.slots):
             events[o + a] = STAY if a < w.agents else NONE
-        observe(s, w, o, events, obs, masks)
+        show(s, w, o, events, obs, masks)
     return faults
 
 
 @kernel
 def step(states, tables, acts, obs, masks, rewards, terminated, truncated, events):
-    """Advance every environment by one step. Returns how many agents ended or reached something."""
+    """Advance every environment by one step.
+
+    Returns:
+        How many agents ended or reached something, or ``-1 - e`` if an act of environment e is not
+        in the table; nothing has changed then.
+    """
+    for e in range(states.shape[0]):
+        w = tables[states[e].config]
+        if not readable(states[e], w, e * w.slots, acts):
+            return -1 - e
     notable = 0
     for e in range(states.shape[0]):
         s = states[e]
@@ -52,15 +67,22 @@ def reset_one(one, seed):
     layouts.reset(x.state, x.table, seed)
     for a in range(x.table.slots):
         x.events[a] = STAY if a < x.table.agents else NONE
-    observe(x.state, x.table, 0, x.events, x.obs, x.masks)
+    show(x.state, x.table, 0, x.events, x.obs, x.masks)
     return x.state.fault
 
 
 @kernel
 def step_one(one):
-    """Advance a batch of one by a step. Returns how many agents ended or reached something."""
+    """Advance a batch of one by a step.
+
+    Returns:
+        How many agents ended or reached something, or -1 if an act is not in the table; nothing
+        has changed then.
+    """
     x = one[0]
     s, w, events = x.state, x.table, x.events
+    if not readable(s, w, 0, x.acts):
+        return -1
     notable = tick(s, w, 0, x.acts, x.rewards, x.terminated, x.truncated, events)
     observe(s, w, 0, events, x.obs, x.masks)
     return notable
@@ -71,4 +93,4 @@ def refresh_one(one):
     """Rebuild everything that is derived from the canonical state of a batch of one."""
     x = one[0]
     layouts.repaint(x.state, x.table)
-    observe(x.state, x.table, 0, x.events, x.obs, x.masks)
+    show(x.state, x.table, 0, x.events, x.obs, x.masks)

@@ -20,6 +20,18 @@ ALL_OUTSIDE = np.uint64(OUTSIDE * 0x0101010101010101)
 
 
 @helper
+def place_at(s, w, x, y, code):
+    """Do what `put` does, without being inlined: levels are rarely made, code is often compiled."""
+    put(s, w, x, y, code)
+
+
+@helper
+def draw(s, stop):
+    """Draw an integer in ``0..stop-1`` from the layout stream."""
+    return integer(s.keys, s.counters, LAYOUT_STREAM, stop)
+
+
+@helper
 def reset(s, w, seed):
     """Start the episode with effective seed `seed` (uint64); `s.fault` says what failed."""
     s.seed = seed
@@ -57,7 +69,7 @@ def generate(s, w):
     for g in range(s.num_goals):
         if g < w.num_goals:
             s.goals[g, 0], s.goals[g, 1] = w.goals[g, 0], w.goals[g, 1]
-            put(s, w, s.goals[g, 0], s.goals[g, 1], GOAL)
+            place_at(s, w, s.goals[g, 0], s.goals[g, 1], GOAL)
         else:
             cell = place(s, w, GOAL, split + 1 if split > 0 else x0, x1)
             s.goals[g, 0], s.goals[g, 1] = cell % w.side, cell // w.side
@@ -114,7 +126,7 @@ def scatter(s, w):
     for _ in range(free * w.density // 1000):
         cell = random_free(s, w, 0, w.width - 1)
         if cell >= 0 and not reserved(w, cell % w.side, cell // w.side):
-            put(s, w, cell % w.side, cell // w.side, WALL)
+            place_at(s, w, cell % w.side, cell // w.side, WALL)
 
 
 @helper
@@ -136,13 +148,13 @@ def four_rooms(s, w):
     x1, y1 = w.width - 1 - w.border, w.height - 1 - w.border
     mx, my = (x0 + x1 + 1) // 2, (y0 + y1 + 1) // 2
     for x in range(x0, x1 + 1):
-        put(s, w, x, my, WALL)
+        place_at(s, w, x, my, WALL)
     for y in range(y0, y1 + 1):
-        put(s, w, mx, y, WALL)
-    put(s, w, mx, y0 + integer(s.keys, s.counters, LAYOUT_STREAM, my - y0), FLOOR)
-    put(s, w, mx, my + 1 + integer(s.keys, s.counters, LAYOUT_STREAM, y1 - my), FLOOR)
-    put(s, w, x0 + integer(s.keys, s.counters, LAYOUT_STREAM, mx - x0), my, FLOOR)
-    put(s, w, mx + 1 + integer(s.keys, s.counters, LAYOUT_STREAM, x1 - mx), my, FLOOR)
+        place_at(s, w, mx, y, WALL)
+    place_at(s, w, mx, y0 + draw(s, my - y0), FLOOR)
+    place_at(s, w, mx, my + 1 + draw(s, y1 - my), FLOOR)
+    place_at(s, w, x0 + draw(s, mx - x0), my, FLOOR)
+    place_at(s, w, mx + 1 + draw(s, x1 - mx), my, FLOOR)
 
 
 @helper
@@ -155,10 +167,10 @@ def door_wall(s, w):
     if first > x1 - 1:
         s.fault = NO_FREE_CELL
         first = x1 - 1
-    split = first + integer(s.keys, s.counters, LAYOUT_STREAM, x1 - first)
+    split = first + draw(s, x1 - first)
     for y in range(y0, y1 + 1):
-        put(s, w, split, y, WALL)
-    put(s, w, split, y0 + integer(s.keys, s.counters, LAYOUT_STREAM, rows), LOCKED)
+        place_at(s, w, split, y, WALL)
+    place_at(s, w, split, y0 + draw(s, rows), LOCKED)
     return split
 
 
@@ -171,7 +183,7 @@ def random_free(s, w, first, last):
             count += top(s, w, x, y) == FLOOR
     if count == 0:
         return -1
-    left = integer(s.keys, s.counters, LAYOUT_STREAM, count)
+    left = draw(s, count)
     for y in range(w.height):
         for x in range(first, last + 1):
             if top(s, w, x, y) == FLOOR:
@@ -188,7 +200,7 @@ def place(s, w, code, first, last):
     if cell < 0:
         s.fault = NO_FREE_CELL
         return 0
-    put(s, w, cell % w.side, cell // w.side, code)
+    place_at(s, w, cell % w.side, cell // w.side, code)
     return cell
 
 

@@ -8,10 +8,9 @@ Agents act one after the other, in the order of `order`; the first to claim a ce
 
 from __future__ import annotations
 
-from piase_gym.kernels import device
+from piase_gym.kernels import ABSENT, device
 from piase_gym.worlds.grid_world.cells import AGENT, CLOSED, FLOOR, GOAL, KEY, LOCKED, OPEN
 from piase_gym.worlds.grid_world.state import (
-    ABSENT,
     BLOCKED,
     CLOSE_DOOR,
     DOOR_OPENED,
@@ -147,8 +146,8 @@ def interact(s, w, a):
 @device
 def act(s, w, a, index):
     """Carry out the command with this index. Returns the event."""
-    if index < 0:
-        return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
+    if index >= ABSENT:
+        return STAY if index == ABSENT else UNPARSABLE + (index - ABSENT - 1)
     if index < MOVES:
         return walk(s, w, a, HEADING_OF[index])
     return STAY if index == STAYING else interact(s, w, a)
@@ -162,6 +161,16 @@ def milestone(event):
     if event == UNLOCK or event == OPEN_DOOR:
         return DOOR_OPENED
     return GOAL_REACHED if event == REACH_GOAL else 0
+
+
+@device
+def readable(s, w, o, acts):
+    """Tell whether every agent in play gave an index of the table, or a misread, or nothing."""
+    for a in range(w.agents):
+        index = acts[o + a]
+        if s.alive[a] and (index < 0 or (index >= w.num_actions and index < ABSENT)):
+            return False
+    return True
 
 
 @device

@@ -43,9 +43,6 @@ TIMEOUT: Final = 14
 REFUSED: Final = 15
 NUM_EVENTS: Final = 16
 
-ABSENT: Final = -1
-"""Act of an agent that gives no command; ``ABSENT - k`` is a misread of the k-th kind."""
-
 NUM_STREAMS: Final = 3
 NUM_ACTIONS: Final = 6
 
@@ -61,11 +58,12 @@ NO_WAY: Final = 2
 
 
 @functools.cache
-def layout(side: int, agents: int, window: int) -> np.dtype[Any]:
-    """Return the record of an environment for buckets of map side, agents and window.
+def layout(side: int, window: int) -> np.dtype[Any]:
+    """Return the record of an environment for buckets of map side and window.
 
     The fields up to `cells` are the canonical state; those after it are derived or settings.
     """
+    agents = MAX_AGENTS
     ahead, beside = window - 1, window // 2
     rows, stride = side + ahead + 1, side + 2 * beside
     return np.dtype(
@@ -91,7 +89,8 @@ def layout(side: int, agents: int, window: int) -> np.dtype[Any]:
             ("order", "u1", agents),
             ("config", "<i4"),
             ("fault", "<i4"),
-        ]
+        ],
+        align=True,
     )
 
 
@@ -133,33 +132,33 @@ TABLE: Final = np.dtype(
         ("starts", "<i4", (MAX_AGENTS, 2)),  # -1: random
         ("walls", "u1", MAX_SIDE * MAX_SIDE),
         ("reward", "<f8", NUM_EVENTS),
-    ]
+    ],
+    align=True,
 )
 
 SCALARS: Final = 8 + HINT_CODE
 """After the frame: width, height, x, y, heading, carry, goal ahead, goal right, hint code."""
 
 
-def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int]:
-    """Return (side, agents, window) of the record that holds an envelope.
+def buckets(envelope: GridWorldEnvelope) -> tuple[int, int]:
+    """Return (side, window) of the record that holds an envelope.
 
     A few sizes serve all, because each is a separate compilation.
     """
     side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
-    agents = next(n for n in (8, MAX_AGENTS) if n >= envelope.agents)
-    return side, agents, 7 if envelope.window <= 7 else 15
+    return side, 7 if envelope.window <= 7 else 15
 
 
 @functools.cache
-def single(side: int, agents: int, window: int, full_grid: bool) -> np.dtype[Any]:
+def single(side: int, window: int, full_grid: bool) -> np.dtype[Any]:
     """Return one record for all that a batch of one needs: state, table, acts and outputs.
 
     One argument instead of nine makes a call from Python several times cheaper.
     """
-    frame = (side if full_grid else window) ** 2
+    agents, frame = MAX_AGENTS, (side if full_grid else window) ** 2
     return np.dtype(
         [
-            ("state", layout(side, agents, window)),
+            ("state", layout(side, window)),
             ("table", TABLE),
             ("acts", "<i4", agents),
             ("obs", "u1", agents * (frame + SCALARS)),
@@ -168,7 +167,8 @@ def single(side: int, agents: int, window: int, full_grid: bool) -> np.dtype[Any
             ("terminated", "u1", agents),  # numba has no nested booleans
             ("truncated", "u1", agents),
             ("events", "u1", agents),
-        ]
+        ],
+        align=True,  # so that memory views of fields have native formats
     )
 
 
@@ -223,7 +223,7 @@ def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[A
     return tables
 
 
-def _set_geometry(table: Any, side: int, _agents: int, window: int) -> None:
+def _set_geometry(table: Any, side: int, window: int) -> None:
     """Fill in where cells lie in the four turned maps."""
     ahead, beside = window - 1, window // 2
     stride, rows = side + 2 * beside, side + ahead + 1

@@ -270,9 +270,7 @@ def _rules_text(config: GridWorldConfig) -> str:
         else f"You see a square of {config.window} by {config.window} cells, turned so that you "
         "look ahead: you stand in the middle of its nearest row. Left and right are yours."
     )
-    share = (
-        "Agents can share a cell." if config.collisions == "pass" else "Agents block each other."
-    )
+    share = "can share a cell" if config.collisions == "pass" else "block each other"
     hidden = "" if config.see_through_walls else " Walls and closed doors hide what lies behind."
     return (
         "You live on a grid of cells. Columns and rows count from 0 at the top left, and up, down, "

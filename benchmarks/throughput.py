@@ -1,0 +1,152 @@
+"""How fast worlds step, as ratios to a ParallelEnv that does nothing.
+
+Run it with ``python -m piase_gym.benchmarks.throughput``. Every figure is agent-steps per
+CPU-second of this process; all rows are measured in turn, several times over, and the median is
+shown, so that ratios hold even where the machine's speed drifts.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import ParallelEnv
+from rich.console import Console
+from rich.table import Table
+
+import piase_gym
+
+ROUNDS = 7
+SECONDS = 0.4
+
+
+class NoopParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo is untyped here
+    """A ParallelEnv that does nothing: the yardstick of this page.
+
+    Like every real environment it returns a new observation to each agent at each step, because
+    agents keep what they are given. With ``fresh=False`` it hands out the same array for ever.
+    """
+
+    metadata = {"name": "noop"}
+
+    def __init__(self, agents: int, fresh: bool = True) -> None:
+        self.fresh = fresh
+        self.possible_agents = [f"agent_{i}" for i in range(agents)]
+        self.agents = list(self.possible_agents)
+        self._zero = np.zeros(1, np.float32)
+        self._space = spaces.Box(-1.0, 1.0, (1,), np.float32)
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return self._space
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Discrete(2)
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        return dict.fromkeys(self.agents, self._zero), {a: {} for a in self.agents}
+
+    def step(self, actions: dict[str, Any]) -> Any:
+        names = self.agents
+        return (
+            dict.fromkeys(names, self._zero),
+            dict.fromkeys(names, 0.0),
+            dict.fromkeys(names, False),
+            dict.fromkeys(names, False),
+            {a: {} for a in names},
+        )
+
+
+Row = tuple[str, int, Callable[[int], None]]
+"""A name, the agents in one step, and a function that does so many steps."""
+
+
+def noop_row(agents: int, fresh: bool = True) -> Row:
+    """The yardstick."""
+    env = NoopParallelEnv(agents, fresh)
+    env.reset()
+    actions = dict.fromkeys(env.agents, 0)
+
+    def run(steps: int) -> None:
+        for _ in range(steps):
+            env.step(actions)
+
+    label = f"no-op ParallelEnv, {agents} agents{'' if fresh else ', one array for ever'}"
+    return label, agents, run
+
+
+def world_row(name: str, agents: int, view: str, read: bool = False, **config: Any) -> Row:
+    """A world's ParallelEnv under random actions; `read` reads every text."""
+    env = piase_gym.parallel_env(name, agents=agents, view=view, **config)
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    count = env.world.num_actions
+    draws = [{a: int(rng.integers(count)) for a in env.possible_agents} for _ in range(1024)]
+    state = {"t": 0}
+
+    def run(steps: int) -> None:
+        for _ in range(steps):
+            if not env.agents:
+                env.reset()
+            actions = draws[state["t"] & 1023]
+            state["t"] += 1
+            if len(env.agents) < agents:
+                actions = {a: actions[a] for a in env.agents}
+            observations = env.step(actions)[0]
+            if read:
+                for observation in observations.values():
+                    observation["text"]
+
+    label = f"{name}, {agents} agents, view={view}{', every text read' if read else ''}"
+    return label, agents, run
+
+
+def measure(rows: list[Row], rounds: int = ROUNDS, seconds: float = SECONDS) -> dict[str, float]:
+    """Return agent-steps per CPU-second by row name: medians over interleaved rounds."""
+    found: dict[str, list[float]] = {name: [] for name, _, _ in rows}
+    for _ in range(rounds + 1):
+        for name, agents, run in rows:
+            steps, start = 0, time.process_time()
+            while time.process_time() - start < seconds:
+                run(200)
+                steps += 200
+            found[name].append(steps * agents / (time.process_time() - start))
+    return {name: statistics.median(values[1:]) for name, values in found.items()}
+
+
+def grid_rows() -> list[Row]:
+    """The rows that the contract promises ratios for."""
+    config: dict[str, Any] = {
+        "layout": "door_key",
+        "width": 16,
+        "height": 16,
+        "border": True,
+        "max_steps": 1000,
+    }
+    return [
+        noop_row(8),
+        noop_row(8, fresh=False),
+        world_row("GridWorld", 4, "vector", **config),
+        world_row("GridWorld", 4, "both", **config),
+        world_row("GridWorld", 4, "both", read=True, **config),
+    ]
+
+
+def main() -> None:
+    """Measure and print the table."""
+    rates = measure(grid_rows())
+    base = next(iter(rates.values()))
+    table = Table(title="Agent-steps per CPU-second, median of interleaved rounds")
+    table.add_column("environment")
+    table.add_column("rate", justify="right")
+    table.add_column("ratio to the first", justify="right")
+    for name, rate in rates.items():
+        table.add_row(name, f"{rate:,.0f}", f"{rate / base:.3f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,290 @@
+"""Finding ways through a GridWorld: one search, for an agent alone and among others.
+
+The search is A* over (map, place, safe interval, heading). A *safe interval* is a stretch of time
+in which nobody else claims a place; whoever arrives first in it can wait there, so only the
+earliest arrival counts and time needs no dimension of its own. Alone, every place is one interval
+without end, and the search is the plain shortest path.
+
+What keeps it small:
+
+- A blocked move only turns, and only `interact` asks for a heading; so headings are told apart
+  only on places beside a key or a closed door.
+- Closing a door never helps: it takes ground away, and what is opened again costs steps.
+- Dropping never helps while the agent's own key is the only one. Take a plan that drops it: leave
+  out the drop, the next pick-up and the bumps against the key. The key stays at hand, the ground
+  only grows, and what is faced before any other interaction stays the same, since the last move
+  before it was towards that very thing. The same cut shows that with several keys no plan is
+  shorter than the best one of an agent with many hands; see `shortest`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import Final
+
+from piase_gym.worlds.grid_world.cells import CLOSED, FLOOR, GOAL, KEY, LOCKED, OPEN, WALKABLE
+
+MOVE_OF: Final = (0, 3, 1, 2)
+"""The action that moves along each heading."""
+STAY: Final = 4
+INTERACT: Final = 5
+NEVER: Final = 1 << 30
+
+ONE_KEY: Final = 0
+MANY_HANDS: Final = 1
+MAY_DROP: Final = 2
+
+BEFORE: Final = 1
+AFTER: Final = 2
+ANY_HEADING: Final = 4
+_PASSABLE = frozenset((*WALKABLE, KEY, LOCKED, CLOSED))
+_IS_OPEN = bytes(code in WALKABLE for code in range(256))
+_OUTLINE = bytes(GOAL if c == GOAL else int(c in _PASSABLE) for c in range(256))
+
+Slot = tuple[int, int, int]
+"""A safe interval: first arrival, last moment inside, last moment to set out."""
+_ALWAYS: Final[tuple[Slot, ...]] = ((0, NEVER, NEVER),)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A map, row by row, with a rim around it: places are indices and never leave it."""
+
+    cells: bytes
+    stride: int
+
+    @property
+    def steps(self) -> tuple[int, int, int, int]:
+        """What each heading adds to a place."""
+        return -self.stride, 1, self.stride, -1
+
+
+@dataclass(frozen=True)
+class Walker:
+    """Where an agent stands, where it faces and what it carries."""
+
+    place: int
+    heading: int
+    carry: int
+
+
+@dataclass
+class Track:
+    """A plan, step by step: `places[t]` is where the agent is before `actions[t]`."""
+
+    actions: list[int]
+    places: list[int]
+    changes: list[tuple[int, int, int]] = field(default_factory=list)
+    """(step, place, new code) of every key taken or dropped and every door opened."""
+    arrives: bool = True
+
+
+@dataclass
+class Traffic:
+    """Who is where and when, as one agent must take it into account."""
+
+    busy: dict[int, dict[int, int]] = field(default_factory=dict)
+    """By place and time: `BEFORE` or `AFTER`, as those there act in a step."""
+    parked: dict[int, int] = field(default_factory=dict)
+    """By place: the time from which somebody stands there for good."""
+    freed: dict[int, int] = field(default_factory=dict)
+    """By place of a key or a door that somebody else sees to: the first time of arrival."""
+    _slots: dict[int, tuple[Slot, ...]] = field(default_factory=dict)
+
+    def stand(self, place: int, times: Iterable[int], side: int) -> None:
+        """Note that somebody stands on a place at some times."""
+        at = self.busy.setdefault(place, {})
+        for time in times:
+            at[time] = at.get(time, 0) | side
+
+    def slots(self, place: int) -> tuple[Slot, ...]:
+        """Return the safe intervals of a place."""
+        if place not in self.busy and place not in self.parked and place not in self.freed:
+            return _ALWAYS
+        known = self._slots.get(place)
+        if known is None:
+            known = self._slots[place] = tuple(self._find_slots(place))
+        return known
+
+    def _find_slots(self, place: int) -> Iterable[Slot]:
+        """Yield the gaps between the busy times.
+
+        One cannot set out in the very step in which somebody who acts before comes in, nor arrive
+        in the one in which somebody who acts after goes out.
+        """
+        busy: Mapping[int, int] = self.busy.get(place, {})
+        end = self.parked.get(place, NEVER)
+        start = self.freed.get(place, 0)
+        for time in [*sorted(t for t in busy if t < end), end]:
+            if time > start:
+                late = busy.get(start - 1, 0) & AFTER != 0
+                hurry = time < NEVER and busy.get(time, BEFORE) & BEFORE != 0
+                yield start + late, time - 1, time - 1 - hurry
+            start = max(start, time + 1)
+
+
+@functools.lru_cache(maxsize=16)
+def _distances(outline: bytes, stride: int) -> list[int]:
+    """Return the distance of every place to the nearest goal, as if all doors were open."""
+    far = [NEVER] * len(outline)
+    queue = [place for place, code in enumerate(outline) if code == GOAL]
+    for place in queue:
+        far[place] = 0
+    for place in queue:  # grows while it is walked through
+        beyond = far[place] + 1
+        for to in (place - stride, place + 1, place + stride, place - 1):
+            if far[to] == NEVER and outline[to]:
+                far[to] = beyond
+                queue.append(to)
+    return far
+
+
+def distances(ground: Ground) -> list[int]:
+    """Return a lower bound of the steps from every place to a goal; `NEVER` without a way."""
+    return _distances(ground.cells.translate(_OUTLINE), ground.stride)
+
+
+class _Search:
+    """One run of A*. A state is ((map * area + place) * slots + slot) * 5 + heading."""
+
+    def __init__(self, ground: Ground, me: Walker, traffic: Traffic, rule: int) -> None:
+        self.area, self.steps, self.rule = len(ground.cells), ground.steps, rule
+        self.traffic, self.far = traffic, distances(ground)
+        self.maps = [(ground.cells, me.carry)]
+        self.number = {self.maps[0]: 0}
+        self.width = 1 + max((len(at) + 1 for at in traffic.busy.values()), default=1)
+        self.beside = bytearray([rule == MAY_DROP] * self.area)
+        for place, code in enumerate(ground.cells):
+            if code in (KEY, LOCKED, CLOSED):
+                for step in self.steps:
+                    if 0 <= place + step < self.area:
+                        self.beside[place + step] = 1
+        self.time: dict[int, int] = {}
+        self.came: dict[int, int] = {}
+        self.queue: list[tuple[int, int, int]] = []
+        self.push(-1, 0, me.place, 0, me.heading, 0)
+
+    def push(self, old: int, level: int, place: int, slot: int, heading: int, time: int) -> None:
+        """Note a way to a state, if it is the first or an earlier one."""
+        if not self.beside[place]:
+            heading = ANY_HEADING
+        state = ((level * self.area + place) * self.width + slot) * 5 + heading
+        if time < self.time.get(state, NEVER) and self.far[place] < NEVER:
+            self.time[state] = time
+            self.came[state] = old
+            heappush(self.queue, (time + self.far[place], -time, state))
+
+    def split(self, state: int) -> tuple[int, int, int, int]:
+        """Return (map, place, slot, heading) of a state."""
+        rest, heading = divmod(state, 5)
+        rest, slot = divmod(rest, self.width)
+        level, place = divmod(rest, self.area)
+        return level, place, slot, heading
+
+    def run(self) -> Track | None:
+        """Return the way that arrives first."""
+        while self.queue:
+            _, minus, state = heappop(self.queue)
+            if -minus > self.time[state]:
+                continue
+            level, place, slot, heading = self.split(state)
+            if self.maps[level][0][place] == GOAL:
+                return self.track(state)
+            self.expand(state, level, place, slot, heading)
+        return None
+
+    def expand(self, state: int, level: int, place: int, slot: int, heading: int) -> None:
+        """Push all that can follow."""
+        cells = self.maps[level][0]
+        now, slots_of = self.time[state], self.traffic.slots
+        _, last, leave = slots_of(place)[slot]
+        for way, step in enumerate(self.steps):
+            to = place + step
+            if _IS_OPEN[cells[to]] or to in self.traffic.freed:
+                for number, (first, end, _) in enumerate(slots_of(to)):
+                    time = max(now + 1, first)
+                    if time <= end and time <= leave + 1:
+                        self.push(state, level, to, number, way, time)
+            # A key or a door is faced by bumping into it; floor, for a drop, only by walking.
+            bump = not _IS_OPEN[cells[to]]
+            if (bump or heading == way) and self.beside[place] and now < last:
+                changed = self.interact(level, to)
+                if changed >= 0:
+                    after = changed if heading == way else level
+                    self.push(state, after, place, slot, way, now + 1)
+
+    def interact(self, level: int, ahead: int) -> int:
+        """Return the map after interacting with a place; -1 if that is of no use."""
+        cells, carry = self.maps[level]
+        code, then = cells[ahead], 0
+        if ahead in self.traffic.freed:
+            return -1
+        if code == KEY and (carry == 0 or self.rule == MANY_HANDS):
+            then, carry = FLOOR, KEY
+        elif code == CLOSED or (code == LOCKED and carry == KEY):
+            then = OPEN
+        elif code == FLOOR and self.rule == MAY_DROP and carry and KEY in cells:
+            then, carry = carry, 0
+        if not then:
+            return -1
+        key = (cells[:ahead] + bytes((then,)) + cells[ahead + 1 :], carry)
+        if key not in self.number:
+            self.number[key] = len(self.maps)
+            self.maps.append(key)
+        return self.number[key]
+
+    def track(self, state: int) -> Track:
+        """Return the way that led to a state."""
+        states = []
+        while state >= 0:
+            states.append(state)
+            state = self.came[state]
+        states.reverse()
+        track = Track([], [self.split(states[0])[1]])
+        for old, new in pairwise(states):
+            self.extend(track, old, new)
+        return track
+
+    def extend(self, track: Track, old: int, new: int) -> None:
+        """Add what leads from one state to the next: waiting, then one action."""
+        level, place, _, _ = self.split(old)
+        after, to, _, heading = self.split(new)
+        waits = self.time[new] - self.time[old] - 1
+        if after != level:
+            action = INTERACT
+            ahead = place + self.steps[heading]
+            track.changes.append((self.time[new] - 1, ahead, self.maps[after][0][ahead]))
+        else:
+            action = MOVE_OF[self.steps.index(to - place) if to != place else heading]
+        track.actions += [*[STAY] * waits, action]
+        track.places += [*[place] * waits, to]
+
+
+_FREE = Traffic()
+
+
+def search(
+    ground: Ground, me: Walker, traffic: Traffic = _FREE, rule: int = ONE_KEY
+) -> Track | None:
+    """Return the way to a goal that arrives first amid the traffic, or None."""
+    return _Search(ground, me, traffic, rule).run()
+
+
+def shortest(ground: Ground, me: Walker) -> Track | None:
+    """Return a shortest way to a goal for an agent alone, or None if there is none.
+
+    With several keys, one that is in the way may have to be carried off, and the hands be freed
+    for the next. An agent that can hold any number of keys is never slower; where not even it is
+    faster than one that never drops, dropping does not matter. Otherwise drops are searched too.
+    """
+    best = search(ground, me)
+    if ground.cells.count(KEY) + (me.carry == KEY) <= 1:
+        return best
+    bound = search(ground, me, rule=MANY_HANDS)
+    if bound is None or (best is not None and len(best.actions) == len(bound.actions)):
+        return best
+    return search(ground, me, rule=MAY_DROP)

@@ -1,0 +1,118 @@
+"""The checkers of PettingZoo, Gymnasium and Stable-Baselines3 on GridWorld's faces."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import gymnasium
+import pettingzoo
+import pytest
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import (
+    api_test,
+    parallel_api_test,
+    parallel_seed_test,
+    render_test,
+    seed_test,
+    state_test,
+)
+
+import piase_gym
+
+GRIDS: list[dict[str, Any]] = [
+    {"agents": 1},
+    {"agents": 4, "layout": "four_rooms"},
+    {"agents": 3, "layout": "door_key", "view": "vector"},
+    {"agents": 2, "layout": "obstacles", "view": "text", "max_steps": 30},
+    {"agents": 2, "view": "vector", "mask": "obs", "observe": "grid"},
+    {"agents": 2, "view": "vector", "partners": {"agent_1": "random"}},
+]
+IDS = ["single", "rooms", "door", "text", "mask in obs", "partner"]
+
+# PettingZoo's checkers warn about spaces that are not a Box or Discrete, and about the reset
+# option that they pass themselves.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Observation space for each agent probably:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Observation is not a NumPy array:UserWarning"),
+    pytest.mark.filterwarnings("ignore:reset option 'options' is unknown:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The base environment:UserWarning"),
+]
+
+
+@pytest.mark.parametrize("config", GRIDS, ids=IDS)
+def test_parallel_api(config: dict[str, Any]) -> None:
+    parallel_api_test(piase_gym.parallel_env("GridWorld", **config), num_cycles=250)
+
+
+@pytest.mark.parametrize("config", GRIDS, ids=IDS)
+def test_parallel_seed(config: dict[str, Any]) -> None:
+    parallel_seed_test(lambda: piase_gym.parallel_env("GridWorld", **config), num_cycles=100)
+
+
+@pytest.mark.parametrize("config", [c for c in GRIDS if c.get("view") != "text"])
+def test_aec_api(config: dict[str, Any]) -> None:
+    api_test(piase_gym.aec_env("GridWorld", **config), num_cycles=100)
+    seed_test(lambda: piase_gym.aec_env("GridWorld", **config), num_cycles=60)
+
+
+@pytest.mark.parametrize("config", GRIDS, ids=IDS)
+def test_state(config: dict[str, Any]) -> None:
+    state_test(
+        piase_gym.aec_env("GridWorld", **config), piase_gym.parallel_env("GridWorld", **config)
+    )
+
+
+def test_render() -> None:
+    pytest.importorskip("pygame")
+    os.environ["SDL_VIDEODRIVER"] = "dummy"
+    render_test(lambda **kwargs: piase_gym.aec_env("GridWorld", agents=2, **kwargs))
+
+
+@pytest.mark.parametrize("task", piase_gym.tasks("GridWorld"))
+def test_every_id_is_in_the_registries(task: str) -> None:
+    parallel = pettingzoo.make("parallel", task)
+    assert parallel.reset(seed=1)[0].keys() == {"agent_0"}
+    assert pettingzoo.make("aec", task).possible_agents == ["agent_0"]
+    env = gymnasium.make(f"piase_gym:{task}")
+    observation, info = env.reset(seed=1)
+    assert observation in env.observation_space
+    assert info["seed"] == 1
+    assert env.unwrapped.digest() == parallel.digest()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("view", ["vector", "text", "both"])
+@pytest.mark.parametrize("agents", [1, 3])
+def test_gymnasium_check_env(view: str, agents: int) -> None:
+    env = gymnasium.make(
+        "piase/GridWorld-DoorKey-8x8-v0", view=view, agents=agents, render_mode="rgb_array"
+    )
+    with warnings.catch_warnings():
+        # check_env makes the env anew with every render mode; "human" is tested above.
+        warnings.simplefilter("ignore")
+        check_env(env.unwrapped, skip_render_check=True)
+    check_env(env.unwrapped, skip_render_check=True)
+
+
+def test_sb3_check_env() -> None:
+    checker = pytest.importorskip("stable_baselines3.common.env_checker")
+    checker.check_env(gymnasium.make("piase/GridWorld-v0"), warn=True)
+    checker.check_env(gymnasium.make("piase/GridWorld-v0", agents=3, observe="grid"), warn=True)
+
+
+def test_gymnasium_wrappers() -> None:
+    env: Any = gymnasium.make("piase/GridWorld-v0", max_episode_steps=5)
+    env = gymnasium.wrappers.RecordEpisodeStatistics(env)
+    env.reset(seed=0)
+    for _ in range(5):
+        *_, truncated, info = env.step(4)
+    assert truncated
+    assert info["episode"]["l"] == 5
+
+
+def test_spec_survives_json() -> None:
+    env = gymnasium.make("piase/GridWorld-v0", agents=2, layout="four_rooms", view="text")
+    assert env.spec is not None
+    again = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()))
+    assert again.reset(seed=5)[0] == env.reset(seed=5)[0]
