@@ -1,3 +1,4 @@
+# ruff: noqa: C420  # the yardstick is written as environments are written
 """How fast worlds step, as ratios to a ParallelEnv that does nothing.
 
 Run it with ``python -m piase_gym.benchmarks.throughput``. Every figure is agent-steps per
@@ -52,10 +53,10 @@ class NoopParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo is untyp
     def step(self, actions: dict[str, Any]) -> Any:
         names = self.agents
         return (
-            dict.fromkeys(names, self._zero),
-            dict.fromkeys(names, 0.0),
-            dict.fromkeys(names, False),
-            dict.fromkeys(names, False),
+            {a: self._zero.copy() for a in names} if self.fresh else {a: self._zero for a in names},
+            {a: 0.0 for a in names},
+            {a: False for a in names},
+            {a: False for a in names},
             {a: {} for a in names},
         )
 

@@ -112,7 +112,6 @@ def test_gymnasium_checkers(actions: str) -> None:
     library.check_sb3("probe/Point-v0", actions=actions, agents=2)
 
 
-@library.BOTH_GAP
 def test_gymnasium_checker_of_both_views() -> None:
     library.check_gymnasium("probe/Point-v0", view="both")
 

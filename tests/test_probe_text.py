@@ -126,7 +126,6 @@ def test_gymnasium_checkers() -> None:
     library.check_sb3("probe/Text-v0", agents=2)
 
 
-@library.BOTH_GAP
 def test_gymnasium_checker_of_both_views() -> None:
     library.check_gymnasium("probe/Text-v0", view="both")
     library.check_gymnasium("probe/Text-v0", view="both", mask="obs")

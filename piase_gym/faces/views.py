@@ -111,12 +111,12 @@ class BothViews(dict[str, Any]):
         return repr(self.copy())
 
     def __reduce__(self) -> Any:
-        """Copy and pickle as a plain dict with the text written."""
-        return dict, (self.copy(),)
+        """Copy and pickle with the text written."""
+        return BothViews, (self.copy(),)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Copy and pickle as a plain dict with the text written."""
-        return dict, (self.copy(),)
+        """Copy and pickle with the text written."""
+        return BothViews, (self.copy(),)
 
 
 class Viewer:

@@ -11,18 +11,22 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from pettingzoo.test import (
-    api_test,
-    parallel_api_test,
-    parallel_seed_test,
-    render_test,
-    seed_test,
-    state_test,
-)
 
 from piase_gym.faces.aec import aec_env
 from piase_gym.faces.parallel import parallel_env
 from piase_gym.faces.single import gym_env
+
+with warnings.catch_warnings():
+    # Where pygame is there, the tests import an example by what is now its deprecated name.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from pettingzoo.test import (
+        api_test,
+        parallel_api_test,
+        parallel_seed_test,
+        render_test,
+        seed_test,
+        state_test,
+    )
 
 Config = Mapping[str, Any]
 
@@ -32,8 +36,6 @@ LET_PASS = (
     ("Observation space for each agent probably should be", "it is a Dict or a Text on purpose"),
     ("Observation is not a NumPy array", "it is a dict or a string on purpose"),
     ("Action space for each agent probably should be", "it is a Text on purpose"),
-    ("Action mask is all zeros", "the mask of an agent that has ended"),
-    ("The environment does not have a `render_mode`", "it has one; it is None"),
 )
 
 
@@ -44,7 +46,6 @@ def gap(reason: str) -> pytest.MarkDecorator:
 
 MASK_GAP = gap("faces put masks over indices into infos under other kinds of actions, too")
 COPY_GAP = gap("World.teller returns a local function, so environments cannot be pickled")
-BOTH_GAP = gap("a deep copy of BothViews has another type, which Gymnasium's checker minds")
 JOIN_GAP = gap("the faces do not show agents in the step in which they enter")
 LEARNER_GAP = gap("the Gymnasium face takes a learner who is still to enter for one who has ended")
 
@@ -70,7 +71,8 @@ def check_aec(name: str, **config: Any) -> None:
     with tolerant():
         if config.get("view") != "text":  # api_test asks every observation for its dtype
             api_test(aec_env(name, **config), num_cycles=40)
-        seed_test(lambda: aec_env(name, **config), num_cycles=20)
+        if not config.get("join_at"):  # seed_test seeds only the spaces of those present at first
+            seed_test(lambda: aec_env(name, **config), num_cycles=20)
         state_test(aec_env(name, **config), parallel_env(name, **config))
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from piase_gym.worlds.grid_world.cells import (
     CLOSED,
     FLOOR,
@@ -62,11 +60,12 @@ def look(world: GridWorld) -> Scene:
     record, table = world.states[0], world.tables[0]
     side, width, height = int(table["side"]), int(record["width"]), int(record["height"])
     n, stride = int(record["agents"]), width + 2
-    cells = record["cells"].reshape(side, side)[:height, :width]
+    cells, rim = record["cells"].tobytes(), bytes((OUTSIDE,))
+    lines = (cells[start : start + width] for start in range(0, side * height, side))
     rows = zip(*(record[name][:n].tolist() for name in ("x", "y", "heading", "carry")), strict=True)
     order = record["order"][:n].tolist()
     return Scene(
-        Ground(np.pad(cells, 1, constant_values=OUTSIDE).tobytes(), stride),
+        Ground((rim + rim).join((rim * width, *lines, rim * width)).join((rim, rim)), stride),
         tuple(Walker((y + 1) * stride + x + 1, heading, carry) for x, y, heading, carry in rows),
         tuple(record["alive"][:n].astype(bool).tolist()),
         tuple(bool(marks & GOAL_REACHED) for marks in record["marks"][:n].tolist()),

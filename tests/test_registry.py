@@ -1,0 +1,242 @@
+"""One table fills both registries, and every row can be made, written as JSON and read back."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pettingzoo
+import pytest
+from gymnasium.envs.registration import EnvSpec
+
+import piase_gym
+from piase_gym import registry
+from piase_gym.errors import ConfigError, MissingExtraError, PiaseError, UnknownNameError
+from piase_gym.faces.parallel import parallel_env
+from piase_gym.registry import TaskSpec, WorldSpec, parse_text
+
+TASKS = registry.tasks()
+WORLDS = registry.worlds()
+
+
+@pytest.fixture
+def spare_registries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test register things that are gone afterwards."""
+    monkeypatch.setattr(registry, "_worlds", dict(registry._worlds))
+    monkeypatch.setattr(registry, "_tasks", dict(registry._tasks))
+
+
+def pettingzoo_ids(face: str) -> list[str]:
+    """Return our ids in PettingZoo's registry."""
+    return sorted(name for name in pettingzoo.all_envs(face) if name.startswith("piase/"))
+
+
+# -- what is registered -------------------------------------------------------------------
+
+
+def test_gymnasium_knows_exactly_our_ids() -> None:
+    assert sorted(n for n in gymnasium.registry if n.startswith("piase/")) == list(TASKS)
+
+
+@pytest.mark.parametrize("face", ["parallel", "aec"])
+def test_pettingzoo_knows_exactly_our_ids(face: str) -> None:
+    assert pettingzoo_ids(face) == list(TASKS)
+
+
+def test_every_task_is_listed_once_under_its_world() -> None:
+    assert sorted(t for world in WORLDS for t in registry.tasks(world)) == list(TASKS)
+    assert piase_gym.tasks() == TASKS
+    assert piase_gym.worlds() == WORLDS
+    for world in WORLDS:
+        assert f"piase/{world}-v0" in registry.tasks(world)
+        assert all(task.startswith(f"piase/{world}-") for task in registry.tasks(world))
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_entry_points_of_a_world_exist(world: str) -> None:
+    spec = registry.world_spec(world)
+    made = registry.load(spec.world)
+    assert made.name == registry.load(spec.config).world == world
+    assert callable(registry.load(spec.parser))
+    if spec.oracle is not None:
+        assert callable(registry.load(spec.oracle))
+    assert spec.summary.endswith(".")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_id_can_be_made_everywhere(task: str) -> None:
+    env = gymnasium.make(task)
+    observation, info = env.reset(seed=0)
+    assert env.observation_space.contains(observation)
+    parallel = pettingzoo.make("parallel", task)
+    parallel.reset(seed=0)
+    aec = pettingzoo.make("aec", task)
+    aec.reset(seed=0)
+    assert parallel.possible_agents == aec.possible_agents
+    assert parallel.unwrapped.digest() == env.unwrapped.digest()
+    assert parallel.unwrapped.config == registry.make_config(
+        registry.world_spec(env.unwrapped.world.name), registry.task_spec(task).config
+    ).pinned(parallel.unwrapped.world.envelope)
+    for face in (env, parallel, aec):
+        face.close()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_spec_goes_through_json_and_makes_the_same_env(task: str) -> None:
+    fields: dict[str, Any] = {"max_steps": 7, "view": "vector", "mask": None}
+    env = gymnasium.make(task, **fields)
+    spec = env.spec
+    assert spec is not None
+    read = EnvSpec.from_json(spec.to_json())
+    assert read.kwargs == {"task": task, **fields}
+    assert json.loads(spec.to_json())["entry_point"] == "piase_gym.faces.single:GymEnv"
+    twin = gymnasium.make(read)
+    observations = env.reset(seed=3)[0], twin.reset(seed=3)[0]
+    np.testing.assert_array_equal(*observations)
+    for action in itertools.islice(itertools.cycle((3, 1, 0, 2, 4)), 7):
+        one, other = env.step(action), twin.step(action)
+        np.testing.assert_array_equal(one[0], other[0])
+        assert one[1:4] == other[1:4]
+        assert env.unwrapped.digest() == twin.unwrapped.digest()
+        if one[2] or one[3]:
+            break
+    assert one[2] or one[3], "max_steps was lost"
+
+
+def test_a_task_without_the_import_is_found_by_module() -> None:
+    assert gymnasium.make("piase_gym:piase/GridWorld-v0").unwrapped.world.name == "GridWorld"
+
+
+# -- names --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: registry.world_spec("GridWrold"), ("world", "'GridWrold'", "'GridWorld'?")),
+        (lambda: registry.tasks("GridWrold"), ("world", "'GridWrold'", "'GridWorld'?")),
+        (lambda: registry.task_spec("piase/GridWorld-v9"), ("id", "'piase/GridWorld-v0'?")),
+        (lambda: registry.find("GridWrold"), ("world or id", "'GridWorld'?")),
+        (lambda: registry.find("piase/GridWrold-v0"), ("id", "'piase/GridWorld-v0'?")),
+        (lambda: registry.find("zebra"), ("'zebra'", "allowed", "'GridWorld'")),
+        (lambda: parse_text("GridWrold", ""), ("world or id", "'GridWorld'?")),
+    ],
+)
+def test_unknown_names_are_refused_with_a_suggestion(
+    call: Callable[[], object], words: tuple[str, ...]
+) -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        call()
+    assert [word for word in words if word not in str(caught.value)] == []
+    assert isinstance(caught.value, PiaseError)
+    assert isinstance(caught.value, LookupError)
+
+
+@pytest.mark.parametrize("name", [None, 3, b"GridWorld", ["GridWorld"], object()])
+def test_a_name_is_a_string(name: object) -> None:
+    with pytest.raises(ConfigError, match="named by a string"):
+        registry.find(name)
+
+
+def test_a_task_may_be_named_with_its_module() -> None:
+    assert registry.task_spec("piase_gym:piase/GridWorld-v0").id == "piase/GridWorld-v0"
+
+
+# -- parsing by name ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_text_is_read_back_by_id(task: str) -> None:
+    env = parallel_env(task)
+    observations, _ = env.reset(seed=5)
+    name = env.agents[0]
+    assert parse_text(task, observations[name]["text"]) == env.facts(name)
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"width": 5, "agents": 2, "window": 3}, {"observe": "grid", "height": 4}]
+)
+def test_text_is_read_back_by_world_name_under_its_config(fields: dict[str, Any]) -> None:
+    env = parallel_env("GridWorld", **fields)
+    observations, _ = env.reset(seed=5)
+    for name in env.agents:
+        text = observations[name]["text"]
+        assert parse_text("GridWorld", text, fields) == env.facts(name)
+        assert parse_text("GridWorld", text, env.config) == env.facts(name)
+
+
+def test_fields_given_with_an_id_come_on_top_of_its_own() -> None:
+    task = "piase/GridWorld-DoorKey-8x8-v0"
+    env = parallel_env(task, agents=2, window=5)
+    observations, _ = env.reset(seed=1)
+    text = observations["agent_1"]["text"]
+    assert parse_text(task, text, {"agents": 2, "window": 5}) == env.facts("agent_1")
+
+
+@pytest.mark.parametrize("config", [3, "x", ["agents"]])
+def test_a_config_to_parse_under_is_a_config(config: Any) -> None:
+    text = parallel_env("GridWorld").reset(seed=0)[0]["agent_0"]["text"]
+    with pytest.raises(ConfigError):
+        parse_text("GridWorld", text, config)
+
+
+@pytest.mark.parametrize("text", [None, 3, b"You are"])
+def test_a_text_to_parse_is_a_string(text: Any) -> None:
+    with pytest.raises(PiaseError):
+        parse_text("GridWorld", text)
+
+
+# -- registering --------------------------------------------------------------------------
+
+
+def test_a_world_may_have_aliases(spare_registries: None) -> None:
+    spec = dataclasses.replace(registry.world_spec("GridWorld"), aliases=("Mesh",))
+    registry.register_world(spec)
+    assert registry.find("Mesh") == (spec, None)
+    assert "Mesh" not in registry.worlds()
+    assert registry.tasks("Mesh") == registry.tasks("GridWorld")
+
+
+def test_a_task_of_an_unknown_world_is_refused_everywhere(spare_registries: None) -> None:
+    with pytest.raises(UnknownNameError, match="'GridWorld'"):
+        registry.register_task(TaskSpec(id="piase/GridWord-Mine-v0", world="GridWord"))
+    assert "piase/GridWord-Mine-v0" not in registry.tasks()
+    assert "piase/GridWord-Mine-v0" not in gymnasium.registry
+
+
+def test_registering_an_id_again_changes_nothing() -> None:
+    task = "piase/GridWorld-v0"
+    before = registry.task_spec(task), gymnasium.registry[task]
+    registry.register_task(TaskSpec(id=task, world="GridWorld", config={"width": 4}))
+    assert (registry.task_spec(task), gymnasium.registry[task]) == before
+
+
+def test_importing_again_registers_nothing_twice() -> None:
+    importlib.import_module("piase_gym.registry")._register_own()
+    assert registry.tasks() == TASKS
+
+
+def test_a_missing_extra_is_named(spare_registries: None) -> None:
+    spec = WorldSpec(
+        name="Marbles",
+        summary="Roll.",
+        world="not_there:Marbles",
+        config="piase_gym.worlds.grid_world.config:GridWorldConfig",
+        parser="not_there:parse",
+        extra="physics",
+    )
+    registry.register_world(spec)
+    for call in (lambda: parallel_env("Marbles"), lambda: parse_text("Marbles", "x")):
+        with pytest.raises(MissingExtraError, match=r"Marbles needs .*piase-gym\[physics\]"):
+            call()
+
+
+def test_a_broken_import_of_a_world_without_extras_is_not_hidden() -> None:
+    with pytest.raises(ModuleNotFoundError, match="not_there"):
+        registry.load("not_there:thing", registry.world_spec("GridWorld"))
