@@ -7,12 +7,13 @@ of text, decodes to a `Command` of that grammar or to a `Misread`, which says wh
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from piase_gym.errors import suggest
+from piase_gym.errors import ActionError, suggest
 
 MAX_LINE = 1000
 """Longest text action in characters; a longer one has the outcome ``too_long``."""
@@ -73,28 +74,50 @@ class Param:
 
     Attributes:
         name: Key in `Command.parameters`.
-        kind: JSON Schema type: ``string``, ``integer`` or ``number``.
+        kind: ``string``, ``integer``, ``number`` (finite), or ``text``, which is the rest of the
+            line word for word.
         choices: The allowed values, if they can be listed.
         optional: Whether the parameter may be missing.
         description: One clause for prompts and tool schemas.
         before: Words that stand before the value in the text form, such as ``on``.
+        minimum: The least number allowed.
+        maximum: The greatest number allowed.
     """
 
     name: str
-    kind: str = "string"
+    kind: Literal["string", "integer", "number", "text"] = "string"
     choices: tuple[Any, ...] = ()
     optional: bool = False
     description: str = ""
     before: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the value."""
-        schema: dict[str, Any] = {"type": self.kind}
+        schema: dict[str, Any] = {"type": "string" if self.kind == "text" else self.kind}
+        extras = {
+            "enum": list(self.choices) or None,
+            "description": self.description or None,
+            "minimum": self.minimum,
+            "maximum": self.maximum,
+        }
+        return schema | {key: value for key, value in extras.items() if value is not None}
+
+    @property
+    def usage(self) -> str:
+        """How the value is shown in usages: ``up|down``, ``<item>``, ``<x from -1 to 1>``."""
         if self.choices:
-            schema["enum"] = list(self.choices)
-        if self.description:
-            schema["description"] = self.description
-        return schema
+            return "|".join(map(str, self.choices))
+        if self.minimum is not None and self.maximum is not None:
+            return f"<{self.name} from {self.minimum:g} to {self.maximum:g}>"
+        return f"<{self.name}>"
+
+    @property
+    def one_word(self) -> bool:
+        """Whether a value is always a single word of the line."""
+        plain = all(" " not in str(choice) for choice in self.choices)
+        return self.kind in ("integer", "number") or bool(self.choices and plain)
 
 
 @dataclass(frozen=True)
@@ -111,8 +134,7 @@ class Verb:
         """The text form, for prompts: ``use <item> [on <target>]``."""
         parts = [self.name]
         for param in self.params:
-            value = "|".join(map(str, param.choices)) if param.choices else f"<{param.name}>"
-            clause = f"{param.before} {value}".strip()
+            clause = f"{param.before} {param.usage}".strip()
             parts.append(f"[{clause}]" if param.optional else clause)
         return " ".join(parts)
 
@@ -131,8 +153,15 @@ class Verb:
 
 
 def write_command(command: Command, grammar: Sequence[Verb]) -> str:
-    """Return the line of text that stands for `command`, such as ``use key on desk``."""
-    verb = next(item for item in grammar if item.name == command.verb)
+    """Return the line of text that stands for `command`, such as ``use key on desk``.
+
+    Raises:
+        ActionError: If the grammar has no such verb.
+    """
+    verb = next((item for item in grammar if item.name == command.verb), None)
+    if verb is None:
+        hint = suggest(command.verb, [item.name for item in grammar])
+        raise ActionError(f"unknown verb {command.verb!r}; {hint}")
     words = [verb.name]
     for param in verb.params:
         if param.name in command.parameters:
@@ -143,8 +172,9 @@ def write_command(command: Command, grammar: Sequence[Verb]) -> str:
 def read_command(line: object, grammar: Sequence[Verb]) -> Command | Misread:
     """Read a line of text against a grammar.
 
-    Case, surrounding space and a final full stop do not matter. A verb may be given by one of its
-    synonyms. Values with listed choices must be one of them.
+    Case, repeated spaces and a final full stop do not matter, except in the value of a parameter
+    of kind ``text``. A verb may be given by one of its synonyms; articles are left out. Values
+    with listed choices must be one of them.
 
     Args:
         line: The text; anything that is not a string is unparsable, not an error.
@@ -154,114 +184,157 @@ def read_command(line: object, grammar: Sequence[Verb]) -> Command | Misread:
         The command, or a `Misread` whose message says what was expected.
     """
     if not isinstance(line, str):
-        return Misread(Outcome.UNPARSABLE, f"a text action is a string, not {type(line).__name__}")
+        return unparsable(f"a text action is a string, not {type(line).__name__}")
     if len(line) > MAX_LINE:
         message = f"the line has {len(line)} characters; at most {MAX_LINE} are read"
         return Misread(Outcome.TOO_LONG, message)
-    words = " ".join(line.split()).rstrip(".!").lower()
-    if not words:
-        return Misread(Outcome.UNPARSABLE, f"the line is empty; {_usages(grammar)}")
-    for verb in grammar:
-        for spelling in (verb.name, *verb.synonyms):
-            if words == spelling or words.startswith(spelling + " "):
-                return _read_params(verb, words[len(spelling) :].strip())
-    first = words.split(" ")[0]
-    hint = suggest(first, [verb.name for verb in grammar])
-    return Misread(Outcome.UNPARSABLE, f"I do not know how to {first[:40]!r}; {hint}")
+    words = line.split()
+    if not any(map(_plain, words)):
+        return unparsable(f"the line is empty; {_usages(grammar)}")
+    spellings = [(name.split(), verb) for verb in grammar for name in (verb.name, *verb.synonyms)]
+    for spelling, verb in sorted(spellings, key=lambda row: -len(row[0])):
+        if [_plain(word) for word in words[: len(spelling)]] == spelling:
+            return _read_params(verb, _after(line, len(spelling)))
+    hint = suggest(_plain(words[0]), [verb.name for verb in grammar])
+    return unparsable(f"I do not know how to {words[0][:40]!r}; {hint}")
+
+
+def unparsable(message: str) -> Misread:
+    """Return a `Misread` with the outcome ``unparsable``."""
+    return Misread(Outcome.UNPARSABLE, message)
+
+
+def _plain(word: str) -> str:
+    """Return a word without case and final punctuation."""
+    return word.rstrip(".!").lower()
+
+
+def _after(line: str, words: int) -> str:
+    """Return what follows the first so many words of a line, word for word."""
+    parts = line.split(maxsplit=words)
+    return parts[words].strip() if len(parts) > words else ""
 
 
 def _read_params(verb: Verb, rest: str) -> Command | Misread:
     """Read the values of `verb` from the words after it."""
     values: dict[str, Any] = {}
     for place, param in enumerate(verb.params):
-        rest = rest.removeprefix(param.before).strip() if param.before else rest
-        following = verb.params[place + 1].before if place + 1 < len(verb.params) else ""
-        head, _, tail = rest.partition(f" {following} ") if following else (rest, "", "")
-        rest = f"{following} {tail}" if tail else ""
-        value = _strip_article(head.strip(), param)
-        if not value:
-            if param.optional:
-                continue
-            return Misread(Outcome.UNPARSABLE, f"{verb.name!r} needs {param.name}: {verb.usage}")
-        parsed = _read_value(value, param)
-        if isinstance(parsed, Misread):
-            return parsed
-        values[param.name] = parsed
-    if rest:
-        return Misread(Outcome.UNPARSABLE, f"I did not understand {rest[:40]!r}: {verb.usage}")
+        following = verb.params[place + 1] if place + 1 < len(verb.params) else None
+        found, rest = _cut(param, following, rest)
+        if not found:
+            if not param.optional:
+                return unparsable(f"{verb.name!r} needs {param.name}: {verb.usage}")
+            continue
+        value = _read_value(found, param)
+        if isinstance(value, Misread):
+            return value
+        values[param.name] = value
+    if _plain(rest):
+        return unparsable(f"I did not understand {rest[:40]!r}: {verb.usage}")
     return Command(verb.name, values)
 
 
-def _strip_article(value: str, param: Param) -> str:
-    """Drop a leading article unless it belongs to a listed choice."""
-    if value in param.choices:
-        return value
-    for article in ("the ", "a ", "an "):
-        if value.startswith(article):
-            return value[len(article) :]
+def _cut(param: Param, following: Param | None, rest: str) -> tuple[str, str]:
+    """Cut the words of one value off the rest of a line. Returns them and what is left."""
+    if param.before:
+        head = [_plain(word) for word in rest.split()[: len(param.before.split())]]
+        if head != param.before.split():
+            return ("", rest) if param.optional else (rest if not following else "", "")
+        rest = _after(rest, len(head))
+    if param.kind == "text":
+        return rest, ""
+    words = rest.split()
+    end = len(words)
+    if following is not None and following.before:
+        border = following.before.split()
+        starts = range(1, len(words) - len(border) + 1)
+        plain = [_plain(word) for word in words]
+        end = next((i for i in starts if plain[i : i + len(border)] == border), end)
+    elif param.one_word and following is not None:
+        end = 2 if words and words[0].lower() in ARTICLES else 1
+    return _bare(words[:end], param), " ".join(words[end:])
+
+
+def _bare(words: list[str], param: Param) -> str:
+    """Join the words of a value, without an article unless it belongs to a choice."""
+    value = _plain(" ".join(words))
+    if value not in param.choices and words and words[0].lower() in ARTICLES:
+        return _plain(" ".join(words[1:]))
     return value
 
 
-def _read_value(value: str, param: Param) -> Any:
-    """Convert one value to the parameter's type and check it against the choices."""
-    converted: Any = value
-    if param.kind in ("integer", "number"):
-        try:
-            converted = int(value) if param.kind == "integer" else float(value)
-        except ValueError:
-            return Misread(Outcome.UNPARSABLE, f"{param.name} must be a {param.kind}: {value!r}")
-    if param.choices and converted not in param.choices:
-        hint = suggest(converted, param.choices)
-        return Misread(Outcome.UNPARSABLE, f"{param.name} cannot be {value[:40]!r}; {hint}")
-    return converted
+def _read_value(words: str, param: Param) -> Any:
+    """Convert one value to the parameter's type and check it."""
+    if param.kind not in ("integer", "number"):
+        return _check_value(words, param)
+    try:
+        number = int(words) if param.kind == "integer" else float(words)
+    except ValueError:
+        return unparsable(f"{param.usage} must be {_KINDS[param.kind]}, not {words[:40]!r}")
+    return _check_value(number, param)
 
 
 def check_command(command: Command, grammar: Sequence[Verb]) -> Command | Misread:
     """Check a command that came as data (not text) against the grammar.
 
     Returns:
-        The same command with unknown parameters refused and types checked, or a `Misread`.
+        The same command, its verb by its proper name and its values of their proper types, or a
+        `Misread`.
     """
     verb = next((item for item in grammar if command.verb in (item.name, *item.synonyms)), None)
     if verb is None:
         hint = suggest(command.verb, [item.name for item in grammar])
-        return Misread(Outcome.UNPARSABLE, f"unknown action type {command.verb!r}; {hint}")
+        return unparsable(f"unknown action type {command.verb!r}; {hint}")
     names = [param.name for param in verb.params]
     extra = [key for key in command.parameters if key not in names]
     if extra:
         hint = suggest(extra[0], names)
-        return Misread(Outcome.UNPARSABLE, f"{verb.name!r} has no parameter {extra[0]!r}; {hint}")
+        return unparsable(f"{verb.name!r} has no parameter {extra[0]!r}; {hint}")
     values: dict[str, Any] = {}
     for param in verb.params:
-        value = command.parameters.get(param.name)
-        if value is None:
+        given = command.parameters.get(param.name)
+        if given is None:
             if not param.optional:
-                message = f"{verb.name!r} needs the parameter {param.name!r}: {verb.usage}"
-                return Misread(Outcome.UNPARSABLE, message)
+                return unparsable(f"{verb.name!r} needs the parameter {param.name!r}: {verb.usage}")
             continue
-        parsed = _check_value(value, param)
-        if isinstance(parsed, Misread):
-            return parsed
-        values[param.name] = parsed
+        value = _check_value(given, param)
+        if isinstance(value, Misread):
+            return value
+        values[param.name] = value
     return Command(verb.name, values)
 
 
+ARTICLES = ("the", "a", "an")
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
+    "text": (str,),
     "integer": (int,),
     "number": (int, float),
 }
+_KINDS = {
+    "string": "a string",
+    "text": "a string",
+    "integer": "an integer",
+    "number": "a finite number",
+}
 
 
-def _check_value(value: Any, param: Param) -> Any:
-    """Check the type and the choices of one value."""
-    if isinstance(value, bool) or not isinstance(value, _TYPES[param.kind]):
-        kind = type(value).__name__
-        message = f"{param.name} must be of type {param.kind}, not {kind}"
-        return Misread(Outcome.UNPARSABLE, message)
+def _check_value(given: Any, param: Param) -> Any:
+    """Check type, range and choices of one value."""
+    if isinstance(given, bool) or not isinstance(given, _TYPES[param.kind]):
+        kind = type(given).__name__
+        return unparsable(f"{param.name} must be {_KINDS[param.kind]}, not of type {kind}")
+    value: Any = given
+    if param.kind == "number":
+        value = float(value)
+        if not math.isfinite(value):
+            return unparsable(f"{param.usage} must be a finite number, not {value}")
+    low, high = param.minimum, param.maximum
+    if (low is not None and value < low) or (high is not None and value > high):
+        return unparsable(f"{param.usage} cannot be {value}")
     if param.choices and value not in param.choices:
         hint = suggest(value, param.choices)
-        return Misread(Outcome.UNPARSABLE, f"{param.name} cannot be {str(value)[:40]!r}; {hint}")
+        return unparsable(f"{param.name} cannot be {str(value)[:40]!r}; {hint}")
     return value
 
 

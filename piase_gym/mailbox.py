@@ -8,7 +8,7 @@ delivered never does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -82,7 +82,9 @@ class Mailboxes:
         for name in (sender, recipient):
             if name != EVERYONE and name not in self.boxes:
                 raise KeyError(name)
-        letter = Letter(sender, recipient, message[: self.rules.max_length])
+        # Lone surrogates cannot be written as UTF-8, which logs and digests need.
+        message = message[: self.rules.max_length].encode("utf-8", "replace").decode()
+        letter = Letter(sender, recipient, message)
         self.history.append(letter)
         self._travelling.append((self._now + self.rules.delay, letter))
         return letter
@@ -128,8 +130,18 @@ class Mailboxes:
             "travelling": [[when, list(item)] for when, item in self._travelling],
         }
 
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Take up what `get_state` returned."""
+    def digest_state(self) -> dict[str, Any]:
+        """Return the part of the state that can change the future: all but the history."""
+        return {**self.get_state(), "history": len(self.history)}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned.
+
+        Raises:
+            KeyError, TypeError, ValueError: If it does not fit these agents.
+        """
+        if set(state["boxes"]) != set(self.agents) or set(state["heard"]) != set(self.agents):
+            raise ValueError(f"its mailboxes are not those of {', '.join(self.agents)}")
         self._now = int(state["now"])
         self.boxes = {a: [Letter(*item) for item in box] for a, box in state["boxes"].items()}
         self.heard = {a: [Letter(*item) for item in box] for a, box in state["heard"].items()}

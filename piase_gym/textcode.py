@@ -13,6 +13,8 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from piase_gym.errors import TextParseError
+
 CHARSET = "".join(chr(code) for code in range(32, 127)) + "\n"
 """The characters of every text observation: printable ASCII and the line break."""
 
@@ -39,11 +41,23 @@ def escape(text: str) -> str:
     return _UNSAFE.sub(code, text)
 
 
+def one_line(text: str) -> str:
+    """Escape a free string so that it also stays on its line."""
+    return escape(text).replace("\n", "\\u{a}")
+
+
 def unescape(text: str) -> str:
-    """Undo `escape`."""
+    """Undo `escape` and `one_line`.
+
+    Raises:
+        TextParseError: If there is a code that is no character.
+    """
 
     def char(match: re.Match[str]) -> str:
-        return chr(int(match.group(1), 16)) if match.group(1) else "\\"
+        code = int(match.group(1), 16) if match.group(1) else 0x5C
+        if code > 0x10FFFF:
+            raise TextParseError(f"{match.group()} is no character; codes end at 10ffff")
+        return chr(code)
 
     return _ESCAPED.sub(char, text)
 
@@ -51,8 +65,9 @@ def unescape(text: str) -> str:
 def hash_text(text: str | None, size: int = HINT_CODE) -> NDArray[np.uint8]:
     """Code a string as hashed word counts.
 
-    Each lower-case word adds 1 to one of `size` counters chosen by XXH3; all zeros stand for no
-    text. Equal words give equal codes; order is lost and different words may share a counter.
+    The first counter is 1 if there is a text. Each lower-case word adds 1 to one of the others,
+    chosen by XXH3. Equal words give equal codes; order is lost, and different words may share a
+    counter.
 
     Args:
         text: The string, or ``None``.
@@ -62,7 +77,8 @@ def hash_text(text: str | None, size: int = HINT_CODE) -> NDArray[np.uint8]:
         A ``uint8`` array of shape ``(size,)``, saturating at 255.
     """
     counts = np.zeros(size, np.uint8)
+    counts[0] = text is not None
     for word in re.findall(r"\w+", (text or "").lower()):
-        slot = xxhash.xxh3_64_intdigest(word.encode()) % size
+        slot = 1 + xxhash.xxh3_64_intdigest(word.encode("utf-8", "replace")) % (size - 1)
         counts[slot] = min(255, int(counts[slot]) + 1)
     return counts

@@ -11,10 +11,22 @@ A world knows nothing of Gymnasium, PettingZoo, logs or curricula. Agents are nu
 
 Spaces are fixed by the config's envelope for the life of the world; `configure` changes the
 config between episodes. Whatever a face can be asked, it asks the world: faces hold no rule.
+
+Rules that every world keeps:
+
+* Acts are decoded, and judged legal or not, by the state before anybody acts. To lose a race for
+  something is `failed`, not `illegal`.
+* An agent is in play from its entry to its end. The episode is over when nobody is in play, even
+  if somebody was still to enter.
+* Questions about an agent that is not in play are answered (`facts`, `vectors`, `masks`), with
+  values in their spaces; what they are is not promised.
+* `instructions`, `tools` and all spaces can be asked for before the first `reset`. Space
+  properties return new objects.
 """
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,8 +48,8 @@ from piase_gym.commands import (
 )
 from piase_gym.config import WorldConfig, require_fit
 from piase_gym.digest import digest_json
-from piase_gym.errors import SnapshotError, UnsupportedError
-from piase_gym.mailbox import Letter
+from piase_gym.errors import ActionError, ConfigError, SnapshotError, UnsupportedError
+from piase_gym.mailbox import Letter, Mailboxes
 
 SNAPSHOT_SCHEMA = 1
 
@@ -57,6 +69,7 @@ class Capabilities:
         native_text: There is a second text dialect, whose wording comes from outside.
         discrete: Indices stand for commands.
         continuous: A Box stands for commands.
+        messages: Agents can write to each other; `World.mailboxes` holds their letters.
     """
 
     deterministic: bool = True
@@ -66,6 +79,7 @@ class Capabilities:
     native_text: bool = False
     discrete: bool = True
     continuous: bool = False
+    messages: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +99,12 @@ class Facts:
 
 Act = int | Command | Misread | None
 """One agent's part in a step: an index, a command, a misread line, or no part at all."""
+Plan = Command | Misread | None
+"""An act after it was decoded and judged; ``None`` for agents that are not in play."""
+MAX_HINT = 300
+"""Longest hint in characters; the rest is cut off."""
+HINT_TEXT = 10 * MAX_HINT + 10
+"""Longest line that a hint takes in a text; one character may be escaped as ten."""
 
 
 class Tick(NamedTuple):
@@ -105,6 +125,55 @@ class Tick(NamedTuple):
     outcomes: Sequence[Outcome]
     ended: bool
     notes: Mapping[int, dict[str, Any]]
+
+
+def check_index(act: object, count: int, agent: str) -> int:
+    """Return a discrete action as an int.
+
+    Raises:
+        ActionError: If it is not an integer in ``0..count-1``.
+    """
+    try:
+        index = operator.index(act)  # type: ignore[arg-type]
+    except TypeError:
+        index = -1
+        if isinstance(act, np.ndarray) and act.size == 1 and act.dtype.kind in "iu":
+            index = int(act.reshape(()))
+    if not 0 <= index < count:
+        raise ActionError(
+            f"action {act!r:.60} of {agent} is not allowed; "
+            f"actions are integers from 0 to {count - 1}"
+        )
+    return index
+
+
+def explain_misreads(tick: Tick, plans: Sequence[Plan | Act]) -> Tick:
+    """Add the messages of misread lines to a tick's notes, as ``feedback``."""
+    said = {i: plan.message for i, plan in enumerate(plans) if isinstance(plan, Misread)}
+    if not said:
+        return tick
+    notes = dict(tick.notes)
+    for agent, message in said.items():
+        notes[agent] = {"feedback": message, **notes.get(agent, {})}
+    return tick._replace(notes=notes)
+
+
+@dataclass(frozen=True)
+class Teller(Generic[C, F]):
+    """Writes the texts of one config, from what `World.keep` kept."""
+
+    tell: Callable[[F, C], str]
+    config: C
+
+    def __call__(self, kept: F, agent: int) -> str:
+        """Write the text of an agent's facts."""
+        return self.tell(kept, self.config)
+
+
+def shared(rewards: Sequence[float], playing: Sequence[int]) -> list[float]:
+    """Return the mean reward of those in play for each of them, and 0.0 for the others."""
+    mean = sum(rewards[agent] for agent in playing) / len(playing) if playing else 0.0
+    return [mean if agent in playing else 0.0 for agent in range(len(rewards))]
 
 
 @dataclass(frozen=True)
@@ -142,6 +211,8 @@ class World(ABC, Generic[C, F]):
         self.config = config.pinned(self.envelope)
         self.agents = config.names(self.envelope.agents)
         self.hints: list[str | None] = [None] * len(self.agents)
+        self.mailboxes: Mailboxes | None = None
+        """Where letters lie, if the world has messages."""
 
     # -- spaces and vocabulary, fixed for life --------------------------------------------
 
@@ -177,17 +248,49 @@ class World(ABC, Generic[C, F]):
 
     # -- an episode -----------------------------------------------------------------------
 
-    @abstractmethod
     def reset(self, seed: int) -> None:
         """Start an episode whose every random draw follows from `seed` (0..2**63-1)."""
+        self.hints = [None] * len(self.agents)
+        self.begin(seed)
 
     @abstractmethod
+    def begin(self, seed: int) -> None:
+        """Set up the state of an episode; `reset` has cleared the hints."""
+
     def step(self, acts: Sequence[Act]) -> Tick:
         """Let every agent in play act once, then advance the world by one step.
 
         Args:
-            acts: An entry an agent. An index must be in ``0..num_actions-1``. ``None`` is for
-                agents that are not in play; for others it means the no-op.
+            acts: An entry an agent. ``None`` is for agents that are not in play; for others it
+                means the no-op.
+
+        Raises:
+            ActionError: If an index is not in ``0..num_actions-1``; nothing has changed then.
+        """
+        alive = self.alive
+        plans = [self.plan(i, act) if alive[i] else None for i, act in enumerate(acts)]
+        tick = self.advance(plans)
+        return explain_misreads(tick, plans)
+
+    def plan(self, agent: int, act: Act) -> Plan:
+        """Decode one act and judge whether it is legal now."""
+        if act is None:
+            return self.noop
+        if isinstance(act, Misread):
+            return act
+        if isinstance(act, Command):
+            found = self.check(agent, act)
+        else:
+            found = self.command(agent, check_index(act, self.num_actions, self.agents[agent]))
+        if isinstance(found, Command) and not self.legal(agent, found):
+            return Misread(Outcome.ILLEGAL, f"You cannot {self.write(found)} now.")
+        return found
+
+    @abstractmethod
+    def advance(self, plans: Sequence[Plan]) -> Tick:
+        """Carry out one step: a legal command or a misread for each agent in play.
+
+        A misread costs a step and has its own outcome; `step` adds its message to the notes.
         """
 
     @property
@@ -238,42 +341,53 @@ class World(ABC, Generic[C, F]):
         """Return the canonical text that stands for the facts, under the present config."""
         return self.tell(facts, self.config)
 
-    def vectors(self) -> Sequence[NDArray[Any]]:
-        """Return the vector of every agent now, in fresh memory."""
-        return [self.vector(self.facts(agent)) for agent in range(len(self.agents))]
+    def keep(self) -> Sequence[Any]:
+        """Return, for each agent, a value that holds what it may know now.
 
-    def keep(self, vectors: Sequence[NDArray[Any]]) -> Sequence[Any]:
-        """Return, for each agent, a value from which `teller` can write this moment's text.
-
-        Texts are often not read. What is kept must be cheap, and must not change when the world
-        goes on. The default keeps the facts.
-
-        Args:
-            vectors: What `vectors` has just returned.
+        `vectors` and `teller` make the views of it. Texts are often not read, so it must be
+        cheap; and it must not change when the world goes on. The default keeps the facts.
         """
         return [self.facts(agent) for agent in range(len(self.agents))]
+
+    def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
+        """Return the vector of every agent, in fresh memory.
+
+        Args:
+            kept: What `keep` returned; by default, of now.
+        """
+        return [self.vector(facts) for facts in (self.keep() if kept is None else kept)]
 
     def teller(self) -> Callable[[Any, int], str]:
         """Return a function of (kept value, agent) that writes the text of that moment.
 
-        The function stays right when the world goes on, takes another config or closes.
+        The function can be pickled, and stays right when the world goes on or takes another
+        config.
         """
-        config, tell = self.config, self.tell
-        return lambda kept, agent: tell(kept, config)
+        return Teller(type(self).tell, self.config)
 
     def native_text(self, agent: int) -> str:
         """Return the second dialect of text, whose wording is dictated from outside."""
         raise UnsupportedError(f"{self.name} has no native text; use its canonical text")
 
     def give_hint(self, agent: int, hint: str | None) -> None:
-        """Show a hint to an agent until the end of the episode or the next hint."""
-        self.hints[agent] = hint
+        """Show a hint to an agent until the end of the episode or the next hint.
+
+        A hint longer than `MAX_HINT` is cut off.
+        """
+        self.hints[agent] = hint if hint is None else hint[:MAX_HINT]
 
     # -- what agents can do ---------------------------------------------------------------
 
     @abstractmethod
     def admissible(self, agent: int) -> list[Command]:
         """Return the legal commands of an agent now, in a stable order."""
+
+    def legal(self, agent: int, command: Command) -> bool:
+        """Tell whether a well-formed command is legal now; others are what masks forbid.
+
+        Worlds with more commands than they can list say so here.
+        """
+        return command in self.admissible(agent)
 
     @abstractmethod
     def command(self, agent: int, index: int) -> Command | Misread:
@@ -300,7 +414,10 @@ class World(ABC, Generic[C, F]):
         return write_command(command, self.grammar)
 
     def set_order(self, order: Sequence[int]) -> None:
-        """Let agents act in this order in the next step; conflicts go to the first.
+        """Let agents act in this order until it is changed; conflicts go to the first.
+
+        Args:
+            order: All agent numbers. At a reset the order is that of `agents` again.
 
         Worlds in which agents cannot get into each other's way ignore it.
         """
@@ -348,8 +465,12 @@ class World(ABC, Generic[C, F]):
         """
 
     def digest(self) -> str:
-        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
-        return digest_json(self.get_state())
+        """Return 64 bits that stand for the state and the hints, as 16 hexadecimal digits."""
+        return digest_json([self.digest_state(), self.hints])
+
+    def digest_state(self) -> Any:
+        """Return what `digest` hashes: by default the whole state."""
+        return self.get_state()
 
     def snapshot(self) -> dict[str, Any]:
         """Return config and state as one versioned, JSON-able value."""
@@ -357,6 +478,7 @@ class World(ABC, Generic[C, F]):
             "schema": SNAPSHOT_SCHEMA,
             "world": self.name,
             "version": self.version,
+            "agents": list(self.agents),
             "config": self.config.model_dump(mode="json", exclude={"envelope"}),
             "hints": list(self.hints),
             "state": self.get_state(),
@@ -369,19 +491,7 @@ class World(ABC, Generic[C, F]):
             SnapshotError: If it is of another world, version or schema, or damaged.
             EnvelopeError: If its config does not fit this world's envelope.
         """
-        wanted = (SNAPSHOT_SCHEMA, self.name, self.version)
-        if not isinstance(snapshot, Mapping):
-            raise SnapshotError(f"a snapshot is a mapping, not {type(snapshot).__name__}")
-        found = tuple(snapshot.get(key) for key in ("schema", "world", "version"))
-        if found != wanted:
-            raise SnapshotError(
-                f"this snapshot is of {found[1]} version {found[2]} (schema {found[0]}); "
-                f"allowed here: {wanted[1]} version {wanted[2]} (schema {wanted[0]})"
-            )
-        missing = [key for key in ("config", "hints", "state") if key not in snapshot]
-        if missing:
-            raise SnapshotError(f"this snapshot lacks {', '.join(missing)}")
-        config = type(self.config)(**{**snapshot["config"], "envelope": self.config.envelope})
+        config, hints = self._read_snapshot(snapshot)
         before = self.config
         self.configure(config)
         try:
@@ -389,8 +499,39 @@ class World(ABC, Generic[C, F]):
         except SnapshotError:
             self.configure(before)
             raise
-        for agent, hint in enumerate(snapshot["hints"][: len(self.agents)]):
+        for agent, hint in enumerate(hints):
             self.give_hint(agent, hint)
+
+    def _read_snapshot(self, snapshot: Mapping[str, Any]) -> tuple[C, list[str | None]]:
+        """Check everything of a snapshot but its state."""
+        if not isinstance(snapshot, Mapping):
+            raise SnapshotError(f"a snapshot is a mapping, not {type(snapshot).__name__}")
+        found = tuple(snapshot.get(key) for key in ("schema", "world", "version"))
+        wanted = (SNAPSHOT_SCHEMA, self.name, self.version)
+        if found != wanted:
+            raise SnapshotError(
+                f"this snapshot is of {found[1]} version {found[2]} (schema {found[0]}); "
+                f"allowed here: {wanted[1]} version {wanted[2]} (schema {wanted[0]})"
+            )
+        missing = [k for k in ("agents", "config", "hints", "state") if k not in snapshot]
+        if missing:
+            raise SnapshotError(f"this snapshot lacks {', '.join(missing)}")
+        if list(snapshot["agents"]) != list(self.agents):
+            raise SnapshotError(
+                f"this snapshot is of the agents {snapshot['agents']!r}; "
+                f"allowed here: {', '.join(self.agents)}"
+            )
+        fields, hints = snapshot["config"], snapshot["hints"]
+        if not isinstance(fields, Mapping):
+            raise SnapshotError(f"a snapshot's config is a mapping, not {type(fields).__name__}")
+        strings = isinstance(hints, list) and all(isinstance(h, str | None) for h in hints)
+        if not strings or len(hints) != len(self.agents):
+            raise SnapshotError("a snapshot's hints are a list with a string or null an agent")
+        try:
+            config = type(self.config)(**fields)
+        except (ConfigError, TypeError) as error:
+            raise SnapshotError(f"this snapshot's config is damaged: {error}") from None
+        return config, hints
 
     # -- pictures -------------------------------------------------------------------------
 

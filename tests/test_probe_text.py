@@ -75,7 +75,6 @@ def test_worlds_copy() -> None:
     checks.check_world_copies(NAME, CROWD)
 
 
-@library.COPY_GAP
 def test_environments_copy() -> None:
     checks.check_env_copies(NAME, CROWD)
 
@@ -96,7 +95,7 @@ def test_parallel_checkers(view: str, actions: str) -> None:
 
 
 @pytest.mark.parametrize("view", ["both", "vector", "text"])
-@pytest.mark.parametrize("actions", ["discrete", pytest.param("text", marks=library.MASK_GAP)])
+@pytest.mark.parametrize("actions", ["discrete", "text"])
 def test_aec_checkers(view: str, actions: str) -> None:
     library.check_aec(NAME, view=view, actions=actions, **CROWD)
 
@@ -106,12 +105,10 @@ def test_checkers_with_masks_in_the_observations() -> None:
     library.check_aec(NAME, view="vector", mask="obs", **CROWD)
 
 
-@library.JOIN_GAP
 def test_parallel_checkers_with_late_joiners() -> None:
     library.check_parallel(NAME, **{**LATE, "join_at": (0, 0, 1)})
 
 
-@library.JOIN_GAP
 def test_aec_checkers_with_late_joiners() -> None:
     library.check_aec(NAME, **{**LATE, "join_at": (0, 0, 1)})
 
@@ -361,7 +358,6 @@ def test_agents_join_late() -> None:
     assert sum(env.world.alive) == 3
 
 
-@library.JOIN_GAP
 def test_joiners_are_shown_when_they_join() -> None:
     env = parallel_env(NAME, **LATE)
     env.reset(seed=0)
@@ -373,7 +369,6 @@ def test_joiners_are_shown_when_they_join() -> None:
     assert found[1]["agent_1"] == 0.0
 
 
-@library.LEARNER_GAP
 def test_a_learner_may_join_late() -> None:
     env = gym_env(NAME, agent="agent_1", agents=2, join_at=(0, 3), partners={"*": "noop"})
     env.reset(seed=0)

@@ -1,4 +1,4 @@
-"""Random streams against SplitMix64 as published, and the compiled twins against the Python ones."""
+"""Random streams against SplitMix64 as published, and the compiled twins against Python's."""
 
 from __future__ import annotations
 

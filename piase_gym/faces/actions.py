@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
 
 from piase_gym.commands import MAX_LINE, Command, Misread
-from piase_gym.errors import ActionError, ConfigError, UnsupportedError, suggest
+from piase_gym.errors import ActionError, ConfigError, suggest
 from piase_gym.textcode import CHARSET
-from piase_gym.world import Act, World
+from piase_gym.world import Act, World, check_index
 
 Actions = Literal["discrete", "continuous", "text"]
 ACTIONS = ("discrete", "continuous", "text")
@@ -35,13 +34,14 @@ class ActionReader:
             )
         self.world = world
         self.kind = kind
-        self.count = world.num_actions if world.capabilities.discrete else 0
+        self.count = world.num_actions if kind == "discrete" else 0
+        self._box = world.action_box if kind == "continuous" else None
 
     def space(self) -> spaces.Space[Any]:
         """Return a new space object for one agent's actions."""
         if self.kind == "discrete":
             return spaces.Discrete(self.count)
-        if self.kind == "continuous":
+        if self._box is not None:
             return self.world.action_box
         return spaces.Text(MAX_LINE, min_length=0, charset=CHARSET)
 
@@ -57,30 +57,13 @@ class ActionReader:
         if isinstance(action, Command | Misread):
             return action
         if self.kind == "discrete":
-            return self._index(agent, action)
-        if self.kind == "continuous":
-            return self._box(agent, action)
+            return check_index(action, self.count, self.world.agents[agent])
+        if self._box is not None:
+            return self._force(agent, action, self._box)
         return self.world.read(agent, action)
 
-    def _index(self, agent: int, action: Any) -> int:
-        """Check an index."""
-        try:
-            index = operator.index(action)
-        except TypeError:
-            if isinstance(action, np.ndarray) and action.size == 1 and action.dtype.kind in "iu":
-                index = int(action.reshape(()))
-            else:
-                index = -1
-        if not 0 <= index < self.count:
-            raise ActionError(
-                f"action {_short(action)} of {self.world.agents[agent]} is not allowed; "
-                f"actions are integers from 0 to {self.count - 1}"
-            )
-        return index
-
-    def _box(self, agent: int, action: Any) -> Act:
+    def _force(self, agent: int, action: Any, box: spaces.Box) -> Act:
         """Check an array and let the world read it."""
-        box = self.world.action_box
         try:
             values = np.asarray(action, box.dtype)
         except (TypeError, ValueError):
@@ -98,6 +81,3 @@ def _short(value: Any) -> str:
     """Show a value in at most 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-__all__ = ["ACTIONS", "ActionReader", "Actions", "UnsupportedError"]

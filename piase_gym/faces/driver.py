@@ -83,6 +83,7 @@ class Driver:
         self.seed: int | None = None
         self.steps = 0
         self.played: list[int] = []
+        self._letters = 0
         self._base: int | None = None
         self._episode = 0
         self._next_config: Any = None
@@ -137,7 +138,7 @@ class Driver:
         self._take_config()
         effective = episode_seed(self._base, self._episode)
         self.world.reset(effective)
-        self.seed, self.steps = effective, 0
+        self.seed, self.steps, self._letters = effective, 0, 0
         self._find_played()
         for number, agent in self.partners.items():
             agent.reset(stream_key(effective, StreamId.PARTNER + number))
@@ -168,6 +169,7 @@ class Driver:
         partners = self.partners
         if partners:
             playing = self._ask_partners(acts)
+        decoded = self._decode(acts) if self.events.listeners else None
         tick = self.world.step(acts)
         self.steps += 1
         if partners:
@@ -179,9 +181,29 @@ class Driver:
                     tick.outcomes[number],
                 )
                 partners[number].learn(feedback)
-        if self.events.listeners:
-            self.events.post("step", acts=tuple(acts), tick=tick, step=self.steps)
+        if decoded is not None:
+            self._tell(decoded, tick)
         return tick
+
+    def _decode(self, acts: Sequence[Act]) -> list[Act]:
+        """Return acts as commands, while indices still mean what they meant to the agents."""
+        alive, command = self.world.alive, self.world.command
+        return [
+            command(i, act) if alive[i] and isinstance(act, int) else act
+            for i, act in enumerate(acts)
+        ]
+
+    def _tell(self, commands: list[Act], tick: Tick) -> None:
+        """Post what happened in a step, and the letters sent in it."""
+        self.events.post("step", commands=commands, tick=tick, step=self.steps)
+        for agent, notes in tick.notes.items():
+            for milestone in notes.get("milestones", ()):
+                self.events.post("milestone", self.world.agents[agent], name=milestone)
+        if self.world.mailboxes is not None:
+            letters = self.world.mailboxes.history
+            for letter in letters[self._letters :]:
+                self.events.post("message", letter.sender, **letter._asdict())
+            self._letters = len(letters)
 
     def end_step(self, tick: Tick) -> None:
         """Forget the agents that ended in a step, after its infos were built."""
@@ -252,21 +274,36 @@ class Driver:
             SnapshotError: If it is of another world or version, or damaged.
         """
         self.require_open()
+        episode, partners, pending = self._read_snapshot(snapshot)
         self.world.restore(snapshot)
-        try:
-            episode = snapshot["episode"]
-            self._base, self._episode = int(episode["base"]), int(episode["number"])
-            self.seed, self.steps = int(episode["seed"]), int(episode["steps"])
-            for name, state in snapshot["partners"].items():
-                if self.number(name) in self.partners:
-                    self.partners[self.number(name)].set_state(state)
-            fields = snapshot["next_config"]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise SnapshotError(f"this snapshot is damaged: {error!r}") from None
-        self._next_config = make_config(self.spec, fields) if fields else None
+        for number, state in partners.items():
+            self.partners[number].set_state(state)
+        self._base, self._episode, self.seed, self.steps = episode
+        self._next_config = pending
+        self._letters = len(self.world.mailboxes.history) if self.world.mailboxes else 0
         self._find_played()
         if self.events.active:
             self.events.post("restore", seed=self.seed, step=self.steps)
+
+    def _read_snapshot(
+        self, snapshot: Mapping[str, Any]
+    ) -> tuple[tuple[int, int, int, int], dict[int, Any], Any]:
+        """Check the parts of a snapshot that are not the world's, before anything changes."""
+        if not isinstance(snapshot, Mapping):
+            raise SnapshotError(f"a snapshot is a mapping, not {type(snapshot).__name__}")
+        try:
+            entries = [snapshot["episode"][key] for key in ("base", "number", "seed", "steps")]
+            base, number, seed, steps = (operator.index(entry) for entry in entries)
+            partners = dict(snapshot["partners"].items())
+            fields = snapshot["next_config"]
+            pending = make_config(self.spec, fields) if fields else None
+        except (KeyError, TypeError, AttributeError, ConfigError) as error:
+            raise SnapshotError(f"this snapshot is damaged: {error!r}") from None
+        if pending is not None:
+            self.world.admit(pending)
+        seats = {self.world.agents[i]: i for i in self.partners}
+        states = {seats[name]: state for name, state in partners.items() if name in seats}
+        return (base, number, seed, steps), states, pending
 
     def close(self) -> None:
         """Close the world; closing twice does no harm."""

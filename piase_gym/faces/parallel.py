@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gymnasium import spaces
@@ -16,12 +16,21 @@ from piase_gym.events import Events
 from piase_gym.faces.actions import ActionReader
 from piase_gym.faces.build import Partners, resolve
 from piase_gym.faces.driver import Driver, no_acts
-from piase_gym.faces.views import Viewer
+from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
 from piase_gym.registry import load
 from piase_gym.world import Facts, Tick, World
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
+
+
+StepResult = tuple[
+    dict[str, Any],
+    dict[str, float],
+    dict[str, bool],
+    dict[str, bool],
+    dict[str, dict[str, Any]],
+]
 
 
 def check_render_mode(mode: str | None) -> str | None:
@@ -48,7 +57,7 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
     metadata: dict[str, Any]
 
     def __init__(
-        self, driver: Driver, *, view: str, actions: str, mask: str | None, render_mode: str | None
+        self, driver: Driver, *, style: Style, actions: str, render_mode: str | None
     ) -> None:
         """Put the face on a driver."""
         world = driver.world
@@ -61,8 +70,8 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
             "render_fps": 8,
             "is_parallelizable": True,
         }
-        self._viewer = Viewer(world, view, mask)
         self._reader = ActionReader(world, actions)
+        self._viewer = Viewer(world, style, actions)
         self.possible_agents = [world.agents[i] for i in driver.own]
         self.agents: list[str] = []
         self.observation_spaces = {name: self._viewer.space() for name in self.possible_agents}
@@ -71,6 +80,7 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         self._acts = no_acts(world)
         self._live: list[tuple[str, int]] = []
         self._nobody: dict[str, bool] = {}
+        self._open = world.capabilities.late_join
         self._direct = False
 
     # -- what PettingZoo asks for ---------------------------------------------------------
@@ -154,17 +164,10 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         self.agents = [name for name, _ in self._live]
         self._nobody = dict.fromkeys(self.agents, False)
         everybody = len(self.agents) == len(names)
-        self._direct = everybody and self._reader.kind == "discrete"
+        batched = self.driver.world.capabilities.batched
+        self._direct = everybody and batched and self._reader.kind == "discrete"
 
-    def step(
-        self, actions: Mapping[str, Any]
-    ) -> tuple[
-        dict[str, Any],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
-    ]:
+    def step(self, actions: Mapping[str, Any]) -> StepResult:
         """Let every agent in play act once.
 
         Args:
@@ -172,8 +175,9 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
 
         Returns:
             Observations, rewards, terminations, truncations and infos by agent, for the agents
-            that were in play. Infos have ``outcome`` and ``action_mask``, at the end ``result``,
-            and where it applies ``milestones`` and ``feedback``.
+            that were in play and those that enter now. Infos have ``outcome`` and
+            ``action_mask``, at the end ``result``, and where it applies ``milestones`` and
+            ``feedback``.
 
         Raises:
             ActionError: If an action is missing or not in its space; nothing has happened then.
@@ -197,21 +201,32 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
             {n: truncated[i] for n, i in live} if ended else self._nobody.copy(),
             infos,
         )
-        if notes or ended:
-            self._finish(tick, infos)
+        if notes or ended or self._open:
+            self._finish(tick, result, shown, masks)
         if self.render_mode == "human":
             self.render()
         return result
 
-    def _finish(self, tick: Tick, infos: dict[str, dict[str, Any]]) -> None:
-        """Add what happens in few steps only: notes, results, and who leaves."""
-        world = self.driver.world
+    def _finish(
+        self, tick: Tick, result: StepResult, shown: Sequence[Any], masks: Sequence[Any]
+    ) -> None:
+        """Add what happens in few steps only: notes, results, who leaves and who enters."""
+        world, infos, before = self.driver.world, result[-1], self.agents
         for name, i in self._live:
             infos[name].update(tick.notes.get(i, {}))
             if tick.terminated[i] or tick.truncated[i]:
                 infos[name]["result"] = world.result(i)
         self.driver.end_step(tick)
         self._meet()
+        for name, i in self._live:
+            if name not in before:
+                info = {"seed": self.driver.seed, **tick.notes.get(i, {})}
+                if masks:
+                    info["action_mask"] = masks[i]
+                entries: tuple[Any, ...] = (shown[i], 0.0, False, False, info)
+                parts: tuple[dict[str, Any], ...] = result
+                for part, value in zip(parts, entries, strict=True):
+                    part[name] = value
 
     def _read(self, actions: Mapping[str, Any]) -> list[Any]:
         """Decode the actions of all agents in play, before anything changes."""
@@ -331,6 +346,7 @@ def parallel_env(
     view: str = "both",
     actions: str = "discrete",
     mask: str | None = None,
+    wording: str = "canonical",
     render_mode: str | None = None,
     partners: Partners | None = None,
     scenario: object = None,
@@ -344,6 +360,7 @@ def parallel_env(
         view: ``"both"`` (a Dict of text and vector), ``"vector"`` (a Box) or ``"text"``.
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
         mask: ``None`` (masks are in the infos) or ``"obs"`` (``{"observation", "action_mask"}``).
+        wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: Policies for agents that the caller does not play, by agent.
         scenario: A scenario's name or path.
@@ -365,7 +382,8 @@ def parallel_env(
     """
     checked, spec, _ = resolve(name, scenario, envelope, config)
     driver = Driver(load(spec.world, spec)(checked), spec, partners)
-    return WorldParallelEnv(driver, view=view, actions=actions, mask=mask, render_mode=render_mode)
+    style = Style(view, mask, wording)
+    return WorldParallelEnv(driver, style=style, actions=actions, render_mode=render_mode)
 
 
 def make_task(task: str, **kwargs: Any) -> WorldParallelEnv:

@@ -17,7 +17,7 @@ from piase_gym.faces.actions import ActionReader
 from piase_gym.faces.build import Partners, gym_partners, resolve
 from piase_gym.faces.driver import Driver, no_acts
 from piase_gym.faces.parallel import RENDER_MODES, check_render_mode
-from piase_gym.faces.views import Viewer
+from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
 from piase_gym.registry import load
 from piase_gym.world import Facts, World
@@ -34,6 +34,7 @@ class GymEnv(gymnasium.Env[Any, Any]):
         view: ``"vector"``, ``"text"`` or ``"both"``.
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
         mask: ``None`` (the mask is in the infos and in `action_masks`) or ``"obs"``.
+        wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: Policies for the other agents by name; default: the id's, else ``random``.
         scenario: A scenario's name or path.
@@ -54,6 +55,7 @@ class GymEnv(gymnasium.Env[Any, Any]):
         view: str = "vector",
         actions: str = "discrete",
         mask: str | None = None,
+        wording: str = "canonical",
         render_mode: str | None = None,
         partners: Partners | None = None,
         scenario: object = None,
@@ -67,8 +69,8 @@ class GymEnv(gymnasium.Env[Any, Any]):
         world = self.driver.world
         self.number = self.driver.own[0]
         self.agent = world.agents[self.number]
-        self._viewer = Viewer(world, view, mask)
         self._reader = ActionReader(world, actions)
+        self._viewer = Viewer(world, Style(view, mask, wording), actions)
         self.observation_space = self._viewer.space()
         self.action_space = self._reader.space()
         self._acts = no_acts(world)
@@ -95,6 +97,7 @@ class GymEnv(gymnasium.Env[Any, Any]):
         self.driver.reset(seed, options)
         super().reset(seed=seed)
         self._viewer.renew()
+        self._wait_for_entry()
         masks = self.driver.world.masks() if self._reader.count else []
         info: dict[str, Any] = {"seed": self.driver.seed}
         if masks:
@@ -102,6 +105,14 @@ class GymEnv(gymnasium.Env[Any, Any]):
         if self.render_mode == "human":
             self.render()
         return self._viewer.show(masks)[self.number], info
+
+    def _wait_for_entry(self) -> None:
+        """Let the partners play until the learner enters, where agents can enter late."""
+        driver = self.driver
+        while not driver.played:
+            if not any(driver.world.alive):
+                raise AgentError(f"the episode is over before {self.agent!r} enters")
+            driver.end_step(driver.step(self._acts.copy()))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Let the learner and the partners act once.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,28 @@ from piase_gym.world import World
 View = Literal["both", "vector", "text"]
 VIEWS = ("both", "vector", "text")
 MASKS = (None, "obs")
+WORDINGS = ("canonical", "native")
 Teller = Callable[[Any, int], str]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a face shows a world.
+
+    Attributes:
+        view: ``both``, ``vector`` or ``text``.
+        mask: Where masks are: ``None`` for the infos, or ``obs``.
+        wording: The dialect of texts: ``canonical``, or ``native`` where the world has it.
+    """
+
+    view: str = "both"
+    mask: str | None = None
+    wording: str = "canonical"
+
+
+def say_as_is(kept: Any, agent: int) -> str:
+    """Return a text that was kept as a text."""
+    return str(kept)
 
 
 class BothViews(dict[str, Any]):
@@ -122,15 +144,27 @@ class BothViews(dict[str, Any]):
 class Viewer:
     """Builds the observations of one face, and the space that they are in."""
 
-    def __init__(self, world: World[Any, Any], view: str, mask: str | None) -> None:
-        """Check the names of the view and of the place of the mask."""
-        if view not in VIEWS:
-            raise ConfigError(f"unknown view {view!r}; {suggest(view, VIEWS)}")
-        if mask not in MASKS:
-            raise ConfigError(f"unknown mask {mask!r}; allowed: None (in the infos) or 'obs'")
+    def __init__(self, world: World[Any, Any], style: Style, actions: str) -> None:
+        """Check the style.
+
+        Raises:
+            ConfigError: If a name is unknown or the world or the actions do not allow it.
+        """
+        if style.view not in VIEWS:
+            raise ConfigError(f"unknown view {style.view!r}; {suggest(style.view, VIEWS)}")
+        if style.mask not in MASKS:
+            raise ConfigError(f"unknown mask {style.mask!r}; allowed: None (in the infos) or 'obs'")
+        if style.mask is not None and actions != "discrete":
+            raise ConfigError(f"masks are over discrete actions; mask=None with {actions!r} ones")
+        if style.wording not in WORDINGS:
+            known = suggest(style.wording, WORDINGS)
+            raise ConfigError(f"unknown wording {style.wording!r}; {known}")
+        if style.wording == "native" and not world.capabilities.native_text:
+            raise ConfigError(f"{world.name} has no native wording; allowed: 'canonical'")
         self.world = world
-        self.view = view
-        self.mask = mask
+        self.view = style.view
+        self.mask = style.mask
+        self.native = style.wording == "native"
         self._tell = world.teller()
 
     def space(self) -> spaces.Space[Any]:
@@ -156,23 +190,28 @@ class Viewer:
         Args:
             masks: The masks, which are part of the observations if ``mask="obs"``.
         """
-        world = self.world
-        shown: Sequence[Any]
         if self.view == "vector":
-            shown = world.vectors()
-        elif self.view == "both":
-            vectors, tell = world.vectors(), self._tell
-            kept = world.keep(vectors)
-            shown = [
-                BothViews({"text": (tell, kept[i], i), "vector": vector})
-                for i, vector in enumerate(vectors)
-            ]
+            shown: Sequence[Any] = self.world.vectors()
         else:
-            tell, kept = self._tell, world.keep(world.vectors())
-            shown = [tell(item, i) for i, item in enumerate(kept)]
+            shown = self._texts()
         if self.mask is None:
             return shown
         return [
             {"observation": observation, "action_mask": mask}
             for observation, mask in zip(shown, masks, strict=True)
+        ]
+
+    def _texts(self) -> Sequence[Any]:
+        """Return texts, or both views with texts that are written when read."""
+        world = self.world
+        kept, tell = world.keep(), self._tell
+        if self.native:
+            kept = [world.native_text(i) for i in range(len(kept))]
+            tell = say_as_is
+        if self.view == "text":
+            return [tell(entry, i) for i, entry in enumerate(kept)]
+        vectors = world.vectors() if self.native else world.vectors(kept)
+        return [
+            BothViews({"text": (tell, kept[i], i), "vector": vector})
+            for i, vector in enumerate(vectors)
         ]

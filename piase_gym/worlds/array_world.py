@@ -8,7 +8,6 @@ record are canonical. Everything here is bookkeeping around them.
 from __future__ import annotations
 
 import functools
-import operator
 import struct
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -20,9 +19,18 @@ from numpy.typing import NDArray
 from piase_gym.commands import Command, Misread, Outcome
 from piase_gym.config import WorldConfig
 from piase_gym.digest import digest_bytes
-from piase_gym.errors import ActionError, SnapshotError
+from piase_gym.errors import SnapshotError
 from piase_gym.kernels import ABSENT
-from piase_gym.world import Act, Capabilities, Facts, Tick, World
+from piase_gym.world import (
+    Act,
+    Capabilities,
+    Facts,
+    Plan,
+    Tick,
+    World,
+    check_index,
+    explain_misreads,
+)
 
 C = TypeVar("C", bound=WorldConfig)
 F = TypeVar("F", bound=Facts)
@@ -131,9 +139,8 @@ class ArrayWorld(World[C, F]):
         flags: list[bool] = self.states["alive"][0, : len(self.agents)].astype(bool).tolist()
         return flags
 
-    def reset(self, seed: int) -> None:
+    def begin(self, seed: int) -> None:
         """Start the episode of an effective seed."""
-        self.hints = [None] * len(self.agents)
         self._marks = [0] * len(self.agents)
         self.run_reset(np.uint64(seed))
 
@@ -141,11 +148,11 @@ class ArrayWorld(World[C, F]):
         """Advance by one step."""
         try:
             self._pack(self._act_view, 0, *acts)
-        except struct.error:  # not all are indices
-            self._pack(self._act_view, 0, *map(self._index, acts))
+        except struct.error:
+            return self._step_decoded(acts)
         notable = self.run_step()
         if notable < 0:
-            raise ActionError(self._wrong_act(acts))
+            return self._step_decoded(acts)  # which says what is wrong
         outcomes = self.outcome_of
         named = [outcomes[event] for event in self._event_view]
         rewards = self._reward_view.tolist()
@@ -155,30 +162,29 @@ class ArrayWorld(World[C, F]):
         ended = any(terminated) or any(truncated)
         return Tick(rewards, terminated, truncated, named, ended, self._notes())
 
-    def _index(self, act: Act) -> int:
-        """Translate a command or a misread into what the kernel takes."""
+    def _step_decoded(self, acts: Sequence[Act]) -> Tick:
+        """Advance by one step where not all acts are plain indices."""
+        alive = self.alive
+        codes = [self._code(i, act) if alive[i] else ABSENT for i, act in enumerate(acts)]
+        return explain_misreads(self.step(codes), acts)
+
+    def _code(self, agent: int, act: Act) -> int:
+        """Translate an act into what the kernel takes.
+
+        Raises:
+            ActionError: If it is an index that is not in the table.
+        """
         if act is None:
             return ABSENT
         if isinstance(act, Misread):
             return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
         if isinstance(act, Command):
             return self._index_of.get(act, _MISREADS[Outcome.UNPARSABLE])
-        try:
-            return min(max(operator.index(act), -1), ABSENT - 1)
-        except TypeError:
-            return -1
+        return check_index(act, self.num_actions, self.agents[agent])
 
-    def _wrong_act(self, acts: Sequence[Act]) -> str:
-        """Say which act is not in the table."""
-        top = self.num_actions - 1
-        for agent, act in enumerate(acts):
-            command = isinstance(act, Command | Misread | None)
-            if self.states["alive"][0, agent] and not command and not 0 <= self._index(act) <= top:
-                break
-        return (
-            f"action {act!r} of {self.agents[agent]} is not allowed; "
-            f"actions are integers from 0 to {top}"
-        )
+    def advance(self, plans: Sequence[Plan]) -> Tick:
+        """Do what `step` does; commands are translated to indices."""
+        return self.step(plans)
 
     def _notes(self) -> dict[int, dict[str, Any]]:
         """Tell which milestones were reached for the first time in this step."""
@@ -192,14 +198,23 @@ class ArrayWorld(World[C, F]):
         return notes
 
     def set_order(self, order: Sequence[int]) -> None:
-        """Let agents act in this order until the next reset (conflicts go to the first)."""
+        """Let agents act in this order until it is changed; conflicts go to the first."""
         self.states["order"][0, : len(order)] = order
 
     # -- what agents know and can do ------------------------------------------------------
 
-    def vectors(self) -> Sequence[NDArray[Any]]:
+    def keep(self) -> Sequence[Any]:
+        """Keep the vectors: with the hints they hold every fact."""
+        vectors = [row.copy() for row in self._obs_rows]
+        if any(self.hints):
+            return list(zip(vectors, self.hints, strict=True))
+        return vectors
+
+    def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
         """Return each agent's vector, a fresh array each."""
-        return [row.copy() for row in self._obs_rows]
+        if kept is None:
+            return [row.copy() for row in self._obs_rows]
+        return [entry[0] if isinstance(entry, tuple) else entry for entry in kept]
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask, a fresh array each."""

@@ -39,17 +39,6 @@ LET_PASS = (
 )
 
 
-def gap(reason: str) -> pytest.MarkDecorator:
-    """Mark a test of something that the faces are still to learn; passing is welcome."""
-    return pytest.mark.xfail(strict=False, reason=reason)
-
-
-MASK_GAP = gap("faces put masks over indices into infos under other kinds of actions, too")
-COPY_GAP = gap("World.teller returns a local function, so environments cannot be pickled")
-JOIN_GAP = gap("the faces do not show agents in the step in which they enter")
-LEARNER_GAP = gap("the Gymnasium face takes a learner who is still to enter for one who has ended")
-
-
 @contextmanager
 def tolerant(*more: str) -> Iterator[None]:
     """Let the known warnings of checkers pass."""

@@ -18,13 +18,12 @@ from PIL import Image, ImageDraw
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from piase_gym.commands import MAX_LINE, Command, Misread, Outcome, Param, Result, Verb
+from piase_gym.commands import Command, Misread, Outcome, Param, Result, Verb
 from piase_gym.digest import canonical_json
 from piase_gym.errors import SnapshotError
 from piase_gym.rng import Stream, StreamId
-from piase_gym.world import Act, Capabilities, Manual, Tick, World
+from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
 from tests.probes import point_views
-from tests.probes.indices import checked_index
 from tests.probes.point_config import MAX_SPEED, PointProbeConfig
 from tests.probes.point_views import PointFacts, pair
 
@@ -34,7 +33,7 @@ GRAMMAR = (
     Verb(
         "thrust",
         "push with a force from -1 to 1 along x and y",
-        (Param("x", "number", before="x"), Param("y", "number", before="y")),
+        tuple(Param(axis, "number", minimum=-1.0, maximum=1.0) for axis in "xy"),
         ("push",),
     ),
     Verb("coast", "do not push", synonyms=("wait", "noop")),
@@ -79,11 +78,6 @@ def distance(state: PointState, agent: int) -> float:
     """Return how far an agent is from its goal (`math.hypot` differs between platforms)."""
     (x, y), (gx, gy) = state.position[agent], state.goal[agent]
     return math.sqrt((x - gx) * (x - gx) + (y - gy) * (y - gy))
-
-
-def gauss(stream: Stream) -> float:
-    """Draw a nearly normal number: twelve uniforms less six (exact on every platform)."""
-    return sum(stream.uniform() for _ in range(12)) - 6.0
 
 
 class PointProbe(World[PointProbeConfig, PointFacts]):
@@ -133,10 +127,9 @@ class PointProbe(World[PointProbeConfig, PointFacts]):
 
     # -- an episode -----------------------------------------------------------------------
 
-    def reset(self, seed: int) -> None:
+    def begin(self, seed: int) -> None:
         """Put points and goals at random."""
         slots, playing = len(self.agents), self.config.agents
-        self.hints = [None] * slots
         self.dice = Stream(seed, StreamId.DYNAMICS)
         layout = Stream(seed, StreamId.LAYOUT)
         self.points = PointState(
@@ -147,51 +140,40 @@ class PointProbe(World[PointProbeConfig, PointFacts]):
             status=["playing" if i < playing else "none" for i in range(slots)],
         )
 
-    def step(self, acts: Sequence[Act]) -> Tick:
+    def advance(self, plans: Sequence[Plan]) -> Tick:
         """Push every point once."""
         points, slots = self.points, len(self.agents)
         rewards, outcomes = [0.0] * slots, [Outcome.OK] * slots
         terminated, truncated = [False] * slots, [False] * slots
         notes: dict[int, dict[str, Any]] = {}
         playing = [agent for agent in range(slots) if points.status[agent] == "playing"]
-        plans = {agent: self._plan(agent, acts[agent]) for agent in playing}  # may raise
         points.t += 1
-        for agent, plan in plans.items():
+        for agent in playing:
+            plan = plans[agent]
             if isinstance(plan, Misread):
-                outcomes[agent], notes[agent] = plan.outcome, {"feedback": plan.message}
+                outcomes[agent] = plan.outcome
             push(points, agent, self._force(plan), self.config)
             left = distance(points, agent)
             rewards[agent] = -left
             if left <= self.config.arrival:
                 rewards[agent] += self.config.bonus
                 terminated[agent], points.status[agent] = True, "won"
-                notes[agent] = {**notes.get(agent, {}), "milestones": ["arrived"]}
+                notes[agent] = {"milestones": ["arrived"]}
             elif points.t >= self.config.max_steps:
                 truncated[agent], points.status[agent] = True, "lost"
-        if self.config.shared_reward and playing:
-            mean = sum(rewards) / len(playing)
-            rewards = [mean if agent in playing else 0.0 for agent in range(slots)]
+        if self.config.shared_reward:
+            rewards = shared(rewards, playing)
         return Tick(
             rewards, terminated, truncated, outcomes, any(terminated) or any(truncated), notes
         )
 
-    def _plan(self, agent: int, act: Act) -> Command | Misread:
-        """Decode what an agent does."""
-        if act is None:
-            return self.noop
-        if isinstance(act, Misread):
-            return act
-        if isinstance(act, Command):
-            return self.check(agent, act)
-        return self.command(agent, checked_index(self, agent, act))
-
-    def _force(self, plan: Command | Misread) -> list[float]:
+    def _force(self, plan: Plan) -> list[float]:
         """Return the force of a command, with noise."""
         force = [0.0, 0.0]
         if isinstance(plan, Command) and plan.verb == "thrust":
             force = [float(plan.parameters["x"]), float(plan.parameters["y"])]
         if self.config.noise > 0.0:
-            force = [value + self.config.noise * gauss(self.dice) for value in force]
+            force = [value + self.config.noise * self.dice.normal() for value in force]
         return force
 
     @property
@@ -227,13 +209,13 @@ class PointProbe(World[PointProbeConfig, PointFacts]):
         """Return the prose of the facts."""
         return point_views.text_of(facts)
 
-    def give_hint(self, agent: int, hint: str | None) -> None:
-        """Show a hint, cut to what a text has room for."""
-        super().give_hint(agent, hint if hint is None else hint[: point_views.MAX_HINT])
-
     def admissible(self, agent: int) -> list[Command]:
         """Return the primitives; forces between them are legal too."""
         return list(PRIMITIVES) if self.points.status[agent] == "playing" else []
+
+    def legal(self, agent: int, command: Command) -> bool:
+        """Every push is legal."""
+        return True
 
     def command(self, agent: int, index: int) -> Command | Misread:
         """Return a primitive."""
@@ -246,38 +228,6 @@ class PointProbe(World[PointProbeConfig, PointFacts]):
     def command_from_box(self, agent: int, action: NDArray[Any]) -> Command:
         """Return the thrust of a force."""
         return Command("thrust", {"x": float(action[0]), "y": float(action[1])})
-
-    def read(self, agent: int, line: object) -> Command | Misread:
-        """Read a text action: ``thrust 0.5 -1`` or ``coast``."""
-        if isinstance(line, str) and len(line) <= MAX_LINE:
-            words = line.lower().split()
-            if words and words[0] in ("thrust", "push"):
-                values = [word for word in words[1:] if word not in ("x", "y")]
-                return self._read_force(values)
-        return super().read(agent, line)
-
-    def _read_force(self, values: list[str]) -> Command | Misread:
-        """Read two numbers."""
-        try:
-            x, y = (float(value) for value in values)
-        except ValueError:
-            message = "'thrust' needs two numbers from -1 to 1: thrust <x> <y>"
-            return Misread(Outcome.UNPARSABLE, message)
-        return self.check(0, Command("thrust", {"x": x, "y": y}))
-
-    def check(self, agent: int, command: Command) -> Command | Misread:
-        """Check a command that came as data, the range of its forces included."""
-        found = super().check(agent, command)
-        if isinstance(found, Command) and found.verb == "thrust":
-            forces = {key: float(value) for key, value in found.parameters.items()}
-            if not all(-1.0 <= value <= 1.0 for value in forces.values()):
-                return Misread(Outcome.UNPARSABLE, "forces are from -1 to 1")
-            return Command("thrust", forces)
-        return found
-
-    def write(self, command: Command) -> str:
-        """Return the text action of a command, with numbers that read back exactly."""
-        return " ".join([command.verb, *(repr(float(v)) for v in command.parameters.values())])
 
     @property
     def manual(self) -> Manual:

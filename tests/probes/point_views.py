@@ -18,14 +18,13 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.errors import TextParseError
-from piase_gym.textcode import HINT_CODE, escape, hash_text, unescape
-from piase_gym.world import Facts
+from piase_gym.textcode import HINT_CODE, hash_text, one_line, unescape
+from piase_gym.world import HINT_TEXT, Facts
 from tests.probes.point_config import MAX_SPEED, PointProbeConfig
 
 PRECISION = 3
 Pair = tuple[float, float]
-MAX_HINT = 200
-TEXT_LENGTH = 800 + 10 * MAX_HINT
+TEXT_LENGTH = 800 + HINT_TEXT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +92,7 @@ def text_of(facts: PointFacts) -> str:
         *(f"{name} is at {_pair(where)}." for name, where in facts.others),
     ]
     if facts.hint is not None:
-        lines.append("Hint: " + escape(facts.hint).replace("\n", "\\u{a}"))
+        lines.append("Hint: " + one_line(facts.hint))
     return "\n".join(lines)
 
 

@@ -16,14 +16,13 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from piase_gym.commands import MAX_LINE, Command, Misread, Outcome, Param, Result, Verb
+from piase_gym.commands import Command, Misread, Outcome, Param, Result, Verb
 from piase_gym.digest import canonical_json
 from piase_gym.errors import SnapshotError
 from piase_gym.mailbox import EVERYONE, ChannelRules, Mailboxes
 from piase_gym.rng import Stream, StreamId
-from piase_gym.world import Act, Capabilities, Manual, Tick, World
+from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
 from tests.probes import text_pictures, text_rules, text_views
-from tests.probes.indices import checked_index
 from tests.probes.text_config import (
     DIRECTIONS,
     ITEMS,
@@ -53,7 +52,7 @@ def make_grammar(items: tuple[str, ...]) -> tuple[Verb, ...]:
             (item, Param("target_object", choices=("door",), optional=True, before="on")),
         ),
         Verb("inventory", "check your pockets", synonyms=("i",)),
-        Verb("say", "speak to everyone", (Param("message"),)),
+        Verb("say", "speak to everyone", (Param("message", "text"),)),
         Verb("wait", "do nothing", synonyms=("z", "noop")),
     )
 
@@ -62,7 +61,9 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
     """Find the key, open the door, take the jewel; do not drink from the vial."""
 
     name: ClassVar[str] = "TextProbe"
-    capabilities: ClassVar[Capabilities] = Capabilities(late_join=True, native_text=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        late_join=True, native_text=True, messages=True
+    )
     milestones: ClassVar[tuple[str, ...]] = text_rules.MILESTONES
 
     envelope: TextProbeEnvelope
@@ -72,7 +73,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         super().__init__(config)
         self.text_length = text_views.longest_text(self.envelope)
         self._grammar = make_grammar(ITEMS[: self.envelope.items])
-        self.mail = self._new_mail()
+        self.mailboxes: Mailboxes = self._new_mail()
         self.reset(0)
 
     def _new_mail(self) -> Mailboxes:
@@ -114,28 +115,23 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
 
     # -- an episode -----------------------------------------------------------------------
 
-    def reset(self, seed: int) -> None:
+    def begin(self, seed: int) -> None:
         """Furnish the house and let the first agents in."""
-        self.hints = [None] * len(self.agents)
         self.streams = {stream: Stream(seed, stream) for stream in STREAMS}
         layout = self.streams[StreamId.LAYOUT]
         self.house = text_rules.new_state(self.config, len(self.agents), layout)
-        self.mail.clear()
+        self.mailboxes.clear()
 
-    def step(self, acts: Sequence[Act]) -> Tick:
+    def advance(self, plans: Sequence[Plan]) -> Tick:
         """Let the agents in play act, then carry letters, then let others in."""
         house, slots = self.house, len(self.agents)
-        # Everything is decoded and judged before anything changes: indices and masks are of now.
-        plans = {
-            agent: self._plan(agent, act)
-            for agent, act in enumerate(acts)
-            if house.status[agent] == "playing"
-        }
+        playing = [agent for agent in house.order if house.status[agent] == "playing"]
         rewards, outcomes = [0.0] * slots, [Outcome.OK] * slots
         notes: dict[int, dict[str, Any]] = {}
-        for agent in [agent for agent in house.order if agent in plans]:
+        for agent in playing:
             plan, reached = plans[agent], list[str]()
-            if isinstance(plan, Misread):
+            if not isinstance(plan, Command):
+                assert isinstance(plan, Misread)
                 effect = text_rules.Effect(plan.outcome, plan.message, -0.5)
             else:
                 effect = self._carry_out(agent, plan)
@@ -146,50 +142,31 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
             notes[agent] = {"feedback": house.feedback[agent]}
             if reached:
                 notes[agent]["milestones"] = reached
-        house.order = list(range(slots))
         house.t += 1
-        self.mail.deliver(self.streams[StreamId.CHANNEL])
-        terminated = [agent in plans and house.status[agent] != "playing" for agent in range(slots)]
-        truncated = self._run_out(plans)
+        self.mailboxes.deliver(self.streams[StreamId.CHANNEL])
+        terminated = [i in playing and house.status[i] != "playing" for i in range(slots)]
+        truncated = self._run_out()
         self._let_in(notes)
-        if self.config.shared_reward and plans:
-            mean = sum(rewards) / len(plans)
-            rewards = [mean if agent in plans else 0.0 for agent in range(slots)]
+        if self.config.shared_reward:
+            rewards = shared(rewards, playing)
         ended = any(terminated) or any(truncated)
         return Tick(rewards, terminated, truncated, outcomes, ended, notes)
-
-    def _plan(self, agent: int, act: Act) -> Command | Misread:
-        """Decode what an agent does and judge whether it may."""
-        if act is None:
-            return self.noop
-        plan = act if isinstance(act, Misread) else self._command(agent, act)
-        if isinstance(plan, Command) and not text_rules.is_legal(self.house, agent, plan):
-            line = self.write(plan)
-            return Misread(Outcome.ILLEGAL, f"You cannot {line} now.")
-        return plan
-
-    def _command(self, agent: int, act: int | Command) -> Command | Misread:
-        """Return the checked command of an index or of data."""
-        if isinstance(act, Command):
-            return self.check(agent, act)
-        return self.command(agent, checked_index(self, agent, act))
 
     def _carry_out(self, agent: int, command: Command) -> text_rules.Effect:
         """Let a command take effect."""
         if command.verb == "say":
-            # Canonical JSON cannot hold lone surrogates.
-            message = str(command.parameters["message"]).encode("utf-8", "replace").decode()
-            self.mail.send(self.agents[agent], EVERYONE, message)
+            message = str(command.parameters["message"])
+            self.mailboxes.send(self.agents[agent], EVERYONE, message)
         dice = self.streams[StreamId.DYNAMICS]
         return text_rules.apply(self.house, agent, command, self.config.slip, dice)
 
-    def _run_out(self, plans: Mapping[int, Any]) -> list[bool]:
+    def _run_out(self) -> list[bool]:
         """End the episode of everyone in play if time is up."""
         house = self.house
         up = house.t >= self.config.max_steps
         truncated = [up and house.status[i] == "playing" for i in range(len(self.agents))]
-        for agent in plans:
-            if truncated[agent]:
+        for agent, late in enumerate(truncated):
+            if late:
                 house.status[agent] = "lost"
         return truncated
 
@@ -213,7 +190,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         return Result.WON if self.house.status[agent] == "won" else Result.LOST
 
     def set_order(self, order: Sequence[int]) -> None:
-        """Let agents act in this order in the next step."""
+        """Let agents act in this order until it is changed."""
         self.house.order = list(order)
 
     # -- what agents know and can do ------------------------------------------------------
@@ -235,7 +212,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
             items=tuple(text_rules.lying(house, room)),
             inventory=tuple(text_rules.lying(house, str(agent))),
             others=tuple(others),
-            messages=tuple(self.mail.heard[self.agents[agent]]),
+            messages=tuple(self.mailboxes.heard[self.agents[agent]]),
             feedback=house.feedback[agent],
             hint=self.hints[agent],
         )
@@ -253,9 +230,9 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         """Return the facts in the manner of an old text adventure."""
         return text_views.native_of(self.facts(agent))
 
-    def give_hint(self, agent: int, hint: str | None) -> None:
-        """Show a hint, cut to what a text has room for."""
-        super().give_hint(agent, text_views.clip(hint))
+    def legal(self, agent: int, command: Command) -> bool:
+        """Tell whether a command is legal now; whatever is said is."""
+        return text_rules.is_legal(self.house, agent, command)
 
     def admissible(self, agent: int) -> list[Command]:
         """Return the legal commands; of ``say`` only the phrases."""
@@ -275,14 +252,6 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         for agent, mask in enumerate(masks):
             mask[: len(self.admissible(agent))] = 1
         return list(masks)
-
-    def read(self, agent: int, line: object) -> Command | Misread:
-        """Read a text action; what is said keeps its case, articles and full stops."""
-        if isinstance(line, str) and len(line) <= MAX_LINE:
-            verb, _, rest = line.strip().partition(" ")
-            if verb.lower() == "say" and rest.strip():
-                return Command("say", {"message": rest.strip()})
-        return super().read(agent, line)
 
     @property
     def manual(self) -> Manual:
@@ -315,7 +284,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
             [ROOMS.index(room) for room in house.rooms],
             [STATUSES.index(status) for status in house.status],
             [len(reached) for reached in house.reached],
-            [len(self.mail.heard[name]) for name in self.agents],
+            [len(self.mailboxes.heard[name]) for name in self.agents],
             [house.order.index(agent) for agent in range(slots)],
         ]
         return np.concatenate([np.asarray(part, np.int32) for part in parts])
@@ -324,9 +293,13 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         """Return house, letters and streams."""
         return {
             "house": asdict(self.house),
-            "mail": self.mail.get_state(),
+            "mail": self.mailboxes.get_state(),
             "streams": [self.streams[stream].get_state() for stream in STREAMS],
         }
+
+    def digest_state(self) -> Any:
+        """Leave out the history of letters, which changes nothing."""
+        return {**self.get_state(), "mail": self.mailboxes.digest_state()}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up what `get_state` returned."""
@@ -340,7 +313,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
             self._check_sizes(house, mail)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
-        self.house, self.mail, self.streams = house, mail, streams
+        self.house, self.mailboxes, self.streams = house, mail, streams
 
     def _check_sizes(self, house: TextState, mail: Mailboxes) -> None:
         """Raise `ValueError` if a state is of another number of agents or items."""

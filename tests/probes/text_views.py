@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from piase_gym.errors import TextParseError
 from piase_gym.mailbox import EVERYONE, Letter
-from piase_gym.textcode import HINT_CODE, escape, hash_text, unescape
-from piase_gym.world import Facts
+from piase_gym.textcode import HINT_CODE, escape, hash_text, one_line, unescape
+from piase_gym.world import HINT_TEXT, Facts
 from tests.probes.text_config import (
     DIRECTIONS,
     ITEMS,
@@ -62,15 +62,10 @@ def clip(text: str | None) -> str | None:
     return text if text is None else text[:MAX_FREE]
 
 
-def one_line(text: str) -> str:
-    """Escape a free string so that it stays on its line."""
-    return escape(text).replace("\n", "\\u{a}")
-
-
 def longest_text(envelope: TextProbeEnvelope) -> int:
     """Return an upper bound for the length of a text; one character may be escaped as ten."""
     others = envelope.agents * (120 + 10 * MAX_MESSAGE)
-    return 600 + 20 * envelope.items + others + 2 * (20 + 10 * MAX_FREE)
+    return 600 + 20 * envelope.items + others + 20 + 10 * MAX_FREE + HINT_TEXT
 
 
 # -- the vector --------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from piase_gym.errors import TextParseError
 from piase_gym.mailbox import Letter
-from piase_gym.textcode import HINT_CODE, escape, hash_text, unescape
+from piase_gym.textcode import HINT_CODE, hash_text, one_line, unescape
 from piase_gym.world import Facts
 from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES, OUTSIDE, UNSEEN
 from piase_gym.worlds.grid_world.config import GridWorldConfig
@@ -130,6 +130,19 @@ def facts_of(
     )
 
 
+@dataclass(frozen=True)
+class VectorTeller:
+    """Writes texts from kept vectors, or from (vector, hint) where there are hints."""
+
+    form: Layout
+    agents: tuple[str, ...]
+
+    def __call__(self, kept: Any, agent: int) -> str:
+        """Write the text of the moment in which the vector was kept."""
+        vector, hint = kept if isinstance(kept, tuple) else (kept, None)
+        return text_of(facts_of(vector, self.agents[agent], self.form, hint), self.form)
+
+
 def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
     """Return the vector of the facts, shape ``(rows * columns + 16,)``, uint8."""
     codes = form.cell_codes
@@ -167,20 +180,15 @@ def text_of(facts: GridFacts, form: Layout) -> str:
     else:
         there = f"{_way(facts.goal[0], *vertical)} and {_way(facts.goal[1], 'right', 'left')}"
         lines.append(f"A goal is {there}.")
-    lines += [f"{item.sender} says: {_one_line(item.message)}" for item in facts.messages]
+    lines += [f"{item.sender} says: {one_line(item.message)}" for item in facts.messages]
     if facts.hint is not None:
-        lines.append(f"Hint: {_one_line(facts.hint)}")
+        lines.append(f"Hint: {one_line(facts.hint)}")
     return "\n".join(lines)
 
 
 def _way(steps: int, positive: str, negative: str) -> str:
     """Write an offset as ``3 right`` or ``2 left``."""
     return f"{steps} {positive}" if steps >= 0 else f"{-steps} {negative}"
-
-
-def _one_line(text: str) -> str:
-    """Escape a free string so that it stays on its line."""
-    return escape(text).replace("\n", "\\u{a}")
 
 
 def _shown(form: Layout) -> tuple[range, range]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from piase_gym.commands import Command, Outcome, Param, Result, Verb
 from piase_gym.errors import EnvelopeError, GenerationError
 from piase_gym.textcode import hash_text
-from piase_gym.world import Manual
+from piase_gym.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import ArrayWorld
 from piase_gym.worlds.grid_world import batch, render, views
 from piase_gym.worlds.grid_world.cells import MAX_CODE
@@ -65,7 +65,60 @@ def _outcomes() -> tuple[Outcome, ...]:
 
 
 class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
-    """Placeholder; the docs page is set below."""
+    """Agents on a grid: find the goal, fetch the key, open the door, keep out of each other's way.
+
+    ## Description
+
+    A grid of `width` by `height` cells, (0, 0) at the top left. Layouts: `empty`; `obstacles`
+    (random walls, always with a way); `four_rooms` (a cross of walls with four gaps); `door_key` (a
+    wall with a locked door, the key and the agents on its left, the goal on its right). 1 to 32
+    agents act at once; within a step they are served in order, and the first to claim a cell has
+    it. An agent that steps onto a goal has won and leaves the grid.
+
+    ## Actions
+
+    | index | command | effect |
+    |---|---|---|
+    | 0 | `move up` | turn up, then step if the cell is free |
+    | 1 | `move down` | likewise |
+    | 2 | `move left` | likewise |
+    | 3 | `move right` | likewise |
+    | 4 | `stay` | nothing |
+    | 5 | `interact` | act on the cell ahead |
+
+    `interact` picks up a key with empty hands, puts down what is carried on free floor, opens and
+    closes doors, and unlocks a locked door with the key, which is kept. With nothing to act on
+    it is illegal, and masked. Walking against something, or trying a locked door without the key,
+    is legal but fails.
+
+    ## Observations
+
+    `observe="window"`: an egocentric square of `window` by `window` cells, turned so that the
+    heading is up; the agent stands in the middle of the nearest row. `observe="grid"`: the whole
+    grid. With `see_through_walls=False` walls and closed doors hide what lies behind them.
+
+    The vector is uint8: the cells row by row (0 unseen, 1 outside, 2 floor, 3 wall, 4 goal, 5 key,
+    6 locked door, 7 closed door, 8 open door, from 32 on ``32 + 4 * agent + turn``), then width,
+    height, x, y, heading (0 up, 1 right, 2 down, 3 left), what is carried, the direction of the
+    nearest visible goal (two bytes, 0 0 if none is in sight) and 8 bytes of hashed hint.
+
+    The text names the same facts in prose; what it does not mention is free floor.
+
+    ## Rewards
+
+    Goal +10, move -0.1, blocked -1, stay -0.05, interact -0.1, a locked door without a key -0.1,
+    illegal -1: the fields of `rewards`. With `shared_reward` every agent gets the mean.
+
+    ## Start and end
+
+    Agents start facing right, at `start_pos` (or the first free cell, if that one is not free) or
+    at random. An agent is terminated, and has won, on a goal; it is truncated, and has lost, after
+    `max_steps`. Milestones: `key_found`, `door_opened`, `goal_reached`.
+
+    ## Versions
+
+    - v0: first version.
+    """
 
     name: ClassVar[str] = "GridWorld"
     version: ClassVar[int] = 0
@@ -157,21 +210,9 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     # -- knowledge ------------------------------------------------------------------------
 
-    def keep(self, vectors: Sequence[NDArray[Any]]) -> Sequence[Any]:
-        """Keep the vectors themselves: with the hints they hold every fact."""
-        if any(self.hints):
-            return list(zip(vectors, self.hints, strict=True))
-        return vectors
-
     def teller(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from vectors."""
-        form, agents = self.form, self.agents
-
-        def tell(kept: Any, agent: int) -> str:
-            vector, hint = kept if isinstance(kept, tuple) else (kept, None)
-            return views.text_of(views.facts_of(vector, agents[agent], form, hint), form)
-
-        return tell
+        return views.VectorTeller(self.form, self.agents)
 
     def facts(self, agent: int) -> GridFacts:
         """Return what the agent may know now."""
@@ -189,7 +230,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint in the text and, hashed, in the vector."""
         super().give_hint(agent, hint)
-        self.states["hint"][0, agent] = hash_text(hint)
+        self.states["hint"][0, agent] = hash_text(self.hints[agent])
         self.refresh()
 
     def result(self, agent: int) -> Result:
@@ -242,10 +283,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 def _longest_text(form: views.Layout) -> int:
     """Return an upper bound for the length of a text."""
     name = max(len(agent) for agent in form.names)
-    return 400 + form.rows * (20 + form.columns * (name + 40)) + MAX_HINT_TEXT
-
-
-MAX_HINT_TEXT = 4000
+    return 400 + form.rows * (20 + form.columns * (name + 40)) + HINT_TEXT
 
 
 def _fault_sentence(fault: int, config: GridWorldConfig) -> str:

@@ -1,0 +1,39 @@
+"""Every Python block of the README runs; the generated pages are fresh."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_readme_blocks_run(block: str) -> None:
+    if "stable_baselines3" in block:
+        pytest.importorskip("stable_baselines3")
+    command = [sys.executable, "-c", block]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_has_blocks_for_each_way_in() -> None:
+    words = ("gymnasium.make", "pettingzoo.make", "PPO", 'actions="text"', "parse_text", "snapshot")
+    for word in words:
+        assert any(word in block for block in BLOCKS), word
+
+
+def test_pages_of_worlds_are_fresh() -> None:
+    spec = importlib.util.spec_from_file_location("make_pages", ROOT / "docs" / "make_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pages)
+    for path in (ROOT / "docs" / "worlds").glob("*.md"):
+        assert path.read_text("utf-8") == pages.page(path.stem), "run python docs/make_pages.py"
