@@ -62,14 +62,30 @@ class WorldConfig(BaseModel):
 
     def __init__(self, **data: Any) -> None:
         """Check the fields; `max_cycles` and `max_episode_steps` mean `max_steps`."""
-        for alias, field in ALIASES.items():
-            if alias in data:
-                value = data.pop(alias)
-                data.setdefault(field, value)
         try:
-            super().__init__(**data)
+            super().__init__(**self.plain(data))
         except ValidationError as error:
             raise ConfigError(explain(error, type(self))) from None
+
+    @classmethod
+    def plain(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return fields with aliases replaced by what they mean.
+
+        Raises:
+            ConfigError: If an alias and its field are both given.
+        """
+        plain: dict[str, Any] = {}
+        for given, value in fields.items():
+            for name, part in cls.meaning(str(given), value).items():
+                if name in plain:
+                    raise ConfigError(f"{cls.world}: {name!r} is given twice, as {given!r} too")
+                plain[name] = part
+        return plain
+
+    @classmethod
+    def meaning(cls, name: str, value: Any) -> dict[str, Any]:
+        """Return the fields that one key stands for; worlds add aliases of their own."""
+        return {ALIASES.get(name, name): value}
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
@@ -110,7 +126,7 @@ class WorldConfig(BaseModel):
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """Return a copy with some fields replaced, checked like a new config."""
         given = {name: getattr(self, name) for name in self.model_fields_set}
-        return type(self)(**{**given, **changes})
+        return type(self)(**{**given, **self.plain(changes)})
 
     def diff(self, other: Self) -> dict[str, Any]:
         """Return what changes from this config to `other`, as plain JSON-able values."""

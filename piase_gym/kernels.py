@@ -30,10 +30,10 @@ from piase_gym.rng import GOLDEN
 JIT = not numba_config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``, where the same rules run as plain Python."""
 
-ABSENT = 2**31 - 256
-"""Act of an agent that gives no command; ``ABSENT + k`` is a misread of the k-th kind.
+ABSENT = -1
+"""Act of an agent that gives no command; ``ABSENT - k`` is a misread of the k-th kind.
 
-Indices count from 0, so a kernel can refuse everything in between.
+Kernels take these codes only where they are told to: to callers they are indices out of range.
 """
 
 _GOLDEN = np.uint64(GOLDEN)

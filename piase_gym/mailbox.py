@@ -79,9 +79,10 @@ class Mailboxes:
         Raises:
             KeyError: If the sender or the recipient has no mailbox.
         """
-        for name in (sender, recipient):
-            if name != EVERYONE and name not in self.boxes:
-                raise KeyError(name)
+        if sender not in self.boxes:
+            raise KeyError(sender)
+        if recipient != EVERYONE and recipient not in self.boxes:
+            raise KeyError(recipient)
         # Lone surrogates cannot be written as UTF-8, which logs and digests need.
         message = message[: self.rules.max_length].encode("utf-8", "replace").decode()
         letter = Letter(sender, recipient, message)
@@ -113,7 +114,7 @@ class Mailboxes:
             return
         self.heard[agent].append(letter)
         self.boxes[agent].append(letter)
-        del self.boxes[agent][: -self.rules.box_size]
+        del self.boxes[agent][: max(0, len(self.boxes[agent]) - self.rules.box_size)]
 
     def poll(self, agent: str) -> list[Letter]:
         """Return what lies in an agent's box and empty it."""

@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium
 import pettingzoo
 
-from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError
+from piase_gym.errors import ConfigError, MissingExtraError, TextParseError, UnknownNameError
 
 NAMESPACE = "piase"
 
@@ -186,6 +186,12 @@ def parse_text(world: str, text: str, config: Any = None) -> Any:
         TextParseError: If the text is not one that the world writes.
     """
     spec, task = find(world)
+    if not isinstance(text, str):
+        raise TextParseError(f"{spec.name}: a text is a string, not {type(text).__name__}")
+    model = load(spec.config, spec)
+    if not isinstance(config, Mapping | model | None):
+        kind = type(config).__name__
+        raise ConfigError(f"{spec.name}: a config is a {model.__name__} or a mapping, not a {kind}")
     if config is None or isinstance(config, Mapping):
         config = make_config(spec, {**(task.config if task else {}), **(config or {})})
     return load(spec.parser, spec)(text, config)

@@ -374,6 +374,8 @@ class World(ABC, Generic[C, F]):
 
         A hint longer than `MAX_HINT` is cut off.
         """
+        if not isinstance(hint, str | None):
+            raise ConfigError(f"a hint is a string or None, not {type(hint).__name__}")
         self.hints[agent] = hint if hint is None else hint[:MAX_HINT]
 
     # -- what agents can do ---------------------------------------------------------------
@@ -491,7 +493,7 @@ class World(ABC, Generic[C, F]):
             SnapshotError: If it is of another world, version or schema, or damaged.
             EnvelopeError: If its config does not fit this world's envelope.
         """
-        config, hints = self._read_snapshot(snapshot)
+        config, hints = self.check_snapshot(snapshot)
         before = self.config
         self.configure(config)
         try:
@@ -502,8 +504,15 @@ class World(ABC, Generic[C, F]):
         for agent, hint in enumerate(hints):
             self.give_hint(agent, hint)
 
-    def _read_snapshot(self, snapshot: Mapping[str, Any]) -> tuple[C, list[str | None]]:
-        """Check everything of a snapshot but its state."""
+    def check_snapshot(self, snapshot: Mapping[str, Any]) -> tuple[C, list[str | None]]:
+        """Check everything of a snapshot but its state.
+
+        Returns:
+            Its config and hints.
+
+        Raises:
+            SnapshotError: If it is of another world, version or schema, or damaged.
+        """
         if not isinstance(snapshot, Mapping):
             raise SnapshotError(f"a snapshot is a mapping, not {type(snapshot).__name__}")
         found = tuple(snapshot.get(key) for key in ("schema", "world", "version"))

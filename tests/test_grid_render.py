@@ -43,7 +43,7 @@ TWO = Scene(ROOM, (figure(0, 1, 1, 2, carrying=KEY), figure(11, 3, 2, 3)), 5)
 
 
 def record() -> Any:
-    state = np.zeros(1, layout(16, 8, 7))[0]
+    state = np.zeros(1, layout(16, 7))[0]
     state["width"], state["height"], state["agents"], state["t"] = 5, 4, 2, 5
     state["cells"].reshape(16, 16)[:4, :5] = ROOM
     state["x"][:2], state["y"][:2], state["heading"][:2] = (1, 3), (1, 2), (2, 3)

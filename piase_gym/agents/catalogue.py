@@ -33,6 +33,6 @@ def make_agent(policy: str | Agent) -> Agent:
     """
     if isinstance(policy, Agent):
         return policy
-    if policy not in _policies:
+    if not isinstance(policy, str) or policy not in _policies:
         raise UnknownNameError("policy", policy, policies())
     return _policies[policy]()

@@ -4,23 +4,69 @@ from __future__ import annotations
 
 from typing import Any
 
-from pettingzoo import AECEnv
-from pettingzoo.utils.conversions import parallel_to_aec
+from pettingzoo.utils.conversions import parallel_to_aec_wrapper
 
 from piase_gym.config import WorldConfig
-from piase_gym.faces.parallel import parallel_env
+from piase_gym.errors import ActionError, AgentError, ResetNeededError
+from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
 
 
-def aec_env(name: str | WorldConfig, **kwargs: Any) -> AECEnv[str, Any, Any]:
-    """Make a world as a PettingZoo AECEnv; the arguments are those of `parallel_env`.
+class WorldAECEnv(parallel_to_aec_wrapper):
+    """A world behind PettingZoo's AEC API. Made by `aec_env`.
 
     All agents in play choose before the world advances by one step, so states are those of the
-    parallel face.
+    parallel face. Compared with PettingZoo's own conversion, misuse raises errors of piase_gym.
     """
-    env: AECEnv[str, Any, Any] = parallel_to_aec(parallel_env(name, **kwargs))
-    return env
+
+    env: WorldParallelEnv
+
+    def _require(self, agent: str | None = None) -> None:
+        """Raise unless there is an episode, and in it that agent."""
+        self.env.driver.require_episode()
+        if not self.agents:
+            raise ResetNeededError("the episode is over; call reset() first")
+        if agent is not None and agent not in self.agents:
+            names = ", ".join(self.agents)
+            raise AgentError(f"there is no agent {agent!r} in play; agents in play: {names}")
+
+    def observe(self, agent: str) -> Any:
+        """Return what an agent observed last."""
+        self._require(agent)
+        return super().observe(agent)
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Return observation, reward, terminated, truncated and info of the agent on turn."""
+        self._require()
+        result: tuple[Any, float, bool, bool, dict[str, Any]] = super().last(observe)
+        return result
+
+    def step(self, action: Any) -> None:
+        """Take the action of the agent whose turn it is; ``None`` of one that has ended.
+
+        Raises:
+            ActionError: If the action is not in the space.
+            ResetNeededError: Before the first reset, and when all agents have ended.
+        """
+        self._require()
+        agent = self.agent_selection
+        over = self.terminations[agent] or self.truncations[agent]
+        if over and action is not None:
+            raise ActionError(f"{agent!r} has ended; its only action is None")
+        if not over:
+            self.env.check_action(agent, action)
+        super().step(action)
+
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """Yield the agent whose turn it is, until all have ended."""
+        self._require()
+        return super().agent_iter(max_iter)
 
 
-def make_task(task: str, **kwargs: Any) -> AECEnv[str, Any, Any]:
+def aec_env(name: str | WorldConfig, **kwargs: Any) -> WorldAECEnv:
+    """Make a world as a PettingZoo AECEnv; the arguments are those of `parallel_env`."""
+    return WorldAECEnv(parallel_env(name, **kwargs))
+
+
+def make_task(task: str, **kwargs: Any) -> WorldAECEnv:
     """Make a registered id; the entry point of PettingZoo's registry."""
     return aec_env(task, **kwargs)

@@ -7,8 +7,8 @@ from typing import Any
 
 from piase_gym.agents.base import Agent
 from piase_gym.config import WorldConfig
-from piase_gym.errors import AgentError, ScenarioError
-from piase_gym.registry import TaskSpec, WorldSpec, find, make_config
+from piase_gym.errors import AgentError, ConfigError, ScenarioError
+from piase_gym.registry import TaskSpec, WorldSpec, find, load, make_config
 
 Partners = Mapping[str, "str | Agent"]
 
@@ -33,7 +33,7 @@ def resolve(
         return name.changed(given) if given else name, spec, task
     spec, task = find(name)
     base = dict(task.config) if task else {}
-    return make_config(spec, {**base, **given}), spec, task
+    return make_config(spec, {**base, **load(spec.config, spec).plain(given)}), spec, task
 
 
 def gym_partners(
@@ -44,7 +44,10 @@ def gym_partners(
     Raises:
         AgentError: If a partner is named for the learner's own seat.
     """
-    given = dict(partners or {})
+    if not isinstance(partners, Mapping | None):
+        kind = type(partners).__name__
+        raise ConfigError(f"partners are a mapping of agents to policies, not {kind}")
+    given: dict[str, str | Agent] = dict(partners or {})
     if focal in given:
         raise AgentError(f"{focal!r} is the learner; partners play the other agents")
     defaults = task.partners if task else {}

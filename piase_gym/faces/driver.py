@@ -73,6 +73,9 @@ class Driver:
         self.spec = spec
         self.events = Events()
         self.partners: dict[int, Agent] = {}
+        if not isinstance(partners, Mapping | None):
+            kind = type(partners).__name__
+            raise ConfigError(f"partners are a mapping of agents to policies, not {kind}")
         for name, policy in (partners or {}).items():
             self.partners[self.number(name)] = make_agent(policy)
         self.own = [i for i in range(len(world.agents)) if i not in self.partners]
@@ -129,15 +132,16 @@ class Driver:
         """
         self.require_open()
         if seed is not None:
-            self._base, self._episode = check_seed(seed), 0
+            base, episode = check_seed(seed), 0
         elif self._base is None:
-            self._base, self._episode = fresh_seed(), 0
+            base, episode = fresh_seed(), 0
         else:
-            self._episode += 1
-        self._take_options(options or {})
+            base, episode = self._base, self._episode + 1
+        self._take_options({} if options is None else options)
         self._take_config()
-        effective = episode_seed(self._base, self._episode)
+        effective = episode_seed(base, episode)
         self.world.reset(effective)
+        self._base, self._episode = base, episode
         self.seed, self.steps, self._letters = effective, 0, 0
         self._find_played()
         for number, agent in self.partners.items():
@@ -147,6 +151,8 @@ class Driver:
 
     def _take_options(self, options: Mapping[str, Any]) -> None:
         """Use known reset options; others only warn, because checkers pass them."""
+        if not isinstance(options, Mapping):
+            raise ConfigError(f"reset options are a mapping, not {type(options).__name__}")
         for name in options:
             if name not in KNOWN_OPTIONS:
                 known = ", ".join(KNOWN_OPTIONS)
@@ -232,6 +238,7 @@ class Driver:
         self.require_open()
         if not isinstance(changes, Mapping):
             raise ConfigError(f"reconfigure takes a mapping, not {type(changes).__name__}")
+        changes = {str(key): value for key, value in changes.items()}
         if "envelope" in changes or "agent_ids" in changes:
             raise EnvelopeError("envelope and agent_ids fix the spaces; make another environment")
         current = self._next_config or self.world.config
@@ -274,6 +281,7 @@ class Driver:
             SnapshotError: If it is of another world or version, or damaged.
         """
         self.require_open()
+        self.world.check_snapshot(snapshot)
         episode, partners, pending = self._read_snapshot(snapshot)
         self.world.restore(snapshot)
         for number, state in partners.items():
@@ -289,26 +297,34 @@ class Driver:
         self, snapshot: Mapping[str, Any]
     ) -> tuple[tuple[int, int, int, int], dict[int, Any], Any]:
         """Check the parts of a snapshot that are not the world's, before anything changes."""
-        if not isinstance(snapshot, Mapping):
-            raise SnapshotError(f"a snapshot is a mapping, not {type(snapshot).__name__}")
         try:
-            entries = [snapshot["episode"][key] for key in ("base", "number", "seed", "steps")]
-            base, number, seed, steps = (operator.index(entry) for entry in entries)
-            partners = dict(snapshot["partners"].items())
-            fields = snapshot["next_config"]
-            pending = make_config(self.spec, fields) if fields else None
-        except (KeyError, TypeError, AttributeError, ConfigError) as error:
-            raise SnapshotError(f"this snapshot is damaged: {error!r}") from None
+            parts = {key: snapshot["episode"][key] for key in ("base", "number", "seed", "steps")}
+            partners, fields = dict(snapshot["partners"]), snapshot["next_config"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise SnapshotError(f"this snapshot is damaged, it lacks {error}") from None
+        for key, value in parts.items():
+            if type(value) is not int or not 0 <= value <= MAX_SEED:
+                raise SnapshotError(f"episode.{key} of this snapshot is {value!r}, not a number")
+        if not isinstance(fields, Mapping | None):
+            raise SnapshotError(f"next_config of this snapshot is {fields!r}, not a config")
+        seats = {self.world.agents[i]: i for i in self.partners}
+        strange = [name for name in partners if name not in seats]
+        if strange:
+            raise SnapshotError(f"this snapshot has a partner {strange[0]!r}; here: {list(seats)}")
+        try:
+            pending = make_config(self.spec, fields) if fields is not None else None
+        except ConfigError as error:
+            raise SnapshotError(f"next_config of this snapshot is damaged: {error}") from None
         if pending is not None:
             self.world.admit(pending)
-        seats = {self.world.agents[i]: i for i in self.partners}
-        states = {seats[name]: state for name, state in partners.items() if name in seats}
-        return (base, number, seed, steps), states, pending
+        episode = (parts["base"], parts["number"], parts["seed"], parts["steps"])
+        return episode, {seats[name]: state for name, state in partners.items()}, pending
 
     def close(self) -> None:
         """Close the world; closing twice does no harm."""
         if not self._closed:
             self._closed = True
+            self.played = []
             self.world.close()
             self.events.post("close")
 

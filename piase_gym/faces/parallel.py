@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
@@ -21,6 +22,7 @@ from piase_gym.faces.window import Window
 from piase_gym.registry import load
 from piase_gym.world import Facts, Tick, World
 
+PLAIN_INTEGERS = frozenset({int, np.int64, np.int32})
 RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
@@ -124,7 +126,7 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
 
     def _own(self, agent: str) -> str:
         """Return the name of one of the caller's agents, or raise `AgentError`."""
-        if agent not in self.observation_spaces:
+        if not isinstance(agent, str) or agent not in self.observation_spaces:
             names = ", ".join(self.possible_agents)
             raise AgentError(f"there is no agent {agent!r} here; agents are {names}")
         return agent
@@ -234,14 +236,20 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         try:
             if len(actions) != len(live) or not live:
                 raise KeyError
-            if self._direct:  # the world itself refuses what is not an index
-                return [actions[name] for name, _ in live]
+            if self._direct:
+                given = [actions[name] for name, _ in live]
+                if PLAIN_INTEGERS.issuperset(map(type, given)):
+                    return given  # the world itself refuses what is not in its table
             acts = self._acts.copy()
             for name, i in live:
                 acts[i] = self._reader.read(i, actions[name])
-        except (KeyError, TypeError) as error:
+        except (KeyError, IndexError, TypeError) as error:
             raise self._wrong_agents(actions) from error
         return acts
+
+    def check_action(self, agent: str, action: Any) -> None:
+        """Raise `ActionError` if an action is not in the space of an agent."""
+        self._reader.read(self.driver.number(agent), action)
 
     def _wrong_agents(self, actions: object) -> Exception:
         """Say which agents should have acted."""

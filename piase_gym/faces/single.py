@@ -15,7 +15,7 @@ from piase_gym.errors import AgentError, ResetNeededError
 from piase_gym.events import Events
 from piase_gym.faces.actions import ActionReader
 from piase_gym.faces.build import Partners, gym_partners, resolve
-from piase_gym.faces.driver import Driver, no_acts
+from piase_gym.faces.driver import Driver, check_seed, no_acts
 from piase_gym.faces.parallel import RENDER_MODES, check_render_mode
 from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
@@ -95,7 +95,7 @@ class GymEnv(gymnasium.Env[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode; see `WorldParallelEnv.reset`."""
         self.driver.reset(seed, options)
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else check_seed(seed))
         self._viewer.renew()
         self._wait_for_entry()
         masks = self.driver.world.masks() if self._reader.count else []

@@ -36,10 +36,10 @@ C = TypeVar("C", bound=WorldConfig)
 F = TypeVar("F", bound=Facts)
 
 _MISREADS = {
-    Outcome.UNPARSABLE: ABSENT + 1,
-    Outcome.TOO_LONG: ABSENT + 2,
-    Outcome.TIMEOUT: ABSENT + 3,
-    Outcome.REFUSED: ABSENT + 4,
+    Outcome.UNPARSABLE: ABSENT - 1,
+    Outcome.TOO_LONG: ABSENT - 2,
+    Outcome.TIMEOUT: ABSENT - 3,
+    Outcome.REFUSED: ABSENT - 4,
 }
 
 
@@ -111,7 +111,7 @@ class ArrayWorld(World[C, F]):
         """Return the record of a batch of one, shape (1,), with the table of `config`.
 
         Its fields are `state` (first), `table`, `acts`, `obs`, `masks`, `rewards`, `terminated`,
-        `truncated` and `events`.
+        `truncated`, `events` and `coded`.
         """
 
     @abstractmethod
@@ -121,6 +121,13 @@ class ArrayWorld(World[C, F]):
     @abstractmethod
     def run_step(self) -> int:
         """Call the step kernel; return how many agents ended or reached something."""
+
+    @abstractmethod
+    def state_problem(self, record: Any) -> str:
+        """Say what is impossible in a record, or return an empty string.
+
+        Kernels check no bounds, so nothing else may come near them.
+        """
 
     @abstractmethod
     def refresh(self) -> None:
@@ -166,7 +173,11 @@ class ArrayWorld(World[C, F]):
         """Advance by one step where not all acts are plain indices."""
         alive = self.alive
         codes = [self._code(i, act) if alive[i] else ABSENT for i, act in enumerate(acts)]
-        return explain_misreads(self.step(codes), acts)
+        self.one["coded"] = 1
+        try:
+            return explain_misreads(self.step(codes), acts)
+        finally:
+            self.one["coded"] = 0
 
     def _code(self, agent: int, act: Act) -> int:
         """Translate an act into what the kernel takes.
@@ -238,26 +249,41 @@ class ArrayWorld(World[C, F]):
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up the canonical fields."""
+        if not isinstance(state, Mapping):
+            kind = type(state).__name__
+            raise SnapshotError(f"{self.name}: a state is a mapping, not {kind}")
         filled = self.states.copy()
-        try:
-            for name in self.canonical:
-                value = np.asarray(state[name], filled.dtype[name].base)
-                if value.shape != filled.dtype[name].shape:
-                    raise SnapshotError(
-                        f"{self.name}: {name!r} has the shape {value.shape}; allowed: "
-                        f"{filled.dtype[name].shape} (another envelope?)"
-                    )
-                filled[name][0] = value
-        except KeyError as missing:
-            raise SnapshotError(f"{self.name}: the state lacks {missing}") from None
-        except (TypeError, ValueError, OverflowError) as error:
-            if isinstance(error, SnapshotError):
-                raise
-            raise SnapshotError(f"{self.name}: {name!r} is damaged: {error}") from None
+        for name in self.canonical:
+            if name not in state:
+                raise SnapshotError(f"{self.name}: the state lacks {name!r}")
+            filled[name][0] = self._read_field(name, state[name], filled.dtype[name])
+        problem = self.state_problem(filled[0])
+        if problem:
+            raise SnapshotError(f"{self.name}: {problem}")
         self.states[...] = filled
         self._marks = filled["marks"][0, : len(self.agents)].tolist()
         self._events[:] = filled["alive"][0, : len(self.agents)]
         self.refresh()
+
+    def _read_field(self, name: str, value: Any, kind: np.dtype[Any]) -> NDArray[Any]:
+        """Return one field of a state as an array, checked for shape, type and range."""
+        try:
+            given = np.asarray(value, object)
+        except ValueError:  # ragged lists
+            given = np.asarray(None)
+        if given.shape != kind.shape:
+            raise SnapshotError(
+                f"{self.name}: {name!r} has the shape {given.shape}; allowed: {kind.shape} "
+                "(another envelope?)"
+            )
+        limits = np.iinfo(kind.base)
+        for item in given.ravel():
+            if type(item) is not int or not limits.min <= item <= limits.max:
+                raise SnapshotError(
+                    f"{self.name}: {name!r} holds {item!r:.40}; allowed are integers from "
+                    f"{limits.min} to {limits.max}"
+                )
+        return given.astype(kind.base)
 
     def digest(self) -> str:
         """Hash the canonical bytes of the record."""

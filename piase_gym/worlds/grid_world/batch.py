@@ -48,7 +48,7 @@ def step(states, tables, acts, obs, masks, rewards, terminated, truncated, event
     """
     for e in range(states.shape[0]):
         w = tables[states[e].config]
-        if not readable(states[e], w, e * w.slots, acts):
+        if not readable(states[e], w, e * w.slots, acts, False):
             return -1 - e
     notable = 0
     for e in range(states.shape[0]):
@@ -81,7 +81,7 @@ def step_one(one):
     """
     x = one[0]
     s, w, events = x.state, x.table, x.events
-    if not readable(s, w, 0, x.acts):
+    if not readable(s, w, 0, x.acts, x.coded):
         return -1
     notable = tick(s, w, 0, x.acts, x.rewards, x.terminated, x.truncated, events)
     observe(s, w, 0, events, x.obs, x.masks)

@@ -78,24 +78,24 @@ class GridWorldConfig(WorldConfig):
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: GridWorldEnvelope | None = Field(None, description="largest sizes")
 
-    def __init__(self, **data: Any) -> None:
+    @classmethod
+    def meaning(cls, name: str, value: Any) -> dict[str, Any]:
         """Also take the reference project's keys: `grid_size` and `obstacles`."""
-        data = dict(data)
-        if "grid_size" in data:
-            size = data.pop("grid_size")
-            if not isinstance(size, list | tuple) or len(size) != 2:
-                raise ConfigError(f"GridWorld.grid_size must be (width, height), not {size!r}")
-            _take(data, "grid_size", width=size[0], height=size[1])
-        if "obstacles" in data:
-            _take(data, "obstacles", walls=data.pop("obstacles"))
-        super().__init__(**data)
+        if name == "obstacles":
+            return {"walls": value}
+        if name == "grid_size":
+            if not isinstance(value, list | tuple) or len(value) != 2:
+                raise ConfigError(f"GridWorld.grid_size must be (width, height), not {value!r}")
+            return {"width": value[0], "height": value[1]}
+        return super().meaning(name, value)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.window % 2 == 0:
             raise ValueError(f"window must be odd, from 3 to 15, not {self.window}")
-        for name in ("walls", "starts", "goals"):
-            for x, y in getattr(self, name):
+        places = {"walls": self.walls, "start_pos": self.starts, "goal_pos": self.goals}
+        for name, positions in places.items():
+            for x, y in positions:
                 if x >= self.width or y >= self.height:
                     raise ValueError(
                         f"{name}: {(x, y)} lies outside of the grid of {self.width} by "
@@ -151,11 +151,3 @@ def _positions(value: Any) -> tuple[Position, ...]:
     if not value:
         return ()
     return value if isinstance(value[0], tuple) else (value,)
-
-
-def _take(data: dict[str, Any], alias: str, **values: Any) -> None:
-    """Let an alias set fields, unless they are set already."""
-    for name, value in values.items():
-        if name in data:
-            raise ConfigError(f"GridWorld: {alias!r} and {name!r} mean the same; give one of them")
-        data[name] = value

@@ -146,8 +146,8 @@ def interact(s, w, a):
 @device
 def act(s, w, a, index):
     """Carry out the command with this index. Returns the event."""
-    if index >= ABSENT:
-        return STAY if index == ABSENT else UNPARSABLE + (index - ABSENT - 1)
+    if index < 0:
+        return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
     if index < MOVES:
         return walk(s, w, a, HEADING_OF[index])
     return STAY if index == STAYING else interact(s, w, a)
@@ -164,11 +164,10 @@ def milestone(event):
 
 
 @device
-def readable(s, w, o, acts):
-    """Tell whether every agent in play gave an index of the table, or a misread, or nothing."""
+def readable(s, w, o, acts, coded):
+    """Tell whether every agent in play gave an index of the table (or a code, if there are any)."""
     for a in range(w.agents):
-        index = acts[o + a]
-        if s.alive[a] and (index < 0 or (index >= w.num_actions and index < ABSENT)):
+        if s.alive[a] and (acts[o + a] >= w.num_actions or (acts[o + a] < 0 and not coded)):
             return False
     return True
 

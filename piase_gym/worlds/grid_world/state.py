@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.textcode import HINT_CODE
-from piase_gym.worlds.grid_world.cells import MAX_AGENTS, WALL
+from piase_gym.worlds.grid_world.cells import KEY, MAX_AGENTS, NAMES, OUTSIDE, WALL
 from piase_gym.worlds.grid_world.config import (
     LAYOUTS,
     MAX_GOALS,
@@ -161,6 +161,7 @@ def single(side: int, window: int, full_grid: bool) -> np.dtype[Any]:
             ("state", layout(side, window)),
             ("table", TABLE),
             ("acts", "<i4", agents),
+            ("coded", "u1"),  # 1 if acts may be codes, such as ABSENT
             ("obs", "u1", agents * (frame + SCALARS)),
             ("masks", "i1", agents * NUM_ACTIONS),
             ("rewards", "<f8", agents),
@@ -254,3 +255,36 @@ def reward_table(config: GridWorldConfig) -> NDArray[np.float64]:
     table[NO_KEY] = rewards.locked
     table[ILLEGAL:] = rewards.illegal
     return table
+
+
+def find_problem(record: Any, table: Any) -> str:
+    """Say what is impossible in a state under a config's table, or return an empty string."""
+    for name in ("width", "height", "agents"):
+        if record[name] != table[name]:
+            return f"{name!r} is {record[name]}, but the config says {table[name]}"
+    width, height, count = int(record["width"]), int(record["height"]), int(record["agents"])
+    bounds = {"x": width, "y": height, "heading": 4, "alive": 2, "marks": 8}
+    for name, stop in bounds.items():
+        if not ((record[name] >= 0) & (record[name] < stop)).all():
+            return f"{name!r} must be in 0..{stop - 1} for every agent"
+    if record["alive"][count:].any():
+        return f"'alive' names agents beyond the {count} of the config"
+    if not np.isin(record["carry"], (0, KEY)).all():
+        return f"'carry' must be 0 or {KEY}"
+    if not 0 <= record["t"] <= table["max_steps"]:
+        return f"'t' must be in 0..{table['max_steps']}"
+    goals = record["goals"][: max(0, int(record["num_goals"]))]
+    if not 1 <= record["num_goals"] <= MAX_GOALS or (goals < 0).any():
+        return f"'num_goals' must be in 1..{MAX_GOALS}, with a place for each"
+    if (goals >= (width, height)).any():
+        return "'goals' has a goal outside of the grid"
+    side = int(table["side"])
+    cells = record["cells"].reshape(side, side)
+    outside = np.ones_like(cells, np.bool_)
+    outside[:height, :width] = False
+    if (cells[outside] != OUTSIDE).any() or not np.isin(cells[~outside], _INSIDE).all():
+        return "'cells' has unknown codes, or something outside of the grid"
+    return ""
+
+
+_INSIDE = [code for code in NAMES if code > OUTSIDE]

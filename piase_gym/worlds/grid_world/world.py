@@ -30,6 +30,7 @@ from piase_gym.worlds.grid_world.state import (
     TIMEOUT,
     TOO_LONG,
     UNPARSABLE,
+    find_problem,
     new_single,
     new_table,
 )
@@ -186,6 +187,10 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         """Advance by one step."""
         notable: int = batch.step_one(self.one)
         return notable
+
+    def state_problem(self, record: Any) -> str:
+        """Check sizes, places and codes."""
+        return find_problem(record, self.tables[0])
 
     def refresh(self) -> None:
         """Rebuild maps, vectors and masks from the canonical state."""

@@ -1,0 +1,1 @@
+"""GridWorld: agents on a grid. This package itself imports nothing."""
