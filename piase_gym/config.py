@@ -75,11 +75,13 @@ class WorldConfig(BaseModel):
             ConfigError: If an alias and its field are both given.
         """
         plain: dict[str, Any] = {}
-        for given, value in fields.items():
-            for name, part in cls.meaning(str(given), value).items():
+        keys: dict[str, str] = {}
+        for key, value in fields.items():
+            for name, part in cls.meaning(str(key), value).items():
                 if name in plain:
-                    raise ConfigError(f"{cls.world}: {name!r} is given twice, as {given!r} too")
-                plain[name] = part
+                    both = f"{keys[name]!r} and {key!r}"
+                    raise ConfigError(f"{cls.world}: {both} set the same; give one of them")
+                plain[name], keys[name] = part, str(key)
         return plain
 
     @classmethod

@@ -226,7 +226,8 @@ def test_registering_an_id_again_changes_nothing() -> None:
 
 def test_importing_again_registers_nothing_twice() -> None:
     importlib.import_module("piase_gym.registry")._register_own()
-    assert registry.tasks() == TASKS
+    assert set(registry.tasks()) >= set(TASKS)
+    assert len(registry.tasks()) == len(set(registry.tasks()))
 
 
 def test_a_missing_extra_is_named(spare_registries: None) -> None:
