@@ -21,6 +21,7 @@ from piase_gym.registry import (
 
 if TYPE_CHECKING:
     from piase_gym.faces.aec import aec_env
+    from piase_gym.faces.batch import batch_env
     from piase_gym.faces.parallel import parallel_env
     from piase_gym.faces.single import gym_env
 
@@ -34,6 +35,7 @@ __all__ = [
     "WorldSpec",
     "__version__",
     "aec_env",
+    "batch_env",
     "errors",
     "gym_env",
     "parallel_env",
@@ -46,6 +48,7 @@ __all__ = [
 
 _LAZY = {
     "aec_env": "piase_gym.faces.aec",
+    "batch_env": "piase_gym.faces.batch",
     "gym_env": "piase_gym.faces.single",
     "parallel_env": "piase_gym.faces.parallel",
 }

@@ -144,6 +144,14 @@ def stream_key(seed, stream):  # type: ignore[no-untyped-def]
 
 
 @device
+def episode_seed(seed, episode):  # type: ignore[no-untyped-def]
+    """Compiled twin of `piase_gym.rng.episode_seed`; both arguments are uint64."""
+    if episode == np.uint64(0):
+        return seed
+    return mix64(mix64(seed) + episode * _GOLDEN) >> _1
+
+
+@device
 def bits(keys, counters, stream):  # type: ignore[no-untyped-def]
     """Draw 64 bits from a stream of a record with the fields `keys` and `counters`."""
     counters[stream] += _1

@@ -85,6 +85,7 @@ def register_task(spec: TaskSpec) -> None:
     gymnasium.register(
         id=spec.id,
         entry_point="piase_gym.faces.single:GymEnv",
+        vector_entry_point="piase_gym.faces.vector:make_vector",
         kwargs={"task": spec.id},
         order_enforce=False,  # our own errors say more
         disable_env_checker=True,  # the conformance kit checks more, and not at every step

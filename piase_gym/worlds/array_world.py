@@ -43,6 +43,39 @@ _MISREADS = {
 }
 
 
+class Batch:
+    """Many environments of one world: their records, the tables of their configs, the outputs.
+
+    Attributes:
+        states: One record an environment.
+        tables: One table a config; each record says which one holds.
+        obs: uint8, shape (envs, agents, length).
+        final_obs: The last observations of episodes, under reset in the same step.
+        masks: int8, shape (envs, agents, actions).
+        rewards: float64, shape (envs, agents); `terminated`, `truncated` (bool) and `events`
+            (uint8) likewise.
+    """
+
+    def __init__(
+        self, states: NDArray[Any], tables: NDArray[Any], shape: tuple[int, int, int, int]
+    ) -> None:
+        """Allocate outputs for `shape`: environments, agents, vector length, actions."""
+        envs, agents, length, actions = shape
+        self.states, self.tables = states, tables
+        self.obs = np.zeros((envs, agents, length), np.uint8)
+        self.final_obs = np.zeros_like(self.obs)
+        self.masks = np.zeros((envs, agents, actions), np.int8)
+        self.rewards = np.zeros((envs, agents), np.float64)
+        self.terminated = np.zeros((envs, agents), np.bool_)
+        self.truncated = np.zeros((envs, agents), np.bool_)
+        self.events = np.zeros((envs, agents), np.uint8)
+
+    def flat(self) -> tuple[NDArray[Any], ...]:
+        """Return the outputs as kernels take them: obs, masks, rewards, flags, events."""
+        parts = (self.obs, self.masks, self.rewards, self.terminated, self.truncated, self.events)
+        return tuple(part.reshape(-1) for part in parts)
+
+
 _new_tick = functools.partial(tuple.__new__, Tick)
 """Makes a Tick faster than its constructor does, for the common step in which nothing ends."""
 _VIEWS = (
@@ -89,7 +122,8 @@ class ArrayWorld(World[C, F]):
         self._nobody = [False] * slots
         fields: Mapping[str, Any] = self.states.dtype.fields or {}
         last, offset = fields[self.canonical[-1]][:2]
-        self._canonical = one.view(np.uint8)[: offset + last.itemsize].data
+        self.canonical_size = offset + last.itemsize
+        self._canonical = one.view(np.uint8)[: self.canonical_size].data
         self._index_of = {command: index for index, command in enumerate(self.commands)}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -115,6 +149,26 @@ class ArrayWorld(World[C, F]):
         """
 
     @abstractmethod
+    def new_batch(self, count: int, configs: Sequence[C]) -> Batch:
+        """Return `count` environments with the tables of `configs`."""
+
+    @abstractmethod
+    def reset_batch(self, batch: Batch, which: NDArray[np.int64]) -> int:
+        """Start the next episode of some environments; return how many could not be made."""
+
+    @abstractmethod
+    def look_batch(self, batch: Batch) -> None:
+        """Write vectors and masks again, after the records were replaced."""
+
+    @abstractmethod
+    def explain_fault(self, fault: int, config: C) -> str:
+        """Say why no level could be made from a config."""
+
+    @abstractmethod
+    def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
+        """Advance every environment by one step; see the world's `step` kernel."""
+
+    @abstractmethod
     def run_reset(self, seed: np.uint64) -> None:
         """Call the reset kernel on the batch of one; raise if no level can be made."""
 
@@ -123,8 +177,8 @@ class ArrayWorld(World[C, F]):
         """Call the step kernel; return how many agents ended or reached something."""
 
     @abstractmethod
-    def state_problem(self, record: Any) -> str:
-        """Say what is impossible in a record, or return an empty string.
+    def state_problem(self, record: Any, table: Any) -> str:
+        """Say what is impossible in a record under a table, or return an empty string.
 
         Kernels check no bounds, so nothing else may come near them.
         """
@@ -257,7 +311,7 @@ class ArrayWorld(World[C, F]):
             if name not in state:
                 raise SnapshotError(f"{self.name}: the state lacks {name!r}")
             filled[name][0] = self._read_field(name, state[name], filled.dtype[name])
-        problem = self.state_problem(filled[0])
+        problem = self.state_problem(filled[0], self.tables[0])
         if problem:
             raise SnapshotError(f"{self.name}: {problem}")
         self.states[...] = filled

@@ -9,10 +9,12 @@ everything in one record (`state.single`).
 
 from __future__ import annotations
 
-from piase_gym.kernels import helper, kernel
+import numpy as np
+
+from piase_gym.kernels import device, episode_seed, helper, kernel
 from piase_gym.worlds.grid_world import layouts
 from piase_gym.worlds.grid_world.rules import readable, tick
-from piase_gym.worlds.grid_world.sight import observe
+from piase_gym.worlds.grid_world.sight import absent, legal, observe, sight
 from piase_gym.worlds.grid_world.state import NONE, STAY
 
 
@@ -22,42 +24,130 @@ def show(s, w, o, events, obs, masks):
     observe(s, w, o, events, obs, masks)
 
 
+@helper
+def renew(s, tables):
+    """Start the next episode of an environment. Returns 1 if no level could be made."""
+    s.config = s.next_config
+    s.over = 0
+    layouts.reset(s, tables[s.config], episode_seed(s.base, s.episode))
+    return 1 if s.fault != 0 else 0
+
+
+@device
+def enter_all(w, o, events):
+    """Note that every agent of the config is in play."""
+    for a in range(w.slots):
+        events[o + a] = STAY if a < w.agents else NONE
+
+
+@device
+def clear(w, o, rewards, terminated, truncated):
+    """Write that nothing happened to anyone."""
+    for a in range(w.slots):
+        rewards[o + a] = 0.0
+        terminated[o + a] = False
+        truncated[o + a] = False
+
+
+@device
+def is_over(s, w, focal):
+    """Tell whether the episode is over: for the focal agent, or for all if it is -1."""
+    if focal >= 0:
+        return s.alive[focal] == 0
+    for a in range(w.agents):
+        if s.alive[a]:
+            return False
+    return True
+
+
 @kernel
-def reset(states, tables, seeds, obs, masks, events):
-    """Reset every environment to its effective seed. Returns how many could not be made."""
+def reset(states, tables, which, obs, masks, rewards, terminated, truncated, events):
+    """Start the next episode of the environments in `which`. Returns how many could not be made."""
     faults = 0
-    for e in range(states.shape[0]):
+    for e in which:
         s = states[e]
+        faults += renew(s, tables)
         w = tables[s.config]
-        layouts.reset(s, w, seeds[e])
-        faults += s.fault != 0
         o = e * w.slots
-        for a in range(w.slots):
-            events[o + a] = STAY if a < w.agents else NONE
+        clear(w, o, rewards, terminated, truncated)
+        enter_all(w, o, events)
         show(s, w, o, events, obs, masks)
     return faults
 
 
 @kernel
-def step(states, tables, acts, obs, masks, rewards, terminated, truncated, events):
-    """Advance every environment by one step.
+def step(
+    states, tables, mode, focal, acts, obs, masks, rewards, terminated, truncated, events, final_obs
+):
+    """Advance every environment by one step, and reset those that are over.
+
+    Args:
+        mode: 0 leaves environments that are over alone, 1 resets them in the next step, 2 in the
+            same step (their last observations are then in `final_obs`).
+        focal: The agent whose end ends the episode; -1 if it goes on to the last one's.
 
     Returns:
-        How many agents ended or reached something, or ``-1 - e`` if an act of environment e is not
-        in the table; nothing has changed then.
+        How many environments could not be reset, or ``-1 - i`` if act i is not in the table
+        (those of agents that are not in play count too); nothing has changed then.
     """
-    for e in range(states.shape[0]):
-        w = tables[states[e].config]
-        if not readable(states[e], w, e * w.slots, acts, False):
-            return -1 - e
-    notable = 0
+    num_actions = tables[0].num_actions
+    for i in range(acts.shape[0]):
+        if acts[i] < 0 or acts[i] >= num_actions:
+            return -1 - i
+    faults = 0
     for e in range(states.shape[0]):
         s = states[e]
         w = tables[s.config]
         o = e * w.slots
-        notable += tick(s, w, o, acts, rewards, terminated, truncated, events)
+        s.ended = 0
+        if s.over:
+            clear(w, o, rewards, terminated, truncated)
+            if mode == 1:
+                s.episode += np.uint64(1)
+                faults += renew(s, tables)
+                w = tables[s.config]
+                enter_all(w, o, events)
+            else:
+                for a in range(w.slots):
+                    events[o + a] = NONE
+        else:
+            tick(s, w, o, acts, rewards, terminated, truncated, events)
+            if is_over(s, w, focal):
+                s.over = 1
+                s.ended = 1
+                if mode == 2:
+                    show(s, w, o, events, final_obs, masks)
+                    s.episode += np.uint64(1)
+                    faults += renew(s, tables)
+                    w = tables[s.config]
+                    observe_all(s, w, o, obs, masks)
+                    continue
         observe(s, w, o, events, obs, masks)
-    return notable
+    return faults
+
+
+@kernel
+def look(states, tables, obs, masks, events):
+    """Write vectors and masks of all agents in play again, after a snapshot was restored."""
+    for e in range(states.shape[0]):
+        s = states[e]
+        w = tables[s.config]
+        o = e * w.slots
+        for a in range(w.slots):
+            events[o + a] = STAY if a < w.agents and s.alive[a] else NONE
+        show(s, w, o, events, obs, masks)
+
+
+@helper
+def observe_all(s, w, o, obs, masks):
+    """Write the first observations of an episode; the events stay those of the last step."""
+    for a in range(w.slots):
+        p, m = (o + a) * w.length, (o + a) * w.num_actions
+        if a < w.agents:
+            sight(s, w, a, obs, p)
+            legal(s, w, a, masks, m)
+        else:
+            absent(w, obs, masks, p, m)
 
 
 @kernel

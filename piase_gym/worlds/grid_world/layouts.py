@@ -44,8 +44,7 @@ def reset(s, w, seed):
         s.x[a] = s.y[a] = 0
         s.heading[a] = s.carry[a] = s.alive[a] = s.marks[a] = 0
         s.order[a] = a
-        for i in range(s.hint.shape[1]):
-            s.hint[a, i] = 0
+    s.hint[:] = 0
     for _ in range(TRIES if w.search else 1):
         generate(s, w)
         if s.fault == 0 and w.search and not all_can_arrive(s, w):

@@ -8,18 +8,15 @@ Agents act one after the other, in the order of `order`; the first to claim a ce
 
 from __future__ import annotations
 
+import numpy as np
+
 from piase_gym.kernels import ABSENT, device
-from piase_gym.worlds.grid_world.cells import AGENT, CLOSED, FLOOR, GOAL, KEY, LOCKED, OPEN
+from piase_gym.worlds.grid_world.cells import AGENT, CLOSED, FLOOR, GOAL, KEY, OPEN
 from piase_gym.worlds.grid_world.state import (
     BLOCKED,
     CLOSE_DOOR,
-    DOOR_OPENED,
     DROP,
-    GOAL_REACHED,
-    ILLEGAL,
-    KEY_FOUND,
     MOVE,
-    NO_KEY,
     NONE,
     OPEN_DOOR,
     PICK_UP,
@@ -29,33 +26,35 @@ from piase_gym.worlds.grid_world.state import (
     UNPARSABLE,
 )
 
-HEADING_OF = (0, 2, 3, 1)  # up, down, left, right as headings
-DX = (0, 1, 0, -1)
-DY = (-1, 0, 1, 0)
+# Arrays, because an index that is known only at run time is slow into a tuple.
+HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
+DX = np.array([0, 1, 0, -1])
+DY = np.array([-1, 0, 1, 0])
 MOVES = 4
 STAYING = 4
 
 
 @device
 def top(s, w, x, y):
-    """Return what is seen at (x, y) from outside: an agent, or else the object."""
-    return s.maps[w.origin[0] + x + y * w.stride]
+    """Return what is seen at (x, y), at most one cell outside: an agent, or else the object."""
+    return s.maps[w.place[0] + y * w.stride + x]
 
 
 @device
 def paint(s, w, x, y, code):
     """Show an object at (x, y) in all four maps."""
+    p = 4 * (y * w.side + x)
     for r in range(4):
-        s.maps[w.origin[r] + x * w.step_x[r] + y * w.step_y[r]] = code
+        s.maps[w.place[p + r]] = code
 
 
 @device
 def paint_agent(s, w, a):
     """Show an agent at its place in all four maps, turned as each map is."""
-    x, y, heading = s.x[a], s.y[a], s.heading[a]
+    p = 4 * (s.y[a] * w.side + s.x[a])
+    heading, code = s.heading[a], AGENT + 4 * a
     for r in range(4):
-        code = AGENT + 4 * a + ((heading - r) & 3)
-        s.maps[w.origin[r] + x * w.step_x[r] + y * w.step_y[r]] = code
+        s.maps[w.place[p + r]] = code + ((heading - r) & 3)
 
 
 @device
@@ -109,19 +108,9 @@ def walk(s, w, a, heading):
 
 
 @device
-def interaction(ahead, carry):
-    """Return the event of interacting with what is ahead; `ILLEGAL` is what the mask forbids."""
-    if ahead == KEY and carry == 0:
-        return PICK_UP
-    if ahead == LOCKED:
-        return UNLOCK if carry == KEY else NO_KEY
-    if ahead == CLOSED:
-        return OPEN_DOOR
-    if ahead == OPEN:
-        return CLOSE_DOOR
-    if ahead == FLOOR and carry != 0:
-        return DROP
-    return ILLEGAL
+def interaction(s, w, a, x, y):
+    """Return the event of agent `a` interacting with (x, y)."""
+    return w.interaction[1 if s.carry[a] != 0 else 0, top(s, w, x, y)]
 
 
 @device
@@ -129,7 +118,7 @@ def interact(s, w, a):
     """Let agent `a` act on the cell ahead. Returns the event."""
     heading = s.heading[a]
     x, y = s.x[a] + DX[heading], s.y[a] + DY[heading]
-    event = interaction(top(s, w, x, y), s.carry[a])
+    event = interaction(s, w, a, x, y)
     if event == PICK_UP:
         s.carry[a] = KEY
         put(s, w, x, y, FLOOR)
@@ -154,16 +143,6 @@ def act(s, w, a, index):
 
 
 @device
-def milestone(event):
-    """Return the milestone that an event reaches, as a bit."""
-    if event == PICK_UP:
-        return KEY_FOUND
-    if event == UNLOCK or event == OPEN_DOOR:
-        return DOOR_OPENED
-    return GOAL_REACHED if event == REACH_GOAL else 0
-
-
-@device
 def readable(s, w, o, acts, coded):
     """Tell whether every agent in play gave an index of the table (or a code, if there are any)."""
     for a in range(w.agents):
@@ -185,7 +164,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         event = act(s, w, a, acts[o + a]) if s.alive[a] else NONE
         events[o + a] = event
         rewards[o + a] = w.reward[event]
-        mark = milestone(event)
+        mark = w.mark[event]
         if mark & ~s.marks[a]:
             s.marks[a] |= mark
             notable += 1

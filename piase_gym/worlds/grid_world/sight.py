@@ -9,28 +9,42 @@ two against each other.
 
 from __future__ import annotations
 
+import numpy as np
+
 from piase_gym.kernels import device, load64, store64
 from piase_gym.textcode import HINT_CODE
 from piase_gym.worlds.grid_world.cells import AGENT, CLOSED, GOAL, LOCKED, OUTSIDE, UNSEEN, WALL
-from piase_gym.worlds.grid_world.rules import DX, DY, STAYING, interaction, top
+from piase_gym.worlds.grid_world.rules import DX, DY, STAYING, interaction
 from piase_gym.worlds.grid_world.state import ILLEGAL, NONE, SCALARS
+
+U8, U16, U24, U32, U40, U48 = (np.uint64(8 * i) for i in range(1, 7))
+
+
+@device
+def copy_rows(s, w, base, rows, columns, obs, p):
+    """Copy a rectangle of the maps to ``obs[p:]``, eight bytes at a time.
+
+    The last word of a row runs into the next row, which then overwrites it; after the last row it
+    runs into the scalars, which are written later.
+    """
+    for row in range(rows):
+        for column in range(0, columns, 8):
+            word = load64(s.maps, base + row * w.stride + column)
+            store64(obs, p + row * columns + column, word)
 
 
 @device
 def frame(s, w, a, obs, p):
     """Copy what agent `a` sees to ``obs[p:]``: the window turned to its heading, or the grid."""
     if w.full_grid:
-        base = w.origin[0]
+        copy_rows(s, w, w.place[0], w.frame_h, w.frame_w, obs, p)
+        return
+    cell = s.y[a] * w.side + s.x[a]
+    base = w.place[4 * cell + s.heading[a]] - (w.frame_h - 1) * w.stride - w.frame_w // 2
+    if w.frame_w == 7:  # the usual window: constants let the compiler unroll the loops
+        copy_rows(s, w, base, 7, 7, obs, p)
     else:
-        h = s.heading[a]
-        place = w.origin[h] + s.x[a] * w.step_x[h] + s.y[a] * w.step_y[h]
-        base = place - (w.frame_h - 1) * w.stride - w.frame_w // 2
-    for row in range(w.frame_h):
-        for column in range(0, w.frame_w, 8):
-            # The last word of a row runs into the next row, which then overwrites it; after the
-            # last row it runs into the scalars, which are written later.
-            word = load64(s.maps, base + row * w.stride + column)
-            store64(obs, p + row * w.frame_w + column, word)
+        copy_rows(s, w, base, w.frame_h, w.frame_w, obs, p)
 
 
 @device
@@ -76,31 +90,32 @@ def occlude(w, obs, p):
 
 
 @device
-def goal_sense(s, w, a, obs, p, q):
-    """Write where the nearest visible goal is, relative to agent `a`; (0, 0) for none."""
-    obs[q] = 0
-    obs[q + 1] = 0
+def goal_sense(s, w, a, obs, p):
+    """Return where the nearest visible goal is, relative to agent `a`, as a number of two bytes.
+
+    The low byte is ahead (or down), the high one right, both offset to be positive; 0 for none.
+    """
+    found = 0
     nearest = 1 << 30
     h = s.heading[a]
     for g in range(s.num_goals):
         dx, dy = s.goals[g, 0] - s.x[a], s.goals[g, 1] - s.y[a]
         distance = abs(dx) + abs(dy)
-        if distance >= nearest:
-            continue
         if w.full_grid:
+            shown = True
             cell = s.goals[g, 1] * w.frame_w + s.goals[g, 0]
             down, right = dy + 64, dx + 64
         else:
             ahead = dx * DX[h] + dy * DY[h]
             aside = dy * DX[h] - dx * DY[h]
             half = w.frame_w // 2
-            if ahead < 0 or ahead >= w.frame_h or aside < -half or aside > half:
-                continue
+            shown = 0 <= ahead < w.frame_h and abs(aside) <= half
             cell = (w.frame_h - 1 - ahead) * w.frame_w + half + aside
             down, right = ahead + 1, aside + half + 1
-        if obs[p + cell] == GOAL:
+        if shown and distance < nearest and obs[p + cell] == GOAL:
             nearest = distance
-            obs[q], obs[q + 1] = down, right
+            found = down | right << 8
+    return found
 
 
 @device
@@ -113,16 +128,16 @@ def sight(s, w, a, obs, p):
         if w.occlude:
             occlude(w, obs, p)
     q = p + w.frame_w * w.frame_h
-    goal_sense(s, w, a, obs, p, q + 6)
+    x, y, heading = np.uint64(s.x[a]), np.uint64(s.y[a]), np.uint64(s.heading[a])
+    word = np.uint64(s.width) | np.uint64(s.height) << U8 | x << U16 | y << U24
+    word |= heading << U32 | np.uint64(s.carry[a]) << U40
+    word |= np.uint64(goal_sense(s, w, a, obs, p)) << U48
+    store64(obs, q, word)
+    store64(obs, q + 8, load64(s.hint, HINT_CODE * a))
     if w.full_grid:
         obs[p + s.y[a] * w.frame_w + s.x[a]] = AGENT + 4 * a + s.heading[a]
     else:
-        obs[p + (w.frame_h - 1) * w.frame_w + w.frame_w // 2] = AGENT + 4 * a
-    obs[q], obs[q + 1] = s.width, s.height
-    obs[q + 2], obs[q + 3] = s.x[a], s.y[a]
-    obs[q + 4], obs[q + 5] = s.heading[a], s.carry[a]
-    for i in range(HINT_CODE):
-        obs[q + 8 + i] = s.hint[a, i]
+        obs[q - 1 - w.frame_w // 2] = AGENT + 4 * a
 
 
 @device
@@ -131,8 +146,17 @@ def legal(s, w, a, masks, m):
     for i in range(STAYING + 1):
         masks[m + i] = 1
     h = s.heading[a]
-    ahead = top(s, w, s.x[a] + DX[h], s.y[a] + DY[h])
-    masks[m + STAYING + 1] = interaction(ahead, s.carry[a]) != ILLEGAL
+    event = interaction(s, w, a, s.x[a] + DX[h], s.y[a] + DY[h])
+    masks[m + STAYING + 1] = event != ILLEGAL
+
+
+@device
+def absent(w, obs, masks, p, m):
+    """Write what an agent gets that is not in play: zeros, and a mask for staying."""
+    for i in range(w.length):
+        obs[p + i] = 0
+    for i in range(w.num_actions):
+        masks[m + i] = i == STAYING
 
 
 @device
@@ -147,10 +171,7 @@ def observe(s, w, o, events, obs, masks):
             sight(s, w, a, obs, p)
             legal(s, w, a, masks, m)
         else:
-            for i in range(w.length):
-                obs[p + i] = 0
-            for i in range(w.num_actions):
-                masks[m + i] = i == STAYING
+            absent(w, obs, masks, p, m)
 
 
 assert SCALARS >= 8  # the last word of a frame may run this far into the scalars

@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.textcode import HINT_CODE
-from piase_gym.worlds.grid_world.cells import KEY, MAX_AGENTS, NAMES, OUTSIDE, WALL
+from piase_gym.worlds.grid_world.cells import (
+    CLOSED,
+    FLOOR,
+    KEY,
+    LOCKED,
+    MAX_AGENTS,
+    NAMES,
+    OPEN,
+    OUTSIDE,
+    WALL,
+)
 from piase_gym.worlds.grid_world.config import (
     LAYOUTS,
     MAX_GOALS,
@@ -52,6 +62,13 @@ DOOR_OPENED: Final = 2
 GOAL_REACHED: Final = 4
 MILESTONES: Final = ("key_found", "door_opened", "goal_reached")
 
+_MARKS: Final = {
+    PICK_UP: KEY_FOUND,
+    UNLOCK: DOOR_OPENED,
+    OPEN_DOOR: DOOR_OPENED,
+    REACH_GOAL: GOAL_REACHED,
+}
+
 # Faults: why no level could be made.
 NO_FREE_CELL: Final = 1
 NO_WAY: Final = 2
@@ -81,13 +98,18 @@ def layout(side: int, window: int) -> np.dtype[Any]:
             ("carry", "u1", agents),
             ("alive", "u1", agents),
             ("marks", "u1", agents),
-            ("hint", "u1", (agents, HINT_CODE)),
+            ("hint", "u1", agents * HINT_CODE),
             ("num_goals", "<i4"),
             ("goals", "<i4", (MAX_GOALS, 2)),
             ("cells", "u1", side * side),
             ("maps", "u1", 4 * rows * stride + 16),
             ("order", "u1", agents),
-            ("config", "<i4"),
+            ("config", "<i4"),  # which table holds
+            ("next_config", "<i4"),  # which table holds from the next reset on
+            ("base", "<u8"),  # what the environment was seeded with
+            ("episode", "<u8"),  # how many resets without a seed followed
+            ("over", "u1"),  # whether the episode is over and the next step resets
+            ("ended", "u1"),  # whether an episode ended in the last step
             ("fault", "<i4"),
         ],
         align=True,
@@ -120,13 +142,13 @@ TABLE: Final = np.dtype(
         ("num_actions", "<i4"),
         ("slots", "<i4"),  # agents in the outputs: the envelope's
         ("search", "<i4"),  # 1 if a level may be unsolvable and must be checked
-        # Where cell (x, y) lies in the map turned by r: origin[r] + x*step_x[r] + y*step_y[r].
+        # Where the cell y * side + x lies in the map turned by r: place[4 * cell + r].
         ("side", "<i4"),
         ("stride", "<i4"),
-        ("rows", "<i4"),
-        ("origin", "<i4", 4),
-        ("step_x", "<i4", 4),
-        ("step_y", "<i4", 4),
+        ("place", "<i4", 4 * MAX_SIDE * MAX_SIDE),
+        # What follows from interacting with a cell, with empty hands and with full ones.
+        ("interaction", "u1", (2, 256)),
+        ("mark", "u1", NUM_EVENTS),  # the milestone of an event, as a bit
         ("num_goals", "<i4"),
         ("goals", "<i4", (MAX_GOALS, 2)),
         ("starts", "<i4", (MAX_AGENTS, 2)),  # -1: random
@@ -221,24 +243,34 @@ def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[A
     for x, y in config.walls:
         table["walls"][y * MAX_SIDE + x] = WALL
     table["reward"] = reward_table(config)
+    table["interaction"] = _interactions()
+    for event, mark in _MARKS.items():
+        table["mark"][event] = mark
     return tables
 
 
 def _set_geometry(table: Any, side: int, window: int) -> None:
     """Fill in where cells lie in the four turned maps."""
     ahead, beside = window - 1, window // 2
-    stride, rows = side + 2 * beside, side + ahead + 1
-    table["side"], table["stride"], table["rows"] = side, stride, rows
-    first, last = ahead * stride + beside, side - 1
-    table["origin"] = [
-        first,
-        first + last * stride,
-        first + last * stride + last,
-        first + last,
-    ]
-    table["origin"] += np.arange(4, dtype=np.int32) * rows * stride
-    table["step_x"] = [1, -stride, -1, stride]
-    table["step_y"] = [stride, 1, -stride, -1]
+    stride, rows, last = side + 2 * beside, side + ahead + 1, side - 1
+    table["side"], table["stride"] = side, stride
+    y, x = np.divmod(np.arange(side * side), side)
+    turned = [(x, y), (y, last - x), (last - x, last - y), (last - y, x)]
+    for r, (column, row) in enumerate(turned):
+        start = r * rows * stride + ahead * stride + beside
+        table["place"][r : 4 * side * side : 4] = start + row * stride + column
+
+
+def _interactions() -> NDArray[np.uint8]:
+    """Return the event of interacting with each cell, with empty hands and with full ones.
+
+    `ILLEGAL` is what the mask forbids.
+    """
+    table = np.full((2, 256), ILLEGAL, np.uint8)
+    table[:, LOCKED] = NO_KEY, UNLOCK  # only keys can be carried
+    table[:, CLOSED], table[:, OPEN] = OPEN_DOOR, CLOSE_DOOR
+    table[0, KEY], table[1, FLOOR] = PICK_UP, DROP
+    return table
 
 
 def reward_table(config: GridWorldConfig) -> NDArray[np.float64]:
@@ -269,6 +301,8 @@ def find_problem(record: Any, table: Any) -> str:
             return f"{name!r} must be in 0..{stop - 1} for every agent"
     if record["alive"][count:].any():
         return f"'alive' names agents beyond the {count} of the config"
+    if sorted(record["order"].tolist()) != list(range(MAX_AGENTS)) and record["order"].any():
+        return "'order' must name every agent once"
     if not np.isin(record["carry"], (0, KEY)).all():
         return f"'carry' must be 0 or {KEY}"
     if not 0 <= record["t"] <= table["max_steps"]:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from piase_gym.commands import Command, Outcome, Param, Result, Verb
 from piase_gym.errors import EnvelopeError, GenerationError
-from piase_gym.textcode import hash_text
+from piase_gym.textcode import HINT_CODE, hash_text
 from piase_gym.world import HINT_TEXT, Manual
-from piase_gym.worlds.array_world import ArrayWorld
-from piase_gym.worlds.grid_world import batch, render, views
+from piase_gym.worlds.array_world import ArrayWorld, Batch
+from piase_gym.worlds.grid_world import batch as kernels
+from piase_gym.worlds.grid_world import render, views
 from piase_gym.worlds.grid_world.cells import MAX_CODE
 from piase_gym.worlds.grid_world.config import MAX_SIDE, GridWorldConfig, GridWorldEnvelope
 from piase_gym.worlds.grid_world.state import (
@@ -32,6 +33,7 @@ from piase_gym.worlds.grid_world.state import (
     UNPARSABLE,
     find_problem,
     new_single,
+    new_states,
     new_table,
 )
 from piase_gym.worlds.grid_world.views import GridFacts
@@ -177,24 +179,48 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         """Return the record of a batch of one."""
         return new_single(config, self.envelope)
 
+    def new_batch(self, count: int, configs: Sequence[GridWorldConfig]) -> Batch:
+        """Return `count` environments with the tables of `configs`."""
+        tables = np.concatenate([new_table(config, self.envelope) for config in configs])
+        shape = (count, len(self.agents), self.form.length, self.num_actions)
+        return Batch(new_states(self.envelope, count), tables, shape)
+
+    def reset_batch(self, batch: Batch, which: NDArray[np.int64]) -> int:
+        """Start the next episode of some environments."""
+        return int(kernels.reset(batch.states, batch.tables, which, *batch.flat()))
+
+    def look_batch(self, batch: Batch) -> None:
+        """Write vectors and masks again, after the records were replaced."""
+        kernels.look(batch.states, batch.tables, batch.obs.reshape(-1), *batch.flat()[1::4])
+
+    def explain_fault(self, fault: int, config: GridWorldConfig) -> str:
+        """Say why no level could be made."""
+        return _fault_sentence(fault, config)
+
+    def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
+        """Advance every environment by one step."""
+        outputs, final = batch.flat(), batch.final_obs.reshape(-1)
+        found = kernels.step(batch.states, batch.tables, mode, focal, acts, *outputs, final)
+        return int(found)
+
     def run_reset(self, seed: np.uint64) -> None:
         """Make a level; raise if the config does not allow one."""
-        fault = batch.reset_one(self.one, seed)
+        fault = kernels.reset_one(self.one, seed)
         if fault:
             raise GenerationError(_fault_sentence(fault, self.config))
 
     def run_step(self) -> int:
         """Advance by one step."""
-        notable: int = batch.step_one(self.one)
+        notable: int = kernels.step_one(self.one)
         return notable
 
-    def state_problem(self, record: Any) -> str:
+    def state_problem(self, record: Any, table: Any) -> str:
         """Check sizes, places and codes."""
-        return find_problem(record, self.tables[0])
+        return find_problem(record, table)
 
     def refresh(self) -> None:
         """Rebuild maps, vectors and masks from the canonical state."""
-        batch.refresh_one(self.one)
+        kernels.refresh_one(self.one)
 
     def admit(self, config: GridWorldConfig) -> None:
         """Check the envelope, that `observe` stays, and that a level can be made."""
@@ -204,7 +230,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
                 f"observe={self.config.observe!r}; make another environment"
             )
         super().admit(config)
-        if fault := batch.reset_one(self.new_single(config), np.uint64(0)):
+        if fault := kernels.reset_one(self.new_single(config), np.uint64(0)):
             raise GenerationError(_fault_sentence(fault, config))
 
     def configure(self, config: GridWorldConfig) -> None:
@@ -235,7 +261,8 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint in the text and, hashed, in the vector."""
         super().give_hint(agent, hint)
-        self.states["hint"][0, agent] = hash_text(self.hints[agent])
+        code = slice(agent * HINT_CODE, (agent + 1) * HINT_CODE)
+        self.states["hint"][0, code] = hash_text(self.hints[agent])
         self.refresh()
 
     def result(self, agent: int) -> Result:

@@ -1,0 +1,106 @@
+"""The conformance kit: the contract of worlds and environments as a test that anyone can run.
+
+`check_world` holds a world to the whole contract of `docs/contract.md`, through the same faces
+that its users see. `check_parallel_env` holds any PettingZoo ParallelEnv to the part of it that
+makes sense without a world. `run_checks` returns a `Report` and raises nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from piase_gym.config import WorldConfig
+from piase_gym.testing.catalogue import ENV_CHECKS, WORLD_CHECKS
+from piase_gym.testing.kit import Check, choose_checks, run_all
+from piase_gym.testing.report import ConformanceError, Finding, Report
+from piase_gym.testing.subject import EnvSubject, WorldSubject
+
+__all__ = [
+    "ENV_CHECKS",
+    "WORLD_CHECKS",
+    "Check",
+    "ConformanceError",
+    "Finding",
+    "Report",
+    "check_parallel_env",
+    "check_world",
+    "run_checks",
+    "run_env_checks",
+]
+
+
+def run_checks(
+    name: str | WorldConfig,
+    *,
+    checks: Sequence[str] | None = None,
+    modules: Sequence[str] = (),
+    **config: Any,
+) -> Report:
+    """Hold a world to the contract and say what was found.
+
+    Args:
+        name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v0"``) or a config object.
+        checks: Names of checks; by default all of them.
+        modules: Modules to import first, here and in the other processes of the kit.
+        config: Fields of the world's config, and ``envelope``.
+
+    Returns:
+        What each check found. Nothing is raised for a world that fails.
+
+    Raises:
+        UnknownNameError, ConfigError: If there is no such world, check or config.
+    """
+    for module in modules:
+        importlib.import_module(module)
+    chosen = choose_checks(WORLD_CHECKS, checks)
+    return run_all(WorldSubject(name, config, modules), chosen)
+
+
+def check_world(
+    name: str | WorldConfig,
+    *,
+    checks: Sequence[str] | None = None,
+    modules: Sequence[str] = (),
+    **config: Any,
+) -> Report:
+    """Hold a world to the contract; the arguments are those of `run_checks`.
+
+    Returns:
+        What each check found.
+
+    Raises:
+        ConformanceError: If a check failed; the message has a line for each that did.
+    """
+    report = run_checks(name, checks=checks, modules=modules, **config)
+    report.raise_failures()
+    return report
+
+
+def run_env_checks(make: Callable[..., Any], *, checks: Sequence[str] | None = None) -> Report:
+    """Hold any PettingZoo ParallelEnv to what can be checked without knowing its world.
+
+    Args:
+        make: Returns a new environment at each call. If it can be imported by name, other
+            processes are asked too; if it takes `render_mode`, pictures are looked at.
+        checks: Names of checks; by default all of `ENV_CHECKS`.
+
+    Returns:
+        What each check found.
+    """
+    return run_all(EnvSubject(make), choose_checks(ENV_CHECKS, checks))
+
+
+def check_parallel_env(make: Callable[..., Any], *, checks: Sequence[str] | None = None) -> Report:
+    """Hold any PettingZoo ParallelEnv to the kit; the arguments are those of `run_env_checks`.
+
+    Returns:
+        What each check found.
+
+    Raises:
+        ConformanceError: If a check failed; the message has a line for each that did.
+    """
+    report = run_env_checks(make, checks=checks)
+    report.raise_failures()
+    return report

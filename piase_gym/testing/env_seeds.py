@@ -1,0 +1,116 @@
+"""Checks of any ParallelEnv: seeds, and what must not depend on anything but seeds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from piase_gym.testing.kit import check
+from piase_gym.testing.play import apart, last_row, play, record, replay
+from piase_gym.testing.report import Skip, require
+from piase_gym.testing.subject import EnvSubject
+
+
+def episode(subject: EnvSubject, env: Any, seed: int | None) -> list[dict[str, Any]]:
+    """Return everything that can be seen of a whole episode."""
+    return record(env, play(env, seed, **subject.how))
+
+
+@check("deterministic")
+def same_seed_same_episode(subject: EnvSubject) -> None:
+    """Two environments with the same seed and actions are alike over whole episodes."""
+    one, two = subject.env(), subject.env()
+    for seed in (0, 1, 2**31 - 1):
+        found = apart(episode(subject, one, seed), episode(subject, two, seed))
+        require(found is None, f"with seed {seed}, two environments differ: {found}")
+
+
+@check("deterministic")
+def reset_forgets(subject: EnvSubject) -> None:
+    """`reset(seed=s)` gives the same episode in a used environment as in a new one."""
+    used = subject.env()
+    last_row(used, 7, 9, **subject.how)
+    found = apart(episode(subject, subject.env(), 5), episode(subject, used, 5))
+    require(found is None, f"an earlier episode changes a later one: {found}")
+
+
+@check("deterministic")
+def unseeded_resets_go_on(subject: EnvSubject) -> str:
+    """After a seed, resets without one give other episodes, the same in every environment."""
+    one, two = subject.env(), subject.env()
+    first = [episode(subject, one, seed) for seed in (3, None, None)]
+    for number, seed in enumerate((3, None, None)):
+        found = apart(first[number], episode(subject, two, seed))
+        require(found is None, f"episode {number} after reset(seed=3) differs: {found}")
+    seeds = [_first_views(subject.env(), seed) for seed in range(6)]
+    if all(view == seeds[0] for view in seeds):
+        return "all seeds start alike, so episodes cannot be told apart"
+    env = subject.env()
+    later = [_first_views(env, seed) for seed in (3, None, None, None, None, None)]
+    same = all(view == later[0] for view in later)
+    require(not same, "reset() without a seed repeats the same episode again and again")
+    return ""
+
+
+def _first_views(env: Any, seed: int | None) -> Any:
+    """Return what is seen in the first two rows of an episode, but for seeds."""
+    rows = record(env, play(env, seed, steps=1))
+    return [(row["observations"], row["rewards"], row["state"]) for row in rows]
+
+
+@check("deterministic")
+def other_processes_agree(subject: EnvSubject) -> str:
+    """The same seed gives the same episode in other processes, whatever their PYTHONHASHSEED."""
+    answers = subject.abroad.answers("record")
+    question = subject.abroad.question("record")
+    here = episode(subject, subject.env(), question["seed"])
+    found = apart(*answers) or apart(here, answers[0])
+    require(found is None, f"processes with other values of PYTHONHASHSEED differ: {found}")
+    return f"{len(here)} rows in {1 + len(answers)} processes"
+
+
+@contextmanager
+def _global_generators() -> Iterator[None]:
+    """Put the generators of `random` and NumPy back afterwards."""
+    kept = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(kept[0])
+        np.random.set_state(kept[1])  # noqa: NPY002
+
+
+@check("deterministic")
+def no_global_randomness(subject: EnvSubject) -> None:
+    """Neither `random` nor `numpy.random` is drawn from or seeded."""
+    with _global_generators():
+        env = subject.env()
+        before = random.getstate(), repr(np.random.get_state())  # noqa: NPY002
+        episode(subject, env, 4)
+        after = random.getstate(), repr(np.random.get_state())  # noqa: NPY002
+        require(before[0] == after[0], "an episode moves the generator of the module random")
+        require(before[1] == after[1], "an episode moves the global generator of numpy.random")
+
+
+@check("deterministic")
+def order_of_actions_is_nothing(subject: EnvSubject) -> None:
+    """The order of the keys in the dict of actions changes nothing."""
+    one, two = subject.env(), subject.env()
+    if len(one.possible_agents) < 2:
+        raise Skip("there is only one agent")
+    rows = list(play(one, 6, unruly=subject.unruly))
+    turned = [row._replace(given=dict(reversed(row.given.items()))) for row in rows]
+    plain_one = _without_given(record(two, replay(two, 6, rows)))
+    three = subject.env()
+    plain_two = _without_given(record(three, replay(three, 6, turned)))
+    found = apart(plain_one, plain_two)
+    require(found is None, f"the order of the keys of the actions matters: {found}")
+
+
+def _without_given(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave the actions out of recorded rows."""
+    return [{key: value for key, value in row.items() if key != "given"} for row in rows]

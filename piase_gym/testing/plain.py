@@ -1,0 +1,111 @@
+"""Values in a plain, JSON-able form, where they differ, and why one is not in its space."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+
+def plain(value: Any) -> Any:
+    """Return what can be seen of a value, as JSON-able data that says dtypes and shapes."""
+    if isinstance(value, np.ndarray):
+        return {"dtype": str(value.dtype), "shape": list(value.shape), "values": value.tolist()}
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((plain(item) for item in value), key=repr)
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: plain(getattr(value, name)) for name in names}
+    return f"<{type(value).__name__}>"
+
+
+def difference(one: Any, two: Any, where: str = "") -> str | None:
+    """Say where two plain values first differ, or return ``None``."""
+    if isinstance(one, dict) and isinstance(two, dict):
+        if one.keys() != two.keys():
+            return f"{where}: keys {sorted(one)} and {sorted(two)}"
+        pairs = [(f"{where}, {key}" if where else str(key), one[key], two[key]) for key in one]
+    elif isinstance(one, list) and isinstance(two, list):
+        if len(one) != len(two):
+            return f"{where}: {len(one)} and {len(two)} entries"
+        pairs = [(f"{where}[{i}]", one[i], two[i]) for i in range(len(one))]
+    else:
+        return None if _same(one, two) else f"{where}: {_short(one)} and {_short(two)}"
+    found = (difference(a, b, place) for place, a, b in pairs if a is not b)
+    return next((entry for entry in found if entry is not None), None)
+
+
+def _same(one: Any, two: Any) -> bool:
+    """Compare two leaves; not-a-number equals itself here."""
+    if isinstance(one, float) and isinstance(two, float) and math.isnan(one) and math.isnan(two):
+        return True
+    return type(one) is type(two) and bool(one == two)
+
+
+def _short(value: Any) -> str:
+    """Show a value in at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def arrays_in(value: Any, where: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield every array in a nest of mappings and sequences, with the way to it."""
+    if isinstance(value, np.ndarray):
+        yield where, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from arrays_in(item, f"{where}, {key}" if where else str(key))
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            yield from arrays_in(item, f"{where}[{number}]")
+
+
+def outside(space: spaces.Space[Any], value: Any) -> str | None:
+    """Say why a value is not in a space, or return ``None`` if it is."""
+    if isinstance(space, spaces.Dict) and isinstance(value, Mapping):
+        if set(value) != set(space.spaces):
+            return f"it has the keys {sorted(value)}, not {sorted(space.spaces)}"
+        parts = ((key, outside(part, value[key])) for key, part in space.spaces.items())
+        return next((f"{key}: {why}" for key, why in parts if why), None)
+    if isinstance(value, Mapping):
+        value = dict(value)
+    if space.contains(value):
+        return None
+    if isinstance(space, spaces.Box):
+        return _outside_box(space, value)
+    if isinstance(space, spaces.Text) and isinstance(value, str):
+        strange = sorted(set(value) - set(space.character_set))
+        if strange:
+            return f"it has the character {strange[0]!r}, which is not in the character set"
+        return f"it has {len(value)} characters; allowed: {space.min_length} to {space.max_length}"
+    return f"{_short(value)} is not in {space}"
+
+
+def _outside_box(space: spaces.Box, value: Any) -> str:
+    """Say why a value is not in a box."""
+    if not isinstance(value, np.ndarray):
+        return f"it is of type {type(value).__name__}, not an array"
+    if value.shape != space.shape:
+        return f"its shape is {value.shape}, not {space.shape}"
+    if not np.can_cast(value.dtype, space.dtype):
+        return f"its dtype is {value.dtype}, not {space.dtype}"
+    wrong = np.argwhere(~((value >= space.low) & (value <= space.high)))
+    place = tuple(int(i) for i in wrong[0])
+    index = place[0] if len(place) == 1 else place
+    return f"entry {index} is {value[place]}; allowed: {space.low[place]} to {space.high[place]}"

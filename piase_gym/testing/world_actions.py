@@ -1,0 +1,301 @@
+"""Checks of worlds: masks, commands, lines of text, outcomes."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import numpy as np
+
+from piase_gym.commands import MAX_LINE, Command, Misread, Outcome
+from piase_gym.errors import ActionError, ConfigError
+from piase_gym.rng import Stream
+from piase_gym.testing.kit import check
+from piase_gym.testing.play import last_row, mask_of, opening, play, step
+from piase_gym.testing.report import Fault, require
+from piase_gym.testing.subject import WorldSubject
+from piase_gym.world import World
+
+SEEDS = (0, 1)
+
+
+def outcome_of(world: World[Any, Any], agent: int, act: Any) -> tuple[Outcome, dict[str, Any]]:
+    """Return what an act of one agent would come to now, and its notes."""
+    twin = copy.deepcopy(world)
+    acts: list[Any] = [None] * len(world.agents)
+    acts[agent] = act
+    tick = twin.step(acts)
+    return tick.outcomes[agent], dict(tick.notes.get(agent, {}))
+
+
+@check("discrete")
+def masks_are_legality(subject: WorldSubject) -> str:
+    """An index has the outcome `illegal` exactly if its mask is 0, in every state that is tried."""
+    env, tried = subject.env(), 0
+    for seed in SEEDS:
+        for row in play(env, seed, steps=12, unruly=True):
+            world = env.world
+            for agent, name in enumerate(world.agents):
+                if not world.alive[agent]:
+                    continue
+                for index, bit in enumerate(world.masks()[agent].tolist()):
+                    outcome, _ = outcome_of(world, agent, index)
+                    wrong = f"at step {row.step} action {index} of {name} has mask {bit}"
+                    same = (outcome is Outcome.ILLEGAL) == (bit == 0)
+                    require(same, f"{wrong}, but the outcome {outcome.value!r}")
+                    tried += 1
+    return f"{tried} actions"
+
+
+@check("discrete")
+def admissible_are_the_allowed(subject: WorldSubject) -> None:
+    """`admissible_commands` lists exactly what the mask allows, for everybody in play."""
+    env = subject.env()
+    for seed in SEEDS:
+        for row in play(env, seed, steps=40, unruly=True):
+            world = env.world
+            for agent, (name, mask) in enumerate(zip(world.agents, world.masks(), strict=True)):
+                if not world.alive[agent]:
+                    continue
+                listed = world.admissible(agent)
+                where = f"at step {row.step}"
+                meant = [world.command(agent, i) for i in np.asarray(mask).nonzero()[0].tolist()]
+                for one, two, what in (
+                    (meant, listed, "is allowed by the mask, but is not an admissible command"),
+                    (listed, meant, "is an admissible command, but the mask forbids it"),
+                ):
+                    extra = [entry for entry in one if entry not in two]
+                    require(not extra, f"{where} {extra[:1]} of {name} {what}")
+
+
+@check()
+def admissible_are_legal(subject: WorldSubject) -> str:
+    """No admissible command has the outcome `illegal` or `unparsable`, as data or as its line."""
+    env, tried = subject.env(), 0
+    for seed in SEEDS:
+        for row in play(env, seed, steps=12, unruly=True):
+            world = env.world
+            for agent, name in enumerate(world.agents):
+                for command in world.admissible(agent) if world.alive[agent] else ():
+                    line = world.write(command)
+                    read = world.read(agent, line)
+                    where = f"at step {row.step} the line {line!r} of {name}"
+                    require(read == command, f"{where} is read as {read}, not as {command}")
+                    outcome, _ = outcome_of(world, agent, command)
+                    good = outcome in (Outcome.OK, Outcome.FAILED)
+                    require(good, f"{where} is admissible, but its outcome is {outcome.value!r}")
+                    tried += 1
+    return f"{tried} commands"
+
+
+@check()
+def illegal_is_reported(subject: WorldSubject) -> str:
+    """A well-formed command that is not legal costs a step, with the outcome `illegal`."""
+    env, tried = subject.env(), 0
+    for seed in SEEDS:
+        for row in play(env, seed, steps=12, unruly=True):
+            world = env.world
+            for agent, name in enumerate(world.agents):
+                for command in _sayable(world) if world.alive[agent] else ():
+                    legal = world.legal(agent, command)
+                    outcome, _ = outcome_of(world, agent, command)
+                    what = f"at step {row.step} {world.write(command)!r} of {name} is"
+                    if legal:
+                        require(outcome is not Outcome.ILLEGAL, f"{what} legal, but not accepted")
+                    else:
+                        told = f"{what} illegal, but its outcome is {outcome.value!r}"
+                        require(outcome is Outcome.ILLEGAL, told)
+                    tried += 1
+    return f"{tried} commands"
+
+
+def _sayable(world: World[Any, Any], most: int = 40) -> list[Command]:
+    """Return commands of the grammar, with every choice of their parameters."""
+    found = []
+    for verb in world.grammar:
+        entries: list[dict[str, Any]] = [{}]
+        for param in verb.params:
+            if param.choices:
+                options: list[dict[str, Any]] = [{}] if param.optional else []
+                choices = [*options, *({param.name: value} for value in param.choices)]
+                entries = [{**entry, **choice} for entry in entries for choice in choices]
+            elif not param.optional:
+                entries = []
+        found += [Command(verb.name, entry) for entry in entries]
+    return found[:most]
+
+
+@check()
+def noop_is_always_legal(subject: WorldSubject) -> None:
+    """The world's no-op is in its grammar, and legal for everybody in play at every step."""
+    env = subject.env()
+    for row in play(env, 0, steps=40, unruly=True):
+        world = env.world
+        for agent, name in enumerate(world.agents):
+            if world.alive[agent]:
+                read = world.check(agent, world.noop)
+                require(isinstance(read, Command), f"the no-op {world.noop} is not in the grammar")
+                legal = world.legal(agent, world.noop)
+                require(legal, f"at step {row.step} the no-op is not legal for {name}")
+
+
+UNREADABLE = ("", "xyzzy plugh", "{}", "42", "\n", "émigré \U0001f511", None)
+
+
+@check()
+def lines_are_answered(subject: WorldSubject) -> None:
+    """Any line costs a step and never raises; what cannot be read is explained in `feedback`."""
+    for line in (*UNREADABLE, "x" * (MAX_LINE + 1)):
+        env = subject.env(actions="text")
+        row = opening(env, 0)
+        name, shown = row.after[0], repr(line)[:30]
+        noop = env.world.write(env.world.noop)
+        try:
+            after = step(env, 1, {**dict.fromkeys(row.after, noop), name: line})
+        except Exception as error:
+            raise Fault(f"the line {shown} raises {error!r}") from None
+        info = after.infos[name]
+        expected = "too_long" if len(line or "") > MAX_LINE else "unparsable"
+        outcome = info.get("outcome")
+        require(outcome == expected, f"the line {shown} has the outcome {outcome}, not {expected}")
+        told = info.get("feedback")
+        good = isinstance(told, str) and told
+        require(good, f"the line {shown} has no feedback that explains it")
+        require(env.driver.steps == 1, f"the line {shown} does not cost a step")
+
+
+@check()
+def other_outcomes_are_kept(subject: WorldSubject) -> None:
+    """What a face reports as `timeout`, `refused` or `too_long` keeps that outcome."""
+    env = subject.env()
+    opening(env, 0)
+    agent = list(env.world.alive).index(True)
+    for outcome in (Outcome.TIMEOUT, Outcome.REFUSED, Outcome.TOO_LONG, Outcome.UNPARSABLE):
+        found, notes = outcome_of(env.world, agent, Misread(outcome, "said the face"))
+        require(found is outcome, f"a misread with {outcome.value!r} comes out as {found.value!r}")
+        told = notes.get("feedback")
+        require(told, f"a misread with {outcome.value!r} leaves no feedback")
+
+
+@check("discrete")
+def bad_indices_change_nothing(subject: WorldSubject) -> None:
+    """What is no index of an action raises `ActionError`, and nothing has happened."""
+    env = subject.env()
+    count = env.world.num_actions
+    for seed in SEEDS:
+        row = last_row(env, seed, 3)
+        if not row.after:
+            continue
+        before = env.digest()
+        for bad in (-1, count, 1.5, "0", [0], None):
+            for last in row.after:
+                legal = {n: int(np.asarray(mask_of(row, n)).nonzero()[0][0]) for n in row.after}
+                try:
+                    env.step({**legal, last: bad})
+                except ActionError:
+                    changed = env.digest() != before
+                    require(not changed, f"the action {bad!r} is refused, but has an effect")
+                    continue
+                raise Fault(f"the action {bad!r} of {last} is no index, but is accepted")
+
+
+@check()
+def index_and_line_agree(subject: WorldSubject) -> str:
+    """Commands given as lines of text lead to the same states as given as data or indices."""
+    by_data, by_line = subject.env(), subject.env(actions="text")
+    dice, steps = Stream(4, 1), 0
+    opening(by_data, 4)
+    opening(by_line, 4)
+    while by_data.agents and steps < 200:
+        world = by_data.world
+        commands, lines = {}, {}
+        for name in by_data.agents:
+            agent = world.agents.index(name)
+            listed = world.admissible(agent)
+            command = listed[dice.integer(len(listed))]
+            commands[name] = _as_index(subject, world, agent, command)
+            lines[name] = world.write(command)
+        by_data.step(commands)
+        by_line.step(lines)
+        steps += 1
+        same = by_data.digest() == by_line.digest()
+        require(same, f"at step {steps} the lines {lines} lead to another state than the indices")
+        require(by_data.agents == by_line.agents, f"at step {steps} other agents are in play")
+    return f"{steps} steps"
+
+
+def _as_index(subject: WorldSubject, world: World[Any, Any], agent: int, command: Command) -> Any:
+    """Return the index of a command where there are indices, else the command."""
+    if not subject.capabilities.discrete:
+        return command
+    table = [world.command(agent, index) for index in range(world.num_actions)]
+    return table.index(command) if command in table else command
+
+
+@check("continuous")
+def boxes_are_commands(subject: WorldSubject) -> None:
+    """Every point of the action box stands for a command of the grammar; NaN is refused."""
+    env = subject.env(actions="continuous")
+    for row in play(env, 0, steps=40):
+        for name, action in row.given.items():
+            agent = env.world.agents.index(name)
+            command = env.world.command_from_box(agent, action)
+            found = env.world.check(agent, command)
+            require(isinstance(found, Command), f"{action} stands for {command}: {found}")
+    row = opening(env, 1)
+    before = env.digest()
+    bad = np.full(env.world.action_box.shape, np.nan, env.world.action_box.dtype)
+    try:
+        env.step(dict.fromkeys(row.after, bad))
+    except ActionError:
+        require(env.digest() == before, "an array of NaN is refused, but has an effect")
+        return
+    raise Fault("an array of NaN is accepted as an action")
+
+
+@check()
+def prompts_need_no_reset(subject: WorldSubject) -> None:
+    """Instructions, tools and spaces can be asked for before the first reset, and stay the same."""
+    env = subject.env()
+    told = {name: (env.instructions(name), env.tools(name)) for name in env.possible_agents}
+    _require_prompt(env, told)
+    opening(env, 0)
+    for name, before in told.items():
+        after = env.instructions(name), env.tools(name)
+        require(after == before, f"the instructions of {name} are others after a reset")
+
+
+def _require_prompt(env: Any, told: dict[str, Any]) -> None:
+    """Require that prompts name every verb and the agent, and that tools are JSON."""
+    verbs = [verb.name for verb in env.world.grammar]
+    require(len(set(verbs)) == len(verbs), f"the grammar has a verb twice: {verbs}")
+    for name, (prompt, tools) in told.items():
+        lacking = [verb for verb in verbs if verb not in prompt]
+        require(not lacking, f"the instructions of {name} do not tell of {lacking}")
+        require(name in prompt, f"the instructions of {name} do not name the agent")
+        require([tool["name"] for tool in tools] == verbs, "tools are not the verbs in order")
+        require(json.loads(json.dumps(tools)) == tools, "tools cannot be written as JSON")
+
+
+@check()
+def claims_are_true(subject: WorldSubject) -> None:
+    """What the capabilities claim is there, and what they do not claim is refused."""
+    claims = subject.capabilities
+    kinds = [kind for kind in ("discrete", "continuous") if not getattr(claims, kind)]
+    refused: list[dict[str, Any]] = [{"actions": kind} for kind in kinds]
+    if not claims.native_text:
+        refused.append({"wording": "native"})
+    for face in refused:
+        try:
+            subject.env(**face)
+        except ConfigError:
+            continue
+        raise Fault(f"{face} is not claimed, but not refused with a ConfigError")
+    for kind in ("discrete", "continuous"):
+        if getattr(claims, kind):
+            last_row(subject.env(actions=kind), 0, 2)
+    boxes = subject.env().world.mailboxes
+    there = "has mailboxes" if boxes is not None else "has no mailboxes"
+    told = f"messages={claims.messages} is claimed, but the world {there}"
+    require((boxes is not None) == claims.messages, told)

@@ -1,0 +1,165 @@
+"""Checks of worlds: ends, late joiners, configs and events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from piase_gym.commands import Result
+from piase_gym.errors import EnvelopeError
+from piase_gym.testing.kit import check
+from piase_gym.testing.plain import plain
+from piase_gym.testing.play import apart, opening, play, record, replay
+from piase_gym.testing.report import Fault, Skip, require
+from piase_gym.testing.subject import WorldSubject
+
+
+@check()
+def results_come_with_ends(subject: WorldSubject) -> None:
+    """`info["result"]` is there exactly when an agent ends, and one of the four results."""
+    env = subject.env()
+    for seed in range(3):
+        for row in play(env, seed, unruly=True):
+            for name in row.before:
+                ended = row.terminated[name] or row.truncated[name]
+                result = row.infos[name].get("result")
+                where = f"at step {row.step} {name}"
+                require(ended or result is None, f"{where} has a result, but has not ended")
+                known = not ended or result in list(Result)
+                require(known, f"{where} has ended with the result {result!r}")
+                both = row.terminated[name] and row.truncated[name]
+                require(not both, f"{where} is terminated and truncated at once")
+
+
+@check()
+def time_runs_out_for_all(subject: WorldSubject) -> str:
+    """After `max_steps` everybody in play is truncated at once, and has lost."""
+    env = subject.env()
+    env.max_cycles = 3
+    for seed in range(5):
+        rows = list(play(env, seed))
+        require(rows[-1].step <= 3, "with max_steps=3 an episode goes on after 3 steps")
+        require(not rows[-1].after, "after max_steps somebody is still in play")
+        late = rows[-1]
+        out = [name for name in late.before if late.truncated[name]]
+        for name in out:
+            result = late.infos[name]["result"]
+            require(result == Result.LOST, f"{name} ran out of steps, but its result is {result}")
+        if late.step == 3 and out:
+            return f"{len(out)} at once"
+    raise Skip("nobody ever ran out of 3 steps")
+
+
+@check("late_join")
+def late_joiners_enter(subject: WorldSubject) -> str:
+    """Agents that are not in play at the reset enter later, with an observation and a seed."""
+    env = subject.env()
+    meant = set(env.world.agents[: subject.config.agents]) & set(env.possible_agents)
+    missing, entered, full = set(meant), 0, True
+    for seed in range(4):
+        rows = list(play(env, seed))
+        full &= set(rows[0].after) >= meant
+        for row in rows:
+            missing -= set(row.after)
+            for name in set(row.after) - set(row.before) if row.step else ():
+                entered += 1
+                told = "seed" in row.infos[name] and row.rewards[name] == 0.0
+                require(told, f"{name} enters without its seed, or with a reward")
+    if full:
+        raise Skip("everybody is in play at the reset under this config")
+    late = sorted(missing)
+    require(not late, f"late_join is claimed, but {late} never enter in {len(rows)} steps")
+    return f"{entered} entries"
+
+
+@check()
+def nobody_joins_unannounced(subject: WorldSubject) -> None:
+    """Nobody enters after the reset, unless `late_join` is claimed."""
+    if subject.capabilities.late_join:
+        raise Skip("late_join is claimed")
+    env = subject.env()
+    for row in play(env, 0, unruly=True):
+        if row.step:
+            alive = {n for n, a in zip(env.world.agents, env.world.alive, strict=True) if a}
+            extra = sorted(alive - set(row.before))
+            require(not extra, f"{extra} enter at step {row.step}, but late_join is not claimed")
+
+
+@check()
+def reconfigured_spaces_stay(subject: WorldSubject) -> None:
+    """After `reconfigure` every space is the same object, and observations are still in it."""
+    larger = subject.config.agents + 1
+    env = subject.env()
+    try:
+        env = subject.env(envelope={**subject.plain_config().get("envelope", {}), "agents": larger})
+        changes: dict[str, Any] = {"agents": larger}
+    except Exception:  # so many agents are not allowed
+        changes = {"max_steps": 5}
+    before = _spaces(env)
+    opening(env, 0)
+    _require_reconfigured(env, changes)
+    for name, space in _spaces(env).items():
+        require(space is before[name], f"{name} is another object after reconfigure")
+    for row in play(env, 1, steps=10):
+        for name, value in row.observations.items():
+            inside = env.observation_space(name).contains(dict(value))
+            require(inside, f"after reconfigure an observation of {name} is not in its space")
+        inside = env.state_space.contains(env.state())
+        require(inside, "after reconfigure state() is not in its space")
+
+
+def _require_reconfigured(env: Any, changes: dict[str, Any]) -> None:
+    """Change a config, and require that this holds from the next reset on and not earlier."""
+    field, value = next(iter(changes.items()))
+    old, digest = getattr(env.config, field), env.digest()
+    env.reconfigure(changes)
+    same = getattr(env.config, field) == old and env.digest() == digest
+    require(same, f"reconfigure({changes}) takes effect before the next reset")
+    opening(env, 1)
+    found = getattr(env.config, field)
+    require(found == value, f"reconfigure({changes}) has no effect: {field} is {found}")
+
+
+def _spaces(env: Any) -> dict[str, Any]:
+    """Return every space of an environment."""
+    found = {f"the action space of {n}": env.action_space(n) for n in env.possible_agents}
+    found |= {
+        f"the observation space of {n}": env.observation_space(n) for n in env.possible_agents
+    }
+    return {**found, "the state space": env.state_space}
+
+
+@check()
+def envelopes_are_kept(subject: WorldSubject) -> None:
+    """A config beyond the envelope raises `EnvelopeError`, which names the size, to no effect."""
+    env = subject.env()
+    opening(env, 0)
+    before = plain(env.snapshot())
+    larger = env.world.envelope.agents + 1
+    try:
+        type(subject.config)(**{**subject.plain_config(), "envelope": None, "agents": larger})
+    except Exception:
+        raise Skip(f"{larger} agents are not allowed at all") from None
+    try:
+        env.reconfigure({"agents": larger})
+    except EnvelopeError as error:
+        require("agents" in str(error), f"an EnvelopeError does not name the agents: {error}")
+        same = plain(env.snapshot()) == before
+        require(same, "a reconfigure that was refused has changed something")
+        return
+    raise Fault(f"agents={larger} does not fit the envelope, but reconfigure takes it")
+
+
+@check()
+def events_are_posted(subject: WorldSubject) -> None:
+    """Listeners hear of every reset, step and close, and listening changes no future."""
+    rows = list(play(subject.env(), 2, steps=30, unruly=True))
+    calm, heard = subject.env(), subject.env()
+    kinds: list[str] = []
+    heard.events.subscribe(lambda event: kinds.append(event.kind))
+    found = apart(record(calm, replay(calm, 2, rows)), record(heard, replay(heard, 2, rows)))
+    require(found is None, f"an environment with a listener goes on differently: {found}")
+    heard.close()
+    steps = kinds.count("step")
+    require(steps == len(rows) - 1, f"{len(rows) - 1} steps were taken, but {steps} posted")
+    for kind in ("reset", "close"):
+        require(kind in kinds, f"no {kind} was posted")

@@ -1,0 +1,215 @@
+"""Checks of worlds: seeds, snapshots, digests, configs and ends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from piase_gym.errors import (
+    AgentError,
+    ClosedError,
+    ResetNeededError,
+    SnapshotError,
+)
+from piase_gym.testing.kit import check
+from piase_gym.testing.plain import difference, plain
+from piase_gym.testing.play import (
+    WHOLE,
+    apart,
+    future,
+    last_row,
+    opening,
+    play,
+    record,
+    replay,
+)
+from piase_gym.testing.report import Fault, require
+from piase_gym.testing.subject import WorldSubject
+
+SEED, STEPS = 3, 6
+
+
+@check()
+def seeds_are_told(subject: WorldSubject) -> None:
+    """The infos of every reset tell a seed, and `reset(seed=that)` brings the episode back."""
+    env, other = subject.env(), subject.env()
+    for seed in (0, None, None, 9, None):
+        row = opening(env, seed)
+        told = {info.get("seed") for info in row.infos.values()}
+        require(len(told) == 1, f"the infos of one reset tell the seeds {told}")
+        effective = told.pop()
+        require(seed in (None, effective), f"reset(seed={seed}) tells the seed {effective}")
+        first = env.digest()
+        opening(other, effective)
+        require(other.digest() == first, f"reset(seed={effective}) does not bring it back")
+    fresh = {opening(subject.env(), None).infos[row.after[0]]["seed"] for _ in range(3)}
+    require(len(fresh) == 3, "environments that were never seeded start with the same seed")
+
+
+@check("deterministic")
+def told_seeds_bring_back(subject: WorldSubject) -> None:
+    """The seed that an unseeded reset tells gives the whole episode again in a new environment."""
+    env, again = subject.env(), subject.env()
+    opening(env, 1)
+    rows = list(play(env, None, unruly=True))
+    seed = rows[0].infos[rows[0].after[0]]["seed"]
+    opening(env, 1)
+    found = apart(record(env, replay(env, None, rows)), record(again, replay(again, seed, rows)))
+    require(found is None, f"reset(seed={seed}) gives another episode: {found}")
+
+
+@check("snapshot")
+def snapshots_are_json(subject: WorldSubject) -> None:
+    """A snapshot survives JSON, and an environment that took it up has the same one."""
+    for seed in (0, 1):
+        env, fresh = subject.env(), subject.env()
+        last_row(env, seed, STEPS, unruly=True, hints=True)
+        saved = env.snapshot()
+        try:
+            again = json.loads(json.dumps(saved))
+        except (TypeError, ValueError) as error:
+            raise Fault(f"a snapshot cannot be written as JSON: {error}") from None
+        fresh.restore(again)
+        found = difference(again, json.loads(json.dumps(fresh.snapshot())))
+        require(found is None, f"an environment that took up a snapshot has another: {found}")
+        require(fresh.digest() == env.digest(), "restoring a snapshot gives another digest")
+
+
+@check("snapshot")
+def restored_go_on_alike(subject: WorldSubject) -> None:
+    """A snapshot has the same future in a new environment, a stepped one and the one it is of."""
+    for seed in (SEED, SEED + 1):
+        env, stepped = subject.env(), subject.env()
+        last_row(env, seed, STEPS, unruly=True, hints=True)
+        saved = json.loads(json.dumps(env.snapshot()))
+        expected = future(env, seed)
+        last_row(stepped, 77, 9, unruly=True, hints=True)
+        others = {"a new": subject.env(), "a stepped": stepped, "the same": env}
+        for which, other in others.items():
+            other.restore(saved)
+            found = apart(expected, future(other, seed))
+            require(
+                found is None, f"restored into {which} environment, the future is another: {found}"
+            )
+
+
+@check("snapshot")
+def snapshots_keep_the_seeds(subject: WorldSubject) -> None:
+    """The resets after a restored snapshot are those that would have followed it."""
+    env, other = subject.env(), subject.env()
+    last_row(env, SEED, STEPS, unruly=True)
+    other.restore(env.snapshot())
+    for _ in range(2):
+        found = difference(plain(opening(env, None)), plain(opening(other, None)))
+        require(found is None, f"resets after a restored snapshot differ: {found}")
+
+
+@check("snapshot")
+def restored_elsewhere_go_on_alike(subject: WorldSubject) -> None:
+    """A snapshot taken up in another process, whatever its PYTHONHASHSEED, has the same future."""
+    _require_future(subject, "restore", "restored")
+
+
+@check()
+def pickled_elsewhere_go_on_alike(subject: WorldSubject) -> None:
+    """An environment pickled in mid-episode goes on alike in another process."""
+    _require_future(subject, "unpickle", "unpickled")
+
+
+def _require_future(subject: WorldSubject, name: str, what: str) -> None:
+    """Require that what other processes answered is what happens here."""
+    question = subject.abroad.question(name)
+    env = subject.env()
+    last_row(env, question["seed"], STEPS, **subject.how)
+    here = future(env, question["seed"])
+    for there in subject.abroad.answers(name):
+        found = apart(here, there)
+        require(found is None, f"{what} in another process, the future is another: {found}")
+
+
+@check("snapshot")
+def damaged_snapshots_are_refused(subject: WorldSubject) -> str:
+    """A snapshot that is damaged or of something else raises `SnapshotError`, to no effect."""
+    env = subject.env()
+    last_row(env, 1, 2, unruly=True)
+    good = json.loads(json.dumps(env.snapshot()))
+    before, tried = env.digest(), 0
+    bad: list[Any] = [{}, None, [], {**good, "world": "Elsewhere"}, {**good, "version": -1}]
+    bad += [{k: v for k, v in good.items() if k != key} for key in good if key != "next_config"]
+    bad += [{**good, "state": {**good["state"], key: None}} for key in good["state"]]
+    for snapshot in bad:
+        try:
+            env.restore(snapshot)
+        except SnapshotError:
+            same = env.digest() == before
+            require(
+                same, f"a damaged snapshot is refused, but changes the state: {_gist(snapshot)}"
+            )
+            tried += 1
+            continue
+        except Exception as error:
+            raise Fault(f"a damaged snapshot raises {error!r}, no SnapshotError") from None
+        raise Fault(f"a damaged snapshot is taken up: {_gist(snapshot)}")
+    return f"{tried} of them"
+
+
+def _gist(snapshot: Any) -> str:
+    """Show a snapshot in at most 80 characters."""
+    return repr(snapshot)[:80]
+
+
+@check()
+def digests_tell_states_apart(subject: WorldSubject) -> None:
+    """The digest is 16 hexadecimal digits, the same for the same state, and changes with it."""
+    env, twin = subject.env(), subject.env()
+    rows = list(play(env, 0, steps=40, unruly=True))
+    told: dict[str, Any] = {}
+    for row in replay(twin, 0, rows):
+        digest = twin.digest()
+        good = isinstance(digest, str) and len(digest) == 16 and int(digest, 16) >= 0
+        require(good, f"the digest is {digest!r}, not 16 hexadecimal digits")
+        require(digest == twin.digest(), "the digest of one state changes from call to call")
+        state = plain(twin.state())
+        found = difference(told.setdefault(digest, state), state)
+        require(found is None, f"at step {row.step} another state has an earlier digest: {found}")
+    require(len(told) > 1, "the digest never changes")
+
+
+@check()
+def order_of_calls_is_kept(subject: WorldSubject) -> None:
+    """Steps before a reset, after an end or after `close`, and strange agents, raise our errors."""
+    env = subject.env()
+    name = env.possible_agents[0]
+    noop = env.world.noop
+    calls: list[tuple[str, type[Exception], Any]] = [
+        ("a step before the first reset", ResetNeededError, lambda: env.step({name: noop})),
+        ("a state before the first reset", ResetNeededError, env.state),
+    ]
+    _require_errors(calls)
+    row = last_row(env, 0, WHOLE, unruly=True)
+    if not row.after:
+        _require_errors(
+            [("a step after the end", ResetNeededError, lambda: env.step({name: noop}))]
+        )
+    row = opening(env, 0)
+    given = {**dict.fromkeys(row.after, noop), "nobody": noop}
+    _require_errors([("an action for a strange agent", AgentError, lambda: env.step(given))])
+    env.close()
+    _require_errors(
+        [
+            ("a reset after close", ClosedError, env.reset),
+            ("a state after close", ClosedError, env.state),
+        ]
+    )
+
+
+def _require_errors(calls: list[tuple[str, type[Exception], Any]]) -> None:
+    """Require that each call raises its error."""
+    for what, expected, call in calls:
+        try:
+            call()
+        except expected:
+            continue
+        except Exception as error:
+            raise Fault(f"{what} raises {error!r}, no {expected.__name__}") from None
+        raise Fault(f"{what} does not raise {expected.__name__}")

@@ -1,0 +1,311 @@
+"""Checks of worlds: facts, vectors, texts and hints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from piase_gym.errors import PiaseError, TextParseError
+from piase_gym.testing.edits import edits_of, vocabulary_of
+from piase_gym.testing.kit import check
+from piase_gym.testing.plain import difference, outside, plain
+from piase_gym.testing.play import HINT, last_row, opening, play, record, replay
+from piase_gym.testing.report import Fault, Skip, require
+from piase_gym.testing.subject import WorldSubject
+from piase_gym.world import Facts
+
+SEEDS = (0, 1)
+LONG_HINT = "Ключ 鍵 \U0001f511 \\ \n " * 40
+
+
+class Shown(NamedTuple):
+    """What one agent was shown at one step, and the facts behind it."""
+
+    where: str
+    text: str
+    vector: Any
+    facts: Facts
+    env: Any
+
+
+def shown(subject: WorldSubject, steps: int = 60) -> Iterator[Shown]:
+    """Play episodes at random and yield what agents are shown."""
+    env = subject.env(view="both")
+    for seed in SEEDS:
+        for row in play(env, seed, steps=steps, unruly=True):
+            for name, view in row.observations.items():
+                where = f"at step {row.step} of seed {seed}, {name}"
+                yield Shown(where, view["text"], view["vector"], env.facts(name), env)
+            if row.step % 5 == 3 and env.agents:
+                env.give_hint(env.agents[0], HINT.format(step=row.step))
+
+
+@check()
+def text_reads_back(subject: WorldSubject) -> str:
+    """`parse_text` reads every text back into exactly the facts it was written from."""
+    count = 0
+    for entry in shown(subject):
+        try:
+            facts = subject.parse(entry.text)
+        except TextParseError as error:
+            raise Fault(f"{entry.where}: the text cannot be read back: {error}") from None
+        found = difference(plain(facts), plain(entry.facts))
+        require(found is None, f"{entry.where}: text and facts differ: {found}")
+        require(facts == entry.facts, f"{entry.where}: facts read back are equal in print only")
+        count += 1
+    return f"{count} texts"
+
+
+@check()
+def text_reads_back_elsewhere(subject: WorldSubject) -> str:
+    """Another process, with no environment, reads the same facts from the texts."""
+    texts = subject.abroad.question("parse")["texts"]
+    here = [plain(subject.parse(text)) for text in texts]
+    for there in subject.abroad.answers("parse"):
+        found = difference(here, there)
+        require(found is None, f"another process reads other facts from a text: {found}")
+    return f"{len(texts)} texts"
+
+
+@check()
+def an_edit_changes_one_fact(subject: WorldSubject) -> str:
+    """Changing one number or noun of a text changes exactly one fact, or the text is refused."""
+    entries = list(shown(subject, steps=30))
+    words = vocabulary_of([entry.facts for entry in entries])
+    changed = refused = idle = 0
+    for number, entry in enumerate(entries[:: max(1, len(entries) // 24)]):
+        for edited, told in edits_of(entry.text, words, number):
+            try:
+                facts = subject.parse(edited)
+            except TextParseError:
+                refused += 1
+                continue
+            except Exception as error:
+                raise Fault(f"a text with {told} makes the parser raise {error!r}") from None
+            fields = _changed(entry.facts, facts)
+            both = f"a text with {told} changes {len(fields)} facts: {', '.join(fields)}"
+            require(len(fields) < 2, both)
+            changed += len(fields)
+            idle += not fields
+    require(changed, "no change of a number or noun in a text changes a fact")
+    total = changed + refused + idle
+    return f"{total} edits: {changed} changed one fact, {refused} were refused, {idle} said nothing"
+
+
+def _changed(one: Facts, two: Facts) -> list[str]:
+    """Return the names of the facts that differ."""
+    mine, theirs = plain(one), plain(two)
+    return [name for name in mine if difference(mine[name], theirs.get(name)) is not None]
+
+
+@check()
+def other_texts_are_refused(subject: WorldSubject) -> None:
+    """What the world never writes raises `TextParseError` and nothing else."""
+    entry = next(shown(subject))
+    lines = entry.text.split("\n")
+    strange = ["", "nonsense", entry.text + "\nnonsense", "\n".join(lines[1:]), "\n" + entry.text]
+    for text in strange:
+        try:
+            subject.parse(text)
+        except TextParseError:
+            continue
+        except Exception as error:
+            raise Fault(f"parsing {text[:40]!r} raises {error!r}, no TextParseError") from None
+        raise Fault(f"parsing {text[:40]!r}... is not refused, though the world never writes it")
+
+
+@check()
+def vector_is_that_of_the_facts(subject: WorldSubject) -> str:
+    """The vector that is shown is the vector of the facts, bit for bit."""
+    count = 0
+    for entry in shown(subject):
+        made = entry.env.world.vector(entry.facts)
+        found = difference(plain(made), plain(entry.vector))
+        require(found is None, f"{entry.where}: vector(facts) and the vector differ: {found}")
+        count += 1
+    return f"{count} vectors"
+
+
+@check()
+def vector_tells_facts_apart(subject: WorldSubject) -> None:
+    """Facts that differ in more than free sentences are shown as different vectors."""
+    told: dict[bytes, tuple[str, Any]] = {}
+    for entry in shown(subject):
+        facts = {k: v for k, v in plain(entry.facts).items() if k not in ("messages", "hint")}
+        key = np.ascontiguousarray(entry.vector).tobytes()
+        where, earlier = told.setdefault(key, (entry.where, _without_sentences(facts)))
+        found = difference(earlier, _without_sentences(facts))
+        same = f"{entry.where} has the same vector as {where}, but other facts"
+        require(found is None, f"{same}: {found}")
+
+
+def _without_sentences(value: Any) -> Any:
+    """Leave free sentences out of plain facts: their code in the vector may be lossy."""
+    if isinstance(value, dict):
+        return {key: _without_sentences(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_sentences(item) for item in value]
+    sentence = isinstance(value, str) and (value.endswith((".", "!")) or value.count(" ") > 2)
+    return "..." if sentence else value
+
+
+@check()
+def views_are_of_one_moment(subject: WorldSubject) -> None:
+    """A text that is read late, after steps and a reset, is that of the moment it was shown."""
+    early, late = subject.env(view="text"), subject.env(view="both")
+    rows = list(play(early, 1, steps=30, unruly=True, hints=True))
+    texts = [dict(row.observations) for row in rows]
+    kept = []
+    for row in replay(late, 1, rows):
+        kept.append(row)
+        if row.step and row.step % 5 == 3 and late.agents:
+            late.give_hint(late.agents[row.step % len(late.agents)], HINT.format(step=row.step))
+    opening(late, 2)
+    for row, expected in zip(kept, texts, strict=True):
+        for name, text in expected.items():
+            found = row.observations[name]["text"]
+            same = f"at step {row.step} the text of {name}, read late, is of another moment"
+            require(found == text, f"{same}: {_first_other_line(text, found)}")
+
+
+def _first_other_line(one: str, two: str) -> str:
+    """Show the first line in which two texts differ."""
+    pairs = zip(one.split("\n"), two.split("\n"), strict=False)
+    a, b = next(((a, b) for a, b in pairs if a != b), (one[-40:], two[-40:]))
+    return f"{a[:60]!r} and {b[:60]!r}"
+
+
+@check()
+def views_say_the_same(subject: WorldSubject) -> None:
+    """`view="vector"`, `view="text"` and `mask="obs"` show the parts of `view="both"`."""
+    both = subject.env(view="both")
+    rows = list(play(both, 2, steps=20, unruly=True))
+    faces: dict[str, dict[str, Any]] = {"vector": {"view": "vector"}, "text": {"view": "text"}}
+    if subject.capabilities.discrete:
+        faces["mask"] = {"mask": "obs"}
+    for kind, face in faces.items():
+        for row, other in zip(rows, replay(subject.env(**face), 2, rows), strict=True):
+            for name, view in row.observations.items():
+                entry = other.observations[name]
+                pair = (
+                    (dict(view), dict(entry["observation"]))
+                    if kind == "mask"
+                    else (view[kind], entry)
+                )
+                found = difference(plain(pair[0]), plain(pair[1]))
+                require(
+                    found is None,
+                    f"at step {row.step}, {face} shows {name} something "
+                    f"else than view='both': {found}",
+                )
+
+
+@check()
+def texts_are_prose(subject: WorldSubject) -> None:
+    """Texts have no braces or dumps of data, and name the agent that they are for."""
+    for entry in shown(subject):
+        body = entry.text.split("Hint:")[0]
+        strange = [mark for mark in ("{", "}", "array(", "None", "<") if mark in body]
+        escapes = body.count("\\u{")
+        if strange and not (strange == ["{", "}"] and escapes):
+            raise Fault(f"{entry.where}: the text shows {strange[0]!r}, a dump of data")
+        name = entry.facts.agent
+        require(name in body, f"{entry.where}: the text does not name {name}")
+
+
+@check()
+def hints_are_in_both_views(subject: WorldSubject) -> None:
+    """A hint enters facts, text and vector at the next step, stays, and goes at the reset."""
+    env, plainly = subject.env(view="both"), subject.env(view="both")
+    name = opening(env, 0).after[0]
+    opening(plainly, 0)
+    before = env.digest()
+    env.give_hint(name, "north by northwest")
+    require(env.facts(name).hint == "north by northwest", "a hint is not in the facts")
+    require(env.digest() != before, "the digest does not change with a hint")
+    world, number = env.world, env.world.agents.index(name)
+    text, bare = world.text(world.facts(number)), plainly.world.text(plainly.world.facts(number))
+    require("north by northwest" in text, "a hint is not in the text")
+    same = np.array_equal(world.vectors()[number], plainly.world.vectors()[number])
+    require(not same, "a hint is in the text, but not in the vector")
+    found = difference(_parsed(subject, text), _parsed(subject, bare))
+    told = f"a hint changes other facts too: {found}"
+    require(found is None or found.startswith("hint"), told)
+    row = opening(env, 0)
+    require(env.facts(name).hint is None, "a hint is still there after the reset")
+    require("northwest" not in row.observations[name]["text"], "a hint outlives the reset")
+
+
+def _parsed(subject: WorldSubject, text: str) -> Any:
+    """Return the facts of a text, but for the hint."""
+    return {**plain(subject.parse(text)), "hint": None}
+
+
+@check()
+def any_hint_can_be_shown(subject: WorldSubject) -> None:
+    """Long hints, line breaks and any alphabet keep observations in their space and readable."""
+    env = subject.env(view="both")
+    for hint in (LONG_HINT, "", "\n\n", "You carry nothing.", "Hint: 7", "\\u{41}"):
+        row = opening(env, 1)
+        name = row.after[0]
+        env.give_hint(name, hint)
+        world, number = env.world, env.world.agents.index(name)
+        view = {"text": world.text(world.facts(number)), "vector": world.vectors()[number]}
+        why = outside(env.observation_space(name), view)
+        require(why is None, f"with the hint {hint[:20]!r} a view is not in its space: {why}")
+        try:
+            read = subject.parse(view["text"])
+        except PiaseError as error:
+            raise Fault(f"the hint {hint[:20]!r} makes the text unreadable: {error}") from None
+        require(read.hint == env.facts(name).hint, f"the hint {hint[:20]!r} is read back another")
+
+
+@check("native_text")
+def native_text_is_shown(subject: WorldSubject) -> None:
+    """`wording="native"` shows the second dialect, in its space at every step."""
+    env = subject.env(view="text", wording="native")
+    plainly = subject.env(view="text")
+    different = False
+    rows = list(play(plainly, 0, steps=30, unruly=True))
+    for row, other in zip(rows, replay(env, 0, rows), strict=True):
+        for name, text in other.observations.items():
+            why = outside(env.observation_space(name), text)
+            require(why is None, f"at step {row.step} the native text is not in its space: {why}")
+            different |= text != row.observations[name]
+    require(different, "the native text is the canonical one, word for word")
+
+
+@check()
+def looking_changes_nothing(subject: WorldSubject) -> None:
+    """Asking for facts, views, masks, commands, pictures, state or snapshot changes no future."""
+    rows = list(play(subject.env(), 4, steps=30, unruly=True))
+    calm, curious = subject.env(), subject.env()
+    expected = record(calm, replay(calm, 4, rows))
+    found = []
+    for row in replay(curious, 4, rows):
+        found += record(curious, [row])
+        for name in curious.possible_agents:
+            curious.facts(name), curious.admissible_commands(name), curious.instructions(name)
+        world = curious.world
+        world.ansi(), world.rgb(), world.state(), curious.snapshot(), curious.digest()
+        world.keep(), world.vectors(), world.alive
+    wrong = next((difference(a, b) for a, b in zip(expected, found, strict=True) if a != b), None)
+    require(wrong is None, f"looking at an environment changes its future: {wrong}")
+
+
+@check()
+def late_looks_are_answered(subject: WorldSubject) -> None:
+    """Questions about agents that are not in play are answered, with values in their spaces."""
+    env = subject.env(view="both")
+    row = last_row(env, 0, 300, unruly=True)
+    out = [name for name in env.possible_agents if name not in row.after]
+    if not out:
+        raise Skip("everybody was in play all the time")
+    world = env.world
+    for name in out:
+        number = world.agents.index(name)
+        view = {"text": world.text(env.facts(name)), "vector": world.vectors()[number]}
+        why = outside(env.observation_space(name), view)
+        require(why is None, f"a view of {name}, which is not in play, is not in its space: {why}")

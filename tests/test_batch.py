@@ -1,0 +1,334 @@
+"""The batched faces: the states of N single environments, and of the slow reference."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import piase_gym
+from piase_gym.agents import OracleAgent, register_policy
+from piase_gym.commands import OUTCOMES
+from piase_gym.errors import (
+    ActionError,
+    ClosedError,
+    ConfigError,
+    EnvelopeError,
+    ResetNeededError,
+    SnapshotError,
+)
+from piase_gym.faces.batch import BatchEnv, batch_env
+from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
+from piase_gym.worlds.grid_world.config import GridWorldConfig
+
+from .reference_grid_world import ReferenceGridWorld
+
+CONFIGS: list[dict[str, Any]] = [
+    {"agents": 3, "layout": "four_rooms", "width": 9, "height": 9, "max_steps": 25},
+    {"agents": 2, "layout": "door_key", "width": 8, "height": 7, "max_steps": 30},
+    {"agents": 4, "layout": "obstacles", "collisions": "pass", "max_steps": 12, "border": True},
+    {"agents": 2, "layout": "empty", "observe": "grid", "width": 5, "height": 4, "max_steps": 40},
+    {"agents": 2, "see_through_walls": False, "layout": "four_rooms", "max_steps": 20},
+]
+ENVS = 5
+
+
+def draw(rng: np.random.Generator, env: BatchEnv) -> np.ndarray:
+    """Draw actions for everyone."""
+    return rng.integers(0, 6, (env.num_envs, len(env.agents)))
+
+
+def assert_row(env: WorldParallelEnv, shown: Any, got: list[np.ndarray], slot: int) -> None:
+    """Compare what a single environment returned with one slot's rows."""
+    for k, name in enumerate(env.possible_agents):
+        if name in shown[0]:
+            np.testing.assert_array_equal(got[0][slot, k], shown[0][name])
+            for part in (1, 2, 3):
+                assert got[part][slot, k] == shown[part][name]
+        else:
+            assert not got[0][slot, k].any()
+            assert got[1][slot, k] == 0.0
+            assert not got[2][slot, k]
+            assert not got[3][slot, k]
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_batch_has_the_states_of_single_environments(config: dict[str, Any]) -> None:
+    batch = batch_env("GridWorld", num_envs=ENVS, **config)
+    singles = [parallel_env("GridWorld", view="vector", **config) for _ in range(ENVS)]
+    obs, infos = batch.reset(seed=40)
+    for slot, env in enumerate(singles):
+        shown, info = env.reset(seed=40 + slot)
+        assert info["agent_0"]["seed"] == infos["seed"][slot]
+        np.testing.assert_array_equal(obs[slot], np.stack(list(shown.values())))
+    rng = np.random.default_rng(1)
+    for _ in range(120):
+        acts = draw(rng, batch)
+        got = list(batch.step(acts))
+        for slot, env in enumerate(singles):
+            if not env.agents:  # the batch has just reset this slot
+                shown = env.reset()
+                np.testing.assert_array_equal(got[0][slot], np.stack(list(shown[0].values())))
+                assert not got[1][slot].any()
+            else:
+                chosen = {n: int(acts[slot, env.possible_agents.index(n)]) for n in env.agents}
+                result = env.step(chosen)
+                assert_row(env, result, got, slot)
+                for name, info in result[4].items():
+                    k = env.possible_agents.index(name)
+                    assert OUTCOMES[got[4]["outcome"][slot, k]] == info["outcome"]
+                    np.testing.assert_array_equal(
+                        got[4]["action_mask"][slot, k], info["action_mask"]
+                    )
+        assert batch.digests() == [env.digest() for env in singles]
+
+
+def test_a_batch_equals_the_reference_for_ten_thousand_steps() -> None:
+    config = {"agents": 4, "layout": "door_key", "width": 8, "height": 8, "max_steps": 64}
+    batch = batch_env("GridWorld", num_envs=4, autoreset="disabled", **config)
+    references = [ReferenceGridWorld(GridWorldConfig(**config)) for _ in range(4)]
+    rng, steps, seed = random.Random(3), 0, 0
+    while steps < 10_000:
+        batch.reset(seed=seed)
+        for slot, reference in enumerate(references):
+            reference.reset(seed + slot)
+        for _ in range(64):
+            acts = np.array([[rng.choice([0, 1, 2, 3, 5]) for _ in range(4)] for _ in range(4)])
+            obs, rewards, terminated, truncated, infos = batch.step(acts)
+            for slot, reference in enumerate(references):
+                expected = reference.step(acts[slot].tolist())
+                assert rewards[slot].tolist() == expected.rewards
+                assert terminated[slot].tolist() == expected.terminated
+                assert truncated[slot].tolist() == expected.truncated
+                for agent in range(4):
+                    np.testing.assert_array_equal(obs[slot, agent], reference.vector(agent))
+                    np.testing.assert_array_equal(
+                        infos["action_mask"][slot, agent], reference.mask(agent)
+                    )
+            steps += 4
+        seed += 4
+
+
+def test_reset_in_the_same_step() -> None:
+    config: dict[str, Any] = {"agents": 2, "max_steps": 7, "width": 6, "height": 6}
+    later = batch_env("GridWorld", num_envs=3, autoreset="next_step", **config)
+    at_once = batch_env("GridWorld", num_envs=3, autoreset="same_step", **config)
+    later.reset(seed=0)
+    at_once.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(7):
+        acts = draw(rng, later)
+        expected, got = later.step(acts), at_once.step(acts)
+        for part in (1, 2, 3):
+            np.testing.assert_array_equal(expected[part], got[part])
+    assert got[4]["_final_obs"].all()
+    np.testing.assert_array_equal(got[4]["final_obs"], expected[0])
+    first = later.step(acts)  # which resets
+    np.testing.assert_array_equal(got[0], first[0])
+    np.testing.assert_array_equal(got[4]["action_mask"], first[4]["action_mask"])
+    assert at_once.digests() == later.digests()
+    assert (at_once.seeds() == later.seeds()).all()
+
+
+def test_slots_can_be_seeded_and_reset_one_by_one() -> None:
+    env = batch_env("GridWorld", num_envs=3, agents=1)
+    env.reset(seed=[5, 5, 9])
+    digests = env.digests()
+    assert digests[0] == digests[1] != digests[2]
+    env.step(np.array([[1], [3], [0]]))
+    stepped = env.digests()
+    env.reset(seed=[5, None, None], which=np.array([True, False, False]))
+    assert env.digests() == [digests[0], *stepped[1:]]
+    env.reset()
+    assert len(set(env.seeds().tolist())) == 2  # slots 0 and 1 share seed and episode number
+
+
+def test_random_partners_act_as_in_single_environments() -> None:
+    config: dict[str, Any] = {"agents": 3, "layout": "four_rooms", "max_steps": 15}
+    partners = {"agent_1": "random", "agent_2": "random"}
+    batch = batch_env("GridWorld", num_envs=4, partners=partners, **config)
+    singles = [parallel_env("GridWorld", partners=partners, **config) for _ in range(4)]
+    batch.reset(seed=7)
+    for slot, env in enumerate(singles):
+        env.reset(seed=7 + slot)
+    for step in range(15):
+        acts = np.full((4, 1), step % 5)
+        batch.step(acts)
+        for env in singles:
+            if env.agents:
+                env.step({"agent_0": step % 5})
+    # A single environment ends with its caller's last agent; the batch goes on to the last one's.
+    same = [a == b.digest() for a, b in zip(batch.digests(), singles, strict=True)]
+    assert sum(same) >= 3
+
+
+class SlowOracle(OracleAgent):
+    """A partner that can only act in one environment at a time."""
+
+
+def test_partners_without_act_batch_are_asked_in_turn() -> None:
+    register_policy("slow oracle", SlowOracle)
+    with pytest.warns(UserWarning, match="SlowOracle has no act_batch"):
+        env = batch_env(
+            "GridWorld", num_envs=3, agents=2, partners={"agent_1": "slow oracle"}, max_steps=40
+        )
+    env.reset(seed=0)
+    for _ in range(20):
+        env.step(np.full((3, 1), 4))
+    assert not env.batch.states["alive"][:, 1].any()  # every partner has reached a goal
+    assert env.batch.states["alive"][:, 0].all()
+
+
+def test_slots_have_configs_of_their_own() -> None:
+    env = batch_env(
+        "GridWorld",
+        num_envs=4,
+        agents=2,
+        envelope={"width": 9, "height": 9},
+        configs=[{"layout": "door_key", "width": 9, "height": 9}],
+    )
+    env.reset(seed=0)
+    assert env.batch.states["width"].tolist() == [8, 8, 8, 8]
+    env.reconfigure(1, which=[1, 3])
+    assert env.batch.states["width"].tolist() == [8, 8, 8, 8]
+    env.reset(seed=0)
+    assert env.batch.states["width"].tolist() == [8, 9, 8, 9]
+    single = parallel_env(
+        "GridWorld", agents=2, layout="door_key", width=9, height=9, envelope={"width": 9}
+    )
+    single.reset(seed=3)
+    assert single.digest() == env.digests()[3]
+    env.reconfigure({"width": 5}, which=0)
+    env.reset(seed=0)
+    assert env.batch.states["width"].tolist() == [5, 9, 8, 9]
+    assert env.text(0, "agent_1").startswith("You are agent_1 at column")
+    with pytest.raises(EnvelopeError, match="width 12"):
+        env.reconfigure({"width": 12})
+
+
+def test_a_snapshot_goes_through_json() -> None:
+    env = batch_env("GridWorld", num_envs=3, agents=2, layout="door_key")
+    env.reset(seed=1)
+    env.step(np.full((3, 2), 1))
+    saved = json.loads(json.dumps(env.snapshot()))
+    rng = np.random.default_rng(0)
+    acts = [draw(rng, env) for _ in range(20)]
+    expected = [env.step(a)[0] for a in acts]
+    other = batch_env("GridWorld", num_envs=3, agents=2, layout="door_key")
+    for twin in (other, env):
+        twin.restore(saved)
+        for a, obs in zip(acts, expected, strict=True):
+            np.testing.assert_array_equal(twin.step(a)[0], obs)
+    with pytest.raises(SnapshotError, match="num_envs"):
+        batch_env("GridWorld", num_envs=2, agents=2, layout="door_key").restore(saved)
+    with pytest.raises(SnapshotError, match="damaged"):
+        env.restore({**saved, "states": "!"})
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_arrays_are_fresh_unless_asked_otherwise(copied: bool) -> None:
+    env = batch_env("GridWorld", num_envs=2, agents=1, copy=copied)
+    first, _ = env.reset(seed=0)
+    second = env.step(np.full((2, 1), 3))[0]
+    assert np.shares_memory(first, second) is not copied
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        np.full((2, 2), 6),
+        np.full((2, 2), -1),
+        np.zeros((2, 1), int),
+        np.zeros(4, int),
+        np.zeros((2, 2)),
+        [["a", "b"], ["c", "d"]],
+        None,
+    ],
+)
+def test_wrong_actions_change_nothing(actions: Any) -> None:
+    env = batch_env("GridWorld", num_envs=2, agents=2)
+    env.reset(seed=0)
+    before = env.digests()
+    with pytest.raises(ActionError):
+        env.step(actions)
+    assert env.digests() == before
+    env.step(np.zeros((2, 2), int))
+
+
+def test_wrong_uses() -> None:
+    for fields in ({"num_envs": 0}, {"num_envs": 2, "autoreset": "never"}):
+        with pytest.raises(ConfigError):
+            batch_env("GridWorld", **fields)  # type: ignore[arg-type]
+    env = batch_env("GridWorld", num_envs=2)
+    with pytest.raises(ResetNeededError):
+        env.step(np.zeros((2, 1), int))
+    for seed in ([1], [1, -2], "ab", 1.5):
+        with pytest.raises(ConfigError):
+            env.reset(seed=seed)  # type: ignore[arg-type]
+    env.reset()
+    env.close()
+    with pytest.raises(ClosedError):
+        env.step(np.zeros((2, 1), int))
+
+
+# -- Gymnasium's vector face -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_make_vec_equals_gymnasiums_own_vectors(mode: AutoresetMode) -> None:
+    config: dict[str, Any] = {"agents": 2, "width": 5, "height": 5, "max_steps": 9}
+    ours: Any = gymnasium.make_vec(
+        "piase_gym:piase/GridWorld-v0", num_envs=3, autoreset_mode=mode, **config
+    )
+    theirs = SyncVectorEnv(
+        [lambda: gymnasium.make("piase/GridWorld-v0", **config)] * 3, autoreset_mode=mode
+    )
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    assert ours.metadata["autoreset_mode"] is mode
+    first, infos = ours.reset(seed=3)
+    np.testing.assert_array_equal(first, theirs.reset(seed=3)[0])
+    assert infos["seed"].tolist() == [3, 4, 5]
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        acts = rng.integers(0, 6, 3)
+        got, expected = ours.step(acts), theirs.step(acts)
+        for k in range(4):
+            np.testing.assert_array_equal(got[k], expected[k])
+        assert got[0] in ours.observation_space
+        if mode is AutoresetMode.SAME_STEP and "final_obs" in expected[4]:
+            for mine, other in zip(got[4]["final_obs"], expected[4]["final_obs"], strict=True):
+                assert (mine is None) == (other is None)
+                if mine is not None:
+                    np.testing.assert_array_equal(mine, other)
+    ours.close()
+
+
+def test_make_vec_resets_by_mask() -> None:
+    env: Any = gymnasium.make_vec(
+        "piase/GridWorld-v0", num_envs=3, autoreset_mode="disabled", max_steps=4
+    )
+    env.reset(seed=0)
+    for _ in range(4):
+        *_, truncated, _infos = env.step(np.full(3, 4))
+    assert truncated.all()
+    before = env.batch.seeds()
+    env.reset(options={"reset_mask": np.array([True, False, False])})
+    assert (env.batch.seeds() != before).tolist() == [True, False, False]
+    assert env.action_masks().dtype == np.bool_
+
+
+def test_text_goes_through_gymnasiums_synchronous_vectors() -> None:
+    env = gymnasium.make_vec("piase/GridWorld-v0", num_envs=2, view="text")
+    shown, _ = env.reset(seed=0)
+    assert isinstance(env, SyncVectorEnv)
+    assert shown[0].startswith("You are agent_0")
+
+
+def test_batch_is_public() -> None:
+    assert piase_gym.batch_env is batch_env
