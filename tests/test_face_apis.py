@@ -97,6 +97,21 @@ def test_sb3_check_env() -> None:
     checker.check_env(gymnasium.make("piase/GridWorld-v0", agents=3, observe="grid"), warn=True)
 
 
+def test_the_aec_face_offers_what_the_parallel_face_adds() -> None:
+    env = piase_gym.aec_env("GridWorld", agents=2, view="text")
+    env.reset(seed=4)
+    saved = env.snapshot()
+    before = env.observe("agent_0")
+    for _ in range(4):
+        env.step(3)
+    assert env.digest() != saved
+    env.restore(saved)
+    assert env.agent_selection == "agent_0"
+    assert env.observe("agent_0") == before
+    assert env.facts("agent_1").agent == "agent_1"
+    assert env.unwrapped.events is env.events
+
+
 def test_gymnasium_wrappers() -> None:
     env: Any = gymnasium.make("piase/GridWorld-v0", max_episode_steps=5)
     env = gymnasium.wrappers.RecordEpisodeStatistics(env)

@@ -30,7 +30,7 @@ class Meadow(ParallelEnv[str, Any, Any]):
         self.agents: list[str] = []
         self.max_cycles = LIMIT
         box, count = self.box(), spaces.Discrete
-        self.observation_spaces = {name: box for name in self.possible_agents}
+        self.observation_spaces = dict.fromkeys(self.possible_agents, box)
         self.action_spaces = {name: count(3) for name in self.possible_agents}
         self.state_space = spaces.Box(-50, 50, (4,), np.int32)
         self.dice = np.random.default_rng()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from pettingzoo.utils import AgentSelector
 from pettingzoo.utils.conversions import parallel_to_aec_wrapper
 
 from piase_gym.config import WorldConfig
@@ -19,6 +21,34 @@ class WorldAECEnv(parallel_to_aec_wrapper):
     """
 
     env: WorldParallelEnv
+
+    def __getattr__(self, name: str) -> Any:
+        """Offer what the parallel face adds: `facts`, `instructions`, `snapshot`, ..."""
+        if name.startswith("_") or name == "env":
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up a snapshot; the first agent in play is then on turn."""
+        self.env.restore(snapshot)
+        self._start(*self.env.look())
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start an episode; see `WorldParallelEnv.reset`."""
+        self._start(*self.env.reset(seed=seed, options=options))
+
+    def _start(self, observations: dict[str, Any], infos: dict[str, Any]) -> None:
+        """Let all agents in play choose anew."""
+        self._observations, self.infos = observations, infos
+        self.agents = list(self.env.agents)
+        self._live_agents = list(self.agents)
+        self._actions = dict.fromkeys(self.agents)
+        self._agent_selector = AgentSelector(self._live_agents)
+        self.agent_selection = self._agent_selector.reset()
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
 
     def _require(self, agent: str | None = None) -> None:
         """Raise unless there is an episode, and in it that agent."""

@@ -148,15 +148,23 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         driver.reset(seed, options)
         self._viewer.renew()
         self._meet()
-        masks = driver.world.masks() if self._reader.count else []
+        if self.render_mode == "human":
+            self.render()
+        return self.look()
+
+    def look(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Return observations and infos of now, as `reset` does, without doing anything.
+
+        After `restore`, this is where to go on from.
+        """
+        self.driver.require_episode()
+        masks = self.driver.world.masks() if self._reader.count else []
         shown = self._viewer.show(masks)
         infos: dict[str, dict[str, Any]] = {}
         for name, i in self._live:
-            infos[name] = {"seed": driver.seed}
+            infos[name] = {"seed": self.driver.seed}
             if masks:
                 infos[name]["action_mask"] = masks[i]
-        if self.render_mode == "human":
-            self.render()
         return {name: shown[i] for name, i in self._live}, infos
 
     def _meet(self) -> None:

@@ -1,0 +1,56 @@
+"""Golden rollouts: what an id does is pinned by its version.
+
+When one of these fails, dynamics, rewards, defaults or views have changed: raise the version of
+the id, and write the file anew with ``python -m tests.test_golden``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym.digest import digest_json
+from piase_gym.rng import Stream
+
+FILE = Path(__file__).with_name("golden.json")
+GOLDEN = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+
+
+def ids() -> list[str]:
+    """Return the ids that ship."""
+    return [task for task in piase_gym.tasks() if task.startswith("piase/")]
+
+
+def rollout(task: str) -> dict[str, str]:
+    """Return digests of the states and of everything seen in two episodes of two agents."""
+    env = piase_gym.parallel_env(task, agents=2, start_pos=None)
+    dice, states, seen = Stream(7), [], []
+    for _ in range(2):
+        observations, _infos = env.reset(seed=11 if not states else None)
+        for _ in range(30):
+            seen += [[o["text"], o["vector"].tolist()] for o in observations.values()]
+            states.append(env.digest())
+            if not env.agents:
+                break
+            result = env.step({name: dice.integer(6) for name in env.agents})
+            observations = result[0]
+            seen.append([list(part.values()) for part in result[1:4]])
+        seen.append(np.asarray(env.state()).tolist())
+    return {"states": digest_json(states), "seen": digest_json(seen)}
+
+
+@pytest.mark.parametrize("task", ids())
+def test_an_id_does_what_it_did(task: str) -> None:
+    assert rollout(task) == GOLDEN[task]
+
+
+def test_no_id_is_without_a_rollout() -> None:
+    assert sorted(GOLDEN) == ids()
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps({task: rollout(task) for task in ids()}, indent=1) + "\n", "utf-8")

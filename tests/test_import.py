@@ -1,0 +1,54 @@
+"""Importing piase_gym is light."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+HEAVY = (
+    "numba",
+    "llvmlite",
+    "pybullet",
+    "faiss",
+    "torch",
+    "nicegui",
+    "pandas",
+    "matplotlib",
+    "PIL",
+)
+
+
+def run(code: str) -> str:
+    """Run code in a fresh interpreter and return what it prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_import_loads_nothing_heavy() -> None:
+    code = "import sys, json, piase_gym; print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(run(code))
+    assert not [name for name in HEAVY if name in loaded]
+    assert not [name for name in loaded if name.startswith("piase_gym.worlds")]
+
+
+def test_listing_worlds_and_tasks_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, json, piase_gym; piase_gym.worlds(); piase_gym.tasks(); "
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    loaded = json.loads(run(code))
+    assert not [name for name in HEAVY if name in loaded]
+
+
+def test_worlds_can_be_listed_after_their_package_was_imported() -> None:
+    code = "import piase_gym, piase_gym.worlds.grid_world; print(piase_gym.worlds())"
+    assert "GridWorld" in run(code)
+
+
+def test_public_names_exist() -> None:
+    code = (
+        "import piase_gym; print([n for n in piase_gym.__all__ if not hasattr(piase_gym, n)], "
+        "set(piase_gym.__all__) - set(dir(piase_gym)))"
+    )
+    assert run(code).strip() == "[] set()"
