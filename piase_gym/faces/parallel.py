@@ -88,6 +88,11 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
     # -- what PettingZoo asks for ---------------------------------------------------------
 
     @property
+    def view(self) -> str:
+        """The view: ``both``, ``vector`` or ``text``."""
+        return self._viewer.view
+
+    @property
     def world(self) -> World[Any, Any]:
         """The world behind the face."""
         return self.driver.world

@@ -1,0 +1,72 @@
+"""Learners take worlds through the adapters, and train."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym.errors import ConfigError
+
+sb3 = pytest.importorskip("stable_baselines3")
+contrib = pytest.importorskip("sb3_contrib")
+
+from piase_gym.adapters import sb3_vec  # noqa: E402  # needs the extra
+
+
+def test_ppo_trains_an_iteration_with_shared_parameters() -> None:
+    vec = sb3_vec("GridWorld", num_envs=3, agents=2, max_steps=20)
+    assert vec.num_envs == 6
+    model = sb3.PPO("MlpPolicy", vec, n_steps=16, batch_size=32, n_epochs=1, device="cpu")
+    model.learn(96)
+    assert model.num_timesteps == 96
+
+
+def test_maskable_ppo_finds_the_masks() -> None:
+    vec = sb3_vec("piase/GridWorld-DoorKey-6x6-v0", num_envs=4)
+    model = contrib.MaskablePPO("MlpPolicy", vec, n_steps=16, batch_size=32, n_epochs=1)
+    model.learn(64)
+
+
+def test_the_seed_counts() -> None:
+    first, second = (sb3_vec("GridWorld", num_envs=2) for _ in range(2))
+    first.seed(4)
+    second.seed(4)
+    np.testing.assert_array_equal(first.reset(), second.reset())
+    assert [info["seed"] for info in first.reset_infos] == [4, 5]
+    second.seed(5)
+    assert (first.reset() != second.reset()).any()
+
+
+def test_terminal_observations_and_time_limits() -> None:
+    vec = sb3_vec("GridWorld", num_envs=2, max_steps=3, start_pos=(0, 0), goal_pos=(7, 7))
+    vec.seed(0)
+    vec.reset()
+    for _ in range(3):
+        shown, rewards, dones, infos = vec.step(np.array([4, 3]))
+    assert dones.all()
+    assert rewards.dtype == np.float32
+    assert infos[1]["TimeLimit.truncated"]
+    width = shown.shape[1] - 16
+    assert infos[1]["terminal_observation"][width + 2] == 3  # x after three steps to the right
+    assert shown[1][width + 2] == 0  # x at the start of the next episode
+
+
+def test_agents_that_end_early_wait_for_the_others() -> None:
+    vec = sb3_vec("GridWorld", num_envs=1, agents=2, start_pos=[(0, 0), (5, 5)], goal_pos=(1, 0))
+    vec.reset()
+    shown, rewards, dones, infos = vec.step(np.array([3, 4]))
+    assert dones.tolist() == [True, False]
+    assert infos[0]["won"]
+    shown, rewards, dones, _ = vec.step(np.array([4, 4]))
+    assert not shown[0].any()
+    assert rewards[0] == 0.0
+    assert not dones.any()
+    assert vec.env_method("action_masks")[0].tolist() == [False] * 4 + [True, False]
+
+
+def test_other_views_are_refused_with_a_sentence() -> None:
+    for view in ("both", "text"):
+        with pytest.raises(ConfigError, match="view='vector'"):
+            sb3_vec(piase_gym.parallel_env("GridWorld", view=view))
+    assert sb3_vec(piase_gym.parallel_env("GridWorld", view="vector", agents=3)).num_envs == 24
