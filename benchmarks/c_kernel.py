@@ -56,14 +56,10 @@ def load(flags: tuple[str, ...] = FLAGS) -> ctypes.CDLL:
         if run.returncode:
             raise RuntimeError(f"cc could not compile {source.name}:\n{run.stderr}")
         kernel = ctypes.CDLL(str(library))
-    pointer = ctypes.c_void_p
-    outputs = ctypes.POINTER(_Outputs)
-    kernel.grid_new.argtypes = [ctypes.c_long, ctypes.c_uint64, outputs]
-    kernel.grid_new.restype = pointer
-    kernel.grid_free.argtypes = [pointer]
-    kernel.grid_free.restype = None
-    kernel.grid_size.argtypes = []
+    pointer, outputs = ctypes.c_void_p, ctypes.POINTER(_Outputs)
     kernel.grid_size.restype = ctypes.c_size_t
+    kernel.grid_reset.argtypes = [pointer, ctypes.c_long, ctypes.c_uint64, outputs]
+    kernel.grid_reset.restype = None
     kernel.grid_step.argtypes = [pointer, ctypes.c_long, pointer, outputs]
     kernel.grid_step.restype = ctypes.c_long
     return kernel
@@ -89,7 +85,7 @@ class CKernel:
         self.terminated = np.zeros(rows, np.bool_)
         self.truncated = np.zeros(rows, np.bool_)
         self.events = np.zeros(rows, np.uint8)
-        arrays = (
+        outputs = (
             self.obs,
             self.masks,
             self.rewards,
@@ -97,23 +93,25 @@ class CKernel:
             self.truncated,
             self.events,
         )
-        self._outputs = _Outputs(*(array.ctypes.data for array in arrays))
         self._kernel = load(flags)
-        self._envs = self._kernel.grid_new(num_envs, seed, self._outputs)
-        if not self._envs:
-            raise MemoryError(f"no memory for {num_envs} environments")
+        # NumPy asks for large pages, so that both kernels live in the same kind of memory.
+        self._envs = np.zeros(num_envs * self._kernel.grid_size(), np.uint8)
+        self._actions = np.zeros(rows, np.int32)
+        self._outputs = _Outputs(*(array.ctypes.data for array in outputs))
+        # Arguments of every step: asking an array for its address costs more than the call.
+        self._arguments = (
+            ctypes.c_void_p(self._envs.ctypes.data),
+            ctypes.c_long(num_envs),
+            ctypes.c_void_p(self._actions.ctypes.data),
+            ctypes.byref(self._outputs),
+        )
+        self._kernel.grid_reset(self._envs.ctypes.data, num_envs, seed, self._outputs)
 
     def step(self, actions: NDArray[np.int32]) -> None:
         """Advance every environment by a step."""
-        if actions.dtype != np.int32 or actions.shape != (self.num_envs * AGENTS,):
-            raise ValueError(f"actions must be {self.num_envs * AGENTS} numbers of type int32")
-        actions = np.ascontiguousarray(actions)
-        fault = self._kernel.grid_step(
-            self._envs, self.num_envs, actions.ctypes.data, self._outputs
-        )
+        if actions.shape != self._actions.shape:
+            raise ValueError(f"actions must have shape {self._actions.shape}, not {actions.shape}")
+        np.copyto(self._actions, actions)
+        fault = self._kernel.grid_step(*self._arguments)
         if fault:
-            raise ValueError(f"an action of environment {-1 - fault} is not in 0..{ACTIONS - 1}")
-
-    def __del__(self) -> None:
-        if getattr(self, "_envs", None):
-            self._kernel.grid_free(self._envs)
+            raise ValueError(f"action {-1 - fault} is not in 0..{ACTIONS - 1}")

@@ -7,8 +7,8 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SIDE = 16, AGENTS = 4, WINDOW = 7, MAX_STEPS = 256, ACTIONS = 6 };
@@ -24,8 +24,8 @@ enum { NONE, MOVE, REACH_GOAL, STAY, PICK_UP, DROP, OPEN_DOOR, UNLOCK, CLOSE_DOO
 enum { NO_KEY = 10, ILLEGAL = 11 };
 
 static const double REWARD[] = {
-    [NONE] = 0.0,       [MOVE] = -0.1,   [REACH_GOAL] = 10.0, [STAY] = -0.05,
-    [PICK_UP] = -0.1,   [DROP] = -0.1,   [OPEN_DOOR] = -0.1,  [UNLOCK] = -0.1,
+    [NONE] = 0.0,        [MOVE] = -0.1,    [REACH_GOAL] = 10.0, [STAY] = -0.05,
+    [PICK_UP] = -0.1,    [DROP] = -0.1,    [OPEN_DOOR] = -0.1,  [UNLOCK] = -0.1,
     [CLOSE_DOOR] = -0.1, [BLOCKED] = -1.0, [NO_KEY] = -0.1,     [ILLEGAL] = -1.0,
 };
 
@@ -35,7 +35,10 @@ static const uint8_t INTERACTION[2][256] = {
     {[LOCKED] = UNLOCK, [CLOSED] = OPEN_DOOR, [OPEN] = CLOSE_DOOR, [FLOOR] = DROP},
 };
 
-static const uint8_t MARK[] = {[PICK_UP] = 1, [UNLOCK] = 2, [OPEN_DOOR] = 2, [REACH_GOAL] = 4, [ILLEGAL] = 0};
+/* Milestones as bits. */
+static const uint8_t MARK[ILLEGAL + 1] = {
+    [PICK_UP] = 1, [UNLOCK] = 2, [OPEN_DOOR] = 2, [REACH_GOAL] = 4,
+};
 
 /* Headings are up, right, down, left; actions are up, down, left, right, stay, interact. */
 enum { STAYING = 4, INTERACTING = 5 };
@@ -208,12 +211,13 @@ static inline int interact(Env *s, int a) {
 
 /* ---- Outputs ---- */
 
+/* Where the goal is, ahead in the low byte and right in the high one; 0 if it is not in sight.
+ * Nothing ever covers the goal, so it is seen wherever the window reaches it. */
 static inline uint64_t goal_sense(const Env *s, const Agent *me) {
-    /* Nothing ever covers the goal, so it is seen wherever the window reaches it. */
     int dx = s->goal_x - me->x, dy = s->goal_y - me->y, h = me->heading;
-    int up = dx * DX[h] + dy * DY[h], right = dy * DX[h] - dx * DY[h];
-    bool shown = (unsigned)up < WINDOW && (unsigned)(right + BESIDE) < WINDOW;
-    return shown ? (uint64_t)(up + 1) | (uint64_t)(right + BESIDE + 1) << 8 : 0;
+    int up = dx * DX[h] + dy * DY[h], right = dy * DX[h] - dx * DY[h] + BESIDE;
+    bool shown = ((unsigned)up < WINDOW) & ((unsigned)right < WINDOW); /* & saves a branch */
+    return ((uint64_t)(up + 1) | (uint64_t)(right + 1) << 8) & -(uint64_t)shown;
 }
 
 static inline void sight(const Env *s, int a, uint8_t *obs, int8_t *mask) {
@@ -292,34 +296,28 @@ static void start(Env *s, long row, const Outputs *out) {
 
 /* ---- What Python calls ---- */
 
-Env *grid_new(long count, uint64_t seed, const Outputs *out) {
+size_t grid_size(void) { return sizeof(Env); }
+
+/* Starts the first episodes; `envs` is zeroed memory for `count` environments. */
+void grid_reset(Env *envs, long count, uint64_t seed, const Outputs *out) {
     memset(EMPTY, OUTSIDE, MAP);
     for (int y = 0; y < SIDE; y++)
         for (int x = 0; x < SIDE; x++) {
             bool edge = x == 0 || y == 0 || x == SIDE - 1 || y == SIDE - 1;
             EMPTY[(AHEAD + y) * STRIDE + BESIDE + x] = edge ? WALL : FLOOR;
         }
-    Env *envs = calloc((size_t)count, sizeof(Env));
-    for (long e = 0; envs && e < count; e++) {
-        memset(envs[e].spare, OUTSIDE, sizeof envs[e].spare);
+    for (long e = 0; e < count; e++) {
         envs[e].base = seed + (uint64_t)e;
         start(&envs[e], e * AGENTS, out);
     }
-    return envs;
 }
 
-void grid_free(Env *envs) { free(envs); }
-
-size_t grid_size(void) { return sizeof(Env); }
-
-/* Returns 0, or -1 - e if an act of environment e is not in the table; nothing has changed then. */
+/* Returns 0, or -1 - i if act i is not in the table; nothing has changed then. */
 long grid_step(Env *envs, long count, const int32_t *acts, const Outputs *out) {
     uint32_t stray = 0;
     for (long i = 0; i < count * AGENTS; i++) stray |= (uint32_t)acts[i] >= ACTIONS;
-    for (long i = 0; stray && i < count * AGENTS; i++) {
-        const Env *s = &envs[i / AGENTS];
-        if ((uint32_t)acts[i] >= ACTIONS && s->agents[i % AGENTS].alive) return -1 - i / AGENTS;
-    }
+    for (long i = 0; stray; i++)
+        if ((uint32_t)acts[i] >= ACTIONS) return -1 - i;
     const Outputs o = *out;
     for (long e = 0; e < count; e++) {
         Env *s = &envs[e];

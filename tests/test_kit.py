@@ -27,13 +27,12 @@ zoo_worlds.register()
 PAGE = Path(__file__).parents[1] / "docs" / "conformance.md"
 LIBRARIES = ("pettingzoo", "gymnasium", "sb3", "human")
 OWN = [c.name for c in testing.WORLD_CHECKS if not c.name.startswith(LIBRARIES)]
+ROOM: dict[str, Any] = {"envelope": {"agents": 4, "width": 10}}
 SOUND: list[tuple[str, dict[str, Any], list[str] | None]] = [
     ("GridWorld", {}, None),
-    ("piase/GridWorld-DoorKey-8x8-v0", {"agents": 2}, OWN),
-    ("GridWorld", {"agents": 4, "layout": "four_rooms", "observe": "grid"}, OWN),
-    ("GridWorld", {"agents": 3, "width": 4, "height": 4, "see_through_walls": False}, OWN),
-    ("GridWorld", {"agents": 2, "envelope": {"agents": 3, "width": 10, "window": 9}}, OWN),
-    ("TextProbe", {"agents": 3, "items": 6, "max_steps": 40, "join_at": (0, 2, 5)}, None),
+    ("piase/GridWorld-DoorKey-8x8-v0", {"agents": 2, "see_through_walls": False}, OWN),
+    ("GridWorld", {"agents": 3, "layout": "four_rooms", "observe": "grid", **ROOM}, OWN),
+    ("TextProbe", {"agents": 3, "items": 6, "max_steps": 40, "join_at": (0, 2, 5)}, OWN),
     ("TextProbe", {}, OWN),
     ("PointProbe", zoo_worlds.CROWD, None),
     ("PointProbe", {"envelope": {"agents": 3}}, OWN),
@@ -99,7 +98,7 @@ def test_a_whole_run_tells_everything_at_once() -> None:
     failed = {finding.check for finding in report.failures}
     assert {"copies_go_on_alike", "pickled_elsewhere_go_on_alike"} <= failed
     assert len(failed) < 6
-    with pytest.raises(testing.ConformanceError, match="PointProbe|LosesItsDice") as caught:
+    with pytest.raises(testing.ConformanceError, match="LosesItsDice") as caught:
         report.raise_failures()
     assert isinstance(caught.value, PiaseError)
     assert isinstance(caught.value, AssertionError)
@@ -154,7 +153,7 @@ def test_every_check_says_what_it_proves() -> None:
 
 
 def test_the_page_lists_every_check() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.M)
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]*) \|$", PAGE.read_text(encoding="utf-8"), re.M)
     assert rows == [(check.name, check.sentence) for check in testing.WORLD_CHECKS]
 
 

@@ -166,7 +166,7 @@ class Driver:
         alive = self.world.alive
         self.played = [i for i in self.own if alive[i]]
 
-    def step(self, acts: list[Act]) -> Tick:
+    def step(self, acts: Sequence[Act]) -> Tick:
         """Let partners act, advance the world, let partners learn.
 
         Args:
@@ -174,6 +174,7 @@ class Driver:
         """
         partners = self.partners
         if partners:
+            acts = list(acts)
             playing = self._ask_partners(acts)
         decoded = self._decode(acts) if self.events.listeners else None
         tick = self.world.step(acts)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
@@ -22,7 +23,6 @@ from piase_gym.faces.window import Window
 from piase_gym.registry import load
 from piase_gym.world import Facts, Tick, World
 
-PLAIN_INTEGERS = frozenset({int, np.int64, np.int32})
 RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
@@ -33,6 +33,30 @@ StepResult = tuple[
     dict[str, bool],
     dict[str, dict[str, Any]],
 ]
+
+
+def getter(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
+    """Return a function that takes the values of these keys out of a mapping, fast."""
+    return operator.itemgetter(*names) if len(names) > 1 else OneGetter(names[0])
+
+
+@dataclass(frozen=True)
+class OneGetter:
+    """Takes the value of one key; `operator.itemgetter` would not return a sequence."""
+
+    name: str
+
+    def __call__(self, actions: Any) -> Sequence[Any]:
+        """Return the value in a list."""
+        return [actions[self.name]]
+
+
+def has_none(values: Sequence[Any]) -> bool:
+    """Tell whether one of the values is ``None`` (or an array, which cannot be compared)."""
+    try:
+        return None in values
+    except ValueError:
+        return True
 
 
 def check_render_mode(mode: str | None) -> str | None:
@@ -83,7 +107,7 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         self._live: list[tuple[str, int]] = []
         self._nobody: dict[str, bool] = {}
         self._open = world.capabilities.late_join
-        self._direct = False
+        self._direct: Callable[[Any], Sequence[Any]] | None = None
 
     # -- what PettingZoo asks for ---------------------------------------------------------
 
@@ -180,7 +204,8 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         self._nobody = dict.fromkeys(self.agents, False)
         everybody = len(self.agents) == len(names)
         batched = self.driver.world.capabilities.batched
-        self._direct = everybody and batched and self._reader.kind == "discrete"
+        plain = everybody and batched and self._reader.kind == "discrete"
+        self._direct = getter(self.agents) if plain else None
 
     def step(self, actions: Mapping[str, Any]) -> StepResult:
         """Let every agent in play act once.
@@ -243,15 +268,15 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
                 for part, value in zip(parts, entries, strict=True):
                     part[name] = value
 
-    def _read(self, actions: Mapping[str, Any]) -> list[Any]:
+    def _read(self, actions: Mapping[str, Any]) -> Sequence[Any]:
         """Decode the actions of all agents in play, before anything changes."""
         live = self._live
         try:
             if len(actions) != len(live) or not live:
                 raise KeyError
-            if self._direct:
-                given = [actions[name] for name, _ in live]
-                if PLAIN_INTEGERS.issuperset(map(type, given)):
+            if self._direct is not None:
+                given = self._direct(actions)
+                if not has_none(given):
                     return given  # the world itself refuses what is not in its table
             acts = self._acts.copy()
             for name, i in live:

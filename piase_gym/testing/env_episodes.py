@@ -224,7 +224,7 @@ def _require_accepted(env: Any, number: int, given: Any, name: str, what: str) -
     """Require that an action is taken without an error and not called illegal."""
     try:
         row = step(env, number, given)
-    except Exception as error:
-        raise Fault(f"{what} raises {type(error).__name__}: {error}") from None
+    except Fault as fault:
+        raise Fault(f"{what} is an error: {fault}") from None
     outcome = row.infos[name].get("outcome")
     require(outcome != "illegal", f"{what} is called illegal")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from piase_gym.rng import Stream
 from piase_gym.testing.kit import check
-from piase_gym.testing.play import apart, last_row, play, record, replay
+from piase_gym.testing.play import apart, go_on, last_row, opening, play, record, replay
 from piase_gym.testing.report import Skip, require
 from piase_gym.testing.subject import EnvSubject
 
@@ -57,8 +59,9 @@ def unseeded_resets_go_on(subject: EnvSubject) -> str:
 
 
 def _first_views(env: Any, seed: int | None) -> Any:
-    """Return what is seen in the first two rows of an episode, but for seeds."""
-    rows = record(env, play(env, seed, steps=1))
+    """Return what is seen in the first rows of an episode, apart from its seed."""
+    first = opening(env, seed)
+    rows = record(env, chain([first], go_on(env, first, Stream(0), steps=3)))
     return [(row["observations"], row["rewards"], row["state"]) for row in rows]
 
 

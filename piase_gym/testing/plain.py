@@ -85,6 +85,8 @@ def outside(space: spaces.Space[Any], value: Any) -> str | None:
         return next((f"{key}: {why}" for key, why in parts if why), None)
     if isinstance(value, Mapping):
         value = dict(value)
+    if isinstance(space, spaces.Box) and not isinstance(value, np.ndarray):
+        return f"it is of type {type(value).__name__}, not an array"
     if space.contains(value):
         return None
     if isinstance(space, spaces.Box):
@@ -97,10 +99,8 @@ def outside(space: spaces.Space[Any], value: Any) -> str | None:
     return f"{_short(value)} is not in {space}"
 
 
-def _outside_box(space: spaces.Box, value: Any) -> str:
+def _outside_box(space: spaces.Box, value: NDArray[Any]) -> str:
     """Say why a value is not in a box."""
-    if not isinstance(value, np.ndarray):
-        return f"it is of type {type(value).__name__}, not an array"
     if value.shape != space.shape:
         return f"its shape is {value.shape}, not {space.shape}"
     if not np.can_cast(value.dtype, space.dtype):

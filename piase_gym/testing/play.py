@@ -71,7 +71,11 @@ def opening(env: Any, seed: int | None) -> Row:
 def step(env: Any, number: int, given: Mapping[str, Any]) -> Row:
     """Take one step."""
     before = list(env.agents)
-    found = env.step(dict(given))
+    try:
+        found = env.step(dict(given))
+    except Exception as error:
+        shown = f"with the actions {given!r:.80}"
+        raise Fault(f"step {number} {shown} raises {type(error).__name__}: {error}") from error
     if not isinstance(found, tuple) or len(found) != 5:
         raise Fault("step does not return observations, rewards, two kinds of ends and infos")
     return Row(number, dict(given), before, *found, list(env.agents))
@@ -109,9 +113,11 @@ def last_row(env: Any, seed: int, steps: int, **how: Any) -> Row:
 
 
 def replay(env: Any, seed: int | None, rows: Iterable[Row]) -> Iterator[Row]:
-    """Reset and give the actions of other rows again."""
+    """Reset and give the actions of other rows again, while the same agents are in play."""
     yield opening(env, seed)
     for row in islice(rows, 1, None):
+        if env.agents != row.before:
+            return
         yield step(env, row.step, row.given)
 
 
@@ -121,6 +127,10 @@ def state_of(env: Any) -> Any:
         return env.state()
     except (AttributeError, NotImplementedError):
         return None
+    except TypeError:
+        if hasattr(env, "state_space"):
+            raise
+        return None  # PettingZoo's own wrappers may call what is no function here
 
 
 def seen(env: Any, row: Row) -> dict[str, Any]:

@@ -209,7 +209,7 @@ class ArrayWorld(World[C, F]):
         """Advance by one step."""
         try:
             self._pack(self._act_view, 0, *acts)
-        except struct.error:
+        except (struct.error, TypeError):
             return self._step_decoded(acts)
         notable = self.run_step()
         if notable < 0:

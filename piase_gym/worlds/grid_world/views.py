@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -202,10 +201,10 @@ def _shown(form: Layout) -> tuple[range, range]:
 def _cell_lines(facts: GridFacts, form: Layout) -> list[str]:
     """Describe the frame, nearest row first in a window; equal rows share a line."""
     rows, columns = _shown(form)
-    middle = form.columns // 2
+    middle = None if form.whole_grid else form.columns // 2
     told: list[tuple[int, int, str]] = []
     for row in rows if form.whole_grid else reversed(rows):
-        line = _row_text([facts.cells[row][c] for c in columns], columns, middle, form)
+        line = _row_text(facts.cells[row], columns, middle)
         number = row if form.whole_grid else form.rows - 1 - row
         first, last, before = told[-1] if told else (0, -2, "")
         alone = first == 0 and not form.whole_grid  # the viewer's own row
@@ -224,33 +223,43 @@ def _row_label(first: int, last: int, form: Layout) -> str:
     return "Beside you" if first == last == 0 else f"{span} ahead"
 
 
-def _row_text(cells: Sequence[str], columns: range, middle: int, form: Layout) -> str:
-    """Describe what stands in one row, leaving out floor and the viewer."""
+@functools.lru_cache(maxsize=8192)
+def _row_text(cells: tuple[str, ...], columns: range, middle: int | None) -> str:
+    """Describe what stands in some columns of a row, leaving out floor and the viewer.
+
+    Rows look alike again and again, so their words are remembered.
+
+    Args:
+        cells: The whole row.
+        columns: Which columns can show anything.
+        middle: The viewer's column in a window, ``None`` in a grid.
+    """
     parts = []
-    start = 0
-    while start < len(cells):
+    start = columns.start
+    while start < columns.stop:
         end = start
-        while end + 1 < len(cells) and cells[end + 1] == cells[start]:
+        while end + 1 < columns.stop and cells[end + 1] == cells[start]:
             end += 1
         if cells[start] not in ("floor", YOU):
-            parts.append(_run_text(cells[start], start, end, columns, middle, form))
+            across = range(start, end + 1) == columns
+            parts.append(_run_text(cells[start], start, end, middle, across))
         start = end + 1
     return "; ".join(parts)
 
 
-def _run_text(name: str, start: int, end: int, columns: range, middle: int, form: Layout) -> str:
+def _run_text(name: str, start: int, end: int, middle: int | None, across: bool) -> str:
     """Describe equal neighbours: ``a wall 2 left``, ``walls from 3 left to 1 right``."""
-    where = functools.partial(_column_text, middle=middle, form=form)
     if start == end:
-        return f"{_noun(name)} {where(columns[start])}"
-    if start == 0 and end == len(columns) - 1:
+        return f"{_noun(name)} {_column_text(start, middle)}"
+    if across:
         return f"{_noun(name, plural=True)} all across"
-    return f"{_noun(name, plural=True)} from {where(columns[start])} to {where(columns[end])}"
+    first, last = _column_text(start, middle), _column_text(end, middle)
+    return f"{_noun(name, plural=True)} from {first} to {last}"
 
 
-def _column_text(column: int, middle: int, form: Layout) -> str:
+def _column_text(column: int, middle: int | None) -> str:
     """Name a column of the frame."""
-    if form.whole_grid:
+    if middle is None:
         return f"column {column}"
     return _way(column - middle, "right", "left") if column != middle else "straight ahead"
 
