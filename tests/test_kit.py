@@ -20,22 +20,19 @@ from piase_gym.testing import plain as plainly
 from piase_gym.testing.edits import edits_of, vocabulary_of
 from tests import probes, zoo, zoo_worlds
 from tests.checkers import parallel_api_test, parallel_seed_test
+from tests.probes.checks import CONTRACT
 
 probes.register()
 zoo_worlds.register()
 
 PAGE = Path(__file__).parents[1] / "docs" / "conformance.md"
-LIBRARIES = ("pettingzoo", "gymnasium", "sb3", "human")
-OWN = [c.name for c in testing.WORLD_CHECKS if not c.name.startswith(LIBRARIES)]
 ROOM: dict[str, Any] = {"envelope": {"agents": 4, "width": 10}}
 SOUND: list[tuple[str, dict[str, Any], list[str] | None]] = [
     ("GridWorld", {}, None),
-    ("piase/GridWorld-DoorKey-8x8-v0", {"agents": 2, "see_through_walls": False}, OWN),
-    ("GridWorld", {"agents": 3, "layout": "four_rooms", "observe": "grid", **ROOM}, OWN),
-    ("TextProbe", {"agents": 3, "items": 6, "max_steps": 40, "join_at": (0, 2, 5)}, OWN),
-    ("TextProbe", {}, OWN),
+    ("piase/GridWorld-DoorKey-8x8-v0", {"agents": 2, "see_through_walls": False}, CONTRACT),
+    ("GridWorld", {"agents": 3, "layout": "four_rooms", "observe": "grid", **ROOM}, CONTRACT),
+    ("TextProbe", {"agents": 3, "items": 6, "max_steps": 40, "join_at": (0, 2, 5)}, None),
     ("PointProbe", zoo_worlds.CROWD, None),
-    ("PointProbe", {"envelope": {"agents": 3}}, OWN),
 ]
 
 
@@ -94,7 +91,7 @@ def test_broken_worlds_are_found_out(
 
 
 def test_a_whole_run_tells_everything_at_once() -> None:
-    report = testing.run_checks("LosesItsDice", checks=OWN, **zoo_worlds.CROWD)
+    report = testing.run_checks("LosesItsDice", checks=CONTRACT, **zoo_worlds.CROWD)
     failed = {finding.check for finding in report.failures}
     assert {"copies_go_on_alike", "pickled_elsewhere_go_on_alike"} <= failed
     assert len(failed) < 6

@@ -12,12 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import piase_gym
+from piase_gym import testing
 from piase_gym.commands import Command, Outcome
 from piase_gym.errors import ActionError, ConfigError, EnvelopeError, TextParseError
 from piase_gym.faces.parallel import parallel_env
 from piase_gym.faces.single import gym_env
+from piase_gym.testing.play import play
 from tests import probes
 from tests.probes import checks, library
+from tests.probes.checks import CONTRACT
 from tests.probes.point_config import MAX_SPEED, PointProbeConfig
 from tests.probes.point_probe import PointProbe
 from tests.probes.point_views import PointFacts, facts_of, pair, parse, text_of
@@ -33,40 +36,8 @@ CONFIGS = [{}, CROWD, ROOMY]
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_determinism(config: dict[str, Any]) -> None:
-    checks.check_determinism(NAME, config)
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_snapshots_carry_the_future(config: dict[str, Any]) -> None:
-    checks.check_snapshot(NAME, config)
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_views_say_the_same(config: dict[str, Any]) -> None:
-    checks.check_views(NAME, config)
-
-
-def test_masks_are_legality() -> None:
-    checks.check_masks(NAME, CROWD)
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_indices_and_lines_agree(config: dict[str, Any]) -> None:
-    checks.check_faces_agree(NAME, config)
-
-
-def test_what_is_no_index_is_refused() -> None:
-    checks.check_bad_indices(NAME, CROWD)
-    checks.check_bad_indices(NAME, {})
-
-
-def test_worlds_copy() -> None:
-    checks.check_world_copies(NAME, CROWD)
-
-
-def test_environments_copy() -> None:
-    checks.check_env_copies(NAME, CROWD)
+def test_the_contract(config: dict[str, Any]) -> None:
+    testing.check_world(NAME, checks=CONTRACT, **config)
 
 
 def test_damaged_states_are_refused() -> None:
@@ -75,7 +46,7 @@ def test_damaged_states_are_refused() -> None:
 
 def test_states_are_exact_to_the_last_bit() -> None:
     env = parallel_env(NAME, **CROWD)
-    for _ in checks.play(env, 5):
+    for _ in play(env, 5):
         before = env.world.points.position  # type: ignore[attr-defined]
         saved = json.loads(json.dumps(env.snapshot()))
         again = [[float(v).hex() for v in place] for place in saved["state"]["points"]["position"]]

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import piase_gym
+from piase_gym import testing
 from piase_gym.agents import Percept, make_agent
 from piase_gym.commands import Command, Misread, Outcome
 from piase_gym.errors import ConfigError, EnvelopeError, TextParseError
@@ -21,6 +22,7 @@ from piase_gym.faces.single import gym_env
 from piase_gym.mailbox import EVERYONE, Letter
 from tests import probes
 from tests.probes import checks, library
+from tests.probes.checks import CONTRACT
 from tests.probes.text_config import DIRECTIONS, ITEMS, MOODS, PASSAGES, ROOMS, TextProbeConfig
 from tests.probes.text_probe import TextProbe
 from tests.probes.text_views import TextFacts, parse, text_of
@@ -42,41 +44,8 @@ def say(env: WorldParallelEnv, **lines: str) -> Any:
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_determinism(config: dict[str, Any]) -> None:
-    checks.check_determinism(NAME, config)
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_snapshots_carry_the_future(config: dict[str, Any]) -> None:
-    checks.check_snapshot(NAME, config)
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_views_say_the_same(config: dict[str, Any]) -> None:
-    checks.check_views(NAME, config)
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_masks_are_legality(config: dict[str, Any]) -> None:
-    checks.check_masks(NAME, config)
-
-
-@pytest.mark.parametrize("config", CONFIGS)
-def test_indices_and_lines_agree(config: dict[str, Any]) -> None:
-    checks.check_faces_agree(NAME, config)
-
-
-def test_what_is_no_index_is_refused() -> None:
-    checks.check_bad_indices(NAME, CROWD)
-    checks.check_bad_indices(NAME, {})
-
-
-def test_worlds_copy() -> None:
-    checks.check_world_copies(NAME, CROWD)
-
-
-def test_environments_copy() -> None:
-    checks.check_env_copies(NAME, CROWD)
+def test_the_contract(config: dict[str, Any]) -> None:
+    testing.check_world(NAME, checks=CONTRACT, **config)
 
 
 def test_damaged_states_are_refused() -> None:

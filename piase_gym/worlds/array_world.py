@@ -290,7 +290,9 @@ class ArrayWorld(World[C, F]):
         return self.commands[index]
 
     def admissible(self, agent: int) -> list[Command]:
-        """Return the commands whose mask is 1."""
+        """Return the commands whose mask is 1; none for an agent that is not in play."""
+        if not self.states["alive"][0, agent]:
+            return []
         mask = self._masks[agent].tolist()
         return [command for command, legal in zip(self.commands, mask, strict=True) if legal]
 
