@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ ACTIONS = 6
 LENGTH = 65
 FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")
 
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "layout": "door_key",
     "width": 16,
     "height": 16,

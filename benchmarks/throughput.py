@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 from rich.console import Console
 from rich.table import Table
 
 import piase_gym
+from piase_gym.benchmarks import c_kernel
 
 ROUNDS = 7
 SECONDS = 0.4
@@ -105,15 +107,17 @@ def world_row(name: str, agents: int, view: str, read: bool = False, **config: A
     return label, agents, run
 
 
-def measure(rows: list[Row], rounds: int = ROUNDS, seconds: float = SECONDS) -> dict[str, float]:
+def measure(
+    rows: list[Row], rounds: int = ROUNDS, seconds: float = SECONDS, burst: int = 200
+) -> dict[str, float]:
     """Return agent-steps per CPU-second by row name: medians over interleaved rounds."""
     found: dict[str, list[float]] = {name: [] for name, _, _ in rows}
     for _ in range(rounds + 1):
         for name, agents, run in rows:
             steps, start = 0, time.process_time()
             while time.process_time() - start < seconds:
-                run(200)
-                steps += 200
+                run(burst)
+                steps += burst
             found[name].append(steps * agents / (time.process_time() - start))
     return {name: statistics.median(values[1:]) for name, values in found.items()}
 
@@ -136,17 +140,59 @@ def grid_rows() -> list[Row]:
     ]
 
 
-def main() -> None:
-    """Measure and print the table."""
-    rates = measure(grid_rows())
+def batch_row(num_envs: int) -> Row:
+    """GridWorld's kernel through `batch_env`, on the task that the C kernel knows."""
+    env = piase_gym.batch_env("GridWorld", num_envs=num_envs, copy=False, **c_kernel.CONFIG)
+    env.reset(seed=0)
+    draws = random_actions(num_envs)
+
+    def run(steps: int) -> None:
+        for step in range(steps):
+            env.step(draws[step % len(draws)])
+
+    return f"batch_env, {num_envs} environments", num_envs * c_kernel.AGENTS, run
+
+
+def c_row(num_envs: int) -> Row:
+    """The same rules, written by hand in C."""
+    kernel = c_kernel.CKernel(num_envs, 0)
+    draws = [actions.reshape(-1) for actions in random_actions(num_envs)]
+
+    def run(steps: int) -> None:
+        for step in range(steps):
+            kernel.step(draws[step % len(draws)])
+
+    return f"C, {num_envs} environments", num_envs * c_kernel.AGENTS, run
+
+
+def random_actions(num_envs: int) -> list[NDArray[np.int32]]:
+    """Return some steps of random actions."""
+    rng = np.random.default_rng(0)
+    shape = (num_envs, c_kernel.AGENTS)
+    return [rng.integers(0, c_kernel.ACTIONS, shape, np.int32) for _ in range(32)]
+
+
+def show(title: str, rates: dict[str, float]) -> None:
+    """Print a table whose ratios are to the first row."""
     base = next(iter(rates.values()))
-    table = Table(title="Agent-steps per CPU-second, median of interleaved rounds")
+    table = Table(title=title)
     table.add_column("environment")
-    table.add_column("rate", justify="right")
+    table.add_column("agent-steps per CPU-second", justify="right")
     table.add_column("ratio to the first", justify="right")
     for name, rate in rates.items():
         table.add_row(name, f"{rate:,.0f}", f"{rate / base:.3f}")
     Console().print(table)
+
+
+def main() -> None:
+    """Measure and print the tables."""
+    show("GridWorld's ParallelEnv, medians of interleaved rounds", measure(grid_rows()))
+    if not c_kernel.available():
+        Console().print("There is no C compiler, so the batch is not compared with C.")
+        return
+    for num_envs in (64, 1024, 4096):
+        rows = [noop_row(8), c_row(num_envs), batch_row(num_envs)]
+        show("Door-key rules on 16x16, 4 agents", measure(rows, burst=32))
 
 
 if __name__ == "__main__":

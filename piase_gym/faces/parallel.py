@@ -98,6 +98,7 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         }
         self._reader = ActionReader(world, actions)
         self._viewer = Viewer(world, style, actions)
+        self._show = self._viewer.show
         self.possible_agents = [world.agents[i] for i in driver.own]
         self.agents: list[str] = []
         self.observation_spaces = {name: self._viewer.space() for name in self.possible_agents}
@@ -227,7 +228,7 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         driver = self.driver
         tick = driver.step(acts)
         masks = driver.world.masks() if self._reader.count else ()
-        shown = self._viewer.show(masks)
+        shown = self._show(masks)
         rewards, terminated, truncated, outcomes, ended, notes = tick
         live = self._live
         if masks:

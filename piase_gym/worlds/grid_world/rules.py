@@ -87,6 +87,7 @@ def appear(s, w, a):
 @device
 def walk(s, w, a, heading):
     """Turn agent `a` and let it try to step ahead. Returns the event."""
+    turned = s.heading[a] != heading
     s.heading[a] = heading
     x, y = s.x[a], s.y[a]
     to_x, to_y = x + DX[heading], y + DY[heading]
@@ -95,7 +96,8 @@ def walk(s, w, a, heading):
     if seen >= AGENT and w.pass_through:
         ground = s.cells[to_y * w.side + to_x]
     if ground != FLOOR and ground != GOAL and ground != OPEN:
-        appear(s, w, a)
+        if turned:
+            appear(s, w, a)
         return BLOCKED
     s.x[a], s.y[a] = to_x, to_y
     if ground == GOAL:
@@ -161,22 +163,24 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     notable = 0
     for k in range(w.agents):
         a = s.order[k]
-        event = act(s, w, a, acts[o + a]) if s.alive[a] else NONE
+        event = NONE
+        if s.alive[a]:
+            event = act(s, w, a, acts[o + a])
+            mark = w.mark[event]
+            if mark & ~s.marks[a]:
+                s.marks[a] |= mark
+                notable += 1
         events[o + a] = event
         rewards[o + a] = w.reward[event]
-        mark = w.mark[event]
-        if mark & ~s.marks[a]:
-            s.marks[a] |= mark
-            notable += 1
-    s.t += 1
-    late = s.t >= w.max_steps
-    for a in range(w.agents):
-        event = events[o + a]
         terminated[o + a] = event == REACH_GOAL
-        truncated[o + a] = late and event != NONE and event != REACH_GOAL
-        if truncated[o + a]:
-            s.alive[a] = 0
-            notable += 1
+        truncated[o + a] = False
+    s.t += 1
+    if s.t >= w.max_steps:
+        for a in range(w.agents):
+            if s.alive[a]:
+                truncated[o + a] = True
+                s.alive[a] = 0
+                notable += 1
     if w.shared:
         share(w, o, rewards, events)
     return notable
