@@ -46,11 +46,8 @@ _1, _11, _27, _30, _31, _32 = (np.uint64(n) for n in (1, 11, 27, 30, 31, 32))
 def source_stamp(folder: str) -> str:
     """Return a hash over every kernel source that a world in `folder` can inline."""
     digest = hashlib.sha256(sys.version.encode())
-    for path in (
-        Path(__file__),
-        Path(__file__).with_name("rng.py"),
-        *sorted(Path(folder).glob("*.py")),
-    ):
+    # Constants of any shared module may be frozen into a kernel, such as `textcode.HINT_CODE`.
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), *sorted(Path(folder).glob("*.py"))):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

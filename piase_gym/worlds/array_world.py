@@ -131,7 +131,6 @@ class ArrayWorld(World[C, F]):
         kept = self.__dict__.copy()
         for name in _VIEWS:
             del kept[name]
-        kept["_step"] = None  # machine code stays in its process
         return kept
 
     def __setstate__(self, state: dict[str, Any]) -> None:

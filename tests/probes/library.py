@@ -15,18 +15,14 @@ from gymnasium.utils.env_checker import check_env
 from piase_gym.faces.aec import aec_env
 from piase_gym.faces.parallel import parallel_env
 from piase_gym.faces.single import gym_env
-
-with warnings.catch_warnings():
-    # Where pygame is there, the tests import an example by what is now its deprecated name.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from pettingzoo.test import (
-        api_test,
-        parallel_api_test,
-        parallel_seed_test,
-        render_test,
-        seed_test,
-        state_test,
-    )
+from tests.checkers import (
+    api_test,
+    parallel_api_test,
+    parallel_seed_test,
+    render_test,
+    seed_test,
+    state_test,
+)
 
 Config = Mapping[str, Any]
 

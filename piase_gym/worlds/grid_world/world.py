@@ -149,6 +149,10 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         self.text_length = _longest_text(self.form)
         self.reset(0)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave machine code behind when the world is copied or pickled."""
+        return {**super().__getstate__(), "_step": None}
+
     @property
     def grammar(self) -> tuple[Verb, ...]:
         """``move <direction>``, ``stay``, ``interact``."""
