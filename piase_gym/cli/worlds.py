@@ -1,29 +1,25 @@
-"""The command line: ``piase worlds`` and ``piase check``."""
+"""``piase worlds`` and ``piase check``."""
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 import piase_gym
-from piase_gym.errors import PiaseError
+from piase_gym.cli.console import console
 from piase_gym.registry import world_spec
 
-app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
-console = Console()
 STYLES = {"passed": "green", "failed": "bold red", "skipped": "yellow", "not claimed": "dim"}
 
 
-@app.callback()
-def root() -> None:
-    """Multi-agent worlds, each readable as a vector and as text."""
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command()(worlds)
+    app.command()(check)
 
 
-@app.command()
 def worlds() -> None:
     """List the worlds and their ids."""
     table = Table("world", "what it is", "ids")
@@ -32,7 +28,6 @@ def worlds() -> None:
     console.print(table)
 
 
-@app.command()
 def check(
     names: Annotated[list[str], typer.Argument(metavar="WORLD...", help="worlds or ids")],
     module: Annotated[
@@ -56,12 +51,3 @@ def check(
     if failed:
         console.print(f"[bold red]{failed} checks failed[/]")
         raise typer.Exit(1)
-
-
-def main() -> None:
-    """Run the command line; a user's mistake is one line, not a traceback."""
-    try:
-        app()
-    except PiaseError as error:
-        console.print(f"[red]error:[/] {error}", soft_wrap=True)
-        sys.exit(2)
