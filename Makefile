@@ -11,7 +11,11 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 DOCS_STAMP := $(VENV)/.installed-docs
 NEEDS_TORCH := $(filter all semantic train,$(subst $(comma), ,$(EXTRAS)))
 
-.PHONY: install demo test lint types bench docs
+# ray[rllib] pins another gymnasium than the tested set.
+RLLIB := .venv-rllib
+RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $(RLLIB)/constraints.txt
+
+.PHONY: install demo test test-rllib lint types bench docs
 
 install: $(STAMP)
 
@@ -20,6 +24,9 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
+
+test-rllib: $(RLLIB)/.installed
+	$(RLLIB)/bin/python -m pytest tests/test_rllib.py tests/test_learners.py
 
 lint: $(STAMP)
 	$(BIN)/python -m ruff check .
@@ -48,4 +55,11 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/pip
 
 $(DOCS_STAMP): $(STAMP)
 	$(PIP) -e '.[docs]'
+	@touch $@
+
+$(RLLIB)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(RLLIB)
+	grep -v '^gymnasium==' constraints.txt > $(RLLIB)/constraints.txt
+	$(RLLIB_PIP) torch
+	$(RLLIB_PIP) -e '.[rllib,dev]'
 	@touch $@

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pettingzoo.utils import BaseParallelWrapper
 
 import piase_gym
 from piase_gym.errors import ConfigError
@@ -70,3 +71,26 @@ def test_other_views_are_refused_with_a_sentence() -> None:
         with pytest.raises(ConfigError, match="view='vector'"):
             sb3_vec(piase_gym.parallel_env("GridWorld", view=view))
     assert sb3_vec(piase_gym.parallel_env("GridWorld", view="vector", agents=3)).num_envs == 24
+
+
+def test_the_view_is_an_argument_too() -> None:
+    with pytest.raises(ConfigError, match="view='vector'"):
+        sb3_vec("GridWorld", view="both")
+    with pytest.raises(ConfigError, match="actions='discrete'"):
+        sb3_vec(piase_gym.parallel_env("GridWorld", view="vector", actions="text"))
+
+
+def test_a_parallel_env_brings_its_partners() -> None:
+    env = piase_gym.parallel_env(
+        "GridWorld", view="vector", agents=3, partners={"agent_1": "random"}
+    )
+    assert sb3_vec(env, num_envs=2).num_envs == 4
+    assert sb3_vec(env, num_envs=2, partners={}).num_envs == 6
+
+
+def test_what_a_wrapper_does_is_not_lost_in_silence() -> None:
+    env = BaseParallelWrapper(piase_gym.parallel_env("GridWorld", view="vector"))
+    with pytest.raises(ConfigError, match="what BaseParallelWrapper does would be lost"):
+        sb3_vec(env)
+    with pytest.raises(ConfigError, match="not a list"):
+        sb3_vec([])  # type: ignore[arg-type]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.adapters.common import Source, own_face, require_vector
 from piase_gym.config import WorldConfig
 from piase_gym.errors import ConfigError, MissingExtraError
 from piase_gym.faces.batch import BatchEnv, batch_env
 from piase_gym.faces.build import Partners
-from piase_gym.faces.parallel import WorldParallelEnv
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
@@ -124,22 +124,25 @@ class Sb3BatchVec(VecEnv):
 
 
 def sb3_vec(
-    env: str | WorldConfig | WorldParallelEnv,
+    env: Source,
     num_envs: int = 8,
     *,
+    view: str = "vector",
     partners: Partners | None = None,
     **config: Any,
 ) -> VecEnv:
     """Make an SB3 VecEnv of an array world, with parameters shared by all of the caller's agents.
 
     Args:
-        env: A world, an id, a config, or a ParallelEnv with ``view="vector"`` to take them from.
+        env: A world, an id, a config, or a ParallelEnv with ``view="vector"`` to take config and
+            partners from.
         num_envs: How many environments; there are ``num_envs`` times agents slots.
+        view: Always ``"vector"``; others are refused.
         partners: Policies for agents that the learner does not play.
         config: Fields of the world's config.
 
     Raises:
-        ConfigError: If a ParallelEnv has another view than ``"vector"``.
+        ConfigError: If the view is another than ``"vector"``, or the ParallelEnv is wrapped.
         UnsupportedError: If the world has no batched kernel.
 
     Example:
@@ -147,12 +150,15 @@ def sb3_vec(
         >>> vec.reset().shape
         (4, 65)
     """
-    if isinstance(env, WorldParallelEnv):
-        if env.view != "vector":
+    require_vector(view)
+    if not isinstance(env, str | WorldConfig):
+        face = own_face(env)
+        if face is not env:
             raise ConfigError(
-                f"learners take arrays, but this environment has view={env.view!r}; "
-                "make it with view='vector'"
+                "sb3_vec makes a batch from an environment's config, so what "
+                f"{type(env).__name__} does would be lost; hand it the environment inside"
             )
-        env = env.config
+        seated = {face.world.agents[i]: agent for i, agent in face.driver.partners.items()}
+        env, partners = face.config, seated if partners is None else partners
     batch = batch_env(env, num_envs=num_envs, partners=partners, autoreset="same_step", **config)
     return Sb3BatchVec(batch)

@@ -118,6 +118,11 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         return self._viewer.view
 
     @property
+    def actions(self) -> str:
+        """The kind of actions: ``discrete``, ``continuous`` or ``text``."""
+        return self._reader.kind
+
+    @property
     def world(self) -> World[Any, Any]:
         """The world behind the face."""
         return self.driver.world

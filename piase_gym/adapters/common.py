@@ -1,0 +1,58 @@
+"""What adapters share: learners take numbers, and say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pettingzoo import ParallelEnv
+
+from piase_gym.config import WorldConfig
+from piase_gym.errors import ConfigError
+from piase_gym.faces.parallel import WorldParallelEnv
+
+Source = str | WorldConfig | ParallelEnv[Any, Any, Any]
+"""What an adapter takes: a world's name, an id, a config, or a ParallelEnv of this package."""
+
+
+def require_vector(view: object) -> None:
+    """Refuse every view but the vector.
+
+    Raises:
+        ConfigError: If the view is not ``"vector"``.
+    """
+    if view != "vector":
+        raise ConfigError(
+            f"learners take arrays, but this environment has view={view!r}; "
+            "make it with view='vector'"
+        )
+
+
+def require_numbers(kind: str) -> None:
+    """Refuse actions that are lines of text.
+
+    Raises:
+        ConfigError: If the actions are texts.
+    """
+    if kind == "text":
+        raise ConfigError(
+            "learners choose numbers, but this environment has actions='text'; "
+            "make it with actions='discrete'"
+        )
+
+
+def own_face(env: object) -> WorldParallelEnv:
+    """Return the face behind a ParallelEnv, which may be wrapped.
+
+    Raises:
+        ConfigError: If it is not an environment of this package, or not one for learners.
+    """
+    face = env.unwrapped if isinstance(env, ParallelEnv) else None
+    if not isinstance(face, WorldParallelEnv):
+        kind = type(env).__name__
+        raise ConfigError(
+            "an adapter takes a world's name, an id, a config, or what parallel_env returns "
+            f"(wrapped or not), not a {kind}"
+        )
+    require_vector(face.view)
+    require_numbers(face.actions)
+    return face
