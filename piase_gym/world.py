@@ -50,6 +50,7 @@ from piase_gym.config import WorldConfig, require_fit
 from piase_gym.digest import digest_json
 from piase_gym.errors import ActionError, ConfigError, SnapshotError, UnsupportedError
 from piase_gym.mailbox import Letter, Mailboxes
+from piase_gym.surroundings import Surroundings, surroundings_by_name
 
 SNAPSHOT_SCHEMA = 1
 
@@ -198,6 +199,8 @@ class World(ABC, Generic[C, F]):
     version: ClassVar[int] = 0
     capabilities: ClassVar[Capabilities] = Capabilities()
     milestones: ClassVar[tuple[str, ...]] = ()
+    perception_types: ClassVar[Mapping[str, str]] = {}
+    """Types of what `surroundings` perceives beyond the fields of the facts, such as ``string``."""
     text_length: int = 2000
     """No text of this world is longer than this many characters."""
 
@@ -368,6 +371,14 @@ class World(ABC, Generic[C, F]):
     def native_text(self, agent: int) -> str:
         """Return the second dialect of text, whose wording is dictated from outside."""
         raise UnsupportedError(f"{self.name} has no native text; use its canonical text")
+
+    def surroundings(self, facts: F) -> Surroundings:
+        """Return facts in the words of the seed documents (pure): position, objects, inventory.
+
+        The seed interfaces show it. The default goes by the names of the facts' fields; see
+        `piase_gym.surroundings`.
+        """
+        return surroundings_by_name(facts, self.agents)
 
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint to an agent until the end of the episode or the next hint.

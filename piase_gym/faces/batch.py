@@ -218,6 +218,7 @@ class BatchEnv:
     def _seat_partners(self) -> None:
         """Find out how partners act: all slots at once, or looped over with a warning."""
         for number, agent in self._seats.items():
+            agent.set_id(self.world.agents[number])
             if type(agent).act_batch is not Agent.act_batch or number in self._loops:
                 continue
             warnings.warn(

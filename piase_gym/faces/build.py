@@ -8,6 +8,7 @@ from typing import Any
 from piase_gym.agents.base import Agent
 from piase_gym.config import WorldConfig
 from piase_gym.errors import AgentError, ConfigError, ScenarioError
+from piase_gym.faces.driver import Driver
 from piase_gym.registry import TaskSpec, WorldSpec, find, load, make_config
 
 Partners = Mapping[str, "str | Agent"]
@@ -56,3 +57,45 @@ def gym_partners(
     chosen |= given
     del chosen[focal]
     return chosen
+
+
+def build_driver(
+    name: str | WorldConfig,
+    partners: Partners | None,
+    scenario: object,
+    envelope: object,
+    fields: Mapping[str, Any],
+) -> Driver:
+    """Make a world whose agents the caller plays, but for the seats of `partners`."""
+    config, spec, _ = resolve(name, scenario, envelope, fields)
+    return Driver(load(spec.world, spec)(config), spec, partners)
+
+
+def build_focal_driver(
+    name: str | WorldConfig,
+    agent: str | None,
+    partners: Partners | None,
+    scenario: object,
+    envelope: object,
+    fields: Mapping[str, Any],
+) -> Driver:
+    """Make a world, and seat partners everywhere but at the place of one learner.
+
+    Args:
+        name: A world, an id or a config object.
+        agent: The learner; by default the first agent.
+        partners: Policies for the others; by default those of the id, else ``random``.
+        scenario: A scenario's name or path.
+        envelope: The largest sizes that later configs may have.
+        fields: Fields of the config.
+
+    Raises:
+        AgentError: If there is no such agent, or a partner is named for the learner's seat.
+    """
+    config, spec, task = resolve(name, scenario, envelope, fields)
+    names = config.names(config.fixed_envelope().agents)
+    focal = agent if agent is not None else names[0]
+    if focal not in names:
+        raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(names)}")
+    seats = gym_partners(names, task, partners, focal)
+    return Driver(load(spec.world, spec)(config), spec, seats)

@@ -217,6 +217,18 @@ class Driver:
         if tick.ended or self.world.capabilities.late_join:
             self._find_played()
 
+    def wait_for_entry(self) -> None:
+        """Let the partners play until one of the caller's agents enters.
+
+        Raises:
+            AgentError: If the episode is over before.
+        """
+        while not self.played:
+            if not any(self.world.alive):
+                names = ", ".join(self.world.agents[i] for i in self.own)
+                raise AgentError(f"the episode is over before {names} enters")
+            self.end_step(self.step(no_acts(self.world)))
+
     def _ask_partners(self, acts: list[Act]) -> list[int]:
         """Fill in what the partners do. Returns the numbers of those in play."""
         alive, world = self.world.alive, self.world

@@ -16,11 +16,10 @@ from piase_gym.config import WorldConfig
 from piase_gym.errors import ActionError, AgentError, ConfigError, ResetNeededError, suggest
 from piase_gym.events import Events
 from piase_gym.faces.actions import ActionReader
-from piase_gym.faces.build import Partners, resolve
+from piase_gym.faces.build import Partners, build_driver
 from piase_gym.faces.driver import Driver, no_acts
 from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
-from piase_gym.registry import load
 from piase_gym.world import Facts, Tick, World
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
@@ -432,8 +431,7 @@ def parallel_env(
         >>> sorted(observations)
         ['agent_0', 'agent_1']
     """
-    checked, spec, _ = resolve(name, scenario, envelope, config)
-    driver = Driver(load(spec.world, spec)(checked), spec, partners)
+    driver = build_driver(name, partners, scenario, envelope, config)
     style = Style(view, mask, wording)
     return WorldParallelEnv(driver, style=style, actions=actions, render_mode=render_mode)
 

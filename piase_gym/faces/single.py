@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from piase_gym.commands import Command
 from piase_gym.config import WorldConfig
-from piase_gym.errors import AgentError, ResetNeededError
+from piase_gym.errors import ResetNeededError
 from piase_gym.events import Events
 from piase_gym.faces.actions import ActionReader
-from piase_gym.faces.build import Partners, gym_partners, resolve
-from piase_gym.faces.driver import Driver, check_seed, no_acts
+from piase_gym.faces.build import Partners, build_focal_driver
+from piase_gym.faces.driver import check_seed, no_acts
 from piase_gym.faces.parallel import RENDER_MODES, check_render_mode
 from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
-from piase_gym.registry import load
 from piase_gym.world import Facts, World
 
 
@@ -65,7 +64,7 @@ class GymEnv(gymnasium.Env[Any, Any]):
         """Make the world and seat the partners."""
         self.render_mode = check_render_mode(render_mode)
         self._window = Window() if render_mode == "human" else None
-        self.driver = _build(task, agent, partners, scenario, envelope, config)
+        self.driver = build_focal_driver(task, agent, partners, scenario, envelope, config)
         world = self.driver.world
         self.number = self.driver.own[0]
         self.agent = world.agents[self.number]
@@ -97,7 +96,7 @@ class GymEnv(gymnasium.Env[Any, Any]):
         self.driver.reset(seed, options)
         super().reset(seed=None if seed is None else check_seed(seed))
         self._viewer.renew()
-        self._wait_for_entry()
+        self.driver.wait_for_entry()
         masks = self.driver.world.masks() if self._reader.count else []
         info: dict[str, Any] = {"seed": self.driver.seed}
         if masks:
@@ -105,14 +104,6 @@ class GymEnv(gymnasium.Env[Any, Any]):
         if self.render_mode == "human":
             self.render()
         return self._viewer.show(masks)[self.number], info
-
-    def _wait_for_entry(self) -> None:
-        """Let the partners play until the learner enters, where agents can enter late."""
-        driver = self.driver
-        while not driver.played:
-            if not any(driver.world.alive):
-                raise AgentError(f"the episode is over before {self.agent!r} enters")
-            driver.end_step(driver.step(self._acts.copy()))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Let the learner and the partners act once.
@@ -221,24 +212,6 @@ class GymEnv(gymnasium.Env[Any, Any]):
     def _number(self, agent: str | None) -> int:
         """Return the number of the learner, or of a named agent."""
         return self.number if agent is None else self.driver.number(agent)
-
-
-def _build(
-    task: str | WorldConfig,
-    agent: str | None,
-    partners: Partners | None,
-    scenario: object,
-    envelope: object,
-    fields: Mapping[str, Any],
-) -> Driver:
-    """Make the world, and seat partners everywhere but at the learner's place."""
-    config, spec, row = resolve(task, scenario, envelope, fields)
-    names = config.names(config.fixed_envelope().agents)
-    focal = agent if agent is not None else names[0]
-    if focal not in names:
-        raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(names)}")
-    seats = gym_partners(names, row, partners, focal)
-    return Driver(load(spec.world, spec)(config), spec, seats)
 
 
 def gym_env(task: str | WorldConfig, **kwargs: Any) -> GymEnv:

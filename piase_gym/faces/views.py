@@ -141,6 +141,19 @@ class BothViews(dict[str, Any]):
         return BothViews, (self.copy(),)
 
 
+def is_native(world: World[Any, Any], wording: str) -> bool:
+    """Tell whether a wording is the native one.
+
+    Raises:
+        ConfigError: If there is no such wording, or this world does not have it.
+    """
+    if wording not in WORDINGS:
+        raise ConfigError(f"unknown wording {wording!r}; {suggest(wording, WORDINGS)}")
+    if wording == "native" and not world.capabilities.native_text:
+        raise ConfigError(f"{world.name} has no native wording; allowed: 'canonical'")
+    return wording == "native"
+
+
 class Viewer:
     """Builds the observations of one face, and the space that they are in."""
 
@@ -156,15 +169,10 @@ class Viewer:
             raise ConfigError(f"unknown mask {style.mask!r}; allowed: None (in the infos) or 'obs'")
         if style.mask is not None and actions != "discrete":
             raise ConfigError(f"masks are over discrete actions; mask=None with {actions!r} ones")
-        if style.wording not in WORDINGS:
-            known = suggest(style.wording, WORDINGS)
-            raise ConfigError(f"unknown wording {style.wording!r}; {known}")
-        if style.wording == "native" and not world.capabilities.native_text:
-            raise ConfigError(f"{world.name} has no native wording; allowed: 'canonical'")
+        self.native = is_native(world, style.wording)
         self.world = world
         self.view = style.view
         self.mask = style.mask
-        self.native = style.wording == "native"
         self._tell = world.teller()
 
     def space(self) -> spaces.Space[Any]:
