@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from piase_gym.faces.base_env import (
         BaseEnv,
-        WorldBaseEnv,
         base_envs,
         make_base_env,
         register_base_env,
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from piase_gym.faces.hal import AbstractEnvironment, Environment
     from piase_gym.faces.interface import EnvironmentInterface
     from piase_gym.faces.perception import PerceptionInterface
+    from piase_gym.faces.world_base_env import WorldBaseEnv
     from piase_gym.models import Action, Observation
 
 __all__ = [
@@ -43,7 +43,7 @@ _LAZY = {
     "EnvironmentInterface": "piase_gym.faces.interface",
     "Observation": "piase_gym.models",
     "PerceptionInterface": "piase_gym.faces.perception",
-    "WorldBaseEnv": "piase_gym.faces.base_env",
+    "WorldBaseEnv": "piase_gym.faces.world_base_env",
     "base_envs": "piase_gym.faces.base_env",
     "make_base_env": "piase_gym.faces.base_env",
     "register_base_env": "piase_gym.faces.base_env",

@@ -10,21 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from piase_gym.commands import MAX_LINE, Misread
-from piase_gym.config import WorldConfig
-from piase_gym.errors import ActionError, ConfigError, ResetNeededError
-from piase_gym.faces.build import Partners, build_focal_driver
-from piase_gym.faces.sequential import SENTENCES, SequentialEngine, Sight
-from piase_gym.jsonable import jsonable
+from piase_gym.errors import ConfigError, ResetNeededError
 from piase_gym.models import Action, Observation
 from piase_gym.registry import find, load
-from piase_gym.world import Facts, World
 
 __all__ = [
     "Action",
     "BaseEnv",
     "Observation",
-    "WorldBaseEnv",
     "base_envs",
     "make_base_env",
     "register_base_env",
@@ -47,7 +40,11 @@ class BaseEnv(ABC):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> BaseEnv:
         """Make the face over a world, unless a subclass is asked for."""
-        return super().__new__(WorldBaseEnv if cls is BaseEnv else cls)
+        if cls is not BaseEnv:
+            return super().__new__(cls)
+        from piase_gym.faces.world_base_env import WorldBaseEnv
+
+        return super().__new__(WorldBaseEnv)
 
     def __init__(self, config: Any = None, **settings: Any) -> None:
         """Keep the settings.
@@ -89,235 +86,6 @@ class BaseEnv(ABC):
         if self._observation is None:
             raise ResetNeededError(f"this {type(self).__name__} was never reset; call reset()")
         return self._observation
-
-
-class WorldBaseEnv(BaseEnv):
-    """A world behind `BaseEnv`: one focal agent, the others are played by partners.
-
-    Args:
-        world: A world, an id or a config object, as for `piase_gym.parallel_env`.
-        agent: The focal agent; default the first.
-        partners: Policies for the other agents by name; default: those of the id, else ``random``.
-        scenario: A scenario's name or path.
-        envelope: The largest sizes that later configs may have.
-        wording: The dialect of texts; default ``"native"`` where the world has it.
-        num_attempts: How often an action that cannot be read or is not legal may be corrected
-            before it costs a step: one time less than this.
-        config: Fields of the world's config.
-
-    Example:
-        >>> env = BaseEnv("GridWorld", start_pos=(0, 0), goal_pos=(1, 0))
-        >>> observation = env.reset(seed=0)
-        >>> observation, reward, done, info = env.step(Action(text="move right"))
-        >>> reward, done, info["result"]
-        (10.0, True, 'won')
-    """
-
-    def __init__(
-        self,
-        world: str | WorldConfig,
-        *,
-        agent: str | None = None,
-        partners: Partners | None = None,
-        scenario: object = None,
-        envelope: object = None,
-        wording: str | None = None,
-        num_attempts: int = 1,
-        **config: Any,
-    ) -> None:
-        """Make the world and seat the partners."""
-        if type(num_attempts) is not int or num_attempts < 1:
-            raise ConfigError(f"num_attempts is an integer from 1 on, not {num_attempts!r:.60}")
-        driver = build_focal_driver(world, agent, partners, scenario, envelope, config)
-        native = driver.world.capabilities.native_text
-        self.engine = SequentialEngine(driver, wording or ("native" if native else "canonical"))
-        self.driver, self.number = driver, driver.own[0]
-        self.agent = driver.world.agents[self.number]
-        self.num_attempts, self._failed = num_attempts, 0
-
-    @property
-    def world(self) -> World[Any, Any]:
-        """The world behind the face."""
-        return self.driver.world
-
-    @property
-    def config(self) -> Any:
-        """The world's config in the present episode."""
-        return self.driver.world.config
-
-    @property
-    def events(self) -> Any:
-        """The events bus."""
-        return self.driver.events
-
-    @property
-    def unwrapped(self) -> WorldBaseEnv:
-        """The face itself."""
-        return self
-
-    @property
-    def seed(self) -> int | None:
-        """The effective seed of the present episode."""
-        return self.driver.seed
-
-    def reset(
-        self, seed: int | None = None, options: Mapping[str, Any] | None = None
-    ) -> Observation:
-        """Start an episode.
-
-        Args:
-            seed: ``0..2**63-1``; without one, episodes go on deterministically from the last.
-            options: ``config`` changes fields of the config, like `reconfigure`.
-        """
-        self.engine.reset(seed, options)
-        self._failed = 0
-        return self._observe()
-
-    def step(self, action: Action | str) -> Step:
-        """Let the focal agent and the partners act once.
-
-        Returns:
-            The next observation, the reward, whether the episode is over for the focal agent, and
-            an info: ``outcome``, ``status``, ``terminated``, ``truncated``, at the end ``result``
-            and ``won``, where it applies ``feedback``, ``milestones`` and ``error``, which says
-            what is wrong with the action.
-
-        Raises:
-            ActionError: If it is not an action; nothing has happened then.
-            ResetNeededError: Before the first reset and after the end of an episode.
-        """
-        seat = self.engine.seat(self.agent)
-        act = self.world.read(self.number, _line(action))
-        if not self.engine.over:
-            planned = self.world.plan(self.number, act)
-            if isinstance(planned, Misread) and self._failed + 1 < self.num_attempts:
-                return self._ask_again(planned)
-        self._failed = 0
-        result = self.engine.submit(self.agent, act)
-        info = {key: jsonable(value) for key, value in result.details.items()}
-        info["status"] = result.status
-        if result.error_details is not None:
-            info["error"] = result.error_details
-        if seat.ended:
-            info["won"] = info["result"] == "won"
-        rewards = result.rewards_obtained or {}
-        return self._observe(), rewards["reward"], seat.ended, info
-
-    def _ask_again(self, misread: Misread) -> Step:
-        """Let an action be corrected; the world has not gone on."""
-        self._failed += 1
-        info = {
-            "outcome": misread.outcome.value,
-            "status": misread.outcome.status,
-            "error": misread.message or SENTENCES[misread.outcome],
-            "attempts_left": self.num_attempts - self._failed,
-        }
-        return self.current_observation, 0.0, False, info
-
-    def _observe(self) -> Observation:
-        """Make the observation of now."""
-        sight = self.engine.sight(self.engine.seat(self.agent))
-        assert sight is not None  # a reset goes on until the focal agent has entered
-        self._observation = Observation(self._structured(sight), sight.text)
-        return self._observation
-
-    def _structured(self, sight: Sight) -> dict[str, Any]:
-        """Return facts as data; the keys that all worlds have come last and win."""
-        return {
-            **sight.around.perceptions,
-            "text": sight.text,
-            "agent": self.agent,
-            "step": self.driver.steps,
-            "messages": jsonable(sight.facts.messages),
-            "hint": sight.facts.hint,
-        }
-
-    @property
-    def current_observation(self) -> Observation:
-        """The last observation."""
-        self.driver.require_episode()
-        return super().current_observation
-
-    def get_action_space(self) -> dict[str, Any]:
-        """Return a JSON Schema of ``{"action": line}``; the line's forms are in its description."""
-        self.driver.require_open()
-        usages = "; ".join(f"{verb.usage} ({verb.description})" for verb in self.world.grammar)
-        line = {"type": "string", "maxLength": MAX_LINE, "description": f"one of: {usages}"}
-        return {
-            "type": "object",
-            "properties": {"action": line},
-            "required": ["action"],
-            "additionalProperties": False,
-        }
-
-    def get_available_actions(self, info: dict[str, Any] | None = None) -> list[Action]:
-        """Return the focal agent's legal actions now; none after the end of an episode."""
-        self.driver.require_episode()
-        if self.engine.over:
-            return []
-        return [Action(self.world.write(found)) for found in self.world.admissible(self.number)]
-
-    # -- what piase_gym adds --------------------------------------------------------------
-
-    def facts(self) -> Facts:
-        """Return what the focal agent may know now."""
-        self.driver.require_episode()
-        facts: Facts = self.world.facts(self.number)
-        return facts
-
-    def instructions(self) -> str:
-        """Return the versioned prompt for the focal agent."""
-        self.driver.require_open()
-        return self.world.instructions(self.number)
-
-    def tools(self) -> list[dict[str, Any]]:
-        """Return the commands as JSON Schema tool calls."""
-        self.driver.require_open()
-        return self.world.tools(self.number)
-
-    def give_hint(self, hint: str | None) -> None:
-        """Show a hint to the focal agent until the episode ends."""
-        self.driver.require_episode()
-        self.world.give_hint(self.number, hint)
-        self.events.post("hint", self.agent, message=hint)
-
-    def reconfigure(self, changes: Mapping[str, Any]) -> None:
-        """Change fields of the config from the next reset on."""
-        self.driver.reconfigure(changes)
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the state, partners included, as a JSON-able value."""
-        seats = self.engine.get_state()
-        return {**self.driver.snapshot(), "seats": seats, "failed_attempts": self._failed}
-
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot of this or another face with the same partners."""
-        self.engine.restore(snapshot)
-        self._failed = int(snapshot.get("failed_attempts", 0))
-        self._observe()
-
-    def digest(self) -> str:
-        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
-        self.driver.require_episode()
-        return self.world.digest()
-
-    def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
-        self.driver.close()
-
-
-def _line(action: object) -> str:
-    """Return the text of an action.
-
-    Raises:
-        ActionError: If it is neither an `Action` with a text nor a string.
-    """
-    text = action.text if isinstance(action, Action) else action
-    if not isinstance(text, str):
-        kind = type(action).__name__
-        inside = f" with {type(text).__name__} for text" if isinstance(action, Action) else ""
-        raise ActionError(f"an action is an Action(text=...) or a string, not {kind}{inside}")
-    return text
 
 
 # -- environments by name ----------------------------------------------------------------------
@@ -365,6 +133,8 @@ def make_base_env(name: str, config: Mapping[str, Any] | None = None) -> BaseEnv
     settings = dict(config or {})
     if name not in _registered:
         find(name)
+        from piase_gym.faces.world_base_env import WorldBaseEnv
+
         return WorldBaseEnv(name, **settings)
     target = _registered[name]
     make: Make = load(target) if isinstance(target, str) else target

@@ -16,7 +16,8 @@ from piase_gym.commands import Command, Param
 from piase_gym.config import explain
 from piase_gym.errors import ActionError
 from piase_gym.faces.driver import Driver
-from piase_gym.faces.sequential import Seat, SequentialEngine
+from piase_gym.faces.seats import Seat
+from piase_gym.faces.sequential import SequentialEngine
 from piase_gym.jsonable import jsonable
 from piase_gym.models import (
     ActionCommand,

@@ -9,8 +9,8 @@ from piase_gym.commands import Command
 from piase_gym.config import WorldConfig
 from piase_gym.errors import ActionError, AgentError, SnapshotError
 from piase_gym.faces.perceiving import environment_info, simple_result
+from piase_gym.faces.seats import Act
 from piase_gym.faces.seed_face import SeedFace
-from piase_gym.faces.sequential import Act
 from piase_gym.jsonable import jsonable
 from piase_gym.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
 from piase_gym.models import AgentState, MailMessage, SharedMemory

@@ -12,7 +12,8 @@ from piase_gym.events import Events
 from piase_gym.faces.build import Partners, build_driver
 from piase_gym.faces.driver import Driver, to_act
 from piase_gym.faces.perceiving import read_command_model
-from piase_gym.faces.sequential import Act, SequentialEngine
+from piase_gym.faces.seats import Act
+from piase_gym.faces.sequential import SequentialEngine
 from piase_gym.models import ActionCommand, ActionResult
 from piase_gym.world import Facts, World
 

@@ -10,22 +10,20 @@ do the world's no-op.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import NDArray
 
-from piase_gym.commands import Command, Misread, Outcome
+from piase_gym.commands import Outcome
 from piase_gym.errors import ActionError, AgentError, ResetNeededError, SnapshotError
 from piase_gym.faces.driver import Driver, no_acts
+from piase_gym.faces.seats import Act, Seat, Sight, changes, read_seat, write_seat
 from piase_gym.faces.views import is_native
-from piase_gym.jsonable import jsonable
 from piase_gym.mailbox import Letter
 from piase_gym.models import ActionResult
 from piase_gym.surroundings import Surroundings
 from piase_gym.world import Facts, Tick
 
-Act = Command | Misread
 SENTENCES = {
     Outcome.OK: "Done.",
     Outcome.FAILED: "That was allowed, but had no effect.",
@@ -36,47 +34,6 @@ SENTENCES = {
     Outcome.REFUSED: "The command was refused.",
 }
 """What is said of an outcome where the world itself says nothing."""
-
-
-class Sight(NamedTuple):
-    """All that one agent perceives at one moment."""
-
-    facts: Facts
-    around: Surroundings
-    text: str
-
-
-@dataclass
-class Seat:
-    """What a sequential face keeps about one of the caller's agents.
-
-    Attributes:
-        number: The agent's number in the world.
-        act: What it has submitted for the open tick.
-        priority: The priority of that.
-        result: What became of its last command, or that it is in progress.
-        around: Its surroundings after the last tick.
-        last: What it perceived when it ended, and the vector of that.
-        ended: Whether it has ended.
-        notes: What the world noted about it in the last tick.
-        total: The sum of its rewards.
-        letters: Letters delivered to it, with the step, as far as they can still be asked for.
-        looked: The step in which it last perceived, and the one in which it did so before that.
-        pockets: Its inventory at these two steps.
-    """
-
-    number: int
-    act: Act | None = None
-    priority: float = 0.0
-    result: ActionResult | None = None
-    around: Surroundings = field(default_factory=Surroundings)
-    last: tuple[Sight, NDArray[Any]] | None = None
-    ended: bool = False
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    total: float = 0.0
-    letters: list[tuple[int, Letter]] = field(default_factory=list)
-    looked: tuple[int, int] = (0, -1)
-    pockets: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
 class SequentialEngine:
@@ -342,7 +299,7 @@ class SequentialEngine:
 
     def get_state(self) -> dict[str, Any]:
         """Return what the engine keeps, as a JSON-able value."""
-        return {name: _write_seat(seat) for name, seat in self.seats.items()}
+        return {name: write_seat(seat) for name, seat in self.seats.items()}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of this or of another face.
@@ -373,48 +330,6 @@ class SequentialEngine:
             return {name: Seat(seat.number) for name, seat in self.seats.items()}
         try:
             rows = snapshot["seats"]
-            return {name: _read_seat(rows[name], seat.number) for name, seat in self.seats.items()}
+            return {name: read_seat(rows[name], seat.number) for name, seat in self.seats.items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SnapshotError(f"the seats of this snapshot are damaged: {error}") from None
-
-
-def changes(before: Surroundings, after: Surroundings) -> dict[str, Any]:
-    """Return what has changed of an agent's own: position, rotation, inventory, stats."""
-    names = ("position", "rotation", "inventory", "stats")
-    pairs = ((name, getattr(before, name), getattr(after, name)) for name in names)
-    return {name: jsonable(new) for name, old, new in pairs if new != old}
-
-
-def _write_seat(seat: Seat) -> dict[str, Any]:
-    """Return a seat as a JSON-able value."""
-    act = seat.act
-    return {
-        "command": [act.verb, dict(act.parameters)] if isinstance(act, Command) else None,
-        "misread": [act.outcome.value, act.message] if isinstance(act, Misread) else None,
-        "priority": seat.priority,
-        "result": seat.result and seat.result.model_dump(mode="json"),
-        "ended": seat.ended,
-        "notes": jsonable(seat.notes),
-        "total": seat.total,
-        "letters": [[step, list(letter)] for step, letter in seat.letters],
-        "looked": list(seat.looked),
-        "pockets": [list(items) for items in seat.pockets],
-    }
-
-
-def _read_seat(row: Mapping[str, Any], number: int) -> Seat:
-    """Undo `_write_seat`."""
-    seat = Seat(number, priority=float(row["priority"]), ended=bool(row["ended"]))
-    if row["command"] is not None:
-        verb, parameters = row["command"]
-        seat.act = Command(str(verb), dict(parameters))
-    elif row["misread"] is not None:
-        outcome, message = row["misread"]
-        seat.act = Misread(Outcome(outcome), str(message))
-    seat.result = None if row["result"] is None else ActionResult.model_validate(row["result"])
-    seat.notes, seat.total = dict(row["notes"]), float(row["total"])
-    seat.letters = [(int(step), Letter(*map(str, letter))) for step, letter in row["letters"]]
-    now, before = row["looked"]
-    new, old = row["pockets"]
-    seat.looked, seat.pockets = (int(now), int(before)), (tuple(new), tuple(old))
-    return seat
