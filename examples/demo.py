@@ -1,7 +1,7 @@
 """The main job, on real input: a PettingZoo episode in both views, then PPO through Gymnasium.
 
 Run it with ``make demo`` or ``python examples/demo.py [--steps N] [--out FOLDER]``. Pictures are
-saved in the folder `--out`.
+saved in the folder `--out`. The job itself is `piase_gym.demo`, a page to read.
 """
 
 from __future__ import annotations
@@ -9,132 +9,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import gymnasium
-import pettingzoo
-import torch
-from PIL import Image
-from rich.console import Console
-from rich.panel import Panel
-from rich.table import Table
-from stable_baselines3 import PPO
-from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import VecEnv
-
-import piase_gym
-from piase_gym.agents import OracleAgent, Percept
-
-TASK = "piase_gym:piase/GridWorld-v0"
-CONFIG = {"width": 6, "height": 6, "max_steps": 20}
-HELD_OUT = range(1_000_000, 1_000_200)
-console = Console()
-
-
-def four_agents(folder: Path) -> None:
-    """Let four oracles share four rooms; show one step in both views, save the episode."""
-    env = pettingzoo.make(
-        "parallel",
-        "piase/GridWorld-FourRooms-8x8-v0",
-        agents=4,
-        render_mode="rgb_array",
-    )
-    observations, _ = env.reset(seed=7)
-    agents = {name: OracleAgent(name) for name in env.possible_agents}
-    frames, returns, step = [env.render()], dict.fromkeys(agents, 0.0), 0
-    console.rule("Four agents, PettingZoo")
-    console.print(Panel(observations["agent_0"]["text"], title="what agent_0 reads"))
-    console.print("what agent_0 sees as a vector:", observations["agent_0"]["vector"])
-    console.print(env.world.ansi(), highlight=False)
-    while env.agents:
-        actions = {}
-        for name in env.agents:
-            agents[name].perceive(Percept(env.world, env.world.agents.index(name), step))
-            actions[name] = agents[name].act()
-        observations, rewards, _, _, infos = env.step(actions)
-        frames.append(env.render())
-        step += 1
-        for name, reward in rewards.items():
-            returns[name] += reward
-            if "result" in infos[name]:
-                result, total = infos[name]["result"], returns[name]
-                console.print(f"step {step}: {name} has {result}, with a return of {total:.1f}")
-    save_gif(frames, folder / "four_agents.gif")
-
-
-def save_gif(frames: list, path: Path) -> None:
-    """Save pictures as an animation."""
-    images = [Image.fromarray(frame) for frame in frames]
-    images[0].save(path, save_all=True, append_images=images[1:], duration=250, loop=0)
-    console.print(f"saved {path}")
-
-
-def success(model: PPO) -> float:
-    """Return the share of held-out levels in which the model reaches the goal."""
-    env, won = gymnasium.make(TASK, **CONFIG), 0
-    for seed in HELD_OUT:
-        observation, _ = env.reset(seed=seed)
-        over = False
-        while not over:
-            action, _ = model.predict(observation)
-            observation, _, terminated, truncated, info = env.step(action)
-            over = terminated or truncated
-        won += info["result"] == "won"
-    return won / len(HELD_OUT)
-
-
-def learn(steps: int, folder: Path) -> None:
-    """Train PPO and show success on held-out levels before and after."""
-    console.rule("One learner, Gymnasium and Stable-Baselines3")
-    # The networks are small: a second thread only gets in the way.
-    torch.set_num_threads(1)
-    venv: VecEnv = make_vec_env(TASK, n_envs=16, seed=0, env_kwargs=CONFIG)
-    model = PPO(
-        "MlpPolicy",
-        venv,
-        n_steps=128,
-        batch_size=256,
-        learning_rate=1e-3,
-        ent_coef=0.01,
-        gamma=0.95,
-        policy_kwargs={"net_arch": [128, 128]},
-        seed=0,
-        device="cpu",
-    )
-    before = success(model)
-    model.learn(steps, progress_bar=True)
-    after = success(model)
-    table = Table(title=f"Levels solved, of {len(HELD_OUT)} that were not trained on")
-    for column in ("", "before", f"after {steps:,} steps"):
-        table.add_column(column, justify="right")
-    table.add_row("PPO", f"{before:.0%}", f"{after:.0%}")
-    console.print(table)
-    show_play(model, folder)
-
-
-def show_play(model: PPO, folder: Path) -> None:
-    """Save an episode of the trained model."""
-    env = gymnasium.make(TASK, render_mode="rgb_array", **CONFIG)
-    observation, _ = env.reset(seed=HELD_OUT[0])
-    frames, over = [env.render()], False
-    while not over:
-        action, _ = model.predict(observation)
-        observation, _, terminated, truncated, _ = env.step(action)
-        frames.append(env.render())
-        over = terminated or truncated
-    save_gif(frames, folder / "learned.gif")
-    Image.fromarray(frames[0]).save(folder / "learned.png")
-    console.print(f"saved {folder / 'learned.png'}")
+from piase_gym.demo import run
 
 
 def main() -> None:
-    """Run both parts."""
+    """Run the demo."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=150_000, help="environment steps of PPO")
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for pictures")
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    console.print(f"piase_gym {piase_gym.__version__}")
-    four_agents(options.out)
-    learn(options.steps, options.out)
+    run(options.steps, options.out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,31 @@
+"""``piase demo``: the main job on real input, with pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from piase_gym.errors import MissingExtraError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command()(demo)
+
+
+def demo(
+    steps: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Environment steps of PPO.")
+    ] = 150_000,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for pictures.")] = Path(
+        "demo"
+    ),
+) -> None:
+    """Play four agents, then train PPO and show what it learned."""
+    try:
+        from piase_gym.demo import run
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("piase demo", "train") from error
+    run(steps, out)
