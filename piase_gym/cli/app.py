@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
-from piase_gym.cli import worlds
-from piase_gym.cli.console import console
+from piase_gym import __version__
+from piase_gym.cli import demo, info, play, worlds
+from piase_gym.cli.console import console, print_error
 from piase_gym.errors import PiaseError
 
-GROUPS = (worlds,)
+GROUPS = (worlds, info, play, demo)
 """Modules with a function `register`, which adds their commands; one module a group."""
 
-app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(asked: bool) -> None:
+    """Print the version and stop."""
+    if asked:
+        console.print(f"piase_gym {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
-def root() -> None:
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
     """Multi-agent worlds, each readable as a vector and as text."""
 
 
@@ -27,8 +48,16 @@ for group in GROUPS:
 
 def main() -> None:
     """Run the command line; a user's mistake is one line, not a traceback."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # no encoding is a reason to crash
     try:
-        app()
+        app(prog_name="piase")
     except PiaseError as error:
-        console.print(f"[red]error:[/] {error}", soft_wrap=True)
+        print_error(error)
+        sys.exit(2)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print_error(f"{error.strerror}: {error.filename}")
         sys.exit(2)

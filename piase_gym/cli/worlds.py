@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 import piase_gym
-from piase_gym.cli.console import console
-from piase_gym.registry import world_spec
+from piase_gym.cli.console import console, errors
+from piase_gym.cli.options import Modules, Settings, complete_worlds, import_modules
+from piase_gym.cli.settings import read_settings
+from piase_gym.registry import find, world_spec
 
 STYLES = {"passed": "green", "failed": "bold red", "skipped": "yellow", "not claimed": "dim"}
 
@@ -20,34 +25,83 @@ def register(app: typer.Typer) -> None:
     app.command()(check)
 
 
-def worlds() -> None:
+def worlds(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[WORLD]", help="Only this world.", autocompletion=complete_worlds),
+    ] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Print bare ids, one a line.")] = False,
+    module: Modules = None,
+) -> None:
     """List the worlds and their ids."""
-    table = Table("world", "what it is", "ids")
-    for name in piase_gym.worlds():
-        table.add_row(name, world_spec(name).summary, "\n".join(piase_gym.tasks(name)))
-    console.print(table)
+    import_modules(module)
+    chosen = piase_gym.worlds() if name is None else (find(name)[0].name,)
+    if ids:
+        for world in chosen:
+            for task in sorted(piase_gym.tasks(world), key=_natural):
+                typer.echo(task)
+        return
+    for number, world in enumerate(chosen):
+        if number:
+            console.print()
+        console.print(Text.assemble((world, "bold cyan"), f"  {world_spec(world).summary}"))
+        for line in grouped(piase_gym.tasks(world)):
+            console.print(Text(f"  {line}", "green"), soft_wrap=True)
+    if console.is_terminal:
+        console.print(Text("\npiase info WORLD tells more, piase play WORLD plays it.", "dim"))
+
+
+def grouped(ids: Iterable[str]) -> list[str]:
+    """Return ids with those that differ in one part on one line, as ``piase/A-{5x5,6x6}-v0``.
+
+    A shell takes such a line apart again.
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    for task in sorted(ids, key=_natural):
+        found = re.fullmatch(r"(.+)-([^-]+)-(v\d+)", task)
+        key = (found[1], found[3]) if found else (task, "")
+        groups.setdefault(key, []).append(found[2] if found else "")
+    lines = []
+    for (stem, version), parts in groups.items():
+        part = parts[0] if len(parts) == 1 else f"{{{','.join(parts)}}}"
+        lines.append("-".join(word for word in (stem, part, version) if word))
+    return lines
+
+
+def _natural(text: str) -> list[tuple[bool, int, str]]:
+    """Return a key that sorts 8x8 before 16x16."""
+    parts = re.findall(r"\d+|\D+", text)
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
 
 def check(
-    names: Annotated[list[str], typer.Argument(metavar="WORLD...", help="worlds or ids")],
-    module: Annotated[
-        list[str] | None, typer.Option(help="a module to import first, which registers worlds")
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WORLD|ID...", help="Worlds or ids.", autocompletion=complete_worlds
+        ),
+    ],
+    config: Settings = None,
+    module: Modules = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="CHECK", help="Run this check; may be repeated.")
     ] = None,
-    only: Annotated[list[str] | None, typer.Option(help="the name of a check to run")] = None,
 ) -> None:
     """Hold worlds to the contract and say in words what was proved."""
     from piase_gym.testing import run_checks
 
+    import_modules(module)
+    fields = {name: read_settings(name, config) for name in names}
     failed = 0
     for name in names:
-        with console.status(f"checking {name}"):
-            report = run_checks(name, checks=only, modules=tuple(module or ()))
+        with errors.status(f"checking {name}"):
+            report = run_checks(name, checks=only, modules=tuple(module or ()), **fields[name])
         table = Table("", "what was checked", "", title=f"{name}: {len(report.findings)} checks")
         for finding in report.findings:
             style = STYLES[finding.status]
-            table.add_row(finding.check, finding.sentence, f"[{style}]{finding.verdict}[/]")
+            table.add_row(finding.check, finding.sentence, Text(finding.verdict, style))
         console.print(table)
         failed += len(report.failures)
     if failed:
-        console.print(f"[bold red]{failed} checks failed[/]")
+        console.print(f"[bold red]{failed} {'checks' if failed > 1 else 'check'} failed[/]")
         raise typer.Exit(1)

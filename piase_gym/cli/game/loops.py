@@ -1,0 +1,217 @@
+"""The two ways to play: by single keys on a terminal, or by lines from anywhere."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from piase_gym.cli.game.choices import LETTERS, Choice, find
+from piase_gym.cli.game.screen import Screen, end_lines, help_text, plain_lines, turn_lines
+from piase_gym.cli.game.session import Game
+from piase_gym.cli.game.terminal import Terminal
+from piase_gym.commands import Command, Misread
+
+REDRAW = 0.5
+"""Seconds after which the size of the terminal is looked at again."""
+LINE_WORDS = {
+    "h": "help",
+    "?": "help",
+    "help": "help",
+    "n": "next",
+    "next": "next",
+    "q": "quit",
+    "quit": "quit",
+    "exit": "quit",
+    "r": "again",
+    "restart": "again",
+}
+
+
+class KeyLoop:
+    """Plays by single keys on a full screen."""
+
+    def __init__(self, game: Game, console: Console, blind: bool) -> None:
+        """Play a game on a console that is a terminal."""
+        self.game = game
+        self.console = console
+        self.screen = Screen(game, console, blind)
+        self._now: list[Choice] = []
+
+    def run(self) -> None:
+        """Play until the person quits."""
+        with (
+            Terminal() as terminal,
+            Live(console=self.console, screen=True, auto_refresh=False) as live,
+        ):
+            going = True
+            while going:
+                self._now = self.game.choices.now() if self.game.result is None else []
+                live.update(self.screen.draw(self._now), refresh=True)
+                key = self._wait(terminal)
+                if key == "suspend":
+                    live.stop()
+                    terminal.suspend()
+                    live.start(refresh=True)
+                elif key is not None:
+                    going = self._press(key)
+
+    def _wait(self, terminal: Terminal) -> str | None:
+        """Return the next key, or None once the terminal has another size."""
+        size = self.console.size
+        while self.console.size == size:
+            key = terminal.key(REDRAW)
+            if key is not None:
+                return key
+        return None
+
+    def _press(self, key: str) -> bool:
+        """Do what a key stands for. Returns False to quit."""
+        self.screen.note = ""
+        if key == "end":
+            return False
+        if self.screen.page is not None:
+            step = {"down": 1, "up": -1, "page down": 10, "page up": -10, " ": 10}.get(key)
+            self.screen.page = None if step is None else max(0, self.screen.page + step)
+        elif self.screen.typed is not None:
+            self._type(key)
+        elif key == "q":
+            return False
+        elif key == "h":
+            self.screen.page = 0
+        elif key == "t":
+            self.screen.wide_text = not self.screen.wide_text
+        elif key == "r":
+            self.game.start(self.game.level)
+        elif key == "n" or (self.game.result is not None and key in ("enter", " ")):
+            self.game.start(self.game.level + 1)
+        elif self.game.result is None:
+            self._choose(key)
+        return True
+
+    def _choose(self, key: str) -> None:
+        """Give the command of a key, or begin to type one."""
+        if key in (":", "enter"):
+            self.screen.typed = ""
+            return
+        choice = find(self._now, key)
+        if choice is not None:
+            self._give(choice.command)
+        elif key.strip() and key != "escape":
+            self.screen.note = f"{key} does nothing here; h explains the keys"
+
+    def _type(self, key: str) -> None:
+        """Take a key for the line that is being typed."""
+        typed = self.screen.typed or ""
+        if key == "enter":
+            self.screen.typed = None
+            if typed.strip():
+                self._give(self.game.read(typed))
+        elif key == "escape" or (key == "backspace" and not typed):
+            self.screen.typed = None
+        elif key == "backspace":
+            self.screen.typed = typed[:-1]
+        elif key == "clear":
+            self.screen.typed = ""
+        elif key == "tab":
+            self.screen.typed = complete(typed, [choice.line for choice in self._now])
+        elif len(key) == 1 and key.isprintable():
+            self.screen.typed = typed + key
+
+    def _give(self, command: Command | Misread) -> None:
+        """Give a command, unless it is not possible now."""
+        refusal = self.game.refusal(command)
+        if isinstance(command, Command) and refusal is None:
+            self.game.act(command)
+        else:
+            self.screen.note = refusal or ""
+
+
+def complete(typed: str, lines: list[str]) -> str:
+    """Return a typed line, continued as far as all lines that begin so agree."""
+    found = [line for line in lines if line.lower().startswith(typed.lower())]
+    if not found:
+        return typed
+    shared = found[0]
+    for line in found[1:]:
+        while not line.startswith(shared):
+            shared = shared[:-1]
+    return shared if len(shared) >= len(typed) else typed
+
+
+class LineLoop:
+    """Plays by lines: a key, a command, or a word of the game such as ``next`` on each."""
+
+    def __init__(self, game: Game, console: Console, blind: bool) -> None:
+        """Play a game whose lines come from standard input."""
+        self.game = game
+        self.console = console
+        self.blind = blind
+        self._now: list[Choice] = []
+
+    def run(self) -> None:
+        """Play until the lines end or the person quits."""
+        lines = sys.stdin or io.StringIO()  # it may be closed
+        prompted = lines.isatty()
+        self._show()
+        while True:
+            if prompted:
+                self.console.print("> ", end="")
+            line = lines.readline()
+            if not line or not self._take(line.strip()):
+                return
+
+    def _show(self) -> None:
+        """Show the present step."""
+        self._now = self.game.choices.now() if self.game.result is None else []
+        for part in plain_lines(self.game, self._now, self.blind, self.console.is_terminal):
+            self.console.print(part, soft_wrap=True)
+        if self.game.result is not None:
+            self.console.print(Text("next, restart or quit?", "dim"))
+
+    def _take(self, line: str) -> bool:
+        """Do what a line says. Returns False to quit."""
+        word = self._game_word(line)
+        if word == "quit":
+            return False
+        if word == "help":
+            self.console.print(Text(help_text(self.game)), soft_wrap=True)
+        elif word == "again":
+            self.game.start(self.game.level)
+            self._show()
+        elif word == "next" or (self.game.result is not None and not line):
+            self.game.start(self.game.level + 1)
+            self._show()
+        elif self.game.result is not None:
+            self.console.print(Text("The level is over: next, restart or quit?", "yellow"))
+        elif line:
+            self._give(line)
+        return True
+
+    def _game_word(self, line: str) -> str:
+        """Return what a line means to the game; words of the world come first, unless after a :."""
+        word = line.removeprefix(":").strip().lower()
+        meant = LINE_WORDS.get(word, "")
+        if not meant or line.startswith(":") or self.game.result is not None:
+            return meant
+        return "" if isinstance(self.game.world.read(self.game.me, line), Command) else meant
+
+    def _give(self, line: str) -> None:
+        """Give the command that a line stands for, unless it is not possible now."""
+        line = line.removeprefix(":").strip()
+        choice = find(self._now, line) if len(line) == 1 or line in LETTERS.values() else None
+        command = choice.command if choice is not None else self.game.read(line)
+        refusal = self.game.refusal(command)
+        if not isinstance(command, Command) or refusal is not None:
+            self.console.print(Text(refusal or "", "yellow"), soft_wrap=True)
+            return
+        turn = self.game.act(command)
+        for part in turn_lines(turn):
+            self.console.print(part, soft_wrap=True)
+        if self.game.result is not None:
+            for part in end_lines(self.game):
+                self.console.print(part, soft_wrap=True)
+        self._show()

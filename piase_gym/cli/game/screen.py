@@ -1,0 +1,214 @@
+"""Draws the game: a full screen for keys, a few lines for pipes."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.layout import Layout
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from piase_gym.cli.game.choices import Choice
+from piase_gym.cli.game.picture import paint
+from piase_gym.cli.game.session import STARS, Game, Turn, sentence
+from piase_gym.commands import Outcome, Result
+
+GOOD, BAD = "bold green", "bold red"
+OUTCOMES = {Outcome.OK: "green", Outcome.FAILED: "yellow"}
+ENDS = {Result.WON: GOOD, Result.LOST: BAD}
+SHOWN_KEYS = 24
+"""Most commands that are listed under the picture."""
+
+
+class Screen:
+    """The full screen.
+
+    Attributes:
+        game: The game.
+        console: What it is drawn on.
+        blind: Whether the picture is left out, so that the person knows what the agent knows.
+        wide_text: Whether the text has the whole middle.
+        note: A word to the person that is shown until the next key.
+        typed: The line that is being typed, or None.
+        page: First line of the help that is shown, or None if the game is.
+    """
+
+    def __init__(self, game: Game, console: Console, blind: bool) -> None:
+        """Draw a game on a console."""
+        self.game = game
+        self.console = console
+        self.blind = blind
+        self.wide_text = False
+        self.note = "h explains the game"
+        self.typed: str | None = None
+        self.page: int | None = None
+
+    def draw(self, choices: list[Choice]) -> RenderableType:
+        """Return the whole screen."""
+        width, height = self.console.size
+        if self.page is not None:
+            return self._help(width, height)
+        keys = key_lines(choices, self.game, width)
+        last = [line for words in self._last() for line in words.wrap(self.console, width)]
+        foot = Group(*last, *keys)
+        used = 2 + len(last) + len(keys)
+        layout = Layout()
+        layout.split_column(
+            Layout(head_line(self.game), size=1),
+            Layout(self._middle(width, max(3, height - used)), name="middle"),
+            Layout(foot, size=used - 1),
+        )
+        return layout
+
+    def _middle(self, width: int, height: int) -> RenderableType:
+        """Return picture and text side by side, or one above the other."""
+        words = Text(self.game.world.text(self.game.env.facts()))
+        if self.blind or self.wide_text:
+            return Panel(words, title=f"what {self.game.name} reads", border_style="grey50")
+        half = max(20, width // 2)
+        world = self.game.world
+        picture = paint(world.ansi(), self.game.name, world.agents, half, height)
+        table = Table.grid(padding=(0, 2), expand=True)
+        table.add_column(width=half, no_wrap=True)
+        table.add_column(ratio=1)
+        wrapped = words.wrap(self.console, max(10, width - half - 2))
+        cut = [*wrapped[: height - 1], Text("… (t shows all)", "dim")]
+        shown = Text("\n").join(wrapped if len(wrapped) <= height else cut)
+        shown.stylize("grey70")
+        table.add_row(picture, shown)
+        return table
+
+    def _last(self) -> list[Text]:
+        """Return what was last said: the outcome, the end, a note, the line being typed."""
+        game, lines = self.game, [Text(" ")]
+        if game.turn is not None:
+            lines += turn_lines(game.turn)
+        if game.result is not None:
+            lines += end_lines(game)
+        if self.note:
+            lines.append(Text(self.note, "yellow"))
+        if self.typed is not None:
+            lines.append(Text.assemble((": ", "bold"), self.typed, ("▏", "bold")))
+        return lines
+
+    def _help(self, width: int, height: int) -> RenderableType:
+        """Return the rules, from the line `page` on."""
+        words = Text(help_text(self.game))
+        lines = list(words.wrap(self.console, width - 4))
+        room = height - 3
+        first = max(0, min(self.page or 0, len(lines) - room))
+        self.page = first
+        more = "↓ more, " if first + room < len(lines) else ""
+        shown = Text("\n").join(lines[first : first + room])
+        return Panel(shown, title="help", subtitle=f"{more}any other key: back", height=height)
+
+
+def head_line(game: Game) -> Text:
+    """Say where in the game we are."""
+    limit = game.world.config.max_steps
+    parts: list[str | tuple[str, str]] = [
+        (f" {game.task.removeprefix('piase/')} ", "bold reverse"),
+        f"  level {game.level}",
+        (f" (seed {game.seed})", "dim"),
+        f"  step {game.steps}/{limit}",
+        ("  par ", "dim") if game.par is not None else "",
+        str(game.par) if game.par is not None else "",
+        f"  score {game.score:.2f}",
+        (f"  ★ {game.total_stars}", "bright_yellow") if game.records else "",
+    ]
+    return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
+
+
+def turn_lines(turn: Turn) -> list[Text]:
+    """Say what came of a command."""
+    style = OUTCOMES.get(turn.outcome, BAD)
+    said = Text.assemble((f"{turn.line}: ", "bold"), (turn.outcome.value, style))
+    said.append(f"  {turn.reward:+g}", GOOD if turn.reward > 0 else "")
+    for name in turn.milestones:
+        said.append(f"  ✓ {name.replace('_', ' ')}", "bold bright_yellow")
+    lines = [said]
+    if turn.feedback:
+        lines.append(Text(turn.feedback, "italic"))
+    return lines
+
+
+def end_lines(game: Game) -> list[Text]:
+    """Say how the level went."""
+    assert game.result is not None
+    stars = game.stars()
+    shown = f"{'★' * stars}{'☆' * (STARS - stars)}  " if game.result is Result.WON else ""
+    said = Text.assemble((shown, "bright_yellow"), (sentence(game), ENDS.get(game.result, "bold")))
+    return [said]
+
+
+def key_lines(choices: list[Choice], game: Game, width: int) -> list[Text]:
+    """List the keys, in as many lines as they need."""
+    if game.result is not None:
+        words = [("Enter", "next level"), ("r", "again"), ("h", "help"), ("q", "quit")]
+        return _flow([(key, what, True) for key, what in words], width)
+    rows = [(choice.label, choice.line, choice.legal) for choice in choices[:SHOWN_KEYS]]
+    if len(choices) > SHOWN_KEYS:
+        rows.append(("", f"and {len(choices) - SHOWN_KEYS} more", True))
+    words = [(":", "type"), ("h", "help"), ("t", "text"), ("r", "again"), ("n", "skip")]
+    return _flow([*rows, *((key, what, True) for key, what in (*words, ("q", "quit")))], width)
+
+
+def _flow(rows: list[tuple[str, str, bool]], width: int) -> list[Text]:
+    """Set keys one after the other, as many on a line as fit."""
+    lines = [Text()]
+    for key, what, legal in rows:
+        style = ("bold cyan", "") if legal else ("dim", "dim strike")
+        piece = Text.assemble((key, style[0]), " " if key else "", (what, style[1]))
+        if lines[-1].cell_len and lines[-1].cell_len + piece.cell_len + 3 > width:
+            lines.append(Text())
+        if lines[-1].cell_len:
+            lines[-1].append("   ")
+        lines[-1].append_text(piece)
+    return lines
+
+
+def help_text(game: Game) -> str:
+    """Return the rules of the game and of the world."""
+    keys = (
+        "Arrow keys (or w, a, s, d) move; the digits and letters below the picture do the rest. "
+        "Press : or Enter and type any command as a line, such as the ones below; Tab completes "
+        "it. What is not possible now costs you nothing.\n\n"
+        "Every level has its own seed. Par is the fewest steps in which it can be won; for par "
+        "you get three stars, for half as much again two, for any other win one.\n\n"
+        "r: this level again   n: next level   t: the agent's text   q: quit"
+    )
+    return f"{keys}\n\n{game.world.instructions(game.me)}"
+
+
+def plain_lines(
+    game: Game, choices: list[Choice], blind: bool, colour: bool
+) -> list[RenderableType]:
+    """Return what is shown of a step where there is no full screen."""
+    parts: list[RenderableType] = [Text(), head_line(game)]
+    if not blind:
+        picture = game.world.ansi()
+        size = (len(picture), picture.count("\n") + 1)
+        names = game.world.agents
+        parts.append(paint(picture, game.name, names, *size) if colour else Text(picture))
+    parts.append(Text(game.world.text(game.env.facts())))
+    legal = [choice for choice in choices if choice.legal]
+    shown = {choice.key: _plain_key(choice.key) for choice in legal}
+    words = [f"{shown[choice.key]} {choice.line}".strip() for choice in legal[:SHOWN_KEYS]]
+    parts.append(Text("keys: " + ", ".join(words), "dim"))
+    return parts
+
+
+def _plain_key(key: str) -> str:
+    """Return the letter for an arrow key, as it is typed on a line."""
+    return {"up": "w", "down": "s", "left": "a", "right": "d"}.get(key, key)
+
+
+__all__ = [
+    "Screen",
+    "end_lines",
+    "head_line",
+    "help_text",
+    "key_lines",
+    "plain_lines",
+    "turn_lines",
+]

@@ -1,0 +1,113 @@
+"""``piase play``: a person as one agent, in the terminal."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from piase_gym.agents import policies
+from piase_gym.cli.console import console, errors
+from piase_gym.cli.options import (
+    Modules,
+    Settings,
+    WorldName,
+    complete_policies,
+    import_modules,
+)
+from piase_gym.cli.settings import read_settings
+from piase_gym.errors import AgentError, ConfigError, UnknownNameError, UnsupportedError
+from piase_gym.registry import find, make_config, tasks
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command()(play)
+
+
+def play(
+    name: WorldName,
+    config: Settings = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of level 1.")] = 1,
+    agent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The agent you play; default the first.")
+    ] = None,
+    partners: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="POLICY|AGENT=POLICY",
+            help="Who plays the other agents: random, oracle, noop or another policy, for all "
+            "or for one; may be repeated. Default: the id's own partners.",
+            autocompletion=complete_policies,
+        ),
+    ] = None,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Play by the text alone, as a language model does.")
+    ] = False,
+    tour: Annotated[
+        bool, typer.Option("--tour", help="Let every level be another id of the world.")
+    ] = False,
+    module: Modules = None,
+) -> None:
+    """Play a world yourself: by keys in a terminal, else by lines from standard input."""
+    from piase_gym.cli.game.loops import KeyLoop, LineLoop
+    from piase_gym.cli.game.session import Game, farewell
+    from piase_gym.cli.game.terminal import can_read_keys
+    from piase_gym.faces.single import GymEnv
+
+    import_modules(module)
+    seats = read_partners(name, partners)
+
+    def make(task: str) -> GymEnv:
+        fields = read_settings(task, config)
+        return GymEnv(task, agent=agent, view="text", actions="text", partners=seats, **fields)
+
+    with errors.status(f"opening {name}"):
+        game = Game(make, route(name) if tour else (name,), seed)
+        game.start(1)
+    loop = KeyLoop if can_read_keys() else LineLoop
+    code = 0
+    try:
+        loop(game, console, blind).run()
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        game.close()
+    console.print(farewell(game))
+    raise typer.Exit(code)
+
+
+def route(name: str) -> tuple[str, ...]:
+    """Return all ids of a world, those with short episodes first."""
+
+    def length(task: str) -> tuple[int, str]:
+        spec, row = find(task)
+        return make_config(spec, row.config if row else {}).max_steps, task
+
+    return tuple(sorted(tasks(find(name)[0].name), key=length)) or (name,)
+
+
+def read_partners(name: str, words: list[str] | None) -> dict[str, Any] | None:
+    """Return the policy of each seat; ``*`` stands for all that are not named.
+
+    Raises:
+        UnknownNameError: If a policy does not exist.
+        UnsupportedError: If the oracle is asked for and the world has none.
+    """
+    if not words:
+        return None
+    spec, _ = find(name)
+    seats: dict[str, Any] = {}
+    for word in words:
+        seat, equals, policy = word.rpartition("=")
+        seat = seat if equals else "*"
+        if policy not in policies():
+            raise UnknownNameError("policy", policy, policies())
+        if policy == "oracle" and spec.oracle is None:
+            raise UnsupportedError(f"{spec.name} has no oracle; take another policy as partner")
+        if seat in seats:
+            raise ConfigError(f"--partners names {seat!r} twice")
+        if not seat:
+            raise AgentError(f"--partners {word!r} names no agent; write agent_1={policy}")
+        seats[seat] = policy
+    return seats
