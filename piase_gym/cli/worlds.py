@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -101,7 +102,11 @@ def check(
             style = STYLES[finding.status]
             table.add_row(finding.check, finding.sentence, Text(finding.verdict, style))
         console.print(table)
-        failed += len(report.failures)
+        counts = Counter(finding.status for finding in report.findings)
+        words = [
+            (f"{counts[status]} {status}", STYLES[status]) for status in STYLES if counts[status]
+        ]
+        console.print(Text(", ").join(Text(*pair) for pair in words))
+        failed += counts["failed"]
     if failed:
-        console.print(f"[bold red]{failed} {'checks' if failed > 1 else 'check'} failed[/]")
         raise typer.Exit(1)
