@@ -102,7 +102,7 @@ def check(
             style = STYLES[finding.status]
             table.add_row(finding.check, finding.sentence, Text(finding.verdict, style))
         console.print(table)
-        counts = Counter(finding.status for finding in report.findings)
+        counts: Counter[str] = Counter(finding.status for finding in report.findings)
         words = [
             (f"{counts[status]} {status}", STYLES[status]) for status in STYLES if counts[status]
         ]
