@@ -103,10 +103,14 @@ def _carried(known: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def _name(entry: Any) -> str:
-    """Return the name of a listed thing: itself, its first part or its `name`."""
-    if isinstance(entry, tuple) and entry:
-        return str(entry[0])
-    return str(getattr(entry, "name", entry))
+    """Return the name of a listed thing: itself, its `name`, `id` or `kind`, or its first part."""
+    if isinstance(entry, str):
+        return entry
+    described = jsonable(entry)
+    if isinstance(described, dict):
+        keys = [key for key in ("name", "id", "kind", "type") if key in described]
+        return str(described[keys[0]]) if keys else str(next(iter(described.values()), ""))
+    return str(described[0]) if isinstance(described, list) and described else str(entry)
 
 
 def _things(known: Mapping[str, Any], agents: Sequence[str]) -> Iterator[Thing]:
@@ -130,8 +134,8 @@ def _in_cell(cell: str, place: dict[str, int], agents: Sequence[str]) -> Thing:
 
 
 def _properties(entry: Any) -> dict[str, Any]:
-    """Return what is listed beside a name."""
-    if isinstance(entry, tuple) and not hasattr(entry, "_asdict"):
-        return {"position": jsonable(entry[1])} if len(entry) == 2 else {}
+    """Return what is listed beside a name; beside a bare name in a pair it is the position."""
     described = jsonable(entry)
+    if isinstance(described, list) and len(described) == 2:
+        return {"position": described[1]}
     return described if isinstance(described, dict) else {}

@@ -15,6 +15,7 @@ import piase_gym
 from piase_gym import WorldSpec
 from piase_gym.commands import Command, Misread, Outcome
 from piase_gym.rng import Stream
+from piase_gym.surroundings import Surroundings
 from piase_gym.world import Capabilities, Plan, Tick
 from tests.probes import point_views, text_views
 from tests.probes.point_config import PointProbeConfig
@@ -362,6 +363,37 @@ class SharesItsMasks(PointProbe):
         return list(self._bits)
 
 
+class OrderMoves(PointProbe):
+    """Saying in which order agents act draws from the dice."""
+
+    def set_order(self, order: Sequence[int]) -> None:
+        self.dice.uniform()
+
+
+class ReadingMoves(PointProbe):
+    """Checking a command that came as data draws from the dice."""
+
+    def check(self, agent: int, command: Command) -> Command | Misread:
+        self.dice.uniform()
+        return super().check(agent, command)
+
+
+class PerceivesMore(PointProbe):
+    """Agents perceive a mood that no schema tells of."""
+
+    def surroundings(self, facts: PointFacts) -> Surroundings:
+        around = super().surroundings(facts)
+        return replace(around, perceptions={**around.perceptions, "mood": "calm"})
+
+
+class SeesThePresent(PointProbe):
+    """Surroundings tell where the agent is, not where it was when the facts were made."""
+
+    def surroundings(self, facts: PointFacts) -> Surroundings:
+        place = self.points.position[self.agents.index(facts.agent)]
+        return replace(super().surroundings(facts), position=list(place))
+
+
 # world, its config, the check that finds it out, words of the sentence
 BROKEN: tuple[tuple[type[Any], dict[str, Any], str, tuple[str, ...]], ...] = (
     (OmitsAFact, CROWD, "text_reads_back", ("text and facts differ", "velocity")),
@@ -404,6 +436,11 @@ BROKEN: tuple[tuple[type[Any], dict[str, Any], str, tuple[str, ...]], ...] = (
     (SmallState, CROWD, "state_fits", ("state()", "not in its space")),
     (NoRest, CROWD, "noop_is_always_legal", ("no-op", "not in the grammar")),
     (SharesItsMasks, CROWD, "arrays_are_fresh", ("shares its memory", "action_mask")),
+    (OrderMoves, CROWD, "seed_faces_are_the_same_game", ("at step 1 Environment", "another state")),
+    (OrderMoves, CROWD, "base_env_is_the_same_game", ("at step 1 BaseEnv answers",)),
+    (ReadingMoves, CROWD, "commands_wait_for_the_last", ("at step 0", "agent_0", "acts at once")),
+    (PerceivesMore, CROWD, "perceptions_fit_their_schema", ("['mood']", "not in the schema")),
+    (SeesThePresent, CROWD, "surroundings_follow_from_facts", ("step 0 change afterwards",)),
 )  # fmt: skip
 
 

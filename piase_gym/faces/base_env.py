@@ -6,9 +6,9 @@ from `BaseEnv` as the seed prints it, take a dict of settings, and can be regist
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from piase_gym.errors import ConfigError, ResetNeededError
 from piase_gym.models import Action, Observation
@@ -22,6 +22,16 @@ __all__ = [
     "make_base_env",
     "register_base_env",
 ]
+
+if TYPE_CHECKING:
+    F = TypeVar("F")
+
+    def abstractmethod(method: F) -> F:
+        """Let type checkers accept ``BaseEnv(world)``, which makes a concrete subclass."""
+        return method
+
+else:
+    from abc import abstractmethod
 
 Step = tuple[Observation, float, bool, dict[str, Any]]
 
@@ -59,6 +69,7 @@ class BaseEnv(ABC):
     @abstractmethod
     def reset(self) -> Observation:
         """Start an episode and return the first observation."""
+        raise NotImplementedError
 
     @abstractmethod
     def step(self, action: Action) -> Step:
@@ -67,10 +78,12 @@ class BaseEnv(ABC):
         Returns:
             The next observation, the reward, whether the episode is over, and an info dict.
         """
+        raise NotImplementedError
 
     @abstractmethod
     def get_action_space(self) -> dict[str, Any]:
         """Return a JSON Schema of valid actions."""
+        raise NotImplementedError
 
     def get_available_actions(self, info: dict[str, Any] | None = None) -> list[Action]:
         """Return actions that can be taken now; an empty list says nothing."""

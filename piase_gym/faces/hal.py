@@ -30,16 +30,12 @@ class Environment(SeedFace):
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> PerceptionData:
-        """Start an episode.
-
-        Args:
-            seed: ``0..2**63-1``; without one, episodes go on deterministically from the last.
-            options: ``config`` changes fields of the config, like `reconfigure`.
+        """Start an episode; see `SeedFace.reset`.
 
         Returns:
             The perception of the primary agent: the first that is in play.
         """
-        self.engine.reset(seed, options)
+        super().reset(seed, options)
         return self.get_observation(self.agents[0])
 
     def step(self, agent_id: str, action: AnyCommand) -> ActionResult:

@@ -35,10 +35,6 @@ class EnvironmentInterface(SeedFace):
         [0, 0]
     """
 
-    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Start an episode; see `Environment.reset`."""
-        self.engine.reset(seed, options)
-
     def get_environment_info(self) -> dict[str, Any]:
         """Return general information: the fields of `EnvironmentInfo`, and ``name``."""
         self.driver.require_open()

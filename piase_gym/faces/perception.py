@@ -46,10 +46,6 @@ class PerceptionInterface(SeedFace):
         self._found: dict[str, None] = {}  # a dict keeps the order of discovery
         self._episode = self.engine.episodes
 
-    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Start an episode; see `Environment.reset`. Discoveries and messages are forgotten."""
-        self.engine.reset(seed, options)
-
     @property
     def mailboxes(self) -> Mailboxes:
         """The world's mailboxes, or those of this face."""

@@ -108,6 +108,15 @@ class SeedFace:
 
     # -- what piase_gym adds --------------------------------------------------------------
 
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> Any:
+        """Start an episode.
+
+        Args:
+            seed: ``0..2**63-1``; without one, episodes go on deterministically from the last.
+            options: ``config`` changes fields of the config, like `reconfigure`.
+        """
+        self.engine.reset(seed, options)
+
     def facts(self, agent_id: str) -> Facts:
         """Return what an agent may know now."""
         facts: Facts = self.world.facts(self.engine.seat(agent_id).number)

@@ -114,9 +114,9 @@ class WorldBaseEnv(BaseEnv):
         """
         seat = self.engine.seat(self.agent)
         act = self.world.read(self.number, _line(action))
-        if not self.engine.over:
+        if self._failed + 1 < self.num_attempts and not self.engine.over:
             planned = self.world.plan(self.number, act)
-            if isinstance(planned, Misread) and self._failed + 1 < self.num_attempts:
+            if isinstance(planned, Misread):
                 return self._ask_again(planned)
         self._failed = 0
         result = self.engine.submit(self.agent, act)

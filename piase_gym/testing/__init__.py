@@ -2,30 +2,36 @@
 
 `check_world` holds a world to the whole contract of `docs/contract.md`, through the same faces
 that its users see. `check_parallel_env` holds any PettingZoo ParallelEnv to the part of it that
-makes sense without a world. `run_checks` returns a `Report` and raises nothing.
+makes sense without a world, and `check_base_env` any environment for LLM agents to the interface of
+seed 004. `run_checks` returns a `Report` and raises nothing.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from piase_gym.config import WorldConfig
-from piase_gym.testing.catalogue import ENV_CHECKS, WORLD_CHECKS
+from piase_gym.faces import BaseEnv
+from piase_gym.testing.base_env_checks import BaseEnvSubject
+from piase_gym.testing.catalogue import BASE_ENV_CHECKS, ENV_CHECKS, WORLD_CHECKS
 from piase_gym.testing.kit import Check, choose_checks, run_all
 from piase_gym.testing.report import ConformanceError, Finding, Report
 from piase_gym.testing.subject import EnvSubject, WorldSubject
 
 __all__ = [
+    "BASE_ENV_CHECKS",
     "ENV_CHECKS",
     "WORLD_CHECKS",
     "Check",
     "ConformanceError",
     "Finding",
     "Report",
+    "check_base_env",
     "check_parallel_env",
     "check_world",
+    "run_base_env_checks",
     "run_checks",
     "run_env_checks",
 ]
@@ -102,5 +108,43 @@ def check_parallel_env(make: Callable[..., Any], *, checks: Sequence[str] | None
         ConformanceError: If a check failed; the message has a line for each that did.
     """
     report = run_env_checks(make, checks=checks)
+    report.raise_failures()
+    return report
+
+
+def run_base_env_checks(
+    env: str | Callable[[dict[str, Any]], BaseEnv],
+    config: Mapping[str, Any] | None = None,
+    *,
+    checks: Sequence[str] | None = None,
+) -> Report:
+    """Hold an environment for LLM agents to the interface of seed 004.
+
+    Args:
+        env: A name of `piase_gym.faces.base_envs`, a world or an id, or the subclass of `BaseEnv`.
+        config: The settings to make it with.
+        checks: Names of checks; by default all of `BASE_ENV_CHECKS`.
+
+    Returns:
+        What each check found.
+    """
+    return run_all(BaseEnvSubject(env, config), choose_checks(BASE_ENV_CHECKS, checks))
+
+
+def check_base_env(
+    env: str | Callable[[dict[str, Any]], BaseEnv],
+    config: Mapping[str, Any] | None = None,
+    *,
+    checks: Sequence[str] | None = None,
+) -> Report:
+    """Hold an environment for LLM agents to the kit; arguments as for `run_base_env_checks`.
+
+    Returns:
+        What each check found.
+
+    Raises:
+        ConformanceError: If a check failed; the message has a line for each that did.
+    """
+    report = run_base_env_checks(env, config, checks=checks)
     report.raise_failures()
     return report

@@ -1,0 +1,231 @@
+"""Checks of environments for LLM agents: any subclass of `BaseEnv` (seed 004)."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from piase_gym.faces import Action, BaseEnv, Observation, make_base_env
+from piase_gym.rng import Stream
+from piase_gym.testing.kit import check
+from piase_gym.testing.plain import difference, plain
+from piase_gym.testing.report import Skip, require
+from piase_gym.world import Capabilities
+
+STEPS = 40
+ODD = ("", " ", "qwertyuiop", "x" * 5000, "\x00", "clé 🔑", "-1", "{}", "look\nlook")
+"""Actions that make no sense."""
+
+
+class BaseEnvSubject:
+    """A subclass of `BaseEnv`, through its registered name or a function that makes it.
+
+    Attributes:
+        label: What it is called in reports.
+    """
+
+    capabilities = Capabilities()
+
+    def __init__(
+        self, env: str | Callable[[dict[str, Any]], BaseEnv], config: Mapping[str, Any] | None
+    ) -> None:
+        """Take the name or function; nothing is made yet."""
+        self._make, self._config = env, dict(config or {})
+        self.label = env if isinstance(env, str) else getattr(env, "__qualname__", repr(env))
+        self._made: list[Any] = []
+
+    def env(self) -> Any:
+        """Make an environment, which is closed when the check is over."""
+        config = copy.deepcopy(self._config)
+        env = make_base_env(self._make, config) if isinstance(self._make, str) else None
+        if env is None:
+            assert callable(self._make)
+            env = self._make(config)
+        require(isinstance(env, BaseEnv), f"{self.label} makes a {type(env).__name__}, no BaseEnv")
+        self._made.append(env)
+        return env
+
+    def close(self) -> None:
+        """Close what was made, where it can be closed."""
+        for env in self._made:
+            with contextlib.suppress(Exception):
+                env.close()
+        self._made.clear()
+
+
+class Row(NamedTuple):
+    """A reset (without an action) or a step, and what it returned."""
+
+    action: str | None
+    observation: Any
+    reward: Any = 0.0
+    done: Any = False
+    info: Any = None
+
+
+def _words(env: Any) -> list[str]:
+    """Return the texts of some actions: what is available, or what the schema lists."""
+    available = [action.text for action in env.get_available_actions()]
+    if available:
+        return available
+    properties = env.get_action_space().get("properties", {})
+    listed = (row.get("enum") for row in properties.values() if isinstance(row, dict))
+    return [str(word) for words in listed if words for word in words] or ["look"]
+
+
+def _play(env: Any, dice_seed: int, **reset: Any) -> Iterator[Row]:
+    """Play an episode at random, or the first steps of it."""
+    yield Row(None, env.reset(**reset))
+    dice = Stream(dice_seed, 96)
+    for _ in range(STEPS):
+        words = _words(env)
+        word = words[dice.integer(len(words))]
+        found = env.step(Action(text=word))
+        shown = f"step({word!r:.40})"
+        require(
+            isinstance(found, tuple) and len(found) == 4,
+            f"{shown} does not return observation, reward, done and info",
+        )
+        row = Row(word, *found)
+        yield row
+        if row.done is True:
+            return
+
+
+def _require_observation(value: Any, where: str) -> None:
+    """Raise unless a value is an observation of the right types."""
+    require(isinstance(value, Observation), f"{where} is a {type(value).__name__}, no Observation")
+    kinds = (type(value.structured).__name__, type(value.text).__name__)
+    right = isinstance(value.structured, dict) and isinstance(value.text, str)
+    require(right, f"{where} holds {kinds[0]} and {kinds[1]}, not dict and str")
+    require(value.text or value.structured, f"{where} is empty")
+
+
+@check()
+def reset_observes(subject: BaseEnvSubject) -> None:
+    """`reset` returns an Observation of data and text, and `current_observation` is the same."""
+    env = subject.env()
+    first = env.reset()
+    _require_observation(first, "what reset returns")
+    found = difference(plain(env.current_observation), plain(first))
+    require(found is None, f"current_observation is not what reset returned: {found}")
+
+
+@check()
+def step_answers(subject: BaseEnvSubject) -> str:
+    """`step` returns an Observation, a finite reward, a bool and a dict, over whole episodes."""
+    ends = 0
+    for seed in range(3):
+        env = subject.env()
+        for row in _play(env, seed):
+            where = f"what step({row.action!r:.40}) returns"
+            _require_observation(row.observation, where)
+            number = isinstance(row.reward, int | float) and not isinstance(row.reward, bool)
+            require(number and math.isfinite(row.reward), f"{where} has the reward {row.reward!r}")
+            require(type(row.done) is bool, f"{where} has {row.done!r} for done, not a bool")
+            good = row.action is None or isinstance(row.info, dict)
+            require(good, f"{where} has a {type(row.info).__name__} for info, not a dict")
+            found = difference(plain(env.current_observation), plain(row.observation))
+            require(found is None, f"current_observation is not {where}: {found}")
+            ends += row.done
+    return f"{ends} of 3 episodes came to an end"
+
+
+@check()
+def action_space_is_a_schema(subject: BaseEnvSubject) -> None:
+    """`get_action_space` is a JSON Schema, the same before the reset and at every step."""
+    env = subject.env()
+    space = copy.deepcopy(env.get_action_space())
+    require(isinstance(space, dict), f"the action space is a {type(space).__name__}, not a dict")
+    try:
+        same = json.loads(json.dumps(space)) == space
+    except (TypeError, ValueError):
+        same = False
+    require(same, "the action space cannot be written as JSON")
+    kinds = ("object", "string", "array", "number", "integer", "boolean")
+    require(space.get("type") in kinds, f"the action space has the type {space.get('type')!r}")
+    rows = space.get("properties", {})
+    schemas = isinstance(rows, dict) and all(isinstance(row, dict) for row in rows.values())
+    require(schemas, "the properties of the action space are not schemas by name")
+    missing = [name for name in space.get("required", []) if name not in rows]
+    require(not missing, f"the action space requires {missing}, which it does not describe")
+    for _ in _play(env, 0):
+        require(env.get_action_space() == space, "the action space changes in an episode")
+
+
+@check()
+def available_actions_are_taken(subject: BaseEnvSubject) -> str:
+    """`get_available_actions` lists different Actions, with and without an info to look at."""
+    env, most = subject.env(), 0
+    for row in _play(env, 1):
+        for listed in (env.get_available_actions(), env.get_available_actions(row.info)):
+            require(isinstance(listed, list), f"available actions are a {type(listed).__name__}")
+            strange = [a for a in listed if not isinstance(a, Action) or not a.text]
+            require(not strange, f"{strange[:1]!r:.60} is listed, which is no Action with a text")
+            texts = [action.text for action in listed]
+            require(len(set(texts)) == len(texts), "an available action is listed twice")
+            most = max(most, len(texts))
+    if not most:
+        raise Skip("it lists none, which is allowed")
+    return f"up to {most} actions"
+
+
+@check()
+def odd_actions_are_answered(subject: BaseEnvSubject) -> None:
+    """An action that makes no sense is answered like any other, and raises nothing."""
+    for odd in ODD:
+        env = subject.env()
+        env.reset()
+        found = env.step(Action(text=odd))
+        shown = f"step({odd!r:.20})"
+        require(isinstance(found, tuple) and len(found) == 4, f"{shown} returns {found!r:.40}")
+        _require_observation(found[0], f"what {shown} returns")
+
+
+@check()
+def observations_stay(subject: BaseEnvSubject) -> None:
+    """An observation that was returned is not changed by later steps and resets."""
+    env = subject.env()
+    kept = [(row.observation, copy.deepcopy(plain(row.observation))) for row in _play(env, 2)]
+    env.reset()
+    for number, (observation, before) in enumerate(kept):
+        found = difference(plain(observation), before)
+        require(found is None, f"the observation of step {number} changes afterwards: {found}")
+
+
+@check()
+def episodes_start_over(subject: BaseEnvSubject) -> None:
+    """A reset in mid-episode or after the end starts another episode that can be played."""
+    env = subject.env()
+    for seed in range(3):
+        rows = list(_play(env, seed))
+        require(len(rows) > 1, "an episode has no step")
+        env.reset()
+        env.step(Action(text=_words(env)[0]))
+
+
+@check()
+def a_seed_brings_an_episode_back(subject: BaseEnvSubject) -> None:
+    """Where `reset` takes a seed, the same seed and actions give the same episode."""
+    one, two = subject.env(), subject.env()
+    if "seed" not in inspect.signature(one.reset).parameters:
+        raise Skip("reset takes no seed")
+    list(_play(two, 5))  # a used environment, too
+    for a, b in zip(_play(one, 3, seed=7), _play(two, 3, seed=7), strict=True):
+        found = difference(plain(a._asdict()), plain(b._asdict()))
+        require(found is None, f"two environments with the same seed differ: {found}")
+
+
+@check()
+def nothing_is_printed_by_it(subject: BaseEnvSubject) -> None:
+    """An episode writes nothing to standard output."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        list(_play(subject.env(), 0))
+    require(not out.getvalue(), f"an episode prints {out.getvalue()!r:.60}")
