@@ -18,10 +18,10 @@ def jsonable(value: Any) -> Any:
     """
     if isinstance(value, Enum):
         return jsonable(value.value)
+    if isinstance(value, np.ndarray | np.generic):  # first: np.float64 is a float
+        return jsonable(value.tolist())
     if value is None or isinstance(value, str | bool | int | float):
         return value
-    if isinstance(value, np.ndarray | np.generic):
-        return jsonable(value.tolist())
     if isinstance(value, Mapping):
         return {str(key): jsonable(item) for key, item in value.items()}
     if hasattr(value, "_asdict"):
