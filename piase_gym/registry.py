@@ -52,6 +52,7 @@ class TaskSpec:
         id: Such as ``piase/GridWorld-DoorKey-8x8-v0``.
         world: Name of the world.
         config: Fields of the world's config.
+        scenario: A scenario of the library that gives the other fields.
         partners: Policy name for agents that the Gymnasium face's learner does not play; the key
             ``"*"`` stands for all of them.
     """
@@ -59,6 +60,7 @@ class TaskSpec:
     id: str
     world: str
     config: Mapping[str, Any] = field(default_factory=dict)
+    scenario: str | None = None
     partners: Mapping[str, str] = field(default_factory=lambda: {"*": "random"})
 
 
@@ -132,6 +134,15 @@ def task_spec(task: str) -> TaskSpec:
     return _tasks[task]
 
 
+def task_fields(task: TaskSpec) -> dict[str, Any]:
+    """Return the config fields of an id: those of its scenario, if it has one, and its own."""
+    if task.scenario is None:
+        return dict(task.config)
+    from piase_gym import scenarios
+
+    return {**scenarios.load(task.scenario).fields, **task.config}
+
+
 def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
     """Return what a name stands for: a world, or the world and task of an id."""
     if not isinstance(name, str):
@@ -194,7 +205,7 @@ def parse_text(world: str, text: str, config: Any = None) -> Any:
         kind = type(config).__name__
         raise ConfigError(f"{spec.name}: a config is a {model.__name__} or a mapping, not a {kind}")
     if config is None or isinstance(config, Mapping):
-        config = make_config(spec, {**(task.config if task else {}), **(config or {})})
+        config = make_config(spec, {**(task_fields(task) if task else {}), **(config or {})})
     return load(spec.parser, spec)(text, config)
 
 
@@ -229,6 +240,33 @@ def _register_own() -> None:
         for name, layout in (("FourRooms", "four_rooms"), ("Obstacles", "obstacles")):
             task = f"{NAMESPACE}/GridWorld-{name}-{size}x{size}-v0"
             register_task(TaskSpec(id=task, world="GridWorld", config={**square, "layout": layout}))
+    _register_text_room()
+
+
+def _register_text_room() -> None:
+    """Fill in TextRoom and its ids."""
+    room = "piase_gym.worlds.text_room"
+    register_world(
+        WorldSpec(
+            name="TextRoom",
+            summary="A text adventure: rooms, locks, hidden things, written stories and quests.",
+            world=f"{room}.world:TextRoom",
+            config=f"{room}.config:TextRoomConfig",
+            parser=f"{room}.views:parse",
+            oracle=f"{room}.oracle:TextRoomOracle",
+            aliases=("TextBasedRoom",),
+        )
+    )
+    register_task(TaskSpec(id="piase/TextRoom-v0", world="TextRoom"))
+    register_task(TaskSpec(id="piase/TextRoom-LostKey-v0", world="TextRoom", scenario="lost_key"))
+    quests = {
+        "Easy": {"rooms": 3, "depth": 1, "distractors": 2},
+        "Medium": {"rooms": 6, "depth": 3, "distractors": 4},
+        "Hard": {"rooms": 12, "depth": 6, "distractors": 10, "max_steps": 400},
+    }
+    for name, fields in quests.items():
+        task = f"piase/TextRoom-Quest-{name}-v0"
+        register_task(TaskSpec(id=task, world="TextRoom", config=fields))
 
 
 _register_own()

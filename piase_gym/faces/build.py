@@ -9,7 +9,7 @@ from piase_gym.agents.base import Agent
 from piase_gym.config import WorldConfig
 from piase_gym.errors import AgentError, ConfigError, ScenarioError
 from piase_gym.faces.driver import Driver
-from piase_gym.registry import TaskSpec, WorldSpec, find, load, make_config
+from piase_gym.registry import TaskSpec, WorldSpec, find, load, make_config, task_fields
 
 Partners = Mapping[str, "str | Agent"]
 
@@ -24,17 +24,33 @@ def resolve(
         ConfigError: If a field is unknown or not allowed.
         ScenarioError: If the scenario is unknown.
     """
-    if scenario is not None:
-        raise ScenarioError(f"there is no scenario {scenario!r}; none are registered")
     given = dict(fields)
     if envelope is not None:
         given["envelope"] = envelope
     if isinstance(name, WorldConfig):
+        if scenario is not None:
+            raise ScenarioError("give a config object or a scenario, not both")
         spec, task = find(name.world)
         return name.changed(given) if given else name, spec, task
     spec, task = find(name)
-    base = dict(task.config) if task else {}
+    base = task_fields(task) if task else {}
+    if scenario is not None:
+        base |= _scenario_fields(scenario, spec)
     return make_config(spec, {**base, **load(spec.config, spec).plain(given)}), spec, task
+
+
+def _scenario_fields(scenario: object, spec: WorldSpec) -> Mapping[str, Any]:
+    """Return the config fields of a scenario.
+
+    Raises:
+        ScenarioError: If there is no such scenario, or it is of another world.
+    """
+    from piase_gym.scenarios import load as load_scenario
+
+    found = load_scenario(scenario)
+    if found.world != spec.name:
+        raise ScenarioError(f"scenario {found.name!r} is of {found.world}, not of {spec.name}")
+    return found.fields
 
 
 def gym_partners(

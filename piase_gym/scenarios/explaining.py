@@ -1,0 +1,109 @@
+"""Turns what pydantic finds wrong with a file into lines with places, and with what is allowed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from piase_gym.errors import suggest
+from piase_gym.scenarios.reading import Document, Key
+
+
+def find(document: Document, path: tuple[str | int, ...]) -> Key:
+    """Return the key of the part of a file that a path through models stands for.
+
+    Paths pass through tags of unions, through single entries read as lists, and through
+    `custom_properties`, which are not in the file or not in the path.
+    """
+    key: Key = ()
+    node = document.data
+    for part in path:
+        if isinstance(node, dict) and part not in node:
+            custom = node.get("custom_properties")
+            if isinstance(custom, dict) and part in custom:
+                key, node = (*key, "custom_properties"), custom
+        inside = isinstance(node, dict) and part in node
+        inside |= isinstance(node, list) and isinstance(part, int) and part < len(node)
+        if inside:
+            key, node = (*key, part), node[part]
+    return key
+
+
+def explain(error: ValidationError, model: type[BaseModel], document: Document) -> Iterator[str]:
+    """Yield one line a problem: ``file:line:column: key: what is wrong, what is allowed``."""
+    for item in error.errors(include_url=False):
+        path = tuple(item["loc"])
+        key = find(document, path)
+        told = _sentence(item, model, path)
+        if item["type"] == "missing":
+            key = find(document, path[:-1])
+        where = ".".join(map(str, key))
+        yield f"{document.place(key)}: {where + ': ' if where else ''}{told}"
+
+
+def _sentence(item: Any, model: type[BaseModel], path: tuple[str | int, ...]) -> str:
+    """Say what is wrong and what is allowed."""
+    kind, name = item["type"], str(path[-1]) if path else ""
+    if kind == "extra_forbidden":
+        return f"unknown key {name!r}; {suggest(name, fields_at(model, path[:-1]))}"
+    if kind == "missing":
+        return f"{name!r} is missing"
+    context = item.get("ctx", {})
+    if kind == "union_tag_invalid":
+        tags = [tag.strip(" '") for tag in str(context["expected_tags"]).split(",")]
+        return f"unknown type {context['tag']!r}; {suggest(context['tag'], tags)}"
+    if kind == "union_tag_not_found":
+        return "'type' is missing; it says which condition, trigger or response this is"
+    message = item["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    if kind == "literal_error":
+        choices = re.findall(r"'([^']*)'", str(context["expected"]))
+        return f"{item['input']!r:.60} is not allowed; {suggest(item['input'], choices)}"
+    if kind == "string_pattern_mismatch":
+        return f"{item['input']!r:.60} is no name; names start with a letter and have no signs"
+    return f"{message} (got {item['input']!r:.60})"
+
+
+def fields_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that are allowed where a path through a model leads."""
+    options: list[Any] = [model]
+    for part in path:
+        options = [found for option in options for found in _inside(option, part)] or options
+    names: dict[str, None] = {}
+    for option in _flat(options):
+        if isinstance(option, type) and issubclass(option, BaseModel):
+            names.update(dict.fromkeys(option.model_fields))
+    return list(names)
+
+
+def _flat(options: list[Any]) -> Iterator[Any]:
+    """Yield what unions and annotations consist of."""
+    for option in options:
+        origin = get_origin(option)
+        if origin is Annotated:
+            yield from _flat([get_args(option)[0]])
+        elif origin in (Union, UnionType):
+            yield from _flat(list(get_args(option)))
+        else:
+            yield option
+
+
+def _inside(option: Any, part: str | int) -> Iterator[Any]:
+    """Yield the types of what lies one part further along a path."""
+    for entry in _flat([option]):
+        arguments = get_args(entry)
+        if isinstance(entry, type) and issubclass(entry, BaseModel):
+            field = entry.model_fields.get(str(part))
+            tag = entry.model_fields.get("type")
+            if field is not None:
+                yield field.annotation
+            elif (tag is not None and part in get_args(tag.annotation)) or entry.__name__ == part:
+                yield entry
+        elif get_origin(entry) is dict:
+            yield arguments[1]
+        elif get_origin(entry) is tuple and isinstance(part, int):
+            yield arguments[0]

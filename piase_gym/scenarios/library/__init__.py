@@ -1,0 +1,1 @@
+"""The scenarios that ship, as YAML files."""

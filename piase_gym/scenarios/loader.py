@@ -1,0 +1,349 @@
+"""Loads scenarios: from the library by name, from files, over base files; and checks them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from piase_gym.config import WorldConfig
+from piase_gym.digest import digest_json
+from piase_gym.errors import ConfigError, MissingExtraError, ScenarioError, UnknownNameError
+from piase_gym.registry import load as load_entry_point
+from piase_gym.registry import make_config, world_spec
+from piase_gym.scenarios.explaining import explain, find
+from piase_gym.scenarios.reading import (
+    SUFFIXES,
+    Document,
+    Key,
+    complain,
+    read_file,
+)
+from piase_gym.scenarios.schema import (
+    AgentPart,
+    ScenarioHead,
+    ScheduledEvent,
+    TextRoomScenario,
+    WorldScenario,
+)
+from piase_gym.worlds.text_room.proofreading import problems
+from piase_gym.worlds.text_room.story import AgentSetup, Story
+
+MOST_BASES = 8
+STORY = "TextRoom"
+"""The world whose scenarios are stories."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario that can be played.
+
+    Attributes:
+        name: Its name in the library, or the stem of its file.
+        file: Where it was read from.
+        head: The file as a checked model.
+        world: Name of the world.
+        fields: Fields of the world's config.
+        agents: Its agents, in file order; empty where the world names them.
+        warnings: What a reader of the file should know: ``file:line:column: key: ...``.
+    """
+
+    name: str
+    file: str
+    head: TextRoomScenario | WorldScenario
+    world: str
+    fields: Mapping[str, Any]
+    agents: tuple[AgentSetup | AgentPart, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+        return self.head.scenario_name
+
+    @property
+    def config(self) -> WorldConfig:
+        """The world's config."""
+        config: WorldConfig = make_config(world_spec(self.world), self.fields)
+        return config
+
+    @property
+    def scheduled(self) -> tuple[ScheduledEvent, ...]:
+        """What a simulation does at a step; TextRoom's events happen in the world itself."""
+        return self.head.events if isinstance(self.head, WorldScenario) else ()
+
+    def digest(self) -> str:
+        """Return 64 bits that stand for the scenario, for logs."""
+        return digest_json(self.head.model_dump(mode="json"))
+
+
+def _library() -> dict[str, Path]:
+    """Return the files of the library by name."""
+    folder = files("piase_gym.scenarios.library")
+    found = [Path(str(entry)) for entry in folder.iterdir()]
+    return {path.stem: path for path in sorted(found) if path.suffix in SUFFIXES}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the scenarios that ship, sorted."""
+    return tuple(sorted(_library()))
+
+
+def load(path_or_name: object) -> Scenario:
+    """Load a scenario.
+
+    Args:
+        path_or_name: A name from `names()`, or the path of a ``.yaml``, ``.yml`` or ``.json`` file.
+
+    Returns:
+        The scenario, ready to be played.
+
+    Raises:
+        ScenarioError: If there is none, or something is wrong with it; every line of the message
+            says ``file:line:column: key: what is wrong, what is allowed``.
+    """
+    if isinstance(path_or_name, Scenario):
+        return path_or_name
+    if not isinstance(path_or_name, str | Path):
+        kind = type(path_or_name).__name__
+        raise ScenarioError(f"a scenario is named by a string or a path, not {kind}")
+    path = _find(path_or_name)
+    document = _with_base(read_file(path), path, ())
+    return build(document, path)
+
+
+def _find(path_or_name: str | Path) -> Path:
+    """Return the file that a name or path stands for."""
+    path = Path(path_or_name)
+    known = _library()
+    if str(path_or_name) in known:
+        return known[str(path_or_name)]
+    if path.suffix.lower() in SUFFIXES or path.exists():
+        if not path.is_file():
+            raise ScenarioError(
+                f"there is no file {str(path)!r}; allowed: a path, or a name of {', '.join(known)}"
+            )
+        return path
+    raise ScenarioError(str(UnknownNameError("scenario", str(path_or_name), known)))
+
+
+# -- base files -----------------------------------------------------------------------------------
+
+
+def _with_base(document: Document, path: Path, chain: tuple[Path, ...]) -> Document:
+    """Lay a file over the one that it extends."""
+    data = document.data
+    if not isinstance(data, dict):
+        found = type(data).__name__ if data is not None else "nothing"
+        raise complain(document.place(()), (), f"a scenario is a mapping of keys, not {found}")
+    base = data.get("base")
+    if base is None:
+        return document
+    place = document.place(("base",))
+    if not isinstance(base, str):
+        raise complain(place, ("base",), "base is a name or a path")
+    known = _library()
+    other = path.parent / base if base not in known else known[base]
+    if not other.is_file():
+        told = f"there is no scenario {base!r}; allowed: a path beside this file, or a name of "
+        raise complain(place, ("base",), told + ", ".join(known))
+    if other in (*chain, path) or len(chain) >= MOST_BASES:
+        raise complain(place, ("base",), "scenarios extend each other in a circle")
+    under = _with_base(read_file(other), other, (*chain, path))
+    return _merge(under, document)
+
+
+def _merge(under: Document, over: Document) -> Document:
+    """Return a document in which mappings are joined and everything else is replaced."""
+    places = dict(under.places)
+
+    def join(low: Any, high: Any, key: Key) -> Any:
+        if isinstance(low, dict) and isinstance(high, dict):
+            joined = {name: value for name, value in low.items() if name not in high}
+            return {
+                **joined,
+                **{
+                    name: join(low[name], value, (*key, name)) if name in low else value
+                    for name, value in high.items()
+                },
+            }
+        for old in [old for old in places if old[: len(key)] == key and old != key]:
+            del places[old]
+        return high
+
+    data = join(under.data, over.data, ())
+    places |= over.places
+    return Document(data, places)
+
+
+# -- checking -------------------------------------------------------------------------------------
+
+
+def build(document: Document, path: Path) -> Scenario:
+    """Check a document and return the scenario.
+
+    Raises:
+        ScenarioError: See `load`.
+    """
+    data = document.data
+    spec = _world_of(document)
+    model: type[ScenarioHead] = TextRoomScenario if spec.name == STORY else WorldScenario
+    try:
+        head = model.model_validate(data)
+    except ValidationError as error:
+        raise ScenarioError("\n".join(explain(error, model, document))) from None
+    agents = _agents(head)
+    warnings: tuple[str, ...] = ()
+    if isinstance(head, TextRoomScenario):
+        story = _story_of(head, agents)
+        found = [*_located(story, document)]
+        fatal = [line for line, is_fatal in found if is_fatal]
+        if fatal:
+            raise ScenarioError("\n".join(fatal))
+        warnings = tuple(line for line, _ in found)
+        own: dict[str, Any] = {"story": story}
+    else:
+        assert isinstance(head, WorldScenario)
+        _check_scheduled(head, agents, document)
+        own = _world_fields(head, agents)
+    fields = _all_fields(head, own, document)
+    _check_config(spec, fields, document)
+    assert isinstance(head, TextRoomScenario | WorldScenario)
+    return Scenario(path.stem, str(path), head, spec.name, fields, agents, warnings)
+
+
+def _world_of(document: Document) -> Any:
+    """Return the registry's row of the world that a file names."""
+    name = document.data.get("environment_type")
+    place = document.place(("environment_type",))
+    if not isinstance(name, str):
+        raise complain(place, (), "'environment_type' is missing; it names the world")
+    try:
+        return world_spec(name)
+    except UnknownNameError as error:
+        raise complain(place, ("environment_type",), str(error.args[0])) from None
+
+
+def _agents(head: ScenarioHead) -> tuple[Any, ...]:
+    """Return the agents of a scenario as a list."""
+    given = head.initial_state.agent_setup  # type: ignore[attr-defined]
+    return given if isinstance(given, tuple) else (given,)
+
+
+def _story_of(head: TextRoomScenario, agents: tuple[Any, ...]) -> Story:
+    """Return the story that a file tells."""
+    state = head.initial_state
+    return Story(
+        description=head.description,
+        rooms=state.rooms,
+        object_details=state.object_details,
+        agent_setup=agents,
+        win_conditions=head.win_conditions,
+        win_logic=head.win_logic,
+        lose_conditions=head.lose_conditions,
+        ends=head.ends,
+        events=head.events,
+    )
+
+
+_IN_STATE = ("rooms", "object_details", "agent_setup")
+
+
+def _located(story: Story, document: Document) -> Iterator[tuple[str, bool]]:
+    """Yield the problems of a story as lines, and whether each is fatal."""
+    for problem in problems(story):
+        path = problem.path
+        if path[0] in _IN_STATE:
+            path = ("initial_state", *path)
+        key = find(document, path)
+        where = ".".join(map(str, key))
+        yield f"{document.place(key)}: {where}: {problem.message}", problem.fatal
+
+
+def _check_scheduled(
+    head: WorldScenario, agents: tuple[AgentPart, ...], document: Document
+) -> None:
+    """Check the agents that conditions and events of a world's scenario name."""
+    known = [agent.agent_id for agent in agents]
+    for k, condition in enumerate(head.win_conditions):
+        _check_agent(condition.agent_id, known, ("win_conditions", k, "agent_id"), document)
+    for k, event in enumerate(head.events):
+        for n, response in enumerate(event.response):
+            if response.agent_id != "all":
+                path: Key = ("events", k, "response", n, "agent_id")
+                _check_agent(response.agent_id, known, path, document)
+
+
+def _check_agent(name: str | None, known: list[str], path: Key, document: Document) -> None:
+    if name is not None and known and name not in known:
+        key = find(document, path)
+        raise complain(
+            document.place(key), key, str(UnknownNameError("agent", name, known).args[0])
+        )
+
+
+def _world_fields(head: WorldScenario, agents: tuple[AgentPart, ...]) -> dict[str, Any]:
+    """Return the config fields of a world's scenario."""
+    fields: dict[str, Any] = dict(head.initial_state.model_extra or {})
+    if agents:
+        fields.setdefault("agents", len(agents))
+        fields["agent_ids"] = tuple(agent.agent_id for agent in agents)
+        starts = [agent.start_pos for agent in agents]
+        if any(start is not None for start in starts):
+            fields["start_pos"] = tuple(start for start in starts if start is not None)
+    limits = [condition.steps for condition in head.lose_conditions]
+    if limits:
+        fields["max_steps"] = min(limits)
+    return fields
+
+
+def _all_fields(head: ScenarioHead, own: dict[str, Any], document: Document) -> dict[str, Any]:
+    """Return all fields of the config: the world's own, `config` and `rewards`."""
+    fields = dict(own)
+    for name, value in head.config.items():
+        if name in fields:
+            key: Key = ("config", name)
+            told = f"{name!r} is set by initial_state already; allowed: once"
+            raise complain(document.place(key), key, told)
+        fields[name] = value
+    if head.rewards:
+        fields["rewards"] = dict(head.rewards)
+    return fields
+
+
+_LINE = re.compile(r"\w+(?:\.([\w.-]+))?: (.*)")
+_UNKNOWN = re.compile(r"unknown key '([^']+)'")
+
+
+def _check_config(spec: Any, fields: Mapping[str, Any], document: Document) -> None:
+    """Check the config, and say where in the file a wrong field stands."""
+    try:
+        config = load_entry_point(spec.config, spec)(**fields)
+        config.fixed_envelope()
+    except MissingExtraError:
+        raise
+    except ConfigError as error:
+        raise ScenarioError(
+            "\n".join(_locate(line, document) for line in str(error).splitlines())
+        ) from None
+
+
+def _locate(line: str, document: Document) -> str:
+    """Put the place of the field that a config's complaint is about before it."""
+    match, unknown = _LINE.fullmatch(line), _UNKNOWN.search(line)
+    dotted = unknown.group(1) if unknown else (match.group(1) or "") if match else ""
+    told = match.group(2) if match else line
+    path = tuple(int(part) if part.isdigit() else part for part in dotted.split("."))
+    for start in (("initial_state",), ("config",), ()):
+        key = find(document, (*start, *path))
+        if path[0] and path[0] in key:
+            return f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
+    first = told.split(":")[0]
+    key = find(document, ("initial_state", first))
+    key = key if first in key else ("initial_state",)
+    return f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"

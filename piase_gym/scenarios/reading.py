@@ -1,0 +1,333 @@
+"""Reads YAML and JSON into plain data, and remembers where each part of it stands.
+
+Only what plain data needs is read: mappings, lists, strings, numbers, booleans and null. Tags that
+build objects are refused, a key given twice is an error, and aliases are counted as often as they
+are used, so that a small file cannot become a huge value.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from piase_gym.errors import ScenarioError
+
+Key = tuple[str | int, ...]
+"""The way to a part of a file: keys and places in lists."""
+MOST_BYTES = 1_000_000
+MOST_PARTS = 50_000
+MOST_LEVELS = 40
+SUFFIXES = (".yaml", ".yml", ".json")
+_TAG = "tag:yaml.org,2002:"
+
+
+class Place(NamedTuple):
+    """Where something stands: file, line and column, both from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        """Return ``file:line:column``."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass
+class Document:
+    """A file as data, with the places of its parts.
+
+    Attributes:
+        data: The data.
+        places: Where each part stands: its key in a mapping, or its entry in a list.
+    """
+
+    data: Any
+    places: dict[Key, Place] = field(default_factory=dict)
+
+    def place(self, key: Key) -> Place:
+        """Return where a part stands, or the nearest part around it that stands somewhere."""
+        while key not in self.places and key:
+            key = key[:-1]
+        return self.places.get(key, Place("<data>", 1, 1))
+
+
+def complain(place: Place, key: Key, message: str) -> ScenarioError:
+    """Return the error ``file:line:column: key: what is wrong, what is allowed``."""
+    where = ".".join(map(str, key))
+    return ScenarioError(f"{place}: {where + ': ' if where else ''}{message}")
+
+
+def read_file(path: Path) -> Document:
+    """Read a YAML or JSON file.
+
+    Raises:
+        ScenarioError: If it cannot be read, is too large, or is not plain data.
+    """
+    start = Place(str(path), 1, 1)
+    if path.suffix.lower() not in SUFFIXES:
+        raise complain(start, (), f"the file ends in {path.suffix!r}; allowed: {_list(SUFFIXES)}")
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise complain(start, (), f"the file has {size} bytes; at most {MOST_BYTES} are read")
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise complain(start, (), f"the file is not UTF-8 text: {error.reason}") from None
+    except OSError as error:
+        raise complain(start, (), f"the file cannot be read: {error.strerror}") from None
+    return read_text(text, str(path), as_json=path.suffix.lower() == ".json")
+
+
+def read_text(text: str, name: str = "<text>", *, as_json: bool = False) -> Document:
+    """Read YAML or JSON.
+
+    Raises:
+        ScenarioError: If it is too large or not plain data.
+    """
+    if len(text) > MOST_BYTES:
+        told = f"the text has {len(text)} characters; at most {MOST_BYTES} are read"
+        raise complain(Place(name, 1, 1), (), told)
+    return _JsonReader(text, name).read() if as_json else _YamlReader(name).read(text)
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return ", ".join(names)
+
+
+class _Counter:
+    """Keeps files from growing beyond what is read."""
+
+    def __init__(self) -> None:
+        self.parts = 0
+
+    def count(self, place: Place, key: Key) -> None:
+        """Count one more part at a depth."""
+        self.parts += 1
+        if self.parts > MOST_PARTS:
+            told = f"there are more than {MOST_PARTS} parts, aliases counted as often as used"
+            raise complain(place, key[:3], told)
+        if len(key) > MOST_LEVELS:
+            raise complain(place, key[:3], f"it is nested deeper than {MOST_LEVELS} levels")
+
+
+# -- YAML -----------------------------------------------------------------------------------------
+
+
+class _YamlReader:
+    """Builds plain data from the nodes of a YAML file."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.places: dict[Key, Place] = {}
+        self.counter = _Counter()
+
+    def read(self, text: str) -> Document:
+        """Read a text."""
+        try:
+            node = YAML(typ="safe", pure=True).compose(text)
+        except MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+            told = f"this is not YAML: {error.problem or error.context}"
+            raise complain(Place(self.name, line, column), (), told) from None
+        except YAMLError as error:
+            told = f"this is not YAML: {str(error).splitlines()[0][:200]}"
+            raise complain(Place(self.name, 1, 1), (), told) from None
+        except RecursionError:
+            told = f"it is nested deeper than {MOST_LEVELS} levels"
+            raise complain(Place(self.name, 1, 1), (), told) from None
+        self.places[()] = Place(self.name, 1, 1)
+        data = None if node is None else self._value(node, ())
+        return Document(data, self.places)
+
+    def _place(self, node: Node) -> Place:
+        mark = node.start_mark
+        return Place(self.name, mark.line + 1, mark.column + 1)
+
+    def _value(self, node: Node, key: Key) -> Any:
+        """Return the value of a node."""
+        place = self._place(node)
+        self.places.setdefault(key, place)
+        self.counter.count(place, key)
+        tag = str(node.tag)
+        if isinstance(node, MappingNode) and tag == _TAG + "map":
+            return self._mapping(node, key)
+        if isinstance(node, SequenceNode) and tag == _TAG + "seq":
+            return [self._value(item, (*key, n)) for n, item in enumerate(node.value)]
+        if isinstance(node, ScalarNode):
+            read = _SCALARS.get(tag.removeprefix(_TAG))
+            if read is not None:
+                return self._scalar(node, key, read)
+        shown = tag.replace(_TAG, "!!")
+        allowed = "plain mappings, lists, strings, numbers, booleans, null"
+        raise complain(place, key, f"the tag {shown!r} is not allowed; allowed: {allowed}")
+
+    def _scalar(self, node: Any, key: Key, read: Callable[[str], Any]) -> Any:
+        """Read one plain value; numbers are finite."""
+        try:
+            value = read(node.value)
+        except ValueError:
+            value = math.nan
+        if isinstance(value, float) and not math.isfinite(value):
+            told = f"{node.value!r:.40} is no finite number"
+            raise complain(self._place(node), key, told)
+        return value
+
+    def _mapping(self, node: Any, key: Key) -> dict[str, Any]:
+        """Read a mapping; its keys are strings that differ."""
+        values: dict[str, Any] = {}
+        for name_node, value_node in node.value:
+            place = self._place(name_node)
+            if not isinstance(name_node, ScalarNode):
+                raise complain(place, key, "a key is a string, not a mapping or a list")
+            name = str(name_node.value)
+            if str(name_node.tag) == _TAG + "merge":
+                raise complain(place, (*key, name), "merge keys are not read; use `base:`")
+            if name in values:
+                first = self.places[(*key, name)]
+                told = f"the key {name!r} is given twice, first in line {first.line}; allowed: once"
+                raise complain(place, (*key, name), told)
+            self.places[(*key, name)] = place
+            values[name] = self._value(value_node, (*key, name))
+        return values
+
+
+def _yaml_int(text: str) -> int:
+    """Read a YAML 1.2 integer."""
+    plain = text.replace("_", "")
+    base = {"0x": 16, "0o": 8, "0b": 2}.get(plain.lstrip("+-")[:2].lower(), 10)
+    if len(plain) > 300:
+        raise ValueError(plain)
+    return int(plain, base)
+
+
+_SCALARS: dict[str, Callable[[str], Any]] = {
+    "str": str,
+    "int": _yaml_int,
+    "float": lambda text: float(
+        text.replace("_", "").replace(".inf", "inf").replace(".nan", "nan")
+    ),
+    "bool": lambda text: text.lower() == "true",
+    "null": lambda text: None,
+    "timestamp": str,
+}
+
+
+# -- JSON -----------------------------------------------------------------------------------------
+
+_BLANK = re.compile(r"[ \t\n\r]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+_WORDS = {"true": True, "false": False, "null": None}
+
+
+class _JsonReader:
+    """Reads JSON and notes where its parts stand, which the standard reader does not tell."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name = text, name
+        self.places: dict[Key, Place] = {}
+        self.counter = _Counter()
+        self.lines = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def read(self) -> Document:
+        """Read the text."""
+        value, end = self._value(self._skip(0), ())
+        if self._skip(end) != len(self.text):
+            raise self._wrong(self._skip(end), (), "there is more after the end")
+        return Document(value, self.places)
+
+    def _at(self, index: int) -> Place:
+        line = bisect.bisect_right(self.lines, index)
+        return Place(self.name, line, index - self.lines[line - 1] + 1)
+
+    def _wrong(self, index: int, key: Key, told: str) -> ScenarioError:
+        return complain(self._at(index), key, f"this is not JSON: {told}")
+
+    def _skip(self, index: int) -> int:
+        match = _BLANK.match(self.text, index)
+        return match.end() if match else index
+
+    def _value(self, start: int, key: Key) -> tuple[Any, int]:
+        """Read the value that begins at an index; returns it and where it ends."""
+        self.places.setdefault(key, self._at(start))
+        self.counter.count(self._at(start), key)
+        char = self.text[start : start + 1]
+        if char == "{":
+            return self._mapping(start + 1, key)
+        if char == "[":
+            return self._sequence(start + 1, key)
+        if char == '"':
+            return self._string(start, key)
+        for word, value in _WORDS.items():
+            if self.text.startswith(word, start):
+                return value, start + len(word)
+        match = _NUMBER.match(self.text, start)
+        if match is None:
+            raise self._wrong(start, key, f"a value is expected, not {char!r}")
+        whole = match.group(1) is None and match.group(2) is None and len(match.group()) < 300
+        number = int(match.group()) if whole else float(match.group())
+        if not math.isfinite(number):
+            raise self._wrong(start, key, f"{match.group()[:40]} is no finite number")
+        return number, match.end()
+
+    def _string(self, start: int, key: Key) -> tuple[str, int]:
+        """Read a string."""
+        try:
+            text, end = scanstring(self.text, start + 1)
+        except ValueError as error:
+            raise self._wrong(start, key, str(error).split(":")[0]) from None
+        return text, end
+
+    def _mapping(self, index: int, key: Key) -> tuple[dict[str, Any], int]:
+        """Read what follows ``{``."""
+        values: dict[str, Any] = {}
+        index = self._skip(index)
+        while self.text[index : index + 1] != "}":
+            if self.text[index : index + 1] != '"':
+                raise self._wrong(index, key, "a key in double quotes is expected")
+            place = self._at(index)
+            name, index = self._string(index, key)
+            if name in values:
+                told = f"the key {name!r} is given twice; allowed: once"
+                raise complain(place, (*key, name), told)
+            self.places[(*key, name)] = place
+            index = self._skip(index)
+            if self.text[index : index + 1] != ":":
+                raise self._wrong(index, (*key, name), "':' is expected")
+            values[name], index = self._value(self._skip(index + 1), (*key, name))
+            index = self._next(index, "}", key)
+        return values, index + 1
+
+    def _sequence(self, index: int, key: Key) -> tuple[list[Any], int]:
+        """Read what follows ``[``."""
+        values: list[Any] = []
+        index = self._skip(index)
+        while self.text[index : index + 1] != "]":
+            value, index = self._value(index, (*key, len(values)))
+            values.append(value)
+            index = self._next(index, "]", key)
+        return values, index + 1
+
+    def _next(self, index: int, close: str, key: Key) -> int:
+        """Skip the comma after an entry; stay before the closing bracket."""
+        index = self._skip(index)
+        char = self.text[index : index + 1]
+        if char == close:
+            return index
+        if char != ",":
+            raise self._wrong(index, key, f"',' or {close!r} is expected")
+        after = self._skip(index + 1)
+        if self.text[after : after + 1] == close:
+            raise self._wrong(after, key, "a comma stands before the end")
+        return after

@@ -1,0 +1,156 @@
+"""The schema of scenario files, in the words of seed 000, as pydantic models.
+
+`TextRoomScenario` is a whole text adventure. `WorldScenario` serves every other world: its
+`initial_state` holds the fields of the world's config.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from piase_gym.config import AgentId
+from piase_gym.worlds.text_room.story import (
+    AgentSetup,
+    Condition,
+    Event,
+    LogMilestone,
+    LoseCondition,
+    MaxSteps,
+    Message,
+    Name,
+    Room,
+    StepReached,
+    Thing,
+)
+
+
+class Part(BaseModel):
+    """Common settings of the parts of a scenario."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ScenarioHead(Part):
+    """What every scenario file has."""
+
+    scenario_name: str = Field(min_length=1, max_length=200, description="its title")
+    environment_type: str = Field(description="the world: TextBasedRoom, TextRoom, GridWorld, ...")
+    version: str = Field("1.0", max_length=40, description="the version of this file")
+    description: str = Field("", max_length=2000, description="what it is about")
+    base: str | None = Field(
+        None, description="a scenario that this one extends: its name, or a path beside this file"
+    )
+    rewards: dict[str, Any] = Field(
+        default_factory=dict, description="entries of the world's reward table"
+    )
+    config: dict[str, Any] = Field(
+        default_factory=dict, description="further fields of the world's config"
+    )
+    time_model: Literal["discrete_steps", "real_time_ms"] = Field(
+        "discrete_steps", description="whether the world waits for the agents"
+    )
+    step_ms: int = Field(
+        200, ge=1, le=600_000, description="length of a step of real_time_ms, in milliseconds"
+    )
+    max_wall_seconds: float | None = Field(
+        None, gt=0, description="wall-clock budget of an episode in a simulation"
+    )
+
+    @field_validator("version", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int | float) else value
+
+    @field_validator("description", mode="before")
+    @classmethod
+    def _one_line(cls, value: Any) -> Any:
+        return " ".join(value.split()) if isinstance(value, str) else value
+
+
+class TextRoomState(Part):
+    """The start of a text adventure."""
+
+    rooms: dict[Name, Room] = Field(min_length=1, description="name -> room")
+    object_details: dict[Name, Thing] = Field(default_factory=dict, description="name -> object")
+    agent_setup: AgentSetup | tuple[AgentSetup, ...] = Field(description="one agent or a list")
+
+
+class TextRoomScenario(ScenarioHead):
+    """A scenario of TextRoom."""
+
+    initial_state: TextRoomState = Field(description="rooms, objects and agents")
+    win_conditions: tuple[Condition, ...] = Field(min_length=1, description="when it is won")
+    win_logic: Literal["any", "all"] = Field("any", description="whether one of them is enough")
+    lose_conditions: tuple[LoseCondition, ...] = Field((), description="when it is lost (any)")
+    ends: Literal["together", "each"] = Field(
+        "together", description="whether a win or loss is everybody's or each agent's own"
+    )
+    events: tuple[Event, ...] = Field((), description="triggers and responses")
+
+
+class AgentPart(Part):
+    """One agent of a world that is not TextRoom."""
+
+    agent_id: AgentId = Field(description="its name")
+    start_pos: tuple[int, int] | None = Field(None, description="where it starts, in GridWorld")
+    goal: str | None = Field(None, max_length=2000, description="its task in words, for prompts")
+    initial_agent_config: dict[str, Any] = Field(
+        default_factory=dict, description="passed to the agent's `configure`"
+    )
+    prompt_reference: str | None = Field(None, description="a prompt file for the agent")
+
+
+class WorldState(Part):
+    """The start of any other world: agents, and the fields of its config."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+    agent_setup: AgentPart | tuple[AgentPart, ...] = Field((), description="one agent or a list")
+
+
+class GoalReached(Part):
+    """An agent reaches what its world calls winning."""
+
+    type: Literal["goal_reached"]
+    agent_id: AgentId | None = Field(None, description="who; default each agent")
+
+
+class ScheduledEvent(Part):
+    """What the simulation does at a step, before the agents perceive."""
+
+    name: Name | None = Field(None, description="for logs")
+    trigger: StepReached = Field(description="the step")
+    response: tuple[Annotated[Message | LogMilestone, Field(discriminator="type")], ...] = Field(
+        description="one response or a list of them"
+    )
+
+    @field_validator("response", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value
+
+
+class WorldScenario(ScenarioHead):
+    """A scenario of any world but TextRoom; its world decides when it is won."""
+
+    initial_state: WorldState = Field(
+        default_factory=lambda: WorldState(), description="agents and fields of the world's config"
+    )
+    win_conditions: tuple[GoalReached, ...] = Field((), description="what the world calls winning")
+    lose_conditions: tuple[MaxSteps, ...] = Field((), description="when time is up")
+    events: tuple[ScheduledEvent, ...] = Field((), description="what happens at a step")
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of scenario files (draft 2020-12), for editors."""
+    from pydantic import TypeAdapter
+
+    adapter: TypeAdapter[Any] = TypeAdapter(TextRoomScenario | WorldScenario)
+    schema = adapter.json_schema(mode="validation")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "piase_gym scenario",
+        **schema,
+    }

@@ -1,0 +1,169 @@
+"""TextRoom's config: a story that was written, or the numbers of quests to generate."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from piase_gym.config import Envelope, WorldConfig
+from piase_gym.worlds.text_room import names, words
+from piase_gym.worlds.text_room.proofreading import problems
+from piase_gym.worlds.text_room.story import AddMetric, MaxSteps, Story
+
+MAX_AGENTS = 16
+MAX_MESSAGE = 200
+"""Longest message between agents in characters."""
+MAX_FEEDBACK = 600
+"""Longest answer to a command in characters; the rest is cut off."""
+DEFAULT_STEPS = 200
+PHRASES = ("hello", "yes", "no", "I need help.", "Come here.", "Wait there.", "It is done.")
+"""What can be said by index; text actions can say anything."""
+
+
+class Rewards(BaseModel):
+    """TextRoom's reward table."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    win: float = Field(10.0, description="winning")
+    lose: float = Field(-10.0, description="losing by a condition, not by time")
+    step: float = Field(-0.1, description="every step")
+    milestone: float = Field(1.0, description="the first time a milestone is reached")
+    failed: float = Field(0.0, description="a command without effect")
+    illegal: float = Field(-1.0, description="an illegal or unreadable command")
+
+
+class TextRoomEnvelope(Envelope):
+    """The sizes that fix TextRoom's spaces."""
+
+    agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
+    rooms: int = Field(1, ge=1, description="most rooms")
+    items: int = Field(0, ge=0, description="most objects that can be taken")
+    fixtures: int = Field(0, ge=0, description="most objects that cannot be taken")
+    stats: int = Field(0, ge=0, description="most numbers of an agent's body")
+    flags: int = Field(0, ge=0, description="most flags")
+    events: int = Field(0, ge=0, description="most events")
+    metrics: int = Field(0, ge=0, description="most metrics")
+    text: int = Field(2000, ge=1, description="longest words of a moment, in characters")
+
+    @property
+    def objects(self) -> int:
+        """The most objects."""
+        return self.items + self.fixtures
+
+
+class TextRoomConfig(WorldConfig):
+    """Everything about a TextRoom that can be set; see `TextRoom` for what it means."""
+
+    world: ClassVar[str] = "TextRoom"
+
+    agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
+    max_steps: int = Field(DEFAULT_STEPS, ge=1, le=2**31 - 1, description="steps until truncation")
+    story: Story | None = Field(None, description="a written story; default: quests are generated")
+    rooms: int = Field(5, ge=1, le=words.MOST_ROOMS, description="rooms of a generated quest")
+    depth: int = Field(
+        2, ge=0, le=words.MOST_DEPTH, description="obstacles on the way of a generated quest"
+    )
+    distractors: int = Field(
+        3, ge=0, le=words.MOST_DISTRACTORS, description="objects that nobody needs"
+    )
+    theme: Literal["house", "castle", "ship"] = Field(
+        "house", description="the words of generated quests"
+    )
+    hearing: Literal["everywhere", "room"] = Field(
+        "everywhere", description="who hears what is said: everybody, or who is in the same room"
+    )
+    message_delay: int = Field(1, ge=0, le=1000, description="steps until a message is heard")
+    message_loss: float = Field(0.0, ge=0.0, le=1.0, description="share of messages that get lost")
+    rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
+    envelope: TextRoomEnvelope | None = Field(None, description="largest sizes")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _follow_the_story(cls, data: Any) -> Any:
+        """Take the number of agents and of steps from the story, where they are not given."""
+        if not isinstance(data, dict) or data.get("story") is None:
+            return data
+        story = data["story"]
+        if not isinstance(story, Story):
+            story = Story.model_validate(story)
+        limits = [c.steps for c in story.lose_conditions if isinstance(c, MaxSteps)]
+        filled = {"agents": len(story.agent_setup)}
+        if limits:
+            filled["max_steps"] = min(limits)
+        return {**filled, **data, "story": story}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.story is None:
+            return self
+        count = len(self.story.agent_setup)
+        if self.agents < count:
+            raise ValueError(f"agents={self.agents}, but the story has {count} agents")
+        wrong = [p for p in problems(self.story) if p.fatal]
+        if wrong:
+            told = (f"{'.'.join(map(str, p.path))}: {p.message}" for p in wrong)
+            raise ValueError("the story cannot be played: " + "; ".join(told))
+        return self
+
+    def names(self, count: int | None = None) -> tuple[str, ...]:
+        """Return the agents' names: `agent_ids`, else those of the story."""
+        if self.agent_ids is None and self.story is not None:
+            told = tuple(agent.agent_id for agent in self.story.agent_setup)
+            count = self.agents if count is None else count
+            rest = tuple(f"{self.agent_kind}_{i}" for i in range(len(told), count))
+            return (told + rest)[:count]
+        return super().names(count)
+
+    def sizes(self) -> TextRoomEnvelope:
+        """Return this config's own sizes."""
+        if self.story is None:
+            lexicon = words.lexicon(self.theme, self.rooms, self.depth, self.distractors)
+            return TextRoomEnvelope(
+                agents=self.agents,
+                rooms=self.rooms,
+                items=len(lexicon.items),
+                fixtures=len(lexicon.fixtures),
+                text=words.LONGEST_ROOM + words.LONGEST_OBJECT * lexicon.size,
+            )
+        story = self.story
+        takeable = names.takeable(story)
+        stats = {name for agent in story.agent_setup for name in agent.stats}
+        metrics = {r.metric for r, _ in names.responses(story) if isinstance(r, AddMetric)}
+        return TextRoomEnvelope(
+            agents=self.agents,
+            rooms=len(story.rooms),
+            items=sum(takeable.values()),
+            fixtures=len(takeable) - sum(takeable.values()),
+            stats=len(stats),
+            flags=len(names.flags(story)),
+            events=len(story.events),
+            metrics=len(metrics),
+            text=longest_words(story),
+        )
+
+    def fixed_sizes(self) -> TextRoomEnvelope:
+        """Return `fixed_envelope` with its own type."""
+        return TextRoomEnvelope(**self.fixed_envelope().model_dump())
+
+
+def longest_words(story: Story) -> int:
+    """Return an upper bound of the characters that rooms, objects and events can show at once.
+
+    One character may be escaped as ten.
+    """
+
+    def length(text: str) -> int:
+        return sum(1 if " " <= char <= "~" else 10 for char in text)
+
+    changed = [getattr(r, "description", None) or "" for r, _ in names.responses(story)]
+    extra = max(map(length, changed), default=0)
+    rooms = max(length(name) + length(room.description) for name, room in story.rooms.items())
+    objects = [
+        3 * length(name) + length(names.thing_of(story, name).description)
+        for name in names.all_objects(story)
+    ]
+    told = sum(length(getattr(r, "content", "")) for r, _ in names.responses(story))
+    longest = max(map(length, names.all_objects(story)), default=0)
+    return rooms + sum(objects) + len(objects) * (60 + longest + extra) + extra + told + 200

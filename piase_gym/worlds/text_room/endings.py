@@ -1,0 +1,86 @@
+"""The passing of time, milestones that every story has, and who has won or lost."""
+
+from __future__ import annotations
+
+from piase_gym.commands import Outcome
+from piase_gym.worlds.text_room import triggers
+from piase_gym.worlds.text_room.rules import Deed, Effect, Turn
+from piase_gym.worlds.text_room.state import Plot, RoomState
+from piase_gym.worlds.text_room.story import MaxSteps
+
+
+def with_milestones(turn: Turn, deed: Deed, effect: Effect) -> Effect:
+    """Note the milestones of every story that a command has reached; returns its effect."""
+    if effect.outcome is not Outcome.OK:
+        return effect
+    if deed.verb == "read":
+        triggers.reach(turn, deed.agent, "first_text_read")
+    if effect.told.startswith("You unlock"):
+        triggers.reach(turn, deed.agent, "first_lock_opened")
+    if " and find the " in effect.told:
+        triggers.reach(turn, deed.agent, "first_find")
+    return effect
+
+
+def pass_time(turn: Turn) -> None:
+    """Let one step pass: bodies change, and events that wait for the step happen."""
+    state, setups = turn.state, turn.plot.story.agent_setup
+    state.t += 1
+    for agent, setup in enumerate(setups):
+        if state.status[agent] == "playing":
+            for name, stat in setup.stats.items():
+                if stat.per_step:
+                    triggers.change_stat(state, agent, name, stat.per_step)
+    turn.happen("step_reached", triggers.NOBODY, state.t)
+    triggers.settle(turn)
+
+
+def judge(turn: Turn, max_steps: int) -> list[bool]:
+    """End the episode for whoever has won, lost or run out of time.
+
+    Returns:
+        For each agent, whether it has run out of time.
+    """
+    plot, state = turn.plot, turn.state
+    playing = [agent for agent, status in enumerate(state.status) if status == "playing"]
+    together = plot.story.ends == "together"
+    common = _verdict(plot, state, None) if together else None
+    for agent in playing:
+        verdict = common if together else _verdict(plot, state, agent)
+        if verdict is not None:
+            state.status[agent] = "won" if verdict else "lost"
+    late = [status == "playing" and state.t >= max_steps for status in state.status]
+    for agent, out in enumerate(late):
+        if out:
+            state.status[agent] = "lost"
+    if not together:
+        _let_go(plot, state)
+    return late
+
+
+def _verdict(plot: Plot, state: RoomState, agent: int | None) -> bool | None:
+    """Return True for a win, False for a loss, ``None`` for neither."""
+    story = plot.story
+    enough = any if story.win_logic == "any" else all
+    wins = [c for c in story.win_conditions if _concerns(plot, c, agent)]
+    if wins and enough(triggers.holds(plot, state, c, agent) for c in wins):
+        return True
+    losses = (c for c in story.lose_conditions if not isinstance(c, MaxSteps))
+    if any(triggers.holds(plot, state, c, agent) for c in losses if _concerns(plot, c, agent)):
+        return False
+    return None
+
+
+def _concerns(plot: Plot, condition: object, agent: int | None) -> bool:
+    """Tell whether a condition says something about an agent."""
+    named = triggers.number_of(plot, getattr(condition, "agent_id", None))
+    return agent is None or named in (None, agent)
+
+
+def _let_go(plot: Plot, state: RoomState) -> None:
+    """Leave what agents carried in the room where they ended."""
+    hands = len(plot.rooms) + len(plot.objects)
+    for k, place in enumerate(state.place):
+        holder = place - hands
+        if holder >= 0 and state.status[holder] not in ("playing", "coming"):
+            state.place[k] = state.rooms[holder]

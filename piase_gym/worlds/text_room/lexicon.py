@@ -1,0 +1,227 @@
+"""The names and indices of one config: places in the vector, and commands by index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from piase_gym.commands import Command
+from piase_gym.worlds.text_room import names, words
+from piase_gym.worlds.text_room.config import PHRASES, TextRoomConfig, TextRoomEnvelope
+from piase_gym.worlds.text_room.sight import (
+    Sight,
+    can_close,
+    can_open,
+    can_read,
+)
+from piase_gym.worlds.text_room.state import Plot, RoomState
+from piase_gym.worlds.text_room.story import DIRECTIONS
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names of one config, in the order of the vector's places.
+
+    Attributes:
+        agents: Names of the agents, as many as the envelope has.
+        rooms: Names of the rooms.
+        objects: Name of each object -> its place; those that can be taken come first.
+        stats: Names of the stats.
+        envelope: The envelope.
+    """
+
+    agents: tuple[str, ...]
+    rooms: tuple[str, ...]
+    objects: dict[str, int]
+    stats: tuple[str, ...]
+    envelope: TextRoomEnvelope
+
+    def __deepcopy__(self, _memo: Any) -> Vocabulary:
+        """Return itself: it never changes."""
+        return self
+
+
+def vocabulary(config: TextRoomConfig) -> Vocabulary:
+    """Return the names of a config."""
+    envelope = config.fixed_sizes()
+    agents = config.names(envelope.agents)
+    if config.story is None:
+        lexicon = words.lexicon(config.theme, config.rooms, config.depth, config.distractors)
+        rooms, items, fixtures = lexicon.rooms, lexicon.items, lexicon.fixtures
+        stats: tuple[str, ...] = ()
+    else:
+        can = names.takeable(config.story)
+        rooms = tuple(config.story.rooms)
+        items = tuple(name for name in can if can[name])
+        fixtures = tuple(name for name in can if not can[name])
+        setups = config.story.agent_setup
+        stats = tuple(dict.fromkeys(name for setup in setups for name in setup.stats))
+    objects = {name: k for k, name in enumerate(items)}
+    objects |= {name: envelope.items + k for k, name in enumerate(fixtures)}
+    return Vocabulary(agents, rooms, objects, stats, envelope)
+
+
+@dataclass(frozen=True)
+class Bases:
+    """Where each kind of command begins in the table; see `Table`."""
+
+    look: int
+    go: int
+    inspect: int
+    open: int
+    close: int
+    search: int
+    read: int
+    use: int
+    take: int
+    drop: int
+    put: int
+    use_on: int
+    say: int
+    tell: int
+    give: int
+    size: int
+
+
+def bases_of(envelope: TextRoomEnvelope) -> Bases:
+    """Lay out the table for an envelope."""
+    objects, items, agents = envelope.objects, envelope.items, envelope.agents
+    several = agents > 1
+    sizes = {
+        "look": 3,  # wait, look, inventory
+        "go": len(DIRECTIONS),
+        **dict.fromkeys(("inspect", "open", "close", "search", "read", "use"), objects),
+        **dict.fromkeys(("take", "drop"), items),
+        **dict.fromkeys(("put", "use_on"), items * objects),
+        "say": len(PHRASES) if several else 0,
+        "tell": agents * len(PHRASES) if several else 0,
+        "give": items * agents if several else 0,
+    }
+    starts, place = {}, 0
+    for name, size in sizes.items():
+        starts[name] = place
+        place += size
+    return Bases(**starts, size=place)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The commands that indices stand for: the same in every episode of a config.
+
+    0 waits, 1 looks around, 2 takes stock; then the directions; then for each verb a row of objects
+    (`look`, `open`, `close`, `search`, `read`, `use`) or of items (`take`, `drop`); `put` and
+    `use ... on` for each item and object; and with several agents `say` with each phrase, `tell`
+    with each agent and phrase, `give` with each item and agent. Places without an object are
+    masked.
+
+    Attributes:
+        commands: The command of each index, or ``None``.
+        bases: Where each kind begins.
+        words: The names.
+    """
+
+    commands: tuple[Command | None, ...]
+    bases: Bases
+    words: Vocabulary
+
+    def __deepcopy__(self, _memo: Any) -> Table:
+        """Return itself: it never changes."""
+        return self
+
+
+def table_of(words: Vocabulary) -> Table:
+    """Write the table of a config."""
+    bases = bases_of(words.envelope)
+    rows: list[Command | None] = [None] * bases.size
+    for index, command in _rows(bases, words):
+        rows[index] = command
+    return Table(tuple(rows), bases, words)
+
+
+def _rows(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
+    """Yield every index that stands for a command."""
+    envelope = words.envelope
+    yield from enumerate((Command("wait"), Command("look"), Command("inventory")))
+    for k, direction in enumerate(DIRECTIONS):
+        yield bases.go + k, Command("go", {"direction": direction})
+    for name, k in words.objects.items():
+        for verb in ("open", "close", "search", "read"):
+            yield getattr(bases, verb) + k, Command(verb, {"target_object": name})
+        yield bases.inspect + k, Command("look", {"target_object": name})
+        yield bases.use + k, Command("use", {"item_name": name})
+    for item, i in words.objects.items():
+        if i >= envelope.items:
+            continue
+        yield bases.take + i, Command("take", {"item_name": item})
+        yield bases.drop + i, Command("drop", {"item_name": item})
+        for name, k in words.objects.items():
+            both = {"item_name": item, "target_object": name}
+            yield bases.put + i * envelope.objects + k, Command("put", both)
+            yield bases.use_on + i * envelope.objects + k, Command("use", both)
+    if envelope.agents > 1:
+        yield from _spoken(bases, words)
+
+
+def _spoken(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
+    """Yield what is said and given among several agents."""
+    for p, phrase in enumerate(PHRASES):
+        yield bases.say + p, Command("say", {"message": phrase})
+        for a, agent in enumerate(words.agents):
+            told = {"agent_id": agent, "message": phrase}
+            yield bases.tell + a * len(PHRASES) + p, Command("tell", told)
+    for item, i in words.objects.items():
+        if i < words.envelope.items:
+            for a, agent in enumerate(words.agents):
+                given = {"item_name": item, "agent_id": agent}
+                yield bases.give + i * words.envelope.agents + a, Command("give", given)
+
+
+def legal_indices(
+    table: Table, plot: Plot, state: RoomState, agent: int, sight: Sight
+) -> list[int]:
+    """Return the indices of an agent's legal commands, sorted."""
+    if state.status[agent] != "playing":
+        return []
+    bases, envelope = table.bases, table.words.envelope
+    shift = envelope.items - plot.items  # fixtures stand behind all places for items
+    places = {k: k if k < plot.items else k + shift for k in sight.reach}
+    found = [0, 1, 2]
+    ways = plot.exits[state.rooms[agent]]
+    found += [bases.go + k for k, way in enumerate(DIRECTIONS) if way in ways]
+    for k, place in places.items():
+        found += (bases.inspect + place, bases.search + place)
+        if can_open(plot, state, k):
+            found.append(bases.open + place)
+        if can_close(plot, state, k):
+            found.append(bases.close + place)
+        if can_read(plot, k):
+            found.append(bases.read + place)
+        if plot.usable[k]:
+            found.append(bases.use + place)
+    found += [bases.take + k for k, _ in sight.here if k < plot.items]
+    for item in sight.held:
+        found.append(bases.drop + item)
+        for k, place in places.items():
+            if k != item:
+                found.append(bases.use_on + item * envelope.objects + place)
+                if plot.containers[k]:
+                    found.append(bases.put + item * envelope.objects + place)
+    if envelope.agents > 1:
+        found += _legal_speech(bases, state, agent, sight, envelope.agents)
+    return sorted(found)
+
+
+def _legal_speech(
+    bases: Bases, state: RoomState, agent: int, sight: Sight, agents: int
+) -> Iterator[int]:
+    """Yield what can be said and given now."""
+    phrases = len(PHRASES)
+    yield from range(bases.say, bases.say + phrases)
+    for other, status in enumerate(state.status):
+        if other != agent and status == "playing":
+            start = bases.tell + other * phrases
+            yield from range(start, start + phrases)
+    for item in sight.held:
+        for other in sight.others:
+            yield bases.give + item * agents + other

@@ -1,0 +1,256 @@
+"""Reads what people and language models type, and says what it did not understand.
+
+Beyond the grammar it knows many verbs by other names, directions by their letters, things by parts
+of their names, and more than one preposition: ``grab the old document``, ``n``, ``look at clock``,
+``unlock desk with brass key``, ``place coin into box``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from piase_gym.commands import MAX_LINE, Command, Misread, Outcome, Verb, unparsable
+from piase_gym.errors import suggest
+from piase_gym.worlds.text_room.names import plain
+from piase_gym.worlds.text_room.story import DIRECTIONS
+
+SHORT = {
+    "n": "north",
+    "e": "east",
+    "s": "south",
+    "w": "west",
+    "ne": "northeast",
+    "se": "southeast",
+    "sw": "southwest",
+    "nw": "northwest",
+    "u": "up",
+    "d": "down",
+    "inside": "in",
+    "outside": "out",
+    "upstairs": "up",
+    "downstairs": "down",
+}
+OPENINGS = {
+    "look": ("look at", "look around", "look", "examine", "inspect", "describe", "x", "l"),
+    "go": ("go to the", "go to", "go", "walk to the", "walk", "move", "run", "head", "enter"),
+    "take": ("take", "pick up", "get", "grab", "collect", "fetch"),
+    "drop": ("drop", "put down", "discard", "throw away", "leave"),
+    "put": ("put", "place", "insert", "lay"),
+    "open": ("open",),
+    "close": ("close", "shut"),
+    "unlock": ("unlock",),
+    "use": ("use", "push", "pull", "press", "turn", "operate", "activate", "apply"),
+    "read": ("read",),
+    "search": ("search", "look behind", "look under", "look in", "look inside", "explore"),
+    "inventory": ("inventory", "check inventory", "show inventory", "inv", "i"),
+    "wait": ("wait", "do nothing", "noop", "stay", "z", "pass"),
+    "say": ("say", "shout", "announce"),
+    "tell": ("tell",),
+    "give": ("give", "hand", "offer", "pass to"),
+}
+"""How commands begin, by verb; longer openings are tried first."""
+BETWEEN = {
+    "take": ("from", "out of", "off"),
+    "put": ("in", "into", "inside", "on", "onto"),
+    "use": ("on", "with", "at"),
+    "unlock": ("with", "using"),
+    "give": ("to",),
+}
+"""What stands between the two things of a command."""
+ARTICLES = ("the", "a", "an", "my", "some")
+_SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads lines about the things and agents of one story.
+
+    Attributes:
+        objects: Names of all objects.
+        agents: Names of all agents.
+        grammar: The verbs, for explanations.
+    """
+
+    objects: tuple[str, ...]
+    agents: tuple[str, ...]
+    grammar: tuple[Verb, ...]
+
+    def read(self, line: object, near: Sequence[str]) -> Command | Misread:
+        """Read a line.
+
+        Args:
+            line: What was typed; anything that is not a string is unparsable, not an error.
+            near: Objects within reach; a part of a name stands for one of these first.
+        """
+        if not isinstance(line, str):
+            return unparsable(f"a text action is a string, not {type(line).__name__}")
+        if len(line) > MAX_LINE:
+            told = f"the line has {len(line)} characters; at most {MAX_LINE} are read"
+            return Misread(Outcome.TOO_LONG, told)
+        words = _SPACES.sub(" ", line).strip()
+        bare = words.rstrip(".!").lower()
+        if not bare:
+            return unparsable(f"the line is empty; commands: {self._usages()}")
+        if SHORT.get(bare, bare) in DIRECTIONS:
+            return Command("go", {"direction": SHORT.get(bare, bare)})
+        for opening, verb in _OPENINGS:
+            if bare == opening or bare.startswith(opening + " "):
+                rest = words[len(opening) :].strip()
+                return self._read_rest(verb, rest, near)
+        first = bare.split()[0]
+        hint = suggest(first, [verb.name for verb in self.grammar])
+        return unparsable(f"I do not know how to {first[:40]!r}; {hint}")
+
+    def _read_rest(self, verb: str, rest: str, near: Sequence[str]) -> Command | Misread:
+        """Read what follows the verb."""
+        if verb in ("say", "tell"):
+            return self._read_speech(verb, rest)
+        words = rest.rstrip(".!").lower().strip()
+        if verb in ("wait", "inventory"):
+            return self._nothing_more(verb, words)
+        if verb == "go":
+            return self._read_direction(words)
+        if not words:
+            return Command("look") if verb == "look" else self._needs(verb)
+        one, two = _split(words, BETWEEN.get(verb, ()))
+        return self._with_things(verb, one, two, near)
+
+    def _with_things(
+        self, verb: str, one: str, two: str | None, near: Sequence[str]
+    ) -> Command | Misread:
+        """Read the one or two things of a command."""
+        first = self.object_named(one, near)
+        if isinstance(first, Misread):
+            return first
+        if verb in ("look", "open", "close", "search", "read"):
+            return Command(verb, {"target_object": first})
+        if verb in ("drop", "take", "use") and two is None:
+            return Command(verb, {"item_name": first})
+        if verb == "unlock" and two is None:
+            return Command(verb, {"target_object": first})
+        if two is None:
+            return self._needs(verb)
+        if verb == "give":
+            other = self.agent_named(two)
+            if isinstance(other, Misread):
+                return other
+            return Command(verb, {"item_name": first, "agent_id": other})
+        second = self.object_named(two, near)
+        if isinstance(second, Misread):
+            return second
+        if verb == "take":
+            return Command(verb, {"item_name": first, "container": second})
+        if verb == "unlock":
+            return Command(verb, {"target_object": first, "item_name": second})
+        return Command(verb, {"item_name": first, "target_object": second})
+
+    def _read_speech(self, verb: str, rest: str) -> Command | Misread:
+        """Read what is said; it is kept word for word."""
+        if verb == "say":
+            return Command("say", {"message": rest}) if rest else self._needs("say")
+        name, _, message = rest.partition(" ")
+        other = self.agent_named(name.rstrip(":,"))
+        if isinstance(other, Misread):
+            return other
+        return (
+            Command("tell", {"agent_id": other, "message": message.strip()})
+            if (message.strip())
+            else self._needs("tell")
+        )
+
+    def _nothing_more(self, verb: str, words: str) -> Command | Misread:
+        """Read a command without things."""
+        if words:
+            return unparsable(f"I did not understand {words[:40]!r} after {verb!r}")
+        return Command(verb)
+
+    def _read_direction(self, words: str) -> Command | Misread:
+        """Read where to go."""
+        way = _bare(words)
+        way = SHORT.get(way, way)
+        if way in DIRECTIONS:
+            return Command("go", {"direction": way})
+        if not way:
+            return self._needs("go")
+        return unparsable(f"{words[:40]!r} is no direction; {suggest(way, DIRECTIONS)}")
+
+    def _needs(self, verb: str) -> Misread:
+        """Say how a command is used."""
+        usage = next(item.usage for item in self.grammar if item.name == verb)
+        return unparsable(f"{verb!r} needs more words: {usage}")
+
+    def _usages(self) -> str:
+        return "; ".join(verb.usage for verb in self.grammar)
+
+    # -- names ----------------------------------------------------------------------------
+
+    def object_named(self, words: str, near: Sequence[str] = ()) -> str | Misread:
+        """Return the object that some words stand for: its name, or a part of one that is near."""
+        name = plain(_bare(words))
+        for known in self.objects:
+            if plain(known) in (name, plain(words)):
+                return known
+        for pool in (near, self.objects):
+            parts = [known for known in pool if _is_part(name, plain(known))]
+            if len(parts) == 1:
+                return parts[0]
+            if parts and pool is near:
+                told = " or ".join(part.replace("_", " ") for part in parts)
+                return unparsable(f"which do you mean, {told}?")
+        shown = [known.replace("_", " ") for known in near]
+        return unparsable(f"you see no {name[:40]!r} here; {suggest(name, shown)}")
+
+    def agent_named(self, words: str) -> str | Misread:
+        """Return the agent that some words stand for."""
+        name = plain(_bare(words.lower()))
+        for known in self.agents:
+            if plain(known) == name:
+                return known
+        return unparsable(f"there is no agent {words[:40]!r}; {suggest(words, self.agents)}")
+
+    # -- commands that came as data ---------------------------------------------------------
+
+    def settle_names(self, parameters: Mapping[str, object]) -> dict[str, object] | Misread:
+        """Replace the names in parameters by those that the story uses."""
+        settled: dict[str, object] = {}
+        for key, value in parameters.items():
+            found: object = value
+            if isinstance(value, str) and key in ("item_name", "target_object", "container"):
+                found = self.object_named(value[:MAX_LINE]) if value not in self.objects else value
+            elif isinstance(value, str) and key == "agent_id" and value not in self.agents:
+                found = self.agent_named(value[:MAX_LINE])
+            if isinstance(found, Misread):
+                return found
+            settled[key] = found
+        return settled
+
+
+def _is_part(words: str, name: str) -> bool:
+    """Tell whether some words are the last or another whole word of a name."""
+    return bool(words) and (name.endswith(" " + words) or words in name.split())
+
+
+def _bare(words: str) -> str:
+    """Leave out an article."""
+    first, _, rest = words.strip().partition(" ")
+    return rest.strip() if first in ARTICLES and rest else words.strip()
+
+
+def _split(words: str, between: Sequence[str]) -> tuple[str, str | None]:
+    """Split the two things of a command at the last preposition that stands between words."""
+    best = -1, ""
+    for preposition in between:
+        place = words.rfind(f" {preposition} ")
+        if place > best[0] or (place == best[0] and len(preposition) > len(best[1])):
+            best = place, preposition
+    if best[0] < 0:
+        return words, None
+    return words[: best[0]], words[best[0] + len(best[1]) + 2 :]
+
+
+_OPENINGS = sorted(
+    ((opening, verb) for verb, rows in OPENINGS.items() for opening in rows),
+    key=lambda row: -len(row[0]),
+)

@@ -1,0 +1,297 @@
+"""The state of a TextRoom, an explicit value, and the plot: a story as tables for the rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as checked
+
+from piase_gym.worlds.text_room import names
+from piase_gym.worlds.text_room.story import (
+    DIRECTIONS,
+    ActionTaken,
+    AddMetric,
+    Event,
+    Interaction,
+    Story,
+    Thing,
+)
+
+Status = Literal["none", "coming", "playing", "won", "lost", "drawn", "ended"]
+STATUSES: tuple[Status, ...] = ("none", "coming", "playing", "won", "lost", "drawn", "ended")
+NOWHERE = -1
+AT_ITS_DOOR = -2
+"""The place of a door: it stands in the exits that name it."""
+
+
+@checked(config=ConfigDict(extra="forbid", strict=True))
+@dataclass(slots=True)
+class RoomState:
+    """The whole state but for letters and random streams.
+
+    Places are numbers: a room; the number of rooms + an object; the number of rooms and objects +
+    an agent; `NOWHERE`; or `AT_ITS_DOOR`.
+
+    Attributes:
+        t: Steps done.
+        place: Where each object is.
+        hidden: 1 for objects that have not come to light.
+        found: 1 for objects that somebody has found.
+        is_open: 1 for containers and doors that are open.
+        locked: 1 for those that are locked.
+        rooms: Where each agent is.
+        status: Which part each agent takes.
+        flags: The flags of each agent, in the order in which they were set.
+        stats: The numbers of each agent's body.
+        feedback: What each agent was last told about its command.
+        told: What the system said to each agent in the last step.
+        reached: The milestones of each agent.
+        looks: Descriptions that have changed, by ``room:<name>`` or ``object:<name>``.
+        counts: How often each agent has done what an event waits for, by ``event:agent``.
+        fired: How often each event has happened.
+        metrics: The metrics of the episode.
+        order: Who acts first in the next step.
+    """
+
+    t: int
+    place: list[int]
+    hidden: list[int]
+    found: list[int]
+    is_open: list[int]
+    locked: list[int]
+    rooms: list[int]
+    status: list[Status]
+    flags: list[list[str]]
+    stats: list[dict[str, float]]
+    feedback: list[str | None]
+    told: list[str | None]
+    reached: list[list[str]]
+    looks: dict[str, str]
+    counts: dict[str, int]
+    fired: list[int]
+    metrics: dict[str, float]
+    order: list[int]
+
+    def copy(self) -> RoomState:
+        """Return a copy that shares nothing."""
+        return RoomState(
+            self.t,
+            self.place[:],
+            self.hidden[:],
+            self.found[:],
+            self.is_open[:],
+            self.locked[:],
+            self.rooms[:],
+            self.status[:],
+            [flags[:] for flags in self.flags],
+            [stats.copy() for stats in self.stats],
+            self.feedback[:],
+            self.told[:],
+            [reached[:] for reached in self.reached],
+            self.looks.copy(),
+            self.counts.copy(),
+            self.fired[:],
+            self.metrics.copy(),
+            self.order[:],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """A story as tables. It never changes, and copies of a world share it.
+
+    Objects are numbered with those that can be taken first; directions as in `DIRECTIONS`.
+
+    Attributes:
+        story: The story.
+        rooms: Names of the rooms.
+        objects: Names of the objects.
+        items: How many objects can be taken.
+        things: The details of each object.
+        exits: For each room, direction -> (room, door or -1).
+        opens: Which objects are containers or doors.
+        containers: Which objects are containers.
+        doors: For each room, the doors in its exits.
+        keys: The key of each object, or -1.
+        interactions: (verb, object, item or -1) -> what comes of it.
+        watched: Events that wait for an action, by verb.
+        usable: Objects that can be used by themselves.
+        flags: Every flag that can be set, sorted.
+        stats: Every name of a stat, in order.
+        metrics: Every name of a metric, in order.
+        goals: The items that the win conditions ask for.
+        room_of: Room -> number.
+        object_of: Object -> number.
+    """
+
+    story: Story
+    rooms: tuple[str, ...]
+    objects: tuple[str, ...]
+    items: int
+    things: tuple[Thing, ...]
+    exits: tuple[dict[str, tuple[int, int]], ...]
+    opens: tuple[bool, ...]
+    containers: tuple[bool, ...]
+    doors: tuple[tuple[int, ...], ...]
+    keys: tuple[int, ...]
+    interactions: dict[tuple[str, int, int], tuple[Interaction, ...]]
+    watched: dict[str, tuple[tuple[int, Event], ...]]
+    usable: tuple[bool, ...]
+    flags: tuple[str, ...]
+    stats: tuple[str, ...]
+    metrics: tuple[str, ...]
+    goals: tuple[int, ...]
+    room_of: dict[str, int] = field(repr=False)
+    object_of: dict[str, int] = field(repr=False)
+
+    def __deepcopy__(self, _memo: Any) -> Plot:
+        """Return itself: a plot never changes."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """Pickle the story alone."""
+        return compile_story, (self.story,)
+
+
+def compile_story(story: Story) -> Plot:
+    """Return the tables of a story that `proofreading.problems` finds no error in."""
+    can = names.takeable(story)
+    objects = tuple(sorted(can, key=lambda name: not can[name]))  # stable: keeps the story's order
+    object_of = {name: k for k, name in enumerate(objects)}
+    room_of = {name: k for k, name in enumerate(story.rooms)}
+    things = tuple(names.thing_of(story, name) for name in objects)
+    exits = tuple(_exits(story, name, room_of, object_of) for name in story.rooms)
+    door_set = {door for ways in exits for _, door in ways.values() if door >= 0}
+    containers = tuple(
+        t.is_container if t.is_container is not None else bool(t.contains) for t in things
+    )
+    watched = _watched(story)
+    interactions = _interactions(things, object_of)
+    stats = dict.fromkeys(name for agent in story.agent_setup for name in agent.stats)
+    metrics = [r.metric for r, _ in names.responses(story) if isinstance(r, AddMetric)]
+    goals = [getattr(c, "item_name", None) for c in story.win_conditions]
+    return Plot(
+        story=story,
+        rooms=tuple(story.rooms),
+        objects=objects,
+        items=sum(can.values()),
+        things=things,
+        exits=exits,
+        opens=tuple(c or k in door_set for k, c in enumerate(containers)),
+        containers=containers,
+        doors=tuple(tuple(dict.fromkeys(d for _, d in w.values() if d >= 0)) for w in exits),
+        keys=tuple(object_of.get(t.key_required or "", -1) for t in things),
+        interactions=interactions,
+        watched=watched,
+        usable=tuple(_usable(k, name, interactions, watched) for k, name in enumerate(objects)),
+        flags=tuple(sorted(names.flags(story))),
+        stats=tuple(stats),
+        metrics=tuple(dict.fromkeys(metrics)),
+        goals=tuple(dict.fromkeys(object_of[name] for name in goals if name in object_of)),
+        room_of=room_of,
+        object_of=object_of,
+    )
+
+
+def _exits(
+    story: Story, room: str, room_of: dict[str, int], object_of: dict[str, int]
+) -> dict[str, tuple[int, int]]:
+    """Return the exits of a room in the order of `DIRECTIONS`."""
+    ways = story.rooms[room].exits
+    return {
+        direction: (room_of[ways[direction].room], object_of.get(ways[direction].door or "", -1))
+        for direction in DIRECTIONS
+        if direction in ways
+    }
+
+
+def _watched(story: Story) -> dict[str, tuple[tuple[int, Event], ...]]:
+    """Return the events that wait for an action, by verb."""
+    found: dict[str, list[tuple[int, Event]]] = {}
+    for k, event in enumerate(story.events):
+        if isinstance(event.trigger, ActionTaken):
+            found.setdefault(event.trigger.action_type, []).append((k, event))
+    return {verb: tuple(rows) for verb, rows in found.items()}
+
+
+def _interactions(
+    things: tuple[Thing, ...], object_of: dict[str, int]
+) -> dict[tuple[str, int, int], tuple[Interaction, ...]]:
+    """Return the rules of objects of their own."""
+    found: dict[tuple[str, int, int], list[Interaction]] = {}
+    for k, thing in enumerate(things):
+        for entry in thing.interactions:
+            item = object_of[entry.item_name] if entry.item_name else -1
+            found.setdefault((entry.action, k, item), []).append(entry)
+    return {key: tuple(rows) for key, rows in found.items()}
+
+
+def _usable(
+    k: int,
+    name: str,
+    interactions: dict[tuple[str, int, int], tuple[Interaction, ...]],
+    watched: dict[str, tuple[tuple[int, Event], ...]],
+) -> bool:
+    """Tell whether an object can be used by itself."""
+    named = [
+        {event.trigger.target, event.trigger.item_name} - {None}
+        for _, event in watched.get("use", ())
+        if isinstance(event.trigger, ActionTaken)
+    ]
+    alone = {name} in named
+    return alone or ("use", k, -1) in interactions
+
+
+def new_state(plot: Plot, slots: int, agents: int) -> RoomState:
+    """Set up a story.
+
+    Args:
+        plot: The story.
+        slots: How many agents the envelope allows for.
+        agents: How many take part; those whom the story does not know start as its first does,
+            with empty hands.
+    """
+    story, rooms, objects = plot.story, len(plot.rooms), len(plot.objects)
+    doors = {door for row in plot.doors for door in row}
+    place = [AT_ITS_DOOR if k in doors else NOWHERE for k in range(objects)]
+    hidden = [0] * objects
+    number = {agent.agent_id: k for k, agent in enumerate(story.agent_setup)}
+    for mention in names.mentions(story):
+        k = plot.object_of[mention.object]
+        hidden[k] = int(mention.kind == "hidden")
+        if mention.kind == "room":
+            place[k] = plot.room_of[mention.where]
+        elif mention.kind == "agent":
+            place[k] = rooms + objects + number[mention.where]
+        else:
+            place[k] = rooms + plot.object_of[mention.where]
+    setups = [story.agent_setup[k if k < len(number) else 0] for k in range(slots)]
+    known = [k < len(number) for k in range(slots)]
+    status: list[Status] = [
+        "none" if k >= agents else "coming" if known[k] and setups[k].join_at else "playing"
+        for k in range(slots)
+    ]
+    return RoomState(
+        t=0,
+        place=place,
+        hidden=hidden,
+        found=[0] * objects,
+        is_open=[int(thing.is_open) for thing in plot.things],
+        locked=[int(thing.locked) for thing in plot.things],
+        rooms=[plot.room_of[setup.start_room] for setup in setups],
+        status=status,
+        flags=[
+            list(dict.fromkeys(s.initial_flags)) if known[k] else [] for k, s in enumerate(setups)
+        ],
+        stats=[{name: stat.start for name, stat in setup.stats.items()} for setup in setups],
+        feedback=[None] * slots,
+        told=[None] * slots,
+        reached=[[] for _ in range(slots)],
+        looks={},
+        counts={},
+        fired=[0] * len(story.events),
+        metrics=dict.fromkeys(plot.metrics, 0.0),
+        order=list(range(slots)),
+    )
