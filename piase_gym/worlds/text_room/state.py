@@ -35,6 +35,7 @@ class RoomState:
     an agent; `NOWHERE`; or `AT_ITS_DOOR`.
 
     Attributes:
+        seed: The seed of the episode; a generated quest follows from it.
         t: Steps done.
         place: Where each object is.
         hidden: 1 for objects that have not come to light.
@@ -55,6 +56,7 @@ class RoomState:
         order: Who acts first in the next step.
     """
 
+    seed: int
     t: int
     place: list[int]
     hidden: list[int]
@@ -77,6 +79,7 @@ class RoomState:
     def copy(self) -> RoomState:
         """Return a copy that shares nothing."""
         return RoomState(
+            self.seed,
             self.t,
             self.place[:],
             self.hidden[:],
@@ -244,7 +247,7 @@ def _usable(
     return alone or ("use", k, -1) in interactions
 
 
-def new_state(plot: Plot, slots: int, agents: int) -> RoomState:
+def new_state(plot: Plot, slots: int, agents: int, seed: int) -> RoomState:
     """Set up a story.
 
     Args:
@@ -252,6 +255,7 @@ def new_state(plot: Plot, slots: int, agents: int) -> RoomState:
         slots: How many agents the envelope allows for.
         agents: How many take part; those whom the story does not know start as its first does,
             with empty hands.
+        seed: The seed of the episode.
     """
     story, rooms, objects = plot.story, len(plot.rooms), len(plot.objects)
     doors = {door for row in plot.doors for door in row}
@@ -274,6 +278,7 @@ def new_state(plot: Plot, slots: int, agents: int) -> RoomState:
         for k in range(slots)
     ]
     return RoomState(
+        seed=seed,
         t=0,
         place=place,
         hidden=hidden,

@@ -9,7 +9,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from piase_gym.errors import TextParseError
 from piase_gym.mailbox import EVERYONE, Letter
+from piase_gym.surroundings import Surroundings, Thing
 from piase_gym.textcode import HINT_CODE, escape, hash_text, one_line, unescape
 from piase_gym.world import HINT_TEXT, Facts
 from piase_gym.worlds.text_room.config import (
@@ -427,6 +428,34 @@ def seed_description(facts: TextRoomFacts) -> str:
         return f"You are in {told} There are no exits."
     listed = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])} and {ways[-1]}"
     return f"You are in {told} Exits are {listed}."
+
+
+def surroundings_of(facts: TextRoomFacts) -> Surroundings:
+    """Return facts in the words of seed 000, under its perception keys."""
+    things = [
+        Thing(seen.name, "object", {k: v for k, v in seen._asdict().items() if v and k != "name"})
+        for seen in facts.objects
+    ]
+    people = [Thing(name, "agent") for name in facts.others]
+    held = tuple(item.name for item in facts.inventory)
+    visible = [{"name": seen.name, "description": seen.description} for seen in facts.objects]
+    perceptions: dict[str, Any] = {
+        "room_name": facts.room.replace("_", " ").title(),
+        "description": seed_description(facts),
+        "objects_visible": visible,
+        "inventory": list(held),
+        "exits": {way.direction: way.door or None for way in facts.exits},
+        "others": list(facts.others),
+        "goal": facts.goal or None,
+        "feedback": facts.feedback,
+    }
+    return Surroundings(
+        position=facts.room,
+        objects=(*things, *people),
+        inventory=held,
+        stats=dict(facts.stats) or None,
+        perceptions=perceptions,
+    )
 
 
 def native_of(facts: TextRoomFacts) -> str:

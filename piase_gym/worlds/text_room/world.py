@@ -16,6 +16,7 @@ from piase_gym.digest import canonical_json
 from piase_gym.errors import SnapshotError
 from piase_gym.mailbox import ChannelRules, Letter, Mailboxes
 from piase_gym.rng import Stream, StreamId
+from piase_gym.surroundings import Surroundings
 from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
 from piase_gym.worlds.text_room import endings, prompt, render, rules, triggers, views
 from piase_gym.worlds.text_room.config import (
@@ -121,7 +122,12 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         self._told = None if config.story is None else compile_story(config.story)
 
     def configure(self, config: TextRoomConfig) -> None:
-        """Take another config for the episodes that follow."""
+        """Take another config for the episodes that follow; agents keep their names.
+
+        The agents of another story are played, in its order, by those that are here.
+        """
+        if config.names(len(self.agents)) != self.agents:
+            config = config.model_copy(update={"agent_ids": self.agents[: config.agents]})
         super().configure(config)
         self._take(self.config)
 
@@ -176,9 +182,8 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     def begin(self, seed: int) -> None:
         """Set up the story, or make one."""
         self.streams = {stream: Stream(seed, stream) for stream in STREAMS}
-        self.seed = seed
         self.plot = self._plot_of(seed)
-        self.state_of = new_state(self.plot, len(self.agents), self.config.agents)
+        self.state_of = new_state(self.plot, len(self.agents), self.config.agents, seed)
         self.mailboxes = self._new_mail()
         self._sights: list[Sight] | None = None
 
@@ -348,6 +353,10 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         """Return the facts as the seed's text adventure words them."""
         return views.native_of(self.facts(agent))
 
+    def surroundings(self, facts: TextRoomFacts) -> Surroundings:
+        """Return facts in the words of seed 000: `room_name`, `objects_visible`, ..."""
+        return views.surroundings_of(facts)
+
     # -- what agents can do ---------------------------------------------------------------
 
     def plan(self, agent: int, act: Any) -> Plan:
@@ -428,9 +437,8 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         return render.global_view(self.plot, self.state_of, self.envelope)
 
     def get_state(self) -> dict[str, Any]:
-        """Return seed, state, letters and streams."""
+        """Return state, letters and streams."""
         return {
-            "seed": self.seed,
             "room": asdict(self.state_of),
             "mail": self.mailboxes.get_state(),
             "streams": [self.streams[stream].get_state() for stream in STREAMS],
@@ -443,11 +451,10 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up what `get_state` returned."""
         try:
-            seed = state["seed"]
-            if type(seed) is not int or not 0 <= seed < 2**63:
-                raise ValueError(f"its seed is {seed!r}")
-            plot = self._plot_of(seed)
             room = _STATE.validate_json(canonical_json(state["room"]))
+            if not 0 <= room.seed < 2**63:
+                raise ValueError(f"its seed is {room.seed}")
+            plot = self._plot_of(room.seed)
             mail = self._new_mail()
             mail.set_state(state["mail"])
             streams = {stream: Stream(0, stream) for stream in STREAMS}
@@ -456,7 +463,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
             render.check_sizes(plot, room, len(self.agents))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
-        self.seed, self.plot, self.state_of = seed, plot, room
+        self.plot, self.state_of = plot, room
         self.mailboxes, self.streams, self._sights = mail, streams, None
 
     # -- pictures -------------------------------------------------------------------------

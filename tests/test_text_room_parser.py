@@ -1,0 +1,133 @@
+"""What people type is understood, and what is not understood is explained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from piase_gym.commands import MAX_LINE, Command, Misread
+from tests.text_room_helpers import make, say, story
+
+GIVEN = story(
+    rooms={
+        "hall": {
+            "exits": {"east": "den"},
+            "objects": ["grandfather_clock", "old_box", "red_key", "blue_key"],
+        },
+        "den": {"exits": {"west": "hall"}},
+    },
+    object_details={
+        "old_box": {"is_container": True, "contains": ["gem"]},
+        "red_key": {"can_be_taken": True},
+        "blue_key": {"can_be_taken": True},
+        "gem": {"can_be_taken": True},
+    },
+    agent_setup=[{"agent_id": name, "start_room": "hall"} for name in ("ann", "bob")],
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("n", "go north"),
+        ("North!", "go north"),
+        ("walk to the south", "go south"),
+        ("head up.", "go up"),
+        ("x the clock", "look grandfather_clock"),
+        ("look at grandfather clock", "look grandfather_clock"),
+        ("EXAMINE  THE   OLD BOX", "look old_box"),
+        ("look", "look"),
+        ("look around", "look"),
+        ("pick up the red key", "take red_key"),
+        ("grab Red_Key", "take red_key"),
+        ("take the gem out of the box", "take gem from old_box"),
+        ("put down blue key", "drop blue_key"),
+        ("insert the red key into the box", "put red_key in old_box"),
+        ("place gem on the clock", "put gem in grandfather_clock"),
+        ("shut the box", "close old_box"),
+        ("unlock box with red key", "unlock old_box with red_key"),
+        ("unlock the box", "unlock old_box"),
+        ("use red key on box", "use red_key on old_box"),
+        ("push the clock", "use grandfather_clock"),
+        ("look behind the clock", "search grandfather_clock"),
+        ("inv", "inventory"),
+        ("I", "inventory"),
+        ("z", "wait"),
+        ("say Hello, Bob! ", "say Hello, Bob!"),
+        ("tell bob: come here", "tell bob come here"),
+        ("give the gem to Bob", "give gem to bob"),
+        ("hand gem to bob.", "give gem to bob"),
+    ],
+)
+def test_a_line_is_understood(line: str, written: str) -> None:
+    world = make(GIVEN).world
+    found = world.read(0, line)
+    assert isinstance(found, Command), found
+    assert world.write(found) == written
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("", "empty"),
+        ("  .  ", "empty"),
+        ("dance", "I do not know how to 'dance'"),
+        ("opne box", "did you mean 'open'"),
+        ("take", "more words: take <item_name>"),
+        ("take the dragon", "you see no 'dragon' here"),
+        ("take key", "which do you mean, red key or blue key"),
+        ("go sideways", "no direction"),
+        ("go", "more words"),
+        ("put gem", "more words: put <item_name> in"),
+        ("give gem to eve", "no agent 'eve'"),
+        ("tell bob", "more words"),
+        ("inventory now", "did not understand 'now'"),
+        (None, "not NoneType"),
+        (42, "not int"),
+        ("возьми ключ", "I do not know how to"),
+        ("take 鍵", "you see no '鍵' here"),
+        ("x" * (MAX_LINE + 1), "at most 1000"),
+        ("take " + "x" * 10_000_000, "at most 1000"),
+    ],
+)
+def test_what_is_not_understood_is_explained(line: Any, told: str) -> None:
+    env = make(GIVEN)
+    info = say(env, line)
+    assert info["outcome"] in ("unparsable", "too_long")
+    assert told in info["feedback"]
+    assert len(info["feedback"]) <= 600
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("take gem", "You see no gem here."),
+        ("take clock", "The grandfather clock cannot be taken."),
+        ("go west", "ways out: east"),
+        ("drop red key", "You do not carry the red key."),
+        ("put red key in clock", "You do not carry the red key."),
+        ("close box", "You cannot close the old box now."),
+        ("read clock", "You cannot read the grandfather clock now."),
+    ],
+)
+def test_what_is_illegal_is_explained(line: str, told: str) -> None:
+    info = say(make(GIVEN), line)
+    assert info["outcome"] == "illegal"
+    assert told in info["feedback"]
+
+
+WORLD = make(GIVEN).world
+WORDS = ["take", "put", "in", "on", "the", "red", "key", "gem", "to", "bob", "look", "use", "say"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)))
+def test_nothing_that_is_typed_raises(line: str) -> None:
+    found = WORLD.read(0, line)
+    if isinstance(found, Misread):
+        assert found.message
+    else:
+        assert WORLD.read(0, WORLD.write(found)) == found
