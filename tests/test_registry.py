@@ -88,7 +88,8 @@ def test_every_id_can_be_made_everywhere(task: str) -> None:
     assert parallel.possible_agents == aec.possible_agents
     assert parallel.unwrapped.digest() == env.unwrapped.digest()
     assert parallel.unwrapped.config == registry.make_config(
-        registry.world_spec(env.unwrapped.world.name), registry.task_spec(task).config
+        registry.world_spec(env.unwrapped.world.name),
+        registry.task_fields(registry.task_spec(task)),
     ).pinned(parallel.unwrapped.world.envelope)
     for face in (env, parallel, aec):
         face.close()
