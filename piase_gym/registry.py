@@ -30,6 +30,8 @@ class WorldSpec:
         config: Entry point of its config class; importing it must be cheap.
         parser: Entry point of the function ``(text, config) -> facts``.
         oracle: Entry point of its oracle class, if there is one.
+        scripted: Entry point of a player by rule who knows only its facts, if there is one: made
+            with ``(world)`` for one agent and one episode, it has ``act(agent number)``.
         extra: The optional part of the package that it needs.
         aliases: Other names, such as those of the seed documents.
     """
@@ -40,6 +42,7 @@ class WorldSpec:
     config: str
     parser: str
     oracle: str | None = None
+    scripted: str | None = None
     extra: str | None = None
     aliases: tuple[str, ...] = ()
 
@@ -220,6 +223,7 @@ def _register_own() -> None:
             config=f"{grid}.config:GridWorldConfig",
             parser=f"{grid}.views:parse",
             oracle=f"{grid}.oracle:GridOracle",
+            scripted=f"{grid}.scripted:GridScript",
         )
     )
     register_task(TaskSpec(id="piase/GridWorld-v0", world="GridWorld"))

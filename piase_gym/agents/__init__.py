@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from piase_gym.agents.base import Agent, BatchPercept, Feedback, Percept
 from piase_gym.agents.catalogue import make_agent, policies, register_policy
-from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent
+from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
 
 __all__ = [
     "Agent",
@@ -14,6 +14,7 @@ __all__ = [
     "OracleAgent",
     "Percept",
     "RandomAgent",
+    "ScriptedAgent",
     "make_agent",
     "policies",
     "register_policy",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from piase_gym.agents.base import Agent
-from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent
+from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
 from piase_gym.errors import UnknownNameError
 
 _policies: dict[str, Callable[[], Agent]] = {
     "noop": NoopAgent,
     "oracle": OracleAgent,
     "random": RandomAgent,
+    "scripted": ScriptedAgent,
 }
 
 

@@ -1,4 +1,4 @@
-"""Policies that need no training: random among the legal, no-op, and the world's oracle."""
+"""Policies that need no training: random, no-op, and the world's script and oracle."""
 
 from __future__ import annotations
 
@@ -99,4 +99,28 @@ class OracleAgent(Agent):
                 raise UnsupportedError(f"{spec.name} has no oracle")
             self._oracle = load(spec.oracle, spec)(percept.world)
         action: Action = self._oracle.act(percept.index)
+        return action
+
+
+class ScriptedAgent(Agent):
+    """Plays the world's script, which knows only what its agent may know."""
+
+    def __init__(self, agent_id: str = "agent_0") -> None:
+        """Start without a script."""
+        super().__init__(agent_id)
+        self._script: Any = None
+
+    def reset(self, seed: int) -> None:
+        """Forget what the script has seen."""
+        self._script = None
+
+    def act(self) -> Action:
+        """Return what the script says."""
+        percept = _percept_of(self)
+        if self._script is None or self._script.world is not percept.world:
+            spec = world_spec(percept.world.name)
+            if spec.scripted is None:
+                raise UnsupportedError(f"{spec.name} has no script")
+            self._script = load(spec.scripted, spec)(percept.world)
+        action: Action = self._script.act(percept.index)
         return action
