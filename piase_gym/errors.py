@@ -71,6 +71,22 @@ class UnsupportedError(PiaseError, RuntimeError):
     """Something that this world does not offer (its capabilities say what it does)."""
 
 
+class SuiteError(ConfigError):
+    """A suite, row or manifest of benchmarks that cannot be read or makes no sense."""
+
+
+class PolicyError(PiaseError, ValueError):
+    """A policy that cannot be used: of no known kind, for other spaces, or of a broken file."""
+
+
+class ProtocolError(PiaseError, ValueError):
+    """Stored results of another protocol version, or that are damaged."""
+
+
+class StorageError(PiaseError, OSError):
+    """Results that could not be written; the message says where, why and what is kept."""
+
+
 class MissingExtraError(PiaseError, ImportError):
     """An optional dependency that is not installed."""
 

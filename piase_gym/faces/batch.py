@@ -272,6 +272,11 @@ class BatchEnv:
         world.refresh()
         return world
 
+    def single(self, slot: int) -> ArrayWorld[Any, Any]:
+        """Return a world in the state of one slot, for questions; it is overwritten by the next."""
+        self._require_open()
+        return self._at(slot)
+
     def masks(self) -> NDArray[np.int8]:
         """Return the masks of now, shape (envs, agents, actions)."""
         return self._pick(self.batch.masks)

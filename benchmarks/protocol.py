@@ -1,0 +1,166 @@
+"""The protocol that every number uses: what identifies an episode, and what is kept of it.
+
+An episode is keyed by task id and version, config, seed, seat assignment and policies. Two
+episodes with the same key are the same episode, wherever and in whatever company they were
+played; that is what makes a run resumable and results comparable.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from piase_gym.config import WorldConfig
+from piase_gym.digest import digest_json
+from piase_gym.errors import ProtocolError, SuiteError, suggest
+
+PROTOCOL = 1
+"""Version of the protocol; results of different versions are never mixed."""
+
+SEEDS: Mapping[str, range] = {
+    "train": range(1_000_000),
+    "dev": range(1_000_000, 1_001_000),
+    "held_out": range(2_000_000, 2_001_000),
+}
+"""Seed ranges by split. Training seeds environments from the first only."""
+
+MEASURES = ("return", "per_capita", "win_rate")
+"""What an episode is worth: see `EpisodeRecord.value`."""
+
+
+def config_hash(config: WorldConfig) -> str:
+    """Return 64 bits that stand for a config: what differs from the defaults, as canonical JSON.
+
+    A field that a world gains later, with a default that changes nothing, leaves hashes alone.
+    """
+    return digest_json(config.model_dump(mode="json", exclude_defaults=True))
+
+
+def split_seeds(split: str, episodes: int) -> range:
+    """Return the first seeds of a split.
+
+    Raises:
+        SuiteError: If there is no such split, or it has fewer seeds.
+    """
+    if split not in SEEDS:
+        raise SuiteError(f"unknown split {split!r}; {suggest(split, SEEDS)}")
+    if type(episodes) is not int or not 1 <= episodes <= len(SEEDS[split]):
+        most = len(SEEDS[split])
+        raise SuiteError(f"episodes must be an integer from 1 to {most}, not {episodes!r}")
+    return SEEDS[split][:episodes]
+
+
+@dataclass(frozen=True)
+class EpisodeKey:
+    """What identifies an episode.
+
+    Attributes:
+        task: Id of the task.
+        version: Version of the world.
+        config: Hash of the config.
+        seed: Effective seed of the episode.
+        seats: For each agent in order: its name and the fingerprint of its policy.
+        measure: What is measured of it, with the seats that count.
+    """
+
+    task: str
+    version: int
+    config: str
+    seed: int
+    seats: tuple[tuple[str, str], ...]
+    measure: tuple[str, ...]
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Return the key as 16 hexadecimal digits."""
+        return digest_json([PROTOCOL, asdict(self)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeRecord:
+    """What is kept of one episode.
+
+    Attributes:
+        key: Digest of its `EpisodeKey`.
+        setting: Label of the row of the suite.
+        policy: Name of the policy that is evaluated.
+        run: Which training run of the policy, from 0.
+        seed: Effective seed.
+        seats: Policy name by agent.
+        focal: The agents whose behaviour is measured.
+        value: What the row's measure says: the mean return of the focal agents (``return``,
+            ``per_capita``), or their share of wins with draws as halves (``win_rate``).
+        returns: Undiscounted sum of rewards by agent.
+        results: ``won, lost, drawn, ended`` by focal agent.
+        steps: Steps until the last focal agent had ended.
+        milestones: How many focal agents reached each.
+        outcomes: How many commands of focal agents had each outcome.
+        messages: Letters that focal agents sent.
+        hints: Hints that focal agents were given.
+        digest: Digest of the world's state at the end.
+        seconds: Wall time; for episodes played in a batch, their share of it.
+        fault: Why there is no result, if there is none. Such an episode is played again by the
+            next run that resumes.
+    """
+
+    key: str
+    setting: str
+    policy: str
+    run: int
+    seed: int
+    seats: Mapping[str, str]
+    focal: tuple[str, ...]
+    value: float | None = None
+    returns: Mapping[str, float] = field(default_factory=dict)
+    results: Mapping[str, str] = field(default_factory=dict)
+    steps: int = 0
+    milestones: Mapping[str, int] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    messages: int = 0
+    hints: int = 0
+    digest: str = ""
+    seconds: float = 0.0
+    fault: str | None = None
+
+    @property
+    def won(self) -> float:
+        """Return the share of focal agents that won."""
+        return sum(result == "won" for result in self.results.values()) / len(self.focal)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON-able values."""
+        return {**asdict(self), "focal": list(self.focal)}
+
+    def evidence(self) -> dict[str, Any]:
+        """Return everything that must be equal when the episode is played again."""
+        kept = self.to_json()
+        del kept["seconds"]
+        return kept
+
+    @classmethod
+    def from_json(cls, data: Any) -> EpisodeRecord:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ProtocolError: If it is not an episode.
+        """
+        names = {item.name for item in fields(cls)}
+        if not isinstance(data, Mapping) or set(data) != names:
+            raise ProtocolError(f"this is not an episode of protocol {PROTOCOL}: {data!r:.80}")
+        return cls(**{**data, "focal": tuple(data["focal"])})
+
+
+def episode_value(measure: str, returns: Mapping[str, float], results: Mapping[str, str]) -> float:
+    """Return what an episode is worth.
+
+    Args:
+        measure: One of `MEASURES`.
+        returns: Return by focal agent.
+        results: Result by focal agent.
+    """
+    if measure == "win_rate":
+        worth = {"won": 1.0, "drawn": 0.5}
+        return sum(worth.get(result, 0.0) for result in results.values()) / len(results)
+    return sum(returns.values()) / len(returns)

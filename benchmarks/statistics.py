@@ -1,0 +1,253 @@
+"""Statistics of benchmarks: what to report beside a mean.
+
+Scores come as nested sequences, tasks or runs outside and episodes inside. Intervals are percentile
+bootstraps that resample training runs first and episodes second, because two episodes of one
+training run say less than two runs. Aggregates are those of Agarwal et al. (2021, "Deep
+reinforcement learning at the edge of the statistical precipice").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from piase_gym.errors import ConfigError, MissingExtraError
+
+RESAMPLES = 2000
+Runs = Sequence[Sequence[float]]
+"""Episodes' values by training run."""
+
+
+class Interval(NamedTuple):
+    """An estimate with its confidence interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def _values(values: ArrayLike, what: str = "values") -> NDArray[np.float64]:
+    """Return values as a flat array, or say that there are none."""
+    array = np.asarray(values, np.float64).ravel()
+    if array.size == 0 or not np.isfinite(array).all():
+        raise ConfigError(f"{what} must be finite numbers, at least one")
+    return array
+
+
+def _check_level(level: float) -> None:
+    """Check a confidence level."""
+    if not 0.0 < level < 1.0:
+        raise ConfigError(f"a confidence level lies between 0 and 1, not {level!r}")
+
+
+def iqm(values: ArrayLike) -> float:
+    """Return the interquartile mean: the mean without the lowest and highest quarter.
+
+    A quarter is rounded down to whole values, as in ``scipy.stats.trim_mean(values, 0.25)``.
+    """
+    array = np.sort(_values(values))
+    cut = array.size // 4
+    return float(array[cut : array.size - cut].mean())
+
+
+def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
+    """Return a share with Wilson's score interval (Wilson 1927, without continuity correction)."""
+    _check_level(level)
+    if trials < 1 or not 0 <= successes <= trials:
+        raise ConfigError(f"{successes} successes in {trials} trials make no share")
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    share = successes / trials
+    middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
+    spread = share * (1 - share) / trials + z * z / (4 * trials * trials)
+    reach = z / (1 + z * z / trials) * math.sqrt(spread)
+    low = 0.0 if successes == 0 else max(0.0, middle - reach)
+    high = 1.0 if successes == trials else min(1.0, middle + reach)
+    return Interval(share, low, high)
+
+
+def resample_means(runs: Runs, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float64]:
+    """Return bootstrap means of nested values: runs are drawn first, then episodes in each.
+
+    Args:
+        runs: Values by run.
+        resamples: How many.
+        seed: Of the draws.
+
+    Returns:
+        Shape (resamples,): each the mean of the drawn runs' means.
+    """
+    return np.asarray(_resample_runs(runs, resamples, seed).mean(axis=1))
+
+
+def mean_interval(
+    runs: Runs, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+) -> Interval:
+    """Return the mean of the runs' means with a hierarchical bootstrap interval.
+
+    With one run the interval tells how episodes vary, not how training does. With few runs it is
+    too narrow, as percentile intervals are: with 5 runs of a normal, 95 % hold 84 %.
+    """
+    _check_level(level)
+    estimate = float(np.mean([_values(run).mean() for run in runs])) if len(runs) else math.nan
+    low, high = _percentiles(resample_means(runs, resamples, seed), level)
+    return Interval(estimate, low, high)
+
+
+def _percentiles(values: NDArray[np.float64], level: float) -> tuple[float, float]:
+    """Return the two ends of the middle `level` of bootstrap values."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def aggregate(
+    tasks: Sequence[Runs],
+    statistic: Callable[[ArrayLike], float] = iqm,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """Return a statistic over the scores of all runs of all tasks, with its interval.
+
+    Each task's runs are drawn for themselves (a stratified bootstrap).
+
+    Args:
+        tasks: For each task, its runs; a run's score is the mean of its episodes.
+        statistic: Of a flat list of scores.
+        level: Of confidence.
+        resamples: How many.
+        seed: Of the draws.
+    """
+    _check_level(level)
+    if not tasks:
+        raise ConfigError("there must be at least one task")
+    scores = [float(np.mean(_values(run))) for runs in tasks for run in runs]
+    drawn = [_resample_runs(runs, resamples, seed + n) for n, runs in enumerate(tasks)]
+    whole = np.concatenate(drawn, axis=1)
+    low, high = _percentiles(np.array([statistic(row) for row in whole]), level)
+    return Interval(float(statistic(scores)), low, high)
+
+
+def _resample_runs(runs: Runs, resamples: int, seed: int) -> NDArray[np.float64]:
+    """Return the drawn runs' means of every resample, shape (resamples, runs)."""
+    rng = np.random.default_rng(seed)
+    arrays = [_values(run, "episodes of a run") for run in runs]
+    if not arrays:
+        raise ConfigError("there must be at least one run")
+    chosen = rng.integers(len(arrays), size=(resamples, len(arrays)))
+    means = np.empty(chosen.shape)
+    for number, run in enumerate(arrays):
+        where = chosen == number
+        draws = rng.integers(run.size, size=(int(where.sum()), run.size))
+        means[where] = run[draws].mean(axis=1)
+    return means
+
+
+def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> NDArray[np.float64]:
+    """Return for each threshold the share of scores above it (Dolan and Moré's profile)."""
+    array = np.sort(_values(scores))
+    above = array.size - np.searchsorted(array, np.asarray(thresholds, np.float64), side="right")
+    return np.asarray(above / array.size, np.float64)
+
+
+def profile_band(
+    scores: ArrayLike,
+    thresholds: ArrayLike,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return a performance profile and a pointwise bootstrap band: profile, low, high."""
+    _check_level(level)
+    array = _values(scores)
+    rng = np.random.default_rng(seed)
+    taus = np.asarray(thresholds, np.float64)
+    drawn = array[rng.integers(array.size, size=(resamples, array.size))]
+    shares = np.stack([(drawn > tau).mean(axis=1) for tau in taus], axis=1)
+    tail = (1 - level) / 2
+    low, high = np.quantile(shares, [tail, 1 - tail], axis=0)
+    return performance_profile(array, taus), low, high
+
+
+def probability_of_improvement(x: ArrayLike, y: ArrayLike) -> float:
+    """Return the probability that a draw of x is higher than one of y, ties counting half.
+
+    It is the Mann–Whitney statistic U divided by the number of pairs.
+    """
+    mine, theirs = _values(x), np.sort(_values(y))
+    below = np.searchsorted(theirs, mine, side="left")
+    upto = np.searchsorted(theirs, mine, side="right")
+    return float((below + upto).sum() / (2 * mine.size * theirs.size))
+
+
+def improvement_interval(
+    x: Sequence[Sequence[float]],
+    y: Sequence[Sequence[float]],
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """Return the mean over tasks of the probability of improvement, with a bootstrap interval.
+
+    Args:
+        x: Scores by task.
+        y: Scores of the other by the same tasks.
+        level: Of confidence.
+        resamples: How many.
+        seed: Of the draws.
+    """
+    _check_level(level)
+    if len(x) != len(y) or not x:
+        raise ConfigError(f"{len(x)} and {len(y)} tasks cannot be compared; give the same tasks")
+    rng = np.random.default_rng(seed)
+    pairs = [(_values(a), _values(b)) for a, b in zip(x, y, strict=True)]
+    estimate = float(np.mean([probability_of_improvement(a, b) for a, b in pairs]))
+    drawn = [
+        np.mean([probability_of_improvement(_draw(a, rng), _draw(b, rng)) for a, b in pairs])
+        for _ in range(resamples)
+    ]
+    low, high = _percentiles(np.array(drawn), level)
+    return Interval(estimate, low, high)
+
+
+def _draw(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return a resample of values."""
+    return values[rng.integers(values.size, size=values.size)]
+
+
+def paired_difference(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interval:
+    """Return the mean of x - y on common seeds with Student's interval.
+
+    Args:
+        x: A value a seed.
+        y: The other's values, in the same order of seeds.
+        level: Of confidence.
+
+    Raises:
+        ConfigError: If there are fewer than two pairs, or not as many values in both.
+        MissingExtraError: If scipy is not installed.
+    """
+    _check_level(level)
+    mine, theirs = _values(x), _values(y)
+    if mine.size != theirs.size or mine.size < 2:
+        raise ConfigError(f"{mine.size} and {theirs.size} values make no pairs; two at least")
+    differences = mine - theirs
+    mean = float(differences.mean())
+    error = float(differences.std(ddof=1)) / math.sqrt(differences.size)
+    reach = error * _student(0.5 + level / 2, differences.size - 1)
+    return Interval(mean, mean - reach, mean + reach)
+
+
+def _student(probability: float, freedom: int) -> float:
+    """Return a quantile of Student's distribution."""
+    try:
+        from scipy import stats
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("an interval of paired differences", "bench") from error
+    quantile: Any = stats.t.ppf(probability, freedom)
+    return float(quantile)

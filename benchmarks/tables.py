@@ -1,0 +1,73 @@
+"""Results as rows of words, for terminals, Markdown and HTML alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from piase_gym.benchmarks.references import Gap
+from piase_gym.benchmarks.results import Results, TaskResult
+from piase_gym.benchmarks.statistics import Interval
+
+HEAD = ("task", "policy", "episodes", "score", "raw value", "success", "steps", "remarks")
+
+
+def interval(value: Interval | None, digits: int = 2, scale: float = 1.0) -> str:
+    """Write an interval as ``1.20 (1.05 to 1.31)``, or a dash."""
+    if value is None:
+        return "–"
+    middle, low, high = (f"{scale * part:.{digits}f}" for part in value)
+    return middle if low == high == middle else f"{middle} ({low} to {high})"
+
+
+def references(gap: Gap) -> str:
+    """Write what 0 and 100 points are."""
+    if gap.low is None or gap.high is None:
+        return "–"
+    return f"{gap.low_policy} {gap.low:.2f}, {gap.high_policy} {gap.high:.2f}"
+
+
+def remarks(row: TaskResult) -> str:
+    """Write what a reader must know about a row."""
+    parts = []
+    if row.gap.disqualified:
+        parts.append(f"no score: {row.gap.disqualified}")
+    for fault, count in row.faults.items():
+        parts.append(f"{count} of {row.episodes + sum(row.faults.values())} failed: {fault}")
+    return "; ".join(parts)
+
+
+def result_rows(results: Results) -> list[tuple[str, ...]]:
+    """Return the rows under `HEAD`."""
+    return [
+        (
+            row.setting,
+            row.policy if row.runs == 1 else f"{row.policy}, {row.runs} runs",
+            str(row.episodes),
+            interval(row.score, 1),
+            interval(row.value),
+            interval(row.success, 0, 100.0) + (" %" if row.success else ""),
+            f"{row.steps:.1f}",
+            remarks(row),
+        )
+        for row in results.rows
+    ]
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(_cell(c) for c in line)} |" for line in lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Return a text that does not end a cell."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def plain_table(results: Results) -> str:
+    """Write results as an aligned table, with the problems below."""
+    lines = [HEAD, *result_rows(results)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
+    shown = ["  ".join(c.ljust(w) for c, w in zip(x, widths, strict=True)).rstrip() for x in lines]
+    shown += [f"problem: {problem.where}: {problem.what}" for problem in results.problems]
+    return "\n".join(shown)
