@@ -63,6 +63,18 @@ class SnapshotError(PiaseError, ValueError):
     """A snapshot of another world, version or shape, or one that is damaged."""
 
 
+class RunError(PiaseError, ValueError):
+    """A log that cannot be read or replayed; the message names the line and the reason."""
+
+
+class LogWriteError(PiaseError, OSError):
+    """A log that cannot be opened or written: it exists, is being written, or the disk is full."""
+
+    def __str__(self) -> str:
+        """Return the plain message."""
+        return str(self.args[0]) if self.args else ""
+
+
 class TextParseError(PiaseError, ValueError):
     """A text that `parse_text` cannot read back into facts."""
 

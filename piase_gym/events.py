@@ -1,14 +1,17 @@
 """The events bus: worlds, faces, wrappers and agents post; loggers and meters subscribe.
 
 Wrapper order does not matter, because everyone posts to and listens at ``env.unwrapped.events``.
-With no subscriber nothing is built: posters ask `Events.active` first.
+With no subscriber nothing is built: posters ask `Events.heard` or `Events.active` first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+STEP_KINDS = frozenset({"step", "message", "milestone"})
+"""The kinds that a step posts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,9 @@ class Event:
 
     Attributes:
         kind: What happened: ``reset``, ``step``, ``reconfigure``, ``hint``, ``message``,
-            ``milestone``, ``close``, or a kind of the poster's own.
+            ``milestone``, ``order``, ``restore``, ``log``, ``close``, or a kind of the poster's
+            own. A batch of environments posts ``batch_reset``, ``batch_step`` and
+            ``batch_restore``.
         agent: Whom it concerns, or ``None`` for the whole environment.
         data: Plain values that describe it.
     """
@@ -28,41 +33,86 @@ class Event:
 
 
 Listener = Callable[[Event], None]
+Watcher = Callable[[Any, Any], None]
+"""Called with the acts of all agents and the `Tick` that followed."""
 
 
 class Events:
-    """A synchronous bus. Listeners are called in the order in which they subscribed."""
+    """A synchronous bus. Listeners are called in the order in which they subscribed.
+
+    Attributes:
+        active: Whether anybody listens at all.
+        heard: Whether anybody wants to know of steps; faces build nothing if not.
+        decodes: Whether anybody wants the acts of steps as commands.
+        watchers: Who is called with every step, and whether with commands.
+    """
 
     def __init__(self) -> None:
         """Start with no listener."""
-        self.listeners: list[Listener] = []
+        self._listeners: list[tuple[Listener, frozenset[str] | None]] = []
+        self.watchers: list[tuple[Watcher, bool]] = []
+        self._count()
 
-    @property
-    def active(self) -> bool:
-        """Whether anybody listens."""
-        return bool(self.listeners)
+    def _count(self) -> None:
+        """Work out the flags that posters ask for."""
+        kinds = [kinds for _, kinds in self._listeners]
+        self.active = bool(self._listeners or self.watchers)
+        self.heard = bool(self.watchers) or any(k is None or k & STEP_KINDS for k in kinds)
+        self.decodes = self.hears("step") or any(decoded for _, decoded in self.watchers)
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with every event from now on.
+    def hears(self, kind: str) -> bool:
+        """Tell whether anybody subscribed to a kind of event."""
+        return any(kinds is None or kind in kinds for _, kinds in self._listeners)
+
+    def subscribe(
+        self, listener: Listener, kinds: Iterable[str] | None = None
+    ) -> Callable[[], None]:
+        """Call `listener` with every event from now on, or with those of some kinds.
 
         Returns:
             A function that ends the subscription; calling it twice does no harm.
         """
-        self.listeners.append(listener)
+        entry = (listener, None if kinds is None else frozenset(kinds))
+        return self._join(self._listeners, entry)
 
-        def unsubscribe() -> None:
-            if listener in self.listeners:
-                self.listeners.remove(listener)
+    def watch(self, watcher: Watcher, decoded: bool = False) -> Callable[[], None]:
+        """Call ``watcher(acts, tick)`` after every step; cheaper than to subscribe.
 
-        return unsubscribe
+        Args:
+            watcher: Called after all other events of the step. It must not change its arguments.
+            decoded: Whether indices are replaced by the commands that they stood for.
+
+        Returns:
+            A function that ends the watch; calling it twice does no harm.
+        """
+        return self._join(self.watchers, (watcher, decoded))
+
+    def _join(self, where: list[Any], entry: Any) -> Callable[[], None]:
+        """Add an entry to a list, and return how to take it out again."""
+        where.append(entry)
+        self._count()
+
+        def leave() -> None:
+            places = [place for place, item in enumerate(where) if item is entry]
+            if places:
+                del where[places[0]]
+                self._count()
+
+        return leave
 
     def post(self, kind: str, agent: str | None = None, **data: Any) -> None:
-        """Tell every listener that something happened."""
-        if self.listeners:
-            event = Event(kind, agent, data)
-            for listener in tuple(self.listeners):
-                listener(event)
+        """Tell everyone who listens for this kind that something happened."""
+        if self._listeners:
+            event: Event | None = None
+            for listener, kinds in tuple(self._listeners):
+                if kinds is None or kind in kinds:
+                    event = event or Event(kind, agent, data)
+                    listener(event)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave listeners behind when an environment is copied or pickled."""
-        return {"listeners": []}
+        return {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Start with no listener."""
+        Events.__init__(self)

@@ -201,6 +201,8 @@ class World(ABC, Generic[C, F]):
     milestones: ClassVar[tuple[str, ...]] = ()
     perception_types: ClassVar[Mapping[str, str]] = {}
     """Types of what `surroundings` perceives beyond the fields of the facts, such as ``string``."""
+    measures: ClassVar[tuple[str, ...]] = ()
+    """Names of the numbers that `measure` gives, metrics of this world's own."""
     text_length: int = 2000
     """No text of this world is longer than this many characters."""
 
@@ -304,6 +306,10 @@ class World(ABC, Generic[C, F]):
     @abstractmethod
     def result(self, agent: int) -> Result:
         """How the episode ended for an agent that has ended."""
+
+    def measure(self, agent: int) -> Mapping[str, float]:
+        """Return what `measures` names, for an agent whose episode has just ended."""
+        return {}
 
     def admit(self, config: C) -> None:
         """Check that `configure` would take a config, without taking it.

@@ -151,6 +151,13 @@ class Agent(ABC):
     def configure(self, config: Mapping[str, Any]) -> None:
         """Take settings, such as a curriculum's `agent_config_overrides`."""
 
+    def internal_state(self) -> dict[str, Any] | None:
+        """Return what the agent shows of its inner state after it has acted, for logs.
+
+        Such as ``{"mood": 0.3, "plan": "fetch the key"}``; ``None`` shows nothing.
+        """
+        return None
+
     def get_state(self) -> dict[str, Any]:
         """Return the agent's state as a JSON-able value."""
         return {}

@@ -26,6 +26,11 @@ def policies() -> tuple[str, ...]:
     return tuple(sorted(_policies))
 
 
+def policy_name(agent: Agent) -> str | None:
+    """Return the name under which an agent's class is registered, if it is."""
+    return next((name for name, make in _policies.items() if make is type(agent)), None)
+
+
 def make_agent(policy: str | Agent) -> Agent:
     """Return a new agent of a named policy, or the given agent itself.
 

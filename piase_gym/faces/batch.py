@@ -26,6 +26,7 @@ from piase_gym.errors import (
     UnsupportedError,
     suggest,
 )
+from piase_gym.events import Events
 from piase_gym.faces.build import Partners, resolve
 from piase_gym.faces.driver import check_seed, to_act
 from piase_gym.registry import load
@@ -51,6 +52,7 @@ class BatchEnv:
         observation_space: The space of one agent's vector.
         action_space: The space of one agent's actions.
         world: A world of the same config, for its spaces, texts and prompts.
+        events: The bus on which ``batch_reset``, ``batch_step`` and ``batch_restore`` are posted.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class BatchEnv:
         if autoreset not in AUTORESET:
             raise ConfigError(f"unknown autoreset {autoreset!r}; {suggest(autoreset, AUTORESET)}")
         self.world, self.num_envs, self.copy = world, num_envs, copy
+        self.events = Events()
         self.configs = list(configs) or [world.config]
         for config in self.configs:
             world.admit(config)
@@ -124,6 +127,8 @@ class BatchEnv:
         if self.world.reset_batch(self.batch, chosen.astype(np.int64)):
             raise self._fault()
         self._ready[chosen] = True
+        if self.events.active:
+            self.events.post("batch_reset", slots=chosen.tolist())
         return self._pick(self.batch.obs), {"seed": self.seeds(), **self._infos()}
 
     def _spread(self, seed: Any) -> Sequence[int | None]:
@@ -162,7 +167,8 @@ class BatchEnv:
         acts = self._take(actions)
         if self._seats:
             self._ask_partners(acts)
-        found = self.world.step_batch(self.batch, self._mode, self._focal, acts.reshape(-1))
+        advance = self._advance_heard if self.events.active else self._advance
+        found = advance(acts)
         if found < 0:
             slot, agent = divmod(-1 - found, len(self.world.agents))
             raise ActionError(
@@ -179,6 +185,41 @@ class BatchEnv:
             self._pick(batch.truncated),
             self._infos(stepped=True),
         )
+
+    def _advance(self, acts: NDArray[np.int32]) -> int:
+        """Let the kernel do one step."""
+        return self.world.step_batch(self.batch, self._mode, self._focal, acts.reshape(-1))
+
+    def _advance_heard(self, acts: NDArray[np.int32]) -> int:
+        """Do one step and post it, before any episode that it ended gives way to the next."""
+        batch, agents = self.batch, len(self.world.agents)
+        alive = batch.states["alive"][:, :agents].astype(np.bool_)
+        over = batch.states["over"].astype(np.bool_)
+        same_step = self._mode == AUTORESET["same_step"]
+        mode = AUTORESET["disabled"] if same_step else self._mode
+        found = self.world.step_batch(batch, mode, self._focal, acts.reshape(-1))
+        if found:
+            return found
+        self.events.post("batch_step", acts=acts, alive=alive, over=over)
+        if self._mode == AUTORESET["next_step"] and over.any():
+            self.events.post("batch_reset", slots=np.flatnonzero(over).tolist())
+        if same_step:
+            found = self._renew(np.flatnonzero(batch.states["ended"]))
+        return found
+
+    def _renew(self, ended: NDArray[np.int64]) -> int:
+        """Start the next episodes of environments, as the kernel does in the same step."""
+        batch = self.batch
+        batch.final_obs[ended] = batch.obs[ended]
+        outputs = (batch.rewards, batch.terminated, batch.truncated, batch.events)
+        kept = [part[ended] for part in outputs]
+        batch.states["episode"][ended] += np.uint64(1)
+        faults = self.world.reset_batch(batch, ended)
+        for part, values in zip(outputs, kept, strict=True):
+            part[ended] = values
+        if ended.size and not faults:
+            self.events.post("batch_reset", slots=ended.tolist())
+        return faults
 
     def _take(self, actions: Any) -> NDArray[np.int32]:
         """Check type and shape of the actions and put them in their places."""
@@ -288,6 +329,39 @@ class BatchEnv:
 
     # -- what else can be asked -----------------------------------------------------------
 
+    @property
+    def ready(self) -> NDArray[np.bool_]:
+        """Which environments were ever reset."""
+        return self._ready
+
+    @property
+    def partners(self) -> Mapping[int, Agent]:
+        """Agent number -> the agent that plays it, where it is not the caller."""
+        return self._seats
+
+    @property
+    def outcome_codes(self) -> NDArray[np.uint8]:
+        """What became of every agent's command in the last step, shape (envs, all agents)."""
+        return self._outcomes[self.batch.events]
+
+    def config_of(self, slot: int) -> Any:
+        """Return the config of one environment's present episode."""
+        return self.configs[int(self.batch.states["config"][slot])]
+
+    def digest(self, slot: int) -> str:
+        """Return the digest of one environment's state."""
+        row = self.batch.states[slot : slot + 1].view(np.uint8)
+        return digest_bytes(row[: self.world.canonical_size].data)
+
+    def slot_snapshot(self, slot: int) -> dict[str, Any]:
+        """Return one environment's state as single environments take it up."""
+        config = self.config_of(slot).model_dump(mode="json", exclude={"envelope"})
+        return {**self._at(slot).snapshot(), "config": config}
+
+    def at(self, slot: int) -> ArrayWorld[Any, Any]:
+        """Return a world in the state of one environment, to look at; the same object each time."""
+        return self._at(slot)
+
     def facts(self, slot: int, agent: str) -> Facts:
         """Return what an agent may know in one environment."""
         facts: Facts = self._at(slot).facts(self.world.agents.index(agent))
@@ -361,6 +435,7 @@ class BatchEnv:
         self.batch.states[...] = states
         self._ready[...] = ready
         self.world.look_batch(self.batch)
+        self.events.post("batch_restore")
 
     def _check_records(self, states: NDArray[Any]) -> None:
         """Raise `SnapshotError` if a record holds what no kernel may see."""
@@ -385,7 +460,9 @@ class BatchEnv:
 
     def close(self) -> None:
         """Give back memory; closing twice does no harm."""
-        self._closed = True
+        if not self._closed:
+            self._closed = True
+            self.events.post("close")
 
     def _require_open(self) -> None:
         """Raise `ClosedError` after `close`."""

@@ -87,6 +87,8 @@ class Driver:
         self.steps = 0
         self.played: list[int] = []
         self._letters = 0
+        self._order: list[int] = []
+        """In which order agents act, as far as it was set."""
         self._base: int | None = None
         self._episode = 0
         self._next_config: Any = None
@@ -143,6 +145,7 @@ class Driver:
         self.world.reset(effective)
         self._base, self._episode = base, episode
         self.seed, self.steps, self._letters = effective, 0, 0
+        self._order = list(range(len(self.world.agents)))
         self._find_played()
         for number, agent in self.partners.items():
             agent.reset(stream_key(effective, StreamId.PARTNER + number))
@@ -176,7 +179,8 @@ class Driver:
         if partners:
             acts = list(acts)
             playing = self._ask_partners(acts)
-        decoded = self._decode(acts) if self.events.listeners else None
+        heard = self.events.heard
+        decoded = self._decode(acts) if heard and self.events.decodes else None
         tick = self.world.step(acts)
         self.steps += 1
         if partners:
@@ -188,29 +192,43 @@ class Driver:
                     tick.outcomes[number],
                 )
                 partners[number].learn(feedback)
-        if decoded is not None:
-            self._tell(decoded, tick)
+        if heard:
+            self._tell(acts, decoded, tick)
         return tick
 
     def _decode(self, acts: Sequence[Act]) -> list[Act]:
         """Return acts as commands, while indices still mean what they meant to the agents."""
-        alive, command = self.world.alive, self.world.command
+        world = self.world
+        alive, count = world.alive, world.num_actions
         return [
-            command(i, act) if alive[i] and isinstance(act, int) else act
+            world.command(i, act)
+            if alive[i] and isinstance(act, int) and 0 <= act < count
+            else act  # what is not in the table the world itself refuses
             for i, act in enumerate(acts)
         ]
 
-    def _tell(self, commands: list[Act], tick: Tick) -> None:
+    def _tell(self, acts: Sequence[Act], commands: list[Act] | None, tick: Tick) -> None:
         """Post what happened in a step, and the letters sent in it."""
-        self.events.post("step", commands=commands, tick=tick, step=self.steps)
+        events = self.events
+        if commands is not None:
+            events.post("step", commands=commands, tick=tick, step=self.steps)
         for agent, notes in tick.notes.items():
             for milestone in notes.get("milestones", ()):
-                self.events.post("milestone", self.world.agents[agent], name=milestone)
+                events.post("milestone", self.world.agents[agent], name=milestone)
         if self.world.mailboxes is not None:
             letters = self.world.mailboxes.history
             for letter in letters[self._letters :]:
-                self.events.post("message", letter.sender, **letter._asdict())
+                events.post("message", letter.sender, **letter._asdict())
             self._letters = len(letters)
+        for watcher, decoded in tuple(events.watchers):
+            watcher(commands if decoded else acts, tick)
+
+    def set_order(self, order: Sequence[int]) -> None:
+        """Let agents act in this order until it is changed; see `World.set_order`."""
+        self.world.set_order(order)
+        if list(order) != self._order:
+            self._order = list(order)
+            self.events.post("order", order=self._order)
 
     def end_step(self, tick: Tick) -> None:
         """Forget the agents that ended in a step, after its infos were built."""
@@ -237,9 +255,22 @@ class Driver:
             agent = self.partners[number]
             agent.perceive(Percept(world, number, self.steps))
             acts[number] = to_act(world, number, agent.act())
+            if self.events.active:
+                self._show_inside(number, agent)
         return playing
 
+    def _show_inside(self, number: int, agent: Agent) -> None:
+        """Post what a partner shows of its inner state."""
+        inside = agent.internal_state()
+        if inside:
+            self.events.post("state", self.world.agents[number], state=inside)
+
     # -- configuration --------------------------------------------------------------------
+
+    @property
+    def pending(self) -> Any:
+        """The config that holds from the next reset on, if it is another one."""
+        return self._next_config
 
     def reconfigure(self, changes: Mapping[str, Any]) -> None:
         """Change fields of the config from the next reset on; spaces stay as they are.
@@ -303,8 +334,9 @@ class Driver:
         self._next_config = pending
         self._letters = len(self.world.mailboxes.history) if self.world.mailboxes else 0
         self._find_played()
+        self._order = []
         if self.events.active:
-            self.events.post("restore", seed=self.seed, step=self.steps)
+            self.events.post("restore", seed=self.seed, step=self.steps, snapshot=snapshot)
 
     def _read_snapshot(
         self, snapshot: Mapping[str, Any]
@@ -338,8 +370,8 @@ class Driver:
         if not self._closed:
             self._closed = True
             self.played = []
+            self.events.post("close")  # while the world can still be looked at
             self.world.close()
-            self.events.post("close")
 
 
 def to_act(world: World[Any, Any], number: int, action: Any) -> Act:

@@ -166,6 +166,7 @@ class PerceptionInterface(SeedFace):
         if not isinstance(message, str):
             raise ActionError(f"a message is a string, not {type(message).__name__}")
         letter = self.mailboxes.send(sender, recipient, message)
+        self.events.post("send", sender, own=self.mailboxes is self._own_mail, **letter._asdict())
         if self.mailboxes is self._own_mail:
             self._own_mail.deliver(Stream(0, StreamId.CHANNEL))
             self.events.post("message", sender, **letter._asdict())
@@ -173,7 +174,10 @@ class PerceptionInterface(SeedFace):
     def poll_messages(self, agent_id: str) -> list[MailMessage]:
         """Return the messages in an agent's mailbox and empty it."""
         self.engine.seat(agent_id)
-        return [_mail(letter) for letter in self.mailboxes.poll(agent_id)]
+        letters = self.mailboxes.poll(agent_id)
+        own, read = self.mailboxes is self._own_mail, [letter._asdict() for letter in letters]
+        self.events.post("poll", agent_id, own=own, messages=read)
+        return [_mail(letter) for letter in letters]
 
     @property
     def shared_memory(self) -> SharedMemory:

@@ -195,7 +195,7 @@ class SequentialEngine:
         acts: list[Any] = no_acts(world)
         for seat in playing.values():
             acts[seat.number] = world.noop if seat.act is None else seat.act
-        world.set_order(self._order())
+        driver.set_order(self._order())
         tick = driver.step(acts)
         for name, seat in playing.items():
             self._note(name, seat, tick)

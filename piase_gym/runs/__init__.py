@@ -1,0 +1,90 @@
+"""Runs are evidence: logs in the PiaAVT format, replay, forks, metrics, exports.
+
+A run is a JSON Lines file. `piase_gym.wrappers.AvtLogger` or `record` writes it; `read` opens it,
+`validate` checks it, `replay` executes it again, `fork` cuts and continues it, `Metrics` measures
+it, live or from the file, and `export` turns it into other formats.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from piase_gym.runs.schema import LEVELS, SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from piase_gym.runs.checks import ValidationReport, validate
+    from piase_gym.runs.metrics import (
+        METRICS,
+        Metrics,
+        MetricSpec,
+        PiaAVTInterface,
+        View,
+        metric_types,
+    )
+    from piase_gym.runs.player import Divergence, ReplayReport, replay
+    from piase_gym.runs.reader import Run, read
+    from piase_gym.runs.recording import log, record
+    from piase_gym.runs.sinks import (
+        ConsoleSink,
+        EventSink,
+        FileSink,
+        LoggerInterface,
+        MemorySink,
+    )
+
+_LAZY = {
+    "ConsoleSink": "sinks",
+    "Divergence": "player",
+    "EventSink": "sinks",
+    "FileSink": "sinks",
+    "LoggerInterface": "sinks",
+    "METRICS": "metrics",
+    "MemorySink": "sinks",
+    "MetricSpec": "metrics",
+    "Metrics": "metrics",
+    "PiaAVTInterface": "metrics",
+    "ReplayReport": "player",
+    "Run": "reader",
+    "ValidationReport": "checks",
+    "View": "metrics",
+    "metric_types": "metrics",
+    "log": "recording",
+    "read": "reader",
+    "record": "recording",
+    "replay": "player",
+    "validate": "checks",
+}
+
+__all__ = [
+    "LEVELS",
+    "METRICS",
+    "SCHEMA_VERSION",
+    "ConsoleSink",
+    "Divergence",
+    "EventSink",
+    "FileSink",
+    "LoggerInterface",
+    "MemorySink",
+    "MetricSpec",
+    "Metrics",
+    "PiaAVTInterface",
+    "ReplayReport",
+    "Run",
+    "ValidationReport",
+    "View",
+    "log",
+    "metric_types",
+    "read",
+    "record",
+    "replay",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a part when it is first asked for."""
+    if name in _LAZY:
+        import importlib
+
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,227 @@
+"""Listens to a batch of environments, and feeds a `Recorder`: each slot is a run of episodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from piase_gym.commands import OUTCOMES
+from piase_gym.errors import UnsupportedError
+from piase_gym.events import Event
+from piase_gym.runs.book import FOLD, Book
+from piase_gym.runs.lines import Extra
+from piase_gym.runs.manifest import make_manifest
+from piase_gym.runs.recorder import Options, Recorder
+from piase_gym.runs.sinks import LoggerInterface
+from piase_gym.runs.writer import LONG
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from piase_gym.faces.batch import BatchEnv
+
+KINDS = ("batch_reset", "batch_step", "batch_restore", "log", "close")
+NAMES = [str(outcome) for outcome in OUTCOMES]
+
+
+class BatchRecorder(Recorder):
+    """Writes the run of a batch: one line a slot and step, with the entry ``slot``.
+
+    `step` counts steps of the whole batch, `episode` the episodes of all slots together.
+    """
+
+    def __init__(
+        self, env: BatchEnv, sinks: Sequence[LoggerInterface], options: Options, face: str
+    ) -> None:
+        """Write the manifest and start to listen."""
+        super().__init__(env.world, sinks, options)
+        if env.world.num_actions > 256:
+            raise UnsupportedError(
+                f"batches of {env.world.name} have too many actions to be logged"
+            )
+        self.env = env
+        self._books: list[Book | None] = [None] * env.num_envs
+        self._configs = [0] * env.num_envs
+        self._seers = [n for n in self.agents if self.wants(n, "PERCEPTION_INPUT_RECEIVED")]
+        self._due = options.snapshot_every
+        if env.world.milestones:
+            self._marks = env.batch.states["marks"][:, : len(self.agents)].copy()
+        more = {"num_envs": env.num_envs, **options.more}
+        self.start(make_manifest(env.world, env.partners, face, options.level, more))
+        if env.ready.any():
+            self._on_batch_restore()
+        self._leave.append(env.events.subscribe(self._hear, KINDS))
+
+    def books(self) -> Sequence[Book | None]:
+        """Return the books of all slots."""
+        return self._books
+
+    def _hear(self, event: Event) -> None:
+        """Take note of an event."""
+        if event.kind == "batch_step":
+            self._on_step(event.data)
+        elif event.kind == "batch_reset":
+            for slot in event.data["slots"]:
+                self._reset(slot)
+        elif event.kind == "batch_restore":
+            self._on_batch_restore()
+        elif event.kind == "close":
+            self.finish("closed")
+        else:
+            data = event.data
+            kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
+            self.post(data["event_type"], data["data"], event.agent, **kinds)
+
+    # -- episodes -------------------------------------------------------------------------
+
+    def _reset(self, slot: int) -> None:
+        """An episode of one slot begins."""
+        self.break_off(self._books[slot], "reset")
+        self._follow_config(slot)
+        book = self._enter(slot)
+        entry = {"kind": "reset", "seed": book.seed, "agents": list(book.names), "slot": slot}
+        entry["digest"] = self.env.digest(slot)
+        self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=book.episode, ns=book.ns)
+        for name, percept in self._percepts(slot, book.names).items():
+            self.post("PERCEPTION_INPUT_RECEIVED", percept, name, episode=book.episode, ns=book.ns)
+
+    def _follow_config(self, slot: int) -> None:
+        """Write a slot's change of config, if there is one."""
+        now, before = int(self.env.batch.states["config"][slot]), self._configs[slot]
+        if now != before:
+            self._configs[slot] = now
+            changes = self.env.configs[before].diff(self.env.configs[now])
+            entry = {"kind": "reconfigure", "changes": changes, "slot": slot}
+            self.post("ENVIRONMENT_STATE_CHANGED", entry)
+
+    def _enter(self, slot: int) -> Book:
+        """Open the book of a slot's episode."""
+        states = self.env.batch.states
+        book = self.open_book(self._books[slot], slot, int(states["seed"][slot]))
+        if self.world.milestones:
+            self._marks[slot] = states["marks"][slot, : len(self.agents)]
+        alive = states["alive"][slot, : len(self.agents)]
+        book.seat(int(i) for i in alive.nonzero()[0])
+        self._books[slot] = book
+        return book
+
+    def _on_batch_restore(self) -> None:
+        """All slots were put into other states."""
+        for slot in self.env.ready.nonzero()[0].tolist():
+            self.break_off(self._books[slot], "restored")
+            self._configs[slot] = int(self.env.batch.states["config"][slot])
+            book = self._enter(slot)
+            entry = {"kind": "restore", "seed": book.seed, "agents": list(book.names)}
+            entry |= {"digest": self.env.digest(slot), "snapshot": self.env.slot_snapshot(slot)}
+            entry["slot"] = slot
+            self.post("ENVIRONMENT_STATE_CHANGED", entry, episode=book.episode)
+
+    # -- steps ----------------------------------------------------------------------------
+
+    def _on_step(self, data: Mapping[str, Any]) -> None:
+        """Take note of a step of all slots."""
+        ns, env = time.monotonic_ns(), self.env
+        batch = env.batch
+        stepping = (~data["over"] & data["alive"].any(axis=1)).nonzero()[0].tolist()
+        for slot in stepping:
+            book = self._books[slot]
+            if book is not None and not book.begun:
+                self.begin(book)
+        self.step += 1
+        acts, rewards = data["acts"].tolist(), batch.rewards.tolist()
+        codes = env.outcome_codes.tolist()
+        notable: list[bool] = np.any(batch.terminated | batch.truncated, axis=1).tolist()
+        marks = self._milestones()
+        for slot in stepping:
+            book = self._books[slot]
+            if book is None:
+                continue
+            extra = Extra(more={"slot": slot})
+            playing = book.playing
+            if notable[slot]:
+                self._note_ends(extra, book, slot)
+            if slot in marks:
+                extra.more = {**extra.more, "milestones": marks[slot]}
+            if self._seers:
+                extra.percepts = self._percepts(slot, book.names)
+            row, own = acts[slot], [rewards[slot][i] for i in playing]
+            said = [NAMES[codes[slot][i]] for i in playing]
+            packed, names = bytes([row[i] for i in playing]), book.names
+            book.rewards.append(own)
+            digest = env.digest(slot)
+            self.queue.append(
+                (ns, self.step, book.episode, names, packed, said, own, digest, extra)
+            )
+            if len(book.rewards) >= FOLD:
+                book.fold()
+            if notable[slot]:
+                self._change_seats(book, slot, ns)
+        self._now_and_then(stepping, any(notable))
+
+    def _milestones(self) -> dict[int, dict[str, list[str]]]:
+        """Return the milestones that were reached in this step: slot -> agent -> names."""
+        found: dict[int, dict[str, list[str]]] = {}
+        if not self.world.milestones:
+            return found
+        marks = self.env.batch.states["marks"][:, : len(self.agents)]
+        new = marks & ~self._marks
+        self._marks = marks.copy()
+        for slot, agent in zip(*(axis.tolist() for axis in new.nonzero()), strict=True):
+            bits = int(new[slot, agent])
+            names = [name for bit, name in enumerate(self.world.milestones) if bits >> bit & 1]
+            found.setdefault(slot, {})[self.agents[agent]] = names
+        return found
+
+    def _note_ends(self, extra: Extra, book: Book, slot: int) -> None:
+        """Say who ended in a step, and how."""
+        batch, playing = self.env.batch, book.playing
+        extra.terminated = [bool(batch.terminated[slot, i]) for i in playing]
+        extra.truncated = [bool(batch.truncated[slot, i]) for i in playing]
+        world = self.env.at(slot)
+        over = zip(playing, extra.terminated, extra.truncated, strict=True)
+        results = {self.agents[i]: str(world.result(i)) for i, t, u in over if t or u}
+        extra.more = {**extra.more, "results": results}
+        for i in playing:
+            measures = world.measure(i) if self.agents[i] in results else {}
+            if measures:
+                book.measures[self.agents[i]] = dict(measures)
+        book.results.update(results)
+
+    def _change_seats(self, book: Book, slot: int, ns: int) -> None:
+        """Close the goals of those who ended."""
+        alive = self.env.batch.states["alive"][slot]
+        gone = [i for i in book.playing if not alive[i]]
+        for agent in gone:
+            self.close_goal(book, agent, book.results[self.agents[agent]], ns)
+        book.seat([i for i in book.playing if alive[i]])
+        if not book.playing:
+            self.end_episode(book, ns)
+
+    def _now_and_then(self, stepping: Sequence[int], ended: bool) -> None:
+        """Do what needs not be done for every line."""
+        if self.step >= self._due and self.wants("system", "ENVIRONMENT_STATE_CHANGED"):
+            self._due += self.options.snapshot_every
+            for slot in stepping:
+                book = self._books[slot]
+                data = {"kind": "snapshot", "snapshot": self.env.slot_snapshot(slot), "slot": slot}
+                number = None if book is None else book.episode
+                self.post("ENVIRONMENT_STATE_CHANGED", data, episode=number)
+        if ended or len(self.queue) >= LONG:
+            self.writer.flush()
+
+    def _percepts(self, slot: int, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return what agents of a slot perceive now; see `DriverRecorder`."""
+        rows: NDArray[Any] = self.env.batch.obs[slot]
+        time_now = float(self.env.batch.states["t"][slot])
+        return {
+            name: {
+                "timestamp": time_now,
+                "sensor_data": {"vector": rows[self.agents.index(name)].copy()},
+                "slot": slot,
+            }
+            for name in self._seers
+            if name in names
+        }

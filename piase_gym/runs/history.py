@@ -1,0 +1,239 @@
+"""What happened to each agent, gathered from the events of a run, live or from a file."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from piase_gym.runs.expand import step_events
+from piase_gym.runs.reader import Event
+
+ATTEMPT = "DSE_STEP_ATTEMPT_START"
+_DERIVED = frozenset(
+    {
+        "AGENT_ACTION_SENT_TO_ENV",
+        "AGENT_ACTION_EXECUTED_IN_ENV",
+        "REWARD_SIGNAL_ISSUED",
+        "PERCEPTION_INPUT_RECEIVED",
+    }
+)
+"""Lines that say what a step line says too."""
+
+
+@dataclass
+class Episode:
+    """One agent's episode, finished or not.
+
+    Attributes:
+        agent: The agent.
+        episode: Number of the episode in the run.
+        slot: The environment in a batch, or 0.
+        attempt: How many attempts of a curriculum step the agent had begun when it began.
+        seed: The effective seed.
+        start: Steps of the run before its first step.
+        end: Steps of the run after its last one so far.
+        length: Steps in it.
+        total: Sum of rewards.
+        result: ``won``, ``lost``, ``drawn``, ``ended``; ``abandoned`` if it was broken off; empty
+            while it goes on.
+        outcomes: How often each outcome was had.
+        milestones: Milestone -> the step of the run at which it was reached.
+        messages: Messages sent.
+        hints: Hints received.
+        measures: What the world measured at the end.
+        sequence: Number of the event with which it began.
+    """
+
+    agent: str
+    episode: int
+    slot: int
+    attempt: int
+    seed: int | None
+    start: int
+    end: int = 0
+    length: int = 0
+    total: float = 0.0
+    result: str = ""
+    outcomes: Counter[str] = field(default_factory=Counter)
+    milestones: dict[str, int] = field(default_factory=dict)
+    messages: int = 0
+    hints: int = 0
+    measures: dict[str, float] = field(default_factory=dict)
+    sequence: int = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to its own end."""
+        return self.result not in ("", "abandoned")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One agent's part in one step."""
+
+    step: int
+    episode: int
+    slot: int
+    attempt: int
+    outcome: str
+    reward: float
+    messages: int
+
+
+@dataclass
+class AgentHistory:
+    """What is remembered of one agent.
+
+    Attributes:
+        episodes: Its episodes, in the order in which they began.
+        steps: Its last steps.
+        hints: For each hint: the step and the attempt in which it came.
+        attempts: For each attempt: the step of the run and the number of the event.
+    """
+
+    steps: deque[Step]
+    episodes: list[Episode] = field(default_factory=list)
+    hints: list[tuple[int, int]] = field(default_factory=list)
+    attempts: list[tuple[int, int]] = field(default_factory=list)
+
+
+class History:
+    """Follows the events of a run.
+
+    Attributes:
+        agents: Agent -> what is remembered of it.
+        step: Steps of the run so far.
+        sequence: Events so far.
+
+    Args:
+        retain: How many steps and other events are remembered one by one; episodes all are.
+    """
+
+    def __init__(self, retain: int = 100_000) -> None:
+        """Start with nothing."""
+        self.retain = retain
+        self.agents: dict[str, AgentHistory] = {}
+        self.step = self.sequence = 0
+        self.events: deque[tuple[int, Event]] = deque(maxlen=retain)
+        self.table: Sequence[Mapping[str, Any]] = ()
+        self.manifest: Mapping[str, Any] = {}
+        self._open: dict[tuple[int, str], Episode] = {}
+        self._seeds: dict[int, int | None] = {}
+        self._hints: dict[str, int] = {}
+
+    def of(self, agent: str) -> AgentHistory:
+        """Return what is remembered of an agent; nothing, at first."""
+        if agent not in self.agents:
+            self.agents[agent] = AgentHistory(deque(maxlen=self.retain))
+        return self.agents[agent]
+
+    def feed(self, event: Event) -> None:
+        """Take in the next event of the run."""
+        kind, data = event["event_type"], event["event_data"]
+        if kind in _DERIVED:
+            return
+        self.sequence += 1
+        self.step = event["step"]
+        self.events.append((self.sequence, event))
+        if kind == "ENVIRONMENT_EVENT_OCCURRED":
+            if data.get("kind") == "step":
+                self._take_step(event, data)
+            elif data.get("kind") == "reset":
+                self._begin(data)
+            elif data.get("kind") == "hint" and data.get("agent") is not None:
+                self._take_hint(data)
+        elif kind == "ENVIRONMENT_STATE_CHANGED" and data.get("kind") == "restore":
+            self._begin(data)
+        elif kind == ATTEMPT:
+            self.of(event["agent_id"]).attempts.append((self.step, self.sequence))
+        elif kind == "LEARNING_EPISODE_END":
+            self._end(event, data)
+        elif kind == "SIMULATION_CONTROL" and data.get("control") == "start":
+            self.manifest, self.table = data, data.get("actions", ())
+            for agent in data.get("agents", ()):
+                self.of(agent)
+
+    def _begin(self, data: Mapping[str, Any]) -> None:
+        """Let another episode begin; what goes on in the slot is broken off."""
+        slot = data.get("slot", 0)
+        self._abandon(slot)
+        self._seeds[slot] = data.get("seed")
+
+    def _abandon(self, slot: int) -> None:
+        """Break off what goes on in a slot."""
+        for key in [key for key in self._open if key[0] == slot]:
+            self._open.pop(key).result = "abandoned"
+
+    def _take_step(self, event: Event, data: Mapping[str, Any]) -> None:
+        """Take in a step line."""
+        slot, number, step = data.get("slot", 0), event["episode"], event["step"]
+        rewards, outcomes = data["rewards"], data["outcomes"]
+        letters = Counter(letter["sender"] for letter in data.get("messages", ()))
+        milestones, results = data.get("milestones", {}), data.get("results", {})
+        for agent in data["commands"]:
+            history = self.of(agent)
+            row = self._open.get((slot, agent)) or self._new_row(history, agent, slot, number, step)
+            reward, outcome = rewards[agent] or 0.0, outcomes[agent]
+            row.end, row.length = step, row.length + 1
+            row.total += reward
+            row.outcomes[outcome] += 1
+            row.messages += letters[agent]
+            for name in milestones.get(agent, ()):
+                row.milestones.setdefault(name, step)
+            sent = letters[agent]
+            history.steps.append(Step(step, number, slot, row.attempt, outcome, reward, sent))
+            if agent in results:
+                row.result = results[agent]
+                del self._open[slot, agent]
+
+    def _new_row(
+        self, history: AgentHistory, agent: str, slot: int, number: int, step: int
+    ) -> Episode:
+        """Open an agent's episode in its first step."""
+        attempt, seed = len(history.attempts), self._seeds.get(slot)
+        row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=self.sequence)
+        row.hints = self._hints.pop(agent, 0)
+        self._open[slot, agent] = row
+        history.episodes.append(row)
+        return row
+
+    def _take_hint(self, data: Mapping[str, Any]) -> None:
+        """Take in a hint; one that comes before an episode's first step counts for it too."""
+        agent = data["agent"]
+        history = self.of(agent)
+        history.hints.append((self.step, len(history.attempts)))
+        row = self._open.get((data.get("slot", 0), agent))
+        if row is not None:
+            row.hints += 1
+        else:
+            self._hints[agent] = self._hints.get(agent, 0) + 1
+
+    def _end(self, event: Event, data: Mapping[str, Any]) -> None:
+        """Take in the report of an episode: what was broken off, what was measured."""
+        self._abandon(data.get("slot", 0))
+        for agent, measures in data.get("measures", {}).items():
+            for row in reversed(self.of(agent).episodes):
+                if row.episode == event["episode"]:
+                    row.measures = dict(measures)
+                    break
+
+    def lines(self, agent: str, since: int, after: int) -> Iterator[dict[str, Any]]:
+        """Yield remembered events that concern an agent, steps as lines of single agents.
+
+        Args:
+            agent: The agent.
+            since: Number of the first event.
+            after: Only events after this step of the run.
+        """
+        for sequence, event in self.events:
+            if sequence < since or event["step"] <= after:
+                continue
+            data = event["event_data"]
+            if data.get("kind") == "step":
+                for name, kind, part in step_events(data, event["episode"], self.table):
+                    if name == agent:
+                        yield {**event, "agent_id": name, "event_type": kind, "event_data": part}
+            if event["agent_id"] == agent or data.get("agent") == agent:
+                yield event

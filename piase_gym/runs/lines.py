@@ -1,0 +1,244 @@
+"""From what happened to lines of text, as fast as Python allows.
+
+A step of an array world costs 8 microseconds, so a line about it must not cost more than two:
+values are only taken note of when they happen, lines are written in bulk, and what repeats (names,
+commands, outcomes) is kept as finished text.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import orjson
+
+from piase_gym.runs.expand import step_events
+from piase_gym.runs.plain import encode
+from piase_gym.runs.schema import (
+    EVENT_TYPES,
+    EVENTS,
+    SYSTEM,
+    EventType,
+    component_id,
+)
+
+_UNKNOWN = EventType("engine")
+CACHE_SIZE = 4096
+
+
+class Line(NamedTuple):
+    """One event that is not a plain step; `data` is JSON already."""
+
+    ns: int
+    agent: str
+    event_type: str
+    step: int
+    episode: int
+    data: str
+    component: str | None = None
+    log_level: str | None = None
+
+
+@dataclass(slots=True)
+class Extra:
+    """What is not to be said of every step.
+
+    Attributes:
+        commands: The commands as JSON, where they are not indices.
+        terminated: Who ended by the rules, in the order of those in play.
+        truncated: Who ended by a limit, likewise.
+        more: Further entries of the line: `slot`, `results`, `milestones`, `feedback`, `messages`.
+        percepts: What each agent perceives after the step, at the level ``full``.
+    """
+
+    commands: str | None = None
+    terminated: Sequence[bool] | None = None
+    truncated: Sequence[bool] | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+    percepts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+StepItem = tuple[
+    int, int, int, tuple[str, ...], bytes, Sequence[str], Sequence[float], str | None, Extra | None
+]
+"""A step as it is kept until it is written: clock, step, episode, agents in play, their indices (a
+byte each), outcomes, rewards, digest, and what else there is."""
+
+
+class _Texts(dict[Any, str]):
+    """Finished texts by key, made when first asked for, forgotten when there are too many."""
+
+    def __init__(self, make: Callable[[Any], str]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, key: Any) -> str:
+        if len(self) >= CACHE_SIZE:
+            self.clear()
+        text = self[key] = self.make(key)
+        return text
+
+
+class _Party:
+    """The texts of steps in which the same agents are in play."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.commands = _Texts(lambda packed: encode(dict(zip(names, packed, strict=True))))
+        self.outcomes = _Texts(
+            lambda joined: encode(dict(zip(names, joined.split(",") if names else (), strict=True)))
+        )
+        self.rewards = _Texts(lambda values: encode(dict(zip(names, values, strict=True))))
+        nobody = encode(dict.fromkeys(names, False))
+        self.calm = f'"terminated":{nobody},"truncated":{nobody}'
+
+    def flags(self, extra: Extra | None) -> str:
+        """Say who ended."""
+        if extra is None or extra.terminated is None or extra.truncated is None:
+            return self.calm
+        terminated = encode(dict(zip(self.names, extra.terminated, strict=True)))
+        truncated = encode(dict(zip(self.names, extra.truncated, strict=True)))
+        return f'"terminated":{terminated},"truncated":{truncated}'
+
+
+class Encoder:
+    """Writes the lines of one run.
+
+    Args:
+        run_id: The `simulation_run_id`.
+        experiment_id: The `experiment_id`.
+        world: Name of the world.
+        wants: Whether a line of an agent (or ``system``) and event type is to be written.
+    """
+
+    def __init__(
+        self, run_id: str, experiment_id: str, world: str, wants: Callable[[str, str], bool]
+    ) -> None:
+        """Take note of what all lines have in common."""
+        self.world, self.wants = world, wants
+        self.count = 0
+        self.table: Sequence[Mapping[str, Any]] = ()
+        self._run = (
+            f'Z","simulation_run_id":{encode(run_id)},"experiment_id":{encode(experiment_id)},'
+            '"event_id":"'
+        )
+        self._heads = _Texts(self._head)
+        self._parties: dict[tuple[str, ...], _Party] = {}
+        self._second, self._prefix = -1, ""
+        self._clock = time.time_ns() - time.monotonic_ns()
+        self._step_head = self._heads[SYSTEM, "ENVIRONMENT_EVENT_OCCURRED", None, None]
+        self._details = False
+        """Whether lines of single agents may be wanted beside those of steps."""
+        self._steps = True
+
+    def set_detail(self, level: int, steps: bool) -> None:
+        """Take note of the highest level in use, and whether step lines are wanted."""
+        self._details, self._steps = level >= EVENTS, steps
+
+    def stamp(self, ns: int) -> str:
+        """Return a reading of the monotonic clock as a time of day, without the final Z."""
+        seconds, micros = divmod((ns + self._clock) // 1000, 1_000_000)
+        if seconds != self._second:
+            self._second = seconds
+            self._prefix = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds))
+        return f"{self._prefix}{micros:06d}"
+
+    def _head(self, key: tuple[str, str, str | None, str | None]) -> str:
+        """Return the part of a line from the agent to the step."""
+        agent, event_type, component, log_level = key
+        usual = EVENT_TYPES.get(event_type, _UNKNOWN)
+        source = component or component_id(usual.component, self.world, agent)
+        return (
+            f'","agent_id":{encode(agent)},"source_component_id":{encode(source)},'
+            f'"source_type":"{_source_type(component, usual)}",'
+            f'"log_level":{encode(log_level or usual.log_level)},'
+            f'"event_type":{encode(event_type)},"step":'
+        )
+
+    def line(self, item: Line) -> str:
+        """Write one event."""
+        ns, agent, event_type, step, episode, data, component, log_level = item
+        self.count += 1
+        return (
+            f'{{"timestamp":"{self.stamp(ns)}{self._run}{self.count}'
+            f"{self._heads[agent, event_type, component, log_level]}{step},"
+            f'"episode":{episode},"event_data":{data}}}\n'
+        )
+
+    def step(self, item: StepItem) -> str:
+        """Write one step, and below it what is wanted of single agents."""
+        ns, step, episode, names, packed, outcomes, rewards, digest, extra = item
+        party = self._parties.get(names) or self._party(names)
+        stamp = self.stamp(ns)
+        self.count += 1
+        head = (
+            f'{{"timestamp":"{stamp}{self._run}{self.count}{self._step_head}{step},'
+            f'"episode":{episode},"event_data":{{"kind":"step","commands":'
+        )
+        state = f'"{digest}"' if digest is not None else "null"
+        if extra is None:
+            line = (
+                f'{head}{party.commands[packed]},"outcomes":{party.outcomes[",".join(outcomes)]},'
+                f'"rewards":{party.rewards[tuple(rewards)]},{party.calm},"digest":{state}}}}}\n'
+            )
+        else:
+            more = "".join(f",{encode(key)}:{encode(value)}" for key, value in extra.more.items())
+            line = (
+                f"{head}{extra.commands or party.commands[packed]},"
+                f'"outcomes":{party.outcomes[",".join(outcomes)]},'
+                f'"rewards":{party.rewards[tuple(rewards)]},{party.flags(extra)},'
+                f'"digest":{state}{more}}}}}\n'
+            )
+        if self._details or not self._steps:
+            return self._with_details(item, line)
+        return line
+
+    def _party(self, names: tuple[str, ...]) -> _Party:
+        """Return the texts for these agents."""
+        if len(self._parties) >= CACHE_SIZE:
+            self._parties.clear()
+        party = self._parties[names] = _Party(names)
+        return party
+
+    def _with_details(self, item: StepItem, line: str) -> str:
+        """Return the lines of a step and of single agents, as far as they are wanted."""
+        if not self._steps:
+            self.count -= 1
+        singles = "".join(self._single_lines(item, line)) if self._details else ""
+        return line + singles if self._steps else singles
+
+    def _single_lines(self, item: StepItem, line: str) -> Iterator[str]:
+        """Write the lines of single agents that a step stands for."""
+        ns, step, episode, *_, extra = item
+        for agent, event_type, data in step_events(_data_of(item, line), episode, self.table):
+            if self.wants(agent, event_type):
+                yield self.line(Line(ns, agent, event_type, step, episode, encode(data)))
+        if extra is not None:
+            for agent, percept in extra.percepts.items():
+                text = encode(percept)
+                yield self.line(Line(ns, agent, "PERCEPTION_INPUT_RECEIVED", step, episode, text))
+
+
+def _source_type(component: str | None, usual: EventType) -> str:
+    """Return who writes a line, from its component or else from what is usual."""
+    if component is None:
+        return usual.source_type
+    if component.startswith("PiaAGI."):
+        return "AGENT"
+    return "ENVIRONMENT" if ".Environment_" in component else "SIMULATOR"
+
+
+def _data_of(item: StepItem, line: str) -> dict[str, Any]:
+    """Return the data of a step line, without reading the line again where that can be helped."""
+    names, packed, outcomes, rewards, extra = *item[3:7], item[8]
+    if extra is not None and extra.commands is not None:
+        data: dict[str, Any] = orjson.loads(line)["event_data"]
+        return data
+    return {
+        "commands": dict(zip(names, packed, strict=True)),
+        "outcomes": dict(zip(names, outcomes, strict=True)),
+        "rewards": dict(zip(names, rewards, strict=True)),
+        **(extra.more if extra is not None else {}),
+    }

@@ -1,0 +1,165 @@
+"""The first line of a run: all that is needed to execute it again."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from typing import Any
+
+from piase_gym.agents.base import Agent
+from piase_gym.agents.catalogue import policy_name
+from piase_gym.commands import Command
+from piase_gym.digest import digest_json
+from piase_gym.errors import PiaseError, RunError
+from piase_gym.registry import load, make_config, world_spec
+from piase_gym.runs.schema import SCHEMA_VERSION
+from piase_gym.world import World
+
+LIBRARIES = ("piase-gym", "gymnasium", "numba", "numpy", "orjson", "pettingzoo", "pydantic")
+CALLER = "caller"
+"""The policy of agents that the user's own code plays."""
+
+
+def command_value(command: Command) -> dict[str, Any]:
+    """Return a command as logs have it."""
+    return {"type": command.verb, "parameters": dict(command.parameters)}
+
+
+def command_table(world: World[Any, Any]) -> list[dict[str, Any]]:
+    """Return the commands of all indices, for worlds whose table is the same for ever, else []."""
+    commands: Sequence[Command] = getattr(world, "commands", ())
+    return [command_value(command) for command in commands]
+
+
+def plain_config(config: Any) -> dict[str, Any]:
+    """Return a config, its envelope included, as JSON-able values."""
+    found: dict[str, Any] = config.model_dump(mode="json")
+    envelope = getattr(config, "envelope", None)
+    if envelope is not None:
+        found["envelope"] = envelope.model_dump(mode="json")
+    return found
+
+
+def policy_of(agent: Agent | None) -> str:
+    """Return the name of a policy, or the class of an agent that has none."""
+    if agent is None:
+        return CALLER
+    kind = type(agent)
+    return policy_name(agent) or f"{kind.__module__}:{kind.__qualname__}"
+
+
+def make_manifest(
+    world: World[Any, Any],
+    seats: Mapping[int, Agent],
+    face: str,
+    level: str,
+    more: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the `event_data` of the first line.
+
+    Args:
+        world: The world, with the config of now.
+        seats: Who plays the agents that the caller does not.
+        face: ``parallel``, ``gymnasium``, ``batch``, or another name.
+        level: How much is logged.
+        more: Further entries: number of environments, scenario and curriculum with their hashes.
+    """
+    config = plain_config(world.config)
+    return {
+        "control": "start",
+        "schema_version": SCHEMA_VERSION,
+        "world": world.name,
+        "world_version": world.version,
+        "config": config,
+        "config_hash": digest_json(config),
+        "scenario": None,
+        "scenario_hash": None,
+        "curriculum": None,
+        "curriculum_hash": None,
+        "face": face,
+        "num_envs": 1,
+        "agents": list(world.agents),
+        "policies": {name: policy_of(seats.get(i)) for i, name in enumerate(world.agents)},
+        "actions": command_table(world),
+        "milestones": list(world.milestones),
+        "measures": list(world.measures),
+        "level": level,
+        "versions": versions(),
+        **more,
+    }
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Return the versions of Python, the platform and the libraries that a run depends on."""
+    found = {
+        "python": platform.python_version(),
+        "platform": f"{sys.platform}-{platform.machine()}",
+    }
+    for name in LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            import piase_gym
+
+            found[name] = piase_gym.__version__ if name == "piase-gym" else "unknown"
+    return found
+
+
+def rebuild(manifest: Mapping[str, Any]) -> World[Any, Any]:
+    """Return the world of a manifest, in the config of the run's start.
+
+    Raises:
+        RunError: If the manifest is damaged, or of a later schema or another version of the world.
+        UnknownNameError: If there is no such world here.
+    """
+    check_manifest(manifest)
+    spec = world_spec(manifest["world"])
+    try:
+        config = make_config(spec, manifest["config"])
+    except PiaseError as error:
+        raise RunError(
+            f"line 1: the manifest's config is not one of {spec.name}: {error}"
+        ) from None
+    world: World[Any, Any] = load(spec.world, spec)(config)
+    if world.version != manifest["world_version"]:
+        raise RunError(
+            f"line 1: this run is of {spec.name} version {manifest['world_version']!r}; "
+            f"here is version {world.version}, whose rules differ"
+        )
+    if list(world.agents) != list(manifest["agents"]):
+        raise RunError(f"line 1: the manifest's agents are not those of its config: {world.agents}")
+    return world
+
+
+_NEEDED: Mapping[str, type] = {
+    "world": str,
+    "world_version": int,
+    "config": dict,
+    "agents": list,
+    "num_envs": int,
+    "actions": list,
+    "level": str,
+}
+
+
+def check_manifest(manifest: Mapping[str, Any]) -> None:
+    """Check that a manifest has what reading and replay need.
+
+    Raises:
+        RunError: If not.
+    """
+    version = manifest.get("schema_version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise RunError(f"line 1: schema_version is {version!r}, not a version of this schema")
+    if version > SCHEMA_VERSION:
+        raise RunError(
+            f"line 1: this log has schema version {version}; this piase_gym reads versions up to "
+            f"{SCHEMA_VERSION}; install a newer one"
+        )
+    for key, kind in _NEEDED.items():
+        if not isinstance(manifest.get(key), kind):
+            raise RunError(f"line 1: the manifest's {key!r} is missing or not a {kind.__name__}")

@@ -1,0 +1,210 @@
+"""Reading runs: manifest, summary, events one by one, tables and SQL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from piase_gym.errors import RunError
+from piase_gym.runs.manifest import check_manifest
+from piase_gym.runs.schema import FIELDS, MORE_FIELDS
+from piase_gym.runs.source import GIVEN_UP, MOST_BAD, Problem, parse, raw_lines
+
+Event = dict[str, Any]
+
+
+class Run:
+    """A log on disk; nothing of it but its ends is kept in memory. Made by `read`.
+
+    Attributes:
+        path: The file.
+        manifest: The `event_data` of its first line.
+        run_id: The run's id.
+        experiment_id: The experiment's id.
+    """
+
+    def __init__(self, path: Path, first: Event) -> None:
+        """Take the first line."""
+        self.path = path
+        self.manifest: dict[str, Any] = first["event_data"]
+        self.run_id: str = first["simulation_run_id"]
+        self.experiment_id: str = first["experiment_id"]
+        self._summary: dict[str, Any] | None = None
+        self._problems: list[Problem] | None = None
+
+    def __repr__(self) -> str:
+        """Name the run."""
+        return f"<Run {self.run_id} of {self.manifest['world']} at {self.path}>"
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents, in order."""
+        return list(self.manifest["agents"])
+
+    def __iter__(self) -> Iterator[Event]:
+        """Yield all events that can be read."""
+        return self.events()
+
+    def events(
+        self,
+        event_type: str | Iterable[str] | None = None,
+        agent: str | None = None,
+        report: Callable[[Problem], None] | None = None,
+    ) -> Iterator[Event]:
+        """Yield events in the order of the file.
+
+        Args:
+            event_type: Only those of this type, or of one of these.
+            agent: Only those with this `agent_id`.
+            report: Called with every line that cannot be read; by default they are left out.
+        """
+        for _, event in self.numbered(report):
+            kind = event["event_type"]
+            wanted = event_type is None or kind == event_type
+            if not wanted and not isinstance(event_type, str):
+                wanted = kind in tuple(event_type or ())
+            if wanted and (agent is None or event["agent_id"] == agent):
+                yield event
+
+    def numbered(
+        self, report: Callable[[Problem], None] | None = None
+    ) -> Iterator[tuple[int, Event]]:
+        """Yield line numbers and events."""
+        bad = 0
+        for raw in raw_lines(self.path):
+            found = raw if isinstance(raw, Problem) else parse(raw)
+            if isinstance(found, dict):
+                problem = lacking(found)
+                if not problem:
+                    assert not isinstance(raw, Problem)
+                    yield raw.number, found
+                    continue
+                assert not isinstance(raw, Problem)
+                found = Problem(raw.number, problem)
+            bad += 1
+            if bad > MOST_BAD:
+                found = Problem(found.line, GIVEN_UP)
+            if report is not None:
+                report(found)
+            if bad > MOST_BAD:
+                return
+
+    def steps(self) -> Iterator[Event]:
+        """Yield the step lines."""
+        for event in self.events("ENVIRONMENT_EVENT_OCCURRED"):
+            if event["event_data"].get("kind") == "step":
+                yield event
+
+    # -- what the ends say ----------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Read the run once through, for its end and its problems."""
+        problems: list[Problem] = []
+        last: Event | None = None
+        for event in self.events(report=problems.append):
+            last = event
+        data = last["event_data"] if last is not None else {}
+        complete = last is not None and last["event_type"] == "SIMULATION_CONTROL"
+        self._summary = data if complete and data.get("control") == "end" else {}
+        self._problems = problems
+
+    @property
+    def summary(self) -> dict[str, Any] | None:
+        """The summary of the last line, or ``None`` if the run was cut short."""
+        if self._summary is None:
+            self._look()
+        found = (self._summary or {}).get("summary")
+        return dict(found) if isinstance(found, Mapping) else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end."""
+        return self.summary is not None
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The lines that cannot be read, and what is wrong with them."""
+        if self._problems is None:
+            self._look()
+        return list(self._problems or ())
+
+    # -- as tables ------------------------------------------------------------------------
+
+    def to_pandas(self, **wanted: Any) -> Any:
+        """Return events as a pandas DataFrame; `event_data` stays a column of dicts.
+
+        Args:
+            wanted: What `events` takes.
+        """
+        from piase_gym.runs.tables import to_pandas
+
+        return to_pandas(self.events(**wanted))
+
+    def duckdb(self) -> Any:
+        """Return a DuckDB connection with the views ``events`` and ``steps`` over this log.
+
+        ``events`` has the fields of every line, `event_data` as JSON; ``steps`` has a row an
+        agent and step: ``step, episode, agent_id, command, outcome, reward, terminated`` and
+        ``truncated``.
+        """
+        from piase_gym.runs.tables import duckdb_views
+
+        return duckdb_views(self.path)
+
+    def sql(self, query: str) -> Any:
+        """Return what a query over the views of `duckdb` finds, as a list of tuples."""
+        connection = self.duckdb()
+        try:
+            return connection.execute(query).fetchall()
+        finally:
+            connection.close()
+
+
+def lacking(event: Mapping[str, Any]) -> str:
+    """Say which field of a line is missing or of a wrong type, or return an empty string."""
+    for field in (*FIELDS, *MORE_FIELDS):
+        if field not in event:
+            return f"the field {field!r} is missing"
+    for field in ("step", "episode"):
+        if not isinstance(event[field], int):
+            return f"the field {field!r} is not an integer"
+    for field in ("event_type", "agent_id", "timestamp", "event_id"):
+        if not isinstance(event[field], str):
+            return f"the field {field!r} is not a string"
+    if not isinstance(event["event_data"], dict):
+        return "the field 'event_data' is not an object"
+    return ""
+
+
+def read(path: str | os.PathLike[str]) -> Run:
+    """Open a run.
+
+    Raises:
+        RunError: If there is no such file, it is empty, its first line is no manifest, or it was
+            written by a later version.
+    """
+    place = Path(path)
+    if place.is_dir():
+        raise RunError(f"{place} is a folder, not a log")
+    first = next(iter(raw_lines(place)), None)
+    if first is None:
+        raise RunError(f"{place}: line 1: the log is empty")
+    found = first if isinstance(first, Problem) else parse(first)
+    if isinstance(found, Problem):
+        raise RunError(f"{place}: {found}")
+    problem = lacking(found)
+    data = found.get("event_data")
+    if problem:
+        raise RunError(f"{place}: line 1: {problem}")
+    started = isinstance(data, dict) and data.get("control") == "start"
+    if found["event_type"] != "SIMULATION_CONTROL" or not started:
+        raise RunError(
+            f"{place}: line 1: a run starts with its manifest, not {found['event_type']}"
+        )
+    try:
+        check_manifest(found["event_data"])
+    except RunError as error:
+        raise RunError(f"{place}: {error}") from None
+    return Run(place, found)

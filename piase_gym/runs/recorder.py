@@ -1,0 +1,316 @@
+"""Writes a run: manifest, goals, steps, snapshots, summary. It knows events and no files.
+
+`Recorder` has what single environments and batches share; `piase_gym.runs.taps` feeds it.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from piase_gym.errors import ConfigError
+from piase_gym.runs.book import Book
+from piase_gym.runs.expand import task_event
+from piase_gym.runs.levels import Levels
+from piase_gym.runs.lines import Encoder, Line
+from piase_gym.runs.plain import encode
+from piase_gym.runs.schema import EVENTS, GOAL_OF_RESULT, SYSTEM
+from piase_gym.runs.sinks import LoggerInterface
+from piase_gym.runs.writer import LONG, Writer
+from piase_gym.world import World
+
+NEVER = 2**62
+"""The `snapshot_every` of those who want no snapshots."""
+PRIORITY = 5
+"""Initial priority of an episode's goal, of 0 to 10."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is to be logged; see `piase_gym.wrappers.AvtLogger` for the fields."""
+
+    level: str = "actions"
+    levels: Mapping[str, str] | None = None
+    experiment_id: str = "default"
+    run_id: str | None = None
+    snapshot_every: int = 1000
+    on_error: str = "warn"
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Raise `ConfigError` if a field is not allowed."""
+        for name in ("experiment_id", "run_id"):
+            value = getattr(self, name)
+            blank = not isinstance(value, str) or not value.strip()
+            if blank and not (name == "run_id" and value is None):
+                raise ConfigError(f"{name} must be a string that is not blank, not {value!r}")
+        every = self.snapshot_every
+        if not isinstance(every, int) or isinstance(every, bool) or every < 1:
+            raise ConfigError(f"snapshot_every must be a positive number of steps, not {every!r}")
+
+
+class Tally:
+    """What the summary says of one agent."""
+
+    def __init__(self) -> None:
+        self.states = {"ACHIEVED": 0, "FAILED": 0, "ABANDONED": 0}
+        self.total = 0.0
+        self.steps = 0
+
+    def value(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        count = sum(self.states.values())
+        return {
+            "episodes": count,
+            **{state.lower(): number for state, number in self.states.items()},
+            "steps": self.steps,
+            "mean_return": self.total / count if count else None,
+        }
+
+
+class Recorder:
+    """Writes one run.
+
+    Attributes:
+        step: Steps of the run so far.
+        episodes: Episodes of the run so far, void ones not counted.
+        writer: What turns events into lines.
+    """
+
+    def __init__(
+        self,
+        world: World[Any, Any],
+        sinks: Sequence[LoggerInterface],
+        options: Options,
+    ) -> None:
+        """Open the run; `start` writes its first line."""
+        options.check()
+        self.world, self.options = world, options
+        self.agents = world.agents
+        self.levels = Levels(options.level, options.levels, world.name)
+        self.run_id = options.run_id or f"{world.name}-{uuid.uuid4().hex}"
+        encoder = Encoder(self.run_id, options.experiment_id, world.name, self.levels.wants)
+        encoder.set_detail(self.levels.highest, self.levels.steps)
+        self.writer = Writer(encoder, sinks, options.on_error)
+        self.queue = self.writer.queue
+        self.wants = self.levels.wants
+        self.step, self.episodes = 0, 0
+        self.closed = False
+        self._tallies = {name: Tally() for name in self.agents}
+        self._messages = self._hints = self._void = 0
+        self._began = time.monotonic_ns()
+        self._goals: dict[int, str] = {}
+        self._described: Any = None
+        self._leave: list[Callable[[], None]] = []
+        method = weakref.WeakMethod(self.finish)
+        self.writer.finish = method
+
+    # -- lines ----------------------------------------------------------------------------
+
+    def start(self, manifest: Mapping[str, Any]) -> None:
+        """Write the first line, at once: a run that dies early still says what it was."""
+        self.writer.encoder.table = manifest["actions"]
+        self.post("SIMULATION_CONTROL", manifest)
+        self.writer.flush()
+
+    def post(
+        self,
+        event_type: str,
+        data: Mapping[str, Any],
+        agent: str | None = None,
+        *,
+        episode: int | None = None,
+        ns: int | None = None,
+        component: str | None = None,
+        log_level: str | None = None,
+    ) -> None:
+        """Queue one line, if the levels want it."""
+        name = agent or SYSTEM
+        if self.wants(name, event_type, component):
+            number = self.present if episode is None else episode
+            clock = time.monotonic_ns() if ns is None else ns
+            text = encode(data)
+            line = Line(clock, name, event_type, self.step, number, text, component, log_level)
+            self.queue.append(line)
+            if len(self.queue) >= LONG:
+                self.writer.flush()
+
+    @property
+    def present(self) -> int:
+        """The number of the present episode, for lines that belong to no particular one."""
+        return max(0, self.episodes - 1)
+
+    def flush(self) -> None:
+        """Write everything that has happened so far."""
+        self.writer.flush()
+
+    # -- episodes and their goals ---------------------------------------------------------
+
+    def open_book(self, old: Book | None, slot: int | None, seed: int) -> Book:
+        """Begin an episode, after the one before was closed; a void one lends its number."""
+        if old is not None and not old.begun:
+            self._void += 1
+            number = old.episode
+        else:
+            number, self.episodes = self.episodes, self.episodes + 1
+        return Book(self.agents, slot, number, seed, time.monotonic_ns(), self.step)
+
+    def describe_goals(self) -> None:
+        """Put the goals of agents into words, if the config has changed."""
+        if self._described is self.world.config:
+            return
+        self._described = self.world.config
+        goals = self.world.manual.goals
+        for number in range(len(self.agents)):
+            text = goals(number) or f"take part in {self.world.name}"
+            self._goals[number] = encode(text)
+
+    def begin(self, book: Book) -> None:
+        """Open the goals of those in play, in the first step of an episode."""
+        book.begun = True
+        ns = book.ns
+        if self.queue:  # lines stay in the order of their clocks
+            ns = max(ns, self.queue[-1][0])
+        data = {"seed": book.seed, "agents": list(book.names), **_slot(book)}
+        self.post("LEARNING_EPISODE_START", data, episode=book.episode, ns=ns)
+        for agent in book.playing:
+            self.open_goal(book, agent, ns)
+
+    def open_goal(self, book: Book, agent: int, ns: int) -> None:
+        """Write that an agent has an episode to master."""
+        name, goal = self.agents[agent], book.goal(agent)
+        book.joined[agent] = self.step
+        if not self.wants(name, "GOAL_CREATED"):
+            return
+        self.describe_goals()
+        slot = "" if book.slot is None else f',"slot":{book.slot}'
+        created = (
+            f'{{"goal_id":"{goal}","description":{self._goals[agent]},"type":"EXTRINSIC_TASK",'
+            f'"initial_priority":{PRIORITY}{slot}}}'
+        )
+        activated = f'{{"goal_id":"{goal}","reason":"the episode begins"{slot}}}'
+        episode = book.episode
+        add = self.queue.append
+        add(Line(ns, name, "GOAL_CREATED", self.step, episode, created))
+        add(Line(ns, name, "GOAL_ACTIVATED", self.step, episode, activated))
+        if self.levels.highest >= EVENTS:
+            self._post_task(name, "GOAL_ACTIVATED", {"goal_id": goal}, episode, ns)
+
+    def close_goal(self, book: Book, agent: int, reason: str, ns: int) -> None:
+        """Write how an agent's episode ended.
+
+        Args:
+            book: The episode.
+            agent: The agent's number.
+            reason: ``won``, ``lost``, ``drawn``, ``ended``, or why it was broken off.
+            ns: The clock.
+        """
+        name, goal = self.agents[agent], book.goal(agent)
+        joined = book.joined.pop(agent)
+        state = GOAL_OF_RESULT.get(reason, "ABANDONED")
+        total, steps = book.total(agent), self.step - joined
+        tally = self._tallies[name]
+        tally.states[state] += 1
+        tally.total += total
+        tally.steps += steps
+        book.returns[name], book.lengths[name], book.results[name] = total, steps, reason
+        if not self.wants(name, "GOAL_STATUS_CHANGED"):
+            return
+        metrics = {"return": total, "steps": steps}
+        change = {
+            "goal_id": goal,
+            "old_state": "ACTIVE",
+            "new_state": state,
+            "reason": reason,
+            "metrics": metrics,
+            **_slot(book),
+        }
+        text = encode(change)
+        # One analysis of the toolkit reads the first name, another the second.
+        for kind in ("GOAL_STATUS_CHANGED", "GOAL_STATE_CHANGED"):
+            self.queue.append(Line(ns, name, kind, self.step, book.episode, text))
+        if self.levels.highest >= EVENTS:
+            self._post_task(name, "GOAL_STATUS_CHANGED", change, book.episode, ns)
+
+    def _post_task(
+        self, agent: str, event_type: str, data: Mapping[str, Any], episode: int, ns: int
+    ) -> None:
+        """Write the task update that goes with a goal line."""
+        found = task_event(agent, event_type, data)
+        if found is not None:
+            self.post(found[1], found[2], agent, episode=episode, ns=ns)
+
+    def end_episode(self, book: Book, ns: int) -> None:
+        """Write the report of an episode, and hand everything to the sinks."""
+        data = {
+            "seed": book.seed,
+            "steps": self.step - book.start,
+            "results": book.results,
+            "returns": book.returns,
+            "lengths": book.lengths,
+            **({"measures": book.measures} if book.measures else {}),
+            **_slot(book),
+        }
+        self.post("LEARNING_EPISODE_END", data, episode=book.episode, ns=ns)
+
+    def break_off(self, book: Book | None, reason: str) -> None:
+        """End an episode that did not come to its own end."""
+        if book is None or not book.begun or (book.over and not book.joined):
+            return
+        ns = time.monotonic_ns()
+        for agent in sorted(book.joined):
+            self.close_goal(book, agent, reason, ns)
+        book.seat(())
+        self.end_episode(book, ns)
+
+    # -- the end --------------------------------------------------------------------------
+
+    def books(self) -> Sequence[Book | None]:
+        """Return the books of all environments."""
+        return ()
+
+    def final_state(self) -> None:
+        """Write the last state, where that is of use."""
+
+    def finish(self, reason: str = "the process ended") -> None:
+        """Write the summary and close the sinks; finishing twice does no harm."""
+        if self.closed:
+            return
+        self.closed = True
+        for leave in self._leave:
+            leave()
+        for book in self.books():
+            self.break_off(book, reason)
+        if self.options.snapshot_every < NEVER:
+            self.final_state()
+        self.writer.drain()
+        self.post("SIMULATION_CONTROL", self.summary(reason))
+        self.writer.close()
+
+    def summary(self, reason: str) -> dict[str, Any]:
+        """Return the `event_data` of the last line."""
+        void = sum(book is not None and not book.begun for book in self.books())
+        return {
+            "control": "end",
+            "reason": reason,
+            "summary": {
+                "steps": self.step,
+                "episodes": self.episodes - void,
+                "void_resets": self._void + void,
+                "seconds": (time.monotonic_ns() - self._began) / 1e9,
+                "messages": self._messages,
+                "hints": self._hints,
+                "agents": {name: tally.value() for name, tally in self._tallies.items()},
+            },
+            "lines": self.writer.encoder.count + 1,
+            "checksum": self.writer.checksum,
+        }
+
+
+def _slot(book: Book) -> dict[str, int]:
+    """Return the entry that says which environment of a batch is meant."""
+    return {} if book.slot is None else {"slot": book.slot}

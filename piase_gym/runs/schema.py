@@ -1,0 +1,132 @@
+"""The PiaAVT log, as words: fields, event types, components, levels.
+
+A run is a JSON Lines file, one event a line. The eight fields of `FIELDS` are on every line; we
+add those of `MORE_FIELDS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from piase_gym.errors import ConfigError, suggest
+
+SCHEMA_VERSION = 1
+"""Version of what we write; logs of earlier versions stay readable, later ones are refused."""
+
+FIELDS = (
+    "timestamp",
+    "simulation_run_id",
+    "experiment_id",
+    "agent_id",
+    "source_component_id",
+    "log_level",
+    "event_type",
+    "event_data",
+)
+"""What PiaAVT asks of every line."""
+MORE_FIELDS = ("event_id", "source_type", "step", "episode")
+"""What we add to every line: the line's number, who speaks, steps done, number of the episode."""
+
+SYSTEM = "system"
+"""The `agent_id` of what concerns nobody in particular."""
+LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "STATE", "WARN", "ERROR", "CRITICAL")
+TIMESTAMP = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{1,6}Z"
+
+LEVELS = ("critical", "actions", "events", "full")
+"""How much is written, from least to most; each level has the lines of those before it."""
+CRITICAL, ACTIONS, EVENTS, FULL = range(4)
+
+
+def rank(level: str) -> int:
+    """Return the number of a level.
+
+    Raises:
+        ConfigError: If there is no such level.
+    """
+    if level not in LEVELS:
+        raise ConfigError(f"unknown level {level!r}; {suggest(level, LEVELS)}")
+    return LEVELS.index(level)
+
+
+def environment(world: str) -> str:
+    """Return the `source_component_id` of a world."""
+    return f"PiaSE.Environment_{world}"
+
+
+def agent_component(agent: str) -> str:
+    """Return the `source_component_id` of an agent."""
+    return f"PiaAGI.Agent_{agent}"
+
+
+ENGINE = "PiaSE.SimulationEngine"
+DSE = "PiaSE.DSE"
+
+
+@dataclass(frozen=True)
+class EventType:
+    """What is usual for lines of one type.
+
+    Attributes:
+        component: Who writes it: ``engine``, ``environment``, ``agent`` or ``dse``.
+        level: From which level on it is written.
+        log_level: Its `log_level`.
+    """
+
+    component: str
+    level: int = ACTIONS
+    log_level: str = "INFO"
+
+    @property
+    def source_type(self) -> str:
+        """The word of seed 000 for who writes it."""
+        kinds = {"agent": "AGENT", "environment": "ENVIRONMENT"}
+        return kinds.get(self.component, "SIMULATOR")
+
+
+def _types(component: str, level: int, names: str, log_level: str = "INFO") -> dict[str, EventType]:
+    """Return rows for several names that have the rest in common."""
+    return {name: EventType(component, level, log_level) for name in names.split()}
+
+
+EVENT_TYPES: dict[str, EventType] = {
+    **_types("engine", CRITICAL, "SIMULATION_CONTROL"),
+    **_types("engine", ACTIONS, "SYSTEM_MESSAGE"),
+    **_types("engine", ACTIONS, "MODULE_INITIALIZED MODULE_CONFIGURED MODULE_RESET"),
+    **_types("engine", ACTIONS, "MODULE_TERMINATED"),
+    **_types("engine", CRITICAL, "MODULE_WARNING", "WARN"),
+    **_types("engine", CRITICAL, "MODULE_ERROR", "ERROR"),
+    **_types("environment", ACTIONS, "ENVIRONMENT_STATE_CHANGED", "STATE"),
+    **_types("environment", ACTIONS, "ENVIRONMENT_EVENT_OCCURRED"),
+    **_types("environment", EVENTS, "REWARD_SIGNAL_ISSUED TASK_STATUS_UPDATE"),
+    **_types("agent", FULL, "PERCEPTION_INPUT_RECEIVED PERCEPTION_INPUT_PROCESSED", "DEBUG"),
+    **_types("agent", EVENTS, "AGENT_ACTION_SENT_TO_ENV"),
+    **_types("environment", EVENTS, "AGENT_ACTION_EXECUTED_IN_ENV"),
+    **_types("agent", CRITICAL, "GOAL_CREATED GOAL_ACTIVATED GOAL_STATUS_CHANGED", "STATE"),
+    **_types("agent", CRITICAL, "GOAL_STATE_CHANGED GOAL_ACHIEVED GOAL_FAILED", "STATE"),
+    **_types("agent", CRITICAL, "GOAL_PRIORITY_UPDATED", "STATE"),
+    **_types("engine", ACTIONS, "LEARNING_EPISODE_START LEARNING_EPISODE_END"),
+    **_types("agent", ACTIONS, "MODEL_PARAMETER_UPDATE PREDICTION_ERROR_DETECTED"),
+    **_types("agent", EVENTS, "NLG_OUTPUT_GENERATED NLU_OUTPUT_GENERATED"),
+    **_types("agent", EVENTS, "LTM_STORE_SUCCESS LTM_RETRIEVAL_SUCCESS"),
+    **_types("agent", EVENTS, "STATE_UPDATE EMOTION_STATE_UPDATED", "STATE"),
+    **_types("agent", EVENTS, "SELFMODEL_CONFIDENCE_CHANGED", "STATE"),
+    **_types("dse", ACTIONS, "DSE_AGENT_CURRICULUM_START DSE_STEP_ATTEMPT_START"),
+    **_types("dse", ACTIONS, "DSE_ENV_RECONFIG_APPLIED DSE_AGENT_RECONFIG_APPLIED"),
+    **_types("dse", ACTIONS, "DSE_STEP_COMPLETED DSE_ADAPTATION_EVAL DSE_APPLY_HINT"),
+    **_types("dse", ACTIONS, "DSE_REPEAT_STEP DSE_BRANCH DSE_CURRICULUM_FAILED"),
+    **_types("dse", ACTIONS, "DSE_AGENT_CURRICULUM_FINISHED"),
+}
+"""The toolkit's vocabulary, and ours for the DSE in the style of its reference engine."""
+
+GOAL_STATES = ("ACTIVE", "ACHIEVED", "FAILED", "ABANDONED", "INVALIDATED")
+GOAL_OF_RESULT = {"won": "ACHIEVED", "lost": "FAILED"}
+"""The last state of an episode's goal; an episode with another result leaves it ABANDONED."""
+
+
+def component_id(kind: str, world: str, agent: str) -> str:
+    """Return the `source_component_id` for a kind of component."""
+    if kind == "environment":
+        return environment(world)
+    if kind == "agent":
+        return agent_component(agent)
+    return DSE if kind == "dse" else ENGINE

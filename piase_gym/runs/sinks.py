@@ -1,0 +1,194 @@
+"""Where the lines of a run go: a file, the console, memory, or a user's own place.
+
+A sink knows bytes, not events: the recorder knows events and no files.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, TextIO
+
+import orjson
+
+from piase_gym.errors import LogWriteError, MissingExtraError
+from piase_gym.runs.schema import LOG_LEVELS
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - elsewhere than on POSIX, O_EXCL alone guards a file
+    fcntl = None  # type: ignore[assignment]
+
+PRIVATE = stat.S_IRUSR | stat.S_IWUSR
+"""Only the user who writes a log may read it."""
+
+
+class LoggerInterface(ABC):
+    """A place for lines (the `LoggerInterface` of seed 000). Only `write` must be written."""
+
+    @abstractmethod
+    def write(self, lines: bytes) -> None:
+        """Take one or more whole lines, UTF-8, each with its line feed."""
+
+    def flush(self) -> None:
+        """Make sure that what was written survives the end of this process."""
+
+    def close(self) -> None:
+        """Give back resources; nothing is written afterwards."""
+
+
+class EventSink(LoggerInterface):
+    """A sink that is given events as dicts; write `log_event`."""
+
+    def write(self, lines: bytes) -> None:
+        """Read the lines and pass them on one by one."""
+        for line in lines.splitlines():
+            self.log_event(orjson.loads(line))
+
+    @abstractmethod
+    def log_event(self, event: dict[str, Any]) -> None:
+        """Take one event, with all its fields."""
+
+
+class MemorySink(EventSink):
+    """Keeps events in a list, `events`."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.events: list[dict[str, Any]] = []
+
+    def log_event(self, event: dict[str, Any]) -> None:
+        """Keep an event."""
+        self.events.append(event)
+
+
+class ConsoleSink(LoggerInterface):
+    """Prints lines of at least one log level to a stream."""
+
+    def __init__(self, stream: TextIO | None = None, log_level: str = "INFO") -> None:
+        """Take the stream (default: standard error) and the least level to show."""
+        self.stream = stream
+        self.shown = LOG_LEVELS[LOG_LEVELS.index(log_level) :]
+
+    def write(self, lines: bytes) -> None:
+        """Print a short form of each line."""
+        stream = self.stream or sys.stderr
+        for line in lines.splitlines():
+            event = orjson.loads(line)
+            if event["log_level"] in self.shown:
+                text = orjson.dumps(event["event_data"]).decode()
+                shown = text if len(text) <= 160 else text[:157] + "..."
+                head = f"{event['timestamp'][11:23]} {event['step']:>6} {event['agent_id']}"
+                stream.write(f"{head} {event['event_type']} {shown}\n")
+
+
+class FileSink(LoggerInterface):
+    """Writes a `.jsonl` file, or with the ending `.zst` a compressed one.
+
+    The file belongs to one writer, is readable by its user only, and holds whole lines after each
+    `write`, also if the process is killed.
+
+    Args:
+        path: The file; its folder is made if need be.
+        overwrite: Whether a log that is there already may be lost.
+
+    Raises:
+        LogWriteError: If the file exists, is being written by somebody else, or cannot be opened.
+        MissingExtraError: If compression is not installed.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Open and lock the file."""
+        self.path = Path(path)
+        self._compressor: Any = None
+        if self.path.suffix == ".zst":
+            self._compressor = _compressor()
+        self._file = _open(self.path, overwrite)
+        self._owner = os.getpid()
+
+    def write(self, lines: bytes) -> None:
+        """Append lines; they are in the hands of the operating system when this returns."""
+        if os.getpid() != self._owner:
+            return  # a forked child has the file too, but it is not its log
+        if self._compressor is not None:
+            import zstandard
+
+            block = zstandard.COMPRESSOBJ_FLUSH_BLOCK
+            lines = self._compressor.compress(lines) + self._compressor.flush(block)
+        _write_all(self._file, lines)
+
+    def close(self) -> None:
+        """End the compressed frame and let go of the file."""
+        if self._file < 0:
+            return
+        file, self._file = self._file, -1
+        try:
+            if self._compressor is not None and os.getpid() == self._owner:
+                _write_all(file, self._compressor.flush())
+        finally:
+            os.close(file)
+
+
+def _open(path: Path, overwrite: bool) -> int:
+    """Open a file for one writer."""
+    if path.is_dir():
+        raise LogWriteError(f"{path} is a folder; a log is a file such as {path / 'run.jsonl'}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), PRIVATE)
+    except OSError as error:
+        raise LogWriteError(f"the log {path} cannot be opened: {error.strerror}") from None
+    try:
+        _lock(file, path)
+        if os.fstat(file).st_size and not overwrite:
+            raise LogWriteError(
+                f"there is a log at {path} already; give another path, or overwrite=True"
+            )
+        os.ftruncate(file, 0)
+        if hasattr(os, "fchmod"):
+            os.fchmod(file, PRIVATE)
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+def _lock(file: int, path: Path) -> None:
+    """Take the file for ourselves until it is closed, or this process ends."""
+    if fcntl is None:  # pragma: no cover
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise LogWriteError(f"the log {path} has a writer already; one writer a file") from None
+
+
+def _write_all(file: int, data: bytes) -> None:
+    """Write all bytes; if the disk takes only some of them, take these back and raise.
+
+    So a file that could not take a buffer still ends with a whole line.
+    """
+    left = memoryview(data)
+    done = 0
+    try:
+        while left:
+            count = os.write(file, left)
+            done += count
+            left = left[count:]
+    except OSError:
+        if done and stat.S_ISREG(os.fstat(file).st_mode):
+            end = os.lseek(file, -done, os.SEEK_CUR)
+            os.ftruncate(file, end)
+        raise
+
+
+def _compressor() -> Any:
+    """Return a streaming compressor."""
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("a log that ends with .zst", "data") from None
+    return zstandard.ZstdCompressor(level=3).compressobj()

@@ -1,0 +1,130 @@
+"""Runs as tables: pandas, DuckDB views, SQL metrics. Imports nothing heavy before it is needed."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from piase_gym.errors import ConfigError, MissingExtraError
+from piase_gym.runs.reader import Event
+from piase_gym.runs.schema import FIELDS, MORE_FIELDS
+
+if TYPE_CHECKING:
+    from piase_gym.runs.metrics import View
+
+_TYPES = {"step": "BIGINT", "episode": "BIGINT", "event_data": "JSON"}
+COLUMNS = {name: _TYPES.get(name, "VARCHAR") for name in (*FIELDS, *MORE_FIELDS)}
+
+
+def need(module: str, what: str, extra: str = "data") -> Any:
+    """Import an optional library.
+
+    Raises:
+        MissingExtraError: If it is not installed.
+    """
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError(what, extra) from None
+
+
+def to_pandas(events: Iterable[Event]) -> Any:
+    """Return events as a DataFrame with a column a field."""
+    pandas = need("pandas", "a table of events", "bench")
+    frame = pandas.DataFrame(list(events), columns=[*COLUMNS])
+    frame["timestamp"] = pandas.to_datetime(frame["timestamp"], utc=True, format="ISO8601")
+    return frame
+
+
+def duckdb_views(path: str | os.PathLike[str]) -> Any:
+    """Return a connection with the views ``events`` and ``steps`` over a log."""
+    duckdb = need("duckdb", "SQL over a log")
+    connection = duckdb.connect()
+    columns = ", ".join(f"{name}: '{kind}'" for name, kind in COLUMNS.items())
+    place = str(Path(path).resolve()).replace("'", "''")
+    connection.execute(
+        f"CREATE VIEW events AS SELECT * FROM read_json('{place}', format='newline_delimited', "
+        f"columns={{{columns}}}, ignore_errors=true, maximum_object_size=67108864)"
+    )
+    connection.execute(_STEPS_VIEW)
+    return connection
+
+
+_STEPS_VIEW = """
+CREATE VIEW steps AS
+WITH lines AS (
+    SELECT step, episode, event_data AS d, unnest(json_keys(event_data, '$.commands')) AS agent_id
+    FROM events
+    WHERE event_type = 'ENVIRONMENT_EVENT_OCCURRED' AND event_data->>'kind' = 'step'
+)
+SELECT step, episode, agent_id,
+    json_extract(d, '$.commands."' || agent_id || '"') AS command,
+    json_extract_string(d, '$.outcomes."' || agent_id || '"') AS outcome,
+    CAST(json_extract(d, '$.rewards."' || agent_id || '"') AS DOUBLE) AS reward,
+    CAST(json_extract(d, '$.terminated."' || agent_id || '"') AS BOOLEAN) AS terminated,
+    CAST(json_extract(d, '$.truncated."' || agent_id || '"') AS BOOLEAN) AS truncated
+FROM lines
+"""
+
+
+def sql_metric(query: str) -> Callable[[View], Any]:
+    """Return a metric that asks a query over the tables of a view."""
+
+    def compute(view: View) -> Any:
+        duckdb = need("duckdb", "a metric in SQL")
+        connection = duckdb.connect()
+        try:
+            for name, table in _tables(view).items():
+                connection.register(name, table)
+            given = {"agent": view.agent} if "$agent" in query else None
+            try:
+                row = connection.execute(query, given).fetchone()
+            except duckdb.Error as error:
+                raise ConfigError(f"the metric's query fails: {error}") from None
+            return None if row is None else row[0]
+        finally:
+            connection.close()
+
+    return compute
+
+
+def _tables(view: View) -> dict[str, Any]:
+    """Return the episodes, steps and events of a view as Arrow tables."""
+    arrow = need("pyarrow", "a metric in SQL")
+    text, whole, real = arrow.string(), arrow.int64(), arrow.float64()
+    episodes = arrow.schema(
+        [
+            *((name, text) for name in ("agent", "result")),
+            *((n, whole) for n in "episode slot attempt seed start end length".split()),
+            *((n, whole) for n in ("messages", "hints")),
+            ("total", real),
+        ]
+    )
+    steps = arrow.schema(
+        [
+            *((name, whole) for name in ("step", "episode", "slot", "attempt", "messages")),
+            ("outcome", text),
+            ("reward", real),
+        ]
+    )
+    events = arrow.schema(
+        [*((n, whole if n in ("step", "episode") else text) for n in (*FIELDS, *MORE_FIELDS))]
+    )
+    rows = [{f: getattr(row, f) for f in episodes.names} for row in view.episodes]
+    lines = [
+        {**line, "event_data": orjson.dumps(line["event_data"]).decode()} for line in view.lines()
+    ]
+    return {
+        "episodes": arrow.Table.from_pylist(rows, schema=episodes),
+        "steps": arrow.Table.from_pylist(
+            [dataclasses.asdict(step) for step in view.steps], schema=steps
+        ),
+        "events": arrow.Table.from_pylist(lines, schema=events),
+    }

@@ -1,0 +1,190 @@
+"""The queue between what happens and the sinks: cheap to fill, emptied in bulk.
+
+It is emptied at the end of each episode, when it is long, and by a thread once a second, so a run
+that is killed loses at most its last second.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import xxhash
+
+from piase_gym.errors import ConfigError, LogWriteError, PiaseError, suggest
+from piase_gym.runs.lines import Encoder, Line, StepItem
+from piase_gym.runs.sinks import LoggerInterface
+
+INTERVAL = 1.0
+"""Seconds after which what happened is written at the latest."""
+LONG = 1024
+"""The queue is emptied when it has so many entries."""
+ON_ERROR = ("warn", "stop")
+
+
+class Writer:
+    """Turns queued events into lines and hands them to sinks.
+
+    Attributes:
+        queue: What happened and is not yet written; append `Line`s and `StepItem`s.
+        checksum: XXH3 of all lines so far, in hexadecimal digits.
+    """
+
+    def __init__(self, encoder: Encoder, sinks: Sequence[LoggerInterface], on_error: str) -> None:
+        """Write through `encoder` to `sinks`.
+
+        Args:
+            encoder: Writes the lines.
+            sinks: Where they go.
+            on_error: ``"warn"`` (a sink that fails is left out from then on, with a warning) or
+                ``"stop"`` (the environment's next call raises `LogWriteError`).
+
+        Raises:
+            ConfigError: If `on_error` is neither.
+        """
+        if on_error not in ON_ERROR:
+            raise ConfigError(f"unknown on_error {on_error!r}; {suggest(on_error, ON_ERROR)}")
+        self.encoder, self.on_error = encoder, on_error
+        self.sinks = list(sinks)
+        self.queue: deque[Line | StepItem] = deque()
+        self.closed = False
+        self._failures: list[str] = []
+        self._lock = threading.RLock()
+        self._hash = xxhash.xxh3_64()
+        self.finish: Callable[[], Callable[[], None] | None] = lambda: None
+        """Returns what to call when the process ends and nobody closed the run."""
+        _clerk.take(self)
+
+    @property
+    def checksum(self) -> str:
+        """The hash of all lines that were written."""
+        return self._hash.hexdigest()
+
+    def flush(self) -> None:
+        """Write all that is queued.
+
+        Raises:
+            LogWriteError: If a sink failed and `on_error` is ``"stop"``.
+        """
+        self.drain()
+        self.complain()
+
+    def complain(self) -> None:
+        """Warn of the failures of sinks, or raise the first, once."""
+        failures, self._failures = self._failures, []
+        if failures and self.on_error == "stop":
+            raise LogWriteError(failures[0])
+        for message in failures:
+            warnings.warn(f"{message}; the run goes on without it", UserWarning, stacklevel=4)
+
+    def drain(self) -> None:
+        """Write all that is queued; failures of sinks wait for `complain`."""
+        with self._lock:
+            queue, encoder = self.queue, self.encoder
+            lines: list[str] = []
+            while queue:
+                item = queue.popleft()
+                lines.append(encoder.line(item) if type(item) is Line else encoder.step(item))  # type: ignore[arg-type]
+            if lines:
+                self._send("".join(lines).encode())
+
+    def _send(self, data: bytes) -> None:
+        """Hand lines to all sinks."""
+        self._hash.update(data)
+        for sink in tuple(self.sinks):
+            try:
+                sink.write(data)
+                sink.flush()
+            except PiaseError:
+                raise
+            except Exception as error:
+                self._lose(sink, error)
+
+    def _lose(self, sink: LoggerInterface, error: Exception) -> None:
+        """Go on without a sink that failed."""
+        self.sinks.remove(sink)
+        where = getattr(sink, "path", None) or type(sink).__name__
+        self._failures.append(f"the log {where} can no longer be written: {error}")
+        with contextlib.suppress(Exception):  # it has failed before; there is nothing to save
+            sink.close()
+
+    def close(self) -> None:
+        """Write the rest and close the sinks."""
+        with self._lock:
+            if self.closed:
+                return
+            self.drain()
+            self.closed = True
+            for sink in tuple(self.sinks):
+                try:
+                    sink.close()
+                except Exception as error:
+                    self._lose(sink, error)
+        _clerk.leave(self)
+        self.complain()
+
+    def abandon(self) -> None:
+        """Write nothing any more: in a forked process the log is not our own."""
+        self.closed, self.sinks = True, []
+        self._lock = threading.RLock()
+
+
+class _Clerk:
+    """The one thread that writes what has lain about for a second, for all writers."""
+
+    def __init__(self) -> None:
+        self._writers: set[Writer] = set()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def take(self, writer: Writer) -> None:
+        """Look after a writer until it is closed."""
+        with self._lock:
+            self._writers.add(writer)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="piase-runs", daemon=True)
+                self._thread.start()
+
+    def leave(self, writer: Writer) -> None:
+        """Forget a writer."""
+        with self._lock:
+            self._writers.discard(writer)
+
+    def _run(self) -> None:
+        """Write once a second, as long as there is anybody to write for."""
+        rest = threading.Event()
+        while True:
+            rest.wait(INTERVAL)
+            with self._lock:
+                writers = tuple(self._writers)
+                if not writers:
+                    self._thread = None
+                    return
+            for writer in writers:
+                writer.drain()
+
+    def end(self) -> None:
+        """Complete the runs that nobody closed, as the process ends."""
+        for writer in tuple(self._writers):
+            finish = writer.finish()
+            if finish is not None:
+                finish()
+            writer.close()
+
+    def forked(self) -> None:
+        """Leave all logs to the parent process."""
+        self._lock, self._thread = threading.Lock(), None
+        for writer in self._writers:
+            writer.abandon()
+        self._writers = set()
+
+
+_clerk = _Clerk()
+atexit.register(_clerk.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_clerk.forked)

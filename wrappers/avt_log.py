@@ -1,0 +1,130 @@
+"""`AvtLogger`: log every run of an environment in the format of the PiaAVT toolkit."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+from gymnasium.vector import VectorEnv, VectorWrapper
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
+
+from piase_gym.runs.recorder import Recorder
+from piase_gym.runs.recording import record
+
+if TYPE_CHECKING:
+    from piase_gym.faces.batch import BatchEnv
+
+
+def AvtLogger(  # the wrapper's name in the seed's words, whatever it returns
+    env: Any, path: str | os.PathLike[str] | None = None, **options: Any
+) -> Any:
+    """Wrap an environment so that what happens in it is written to a PiaAVT log.
+
+    It listens to the events bus, so it may be put before, between or behind other wrappers.
+    Closing the environment completes the log with a summary.
+
+    Args:
+        env: A ParallelEnv, AECEnv, Gymnasium Env, VectorEnv or `batch_env` of one of our worlds,
+            or a wrapper around one.
+        path: A file that ends with ``.jsonl`` or ``.jsonl.zst``; ``None`` if there are `sinks`.
+        options: See `piase_gym.runs.record`: `level`, `levels`, `experiment_id`, `run_id`, `sinks`,
+            `snapshot_every`, `on_error`, `overwrite`, `more`.
+
+    Returns:
+        A wrapper of the same kind as `env`, with the attribute `recorder`.
+
+    Raises:
+        ConfigError: If the environment is not one of ours, or an option is not allowed.
+        LogWriteError: If the file exists, has another writer, or cannot be opened.
+    """
+    recorder = record(env, path, **options)
+    for kind, wrapper in WRAPPERS.items():
+        if isinstance(env, kind):
+            return wrapper(env, recorder)
+    return BatchLogger(env, recorder)
+
+
+class _Logged:
+    """What the wrappers of all kinds share."""
+
+    recorder: Recorder
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the log with the original when an environment is copied or pickled."""
+        return {**self.__dict__, "recorder": None}
+
+
+class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
+    """A logged ParallelEnv."""
+
+    def __init__(self, env: ParallelEnv[Any, Any, Any], recorder: Recorder) -> None:
+        """Wrap `env`, whose bus `recorder` listens to."""
+        super().__init__(env)
+        self.recorder = recorder
+
+    # PettingZoo's wrapper looks every attribute up twice; the busiest one takes the short way.
+    @property
+    def agents(self) -> list[Any]:
+        """The agents in play."""
+        names: list[Any] = self.env.agents
+        return names
+
+    @agents.setter
+    def agents(self, agents: list[Any]) -> None:
+        self.env.agents = agents
+
+
+class AecLogger(_Logged, BaseWrapper[Any, Any, Any]):
+    """A logged AECEnv."""
+
+    def __init__(self, env: AECEnv[Any, Any, Any], recorder: Recorder) -> None:
+        """Wrap `env`, whose bus `recorder` listens to."""
+        super().__init__(env)
+        self.recorder = recorder
+
+
+class GymLogger(_Logged, gymnasium.Wrapper[Any, Any, Any, Any]):
+    """A logged Gymnasium Env."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], recorder: Recorder) -> None:
+        """Wrap `env`, whose bus `recorder` listens to."""
+        super().__init__(env)
+        self.recorder = recorder
+
+
+class VectorLogger(_Logged, VectorWrapper):
+    """A logged VectorEnv."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], recorder: Recorder) -> None:
+        """Wrap `env`, whose batch's bus `recorder` listens to."""
+        super().__init__(env)
+        self.recorder = recorder
+
+
+class BatchLogger(_Logged):
+    """A logged `batch_env`; everything else is that of the batch."""
+
+    def __init__(self, env: BatchEnv, recorder: Recorder) -> None:
+        """Wrap `env`, whose bus `recorder` listens to."""
+        self.env, self.recorder = env, recorder
+
+    @property
+    def unwrapped(self) -> BatchEnv:
+        """The batch itself."""
+        return self.env
+
+    def __getattr__(self, name: str) -> Any:
+        """Offer what the batch offers."""
+        if name.startswith("__") or name == "env":
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+
+WRAPPERS: dict[type, Any] = {
+    ParallelEnv: ParallelLogger,
+    AECEnv: AecLogger,
+    gymnasium.Env: GymLogger,
+    VectorEnv: VectorLogger,
+}
