@@ -30,6 +30,8 @@ def command_value(command: Command) -> dict[str, Any]:
 
 def command_table(world: World[Any, Any]) -> list[dict[str, Any]]:
     """Return the commands of all indices, for worlds whose table is the same for ever, else []."""
+    if not world.capabilities.batched:
+        return []
     commands: Sequence[Command] = getattr(world, "commands", ())
     return [command_value(command) for command in commands]
 

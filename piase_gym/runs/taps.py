@@ -10,7 +10,7 @@ from piase_gym.commands import Command, Misread
 from piase_gym.events import Event
 from piase_gym.runs.book import FOLD, Book
 from piase_gym.runs.lines import Extra
-from piase_gym.runs.manifest import command_value, make_manifest
+from piase_gym.runs.manifest import command_table, command_value, make_manifest
 from piase_gym.runs.plain import encode
 from piase_gym.runs.recorder import Options, Recorder
 from piase_gym.runs.sinks import LoggerInterface
@@ -20,9 +20,7 @@ from piase_gym.world import Tick
 if TYPE_CHECKING:
     from piase_gym.faces.driver import Driver
 
-KINDS = (
-    "reset reconfigure hint message order send poll letter restore state log close".split()
-)
+KINDS = "reset reconfigure hint message order send poll letter restore state log close".split()
 
 
 class DriverRecorder(Recorder):
@@ -43,7 +41,7 @@ class DriverRecorder(Recorder):
         self.driver = driver
         self.book: Book | None = None
         self._letters: list[dict[str, Any]] = []
-        self._table = bool(getattr(driver.world, "commands", ()))
+        self._table = bool(command_table(driver.world))
         self._late = driver.world.capabilities.late_join
         self._steps_wanted = self.levels.steps
         names = [*self.agents]
