@@ -49,6 +49,7 @@ class Game:
     rewards: list[dict[str, float]] = field(default_factory=list)
     outcomes: list[dict[str, str]] = field(default_factory=list)
     ends: list[dict[str, bool]] = field(default_factory=list)
+    views: list[dict[str, Any]] = field(default_factory=list)
 
 
 def record(world: str, config: Mapping[str, Any], seed: int) -> Game:
@@ -68,12 +69,13 @@ def record(world: str, config: Mapping[str, Any], seed: int) -> Game:
             command = env.world.command(number, index)
             assert isinstance(command, Command)
             tick.indices[name], tick.commands[name] = index, command
-        _, rewards, terminated, truncated, infos = env.step(tick.indices)
+        shown, rewards, terminated, truncated, infos = env.step(tick.indices)
         acted = list(tick.indices)
         game.ticks.append(tick)
         game.digests.append(env.digest())
         game.rewards.append({name: rewards[name] for name in acted})
         game.outcomes.append({name: infos[name]["outcome"].value for name in acted})
+        game.views.append({name: shown[name] for name in acted})
         game.ends.append({name: terminated[name] or truncated[name] for name in acted})
     return game
 
@@ -193,7 +195,11 @@ def by_environment(game: Game, rng: Rng) -> Iterator[str]:
                 assert result.status == "in_progress"
                 assert env.digest() == before
         for name in tick.commands:
-            check_result(game, number, name, env.get_observation(name).last_action_result)
+            seen = env.get_observation(name)
+            check_result(game, number, name, seen.last_action_result)
+            view = game.views[number][name]
+            assert seen.visible_text == view["text"]
+            assert np.array_equal(seen.sensor_data["vector"], view["vector"])
             assert env.is_done(name) == game.ends[number][name]
         yield env.digest()
 

@@ -27,6 +27,7 @@ from piase_gym.faces import (
 )
 from piase_gym.models import ActionCommand, ActionResult, EnvironmentInfo, PerceptionData
 from piase_gym.surroundings import Surroundings, surroundings_by_name
+from piase_gym.worlds.grid_world.config import GridWorldConfig
 from tests import probes
 
 probes.register()
@@ -342,6 +343,20 @@ def test_partners_play_their_seats() -> None:
     env.reset(seed=5)
     assert env.possible_agents == ["agent_0"]
     assert env.step("agent_0", STAY).status == "success"
+
+
+def test_a_world_is_a_name_an_id_or_a_config() -> None:
+    config = GridWorldConfig(agents=2, layout="door_key", width=6, height=6)
+    fields = config.model_dump(exclude_unset=True)
+    digests = set()
+    for face in SEEDS:
+        for env in (face("GridWorld", **fields), face(config), face(config, max_steps=9)):
+            start: Any = getattr(env, "reset_environment", env.reset)
+            start(seed=3)
+            digests.add(env.digest())
+            env.close()
+        assert face("piase/GridWorld-DoorKey-6x6-v0", agents=3).world.config.agents == 3
+    assert len(digests) == 1
 
 
 def test_two_faces_can_share_one_episode() -> None:
@@ -682,6 +697,22 @@ def test_queries_answer_what_the_agent_may_know() -> None:
     assert everything["admissible_commands"] == env.admissible_commands("agent_1")
     with pytest.raises(UnknownNameError, match="house"):
         env.query_environment_state("agent_1", {"keys": ["house"]})
+
+
+def test_to_ask_is_no_perception() -> None:
+    env = EnvironmentInterface("TextProbe", agents=2)
+    env.reset(seed=0)
+    say = {"action_type": "say", "parameters": {"message": "hello"}}
+    for command in (say, {"action_type": "wait"}, {"action_type": "wait"}):
+        env.submit_action("agent_0", command)
+        env.submit_action("agent_1", {"action_type": "wait"})
+        answer = env.query_environment_state("agent_1", {"keys": ["messages"]})
+    contents = [letter["content"] for letter in answer["messages"]]
+    assert contents == ["hello"]
+    assert env.get_perceptions("agent_1")["messages"] == answer["messages"]
+    env.submit_action("agent_0", say)
+    env.submit_action("agent_1", {"action_type": "wait"})
+    assert env.get_perceptions("agent_1")["messages"] == []
 
 
 # -- PerceptionInterface ---------------------------------------------------------------------------

@@ -88,6 +88,8 @@ class EnvironmentInterface(SeedFace):
     def query_environment_state(self, agent_id: str, query: Mapping[str, Any]) -> dict[str, Any]:
         """Answer what an agent asks about the state, as far as it may know it.
 
+        To ask is no perception: messages stay new until `get_perceptions`.
+
         Args:
             agent_id: The agent.
             query: ``{"keys": [...]}`` asks for some keys, ``{}`` for all: those of
@@ -98,10 +100,10 @@ class EnvironmentInterface(SeedFace):
             ConfigError: If the query is not a mapping with a list of strings.
             UnknownNameError: If there is no such key.
         """
-        self.engine.seat(agent_id)
+        seat = self.engine.seat(agent_id)
         wanted = _wanted(query)
         answers: dict[str, Any] = {
-            **self.get_perceptions(agent_id),
+            **flat(perceive(self.engine, seat, peek=True)),
             "admissible_commands": self.admissible_commands(agent_id),
             "instructions": self.instructions(agent_id),
             "time_step": self.time_step,

@@ -94,18 +94,18 @@ def simple_result(result: ActionResult | None) -> dict[str, Any] | None:
     return result.model_dump(mode="json", exclude=hidden, exclude_none=True)
 
 
-def perceive(engine: SequentialEngine, seat: Seat) -> PerceptionData:
+def perceive(engine: SequentialEngine, seat: Seat, peek: bool = False) -> PerceptionData:
     """Return what an agent perceives now.
 
     An agent that has ended goes on perceiving what it saw then; one that is not in play yet
-    perceives nothing.
+    perceives nothing. After a peek, messages and the inventory's changes are still new.
     """
     sight = engine.sight(seat)
     own = {"in_play": engine.in_play(seat), "done": engine.done(seat)}
     now = float(engine.driver.steps)
     if sight is None:
         return PerceptionData(timestamp=now, agent_specific_data=own)
-    letters, pockets = engine.look(seat)
+    letters, pockets = engine.look(seat, peek)
     around = sight.around
     carried = around.inventory
     if sight.facts.hint is not None:

@@ -280,20 +280,25 @@ class SequentialEngine:
             return seat.last[1].copy()
         return self.driver.world.vectors()[seat.number]
 
-    def look(self, seat: Seat) -> tuple[list[tuple[int, Letter]], tuple[str, ...]]:
+    def look(
+        self, seat: Seat, peek: bool = False
+    ) -> tuple[list[tuple[int, Letter]], tuple[str, ...]]:
         """Return what is new to an agent since the step before this one in which it looked.
 
-        Looking again in the same step gives the same.
+        Looking again in the same step gives the same; a peek does not count as a look.
 
         Returns:
             Letters with the step of their delivery, and the inventory of then.
         """
         now = self.driver.steps
-        if seat.looked[0] != now:
-            seat.looked = (now, seat.looked[0])
-            seat.pockets = (seat.around.inventory or (), seat.pockets[0])
-            seat.letters = [item for item in seat.letters if item[0] > seat.looked[1]]
-        return seat.letters, seat.pockets[1]
+        looked, pockets = seat.looked, seat.pockets
+        if looked[0] != now:
+            looked = (now, looked[0])
+            pockets = (seat.around.inventory or (), pockets[0])
+        letters = [item for item in seat.letters if item[0] > looked[1]]
+        if not peek:
+            seat.looked, seat.pockets, seat.letters = looked, pockets, letters
+        return letters, pockets[1]
 
     # -- the state is a value -------------------------------------------------------------
 

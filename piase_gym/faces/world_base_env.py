@@ -8,6 +8,7 @@ from typing import Any
 from piase_gym.commands import MAX_LINE, Misread
 from piase_gym.config import WorldConfig
 from piase_gym.errors import ActionError, ConfigError
+from piase_gym.events import Events
 from piase_gym.faces.base_env import BaseEnv, Step
 from piase_gym.faces.build import Partners, build_focal_driver
 from piase_gym.faces.seats import Sight
@@ -72,7 +73,7 @@ class WorldBaseEnv(BaseEnv):
         return self.driver.world.config
 
     @property
-    def events(self) -> Any:
+    def events(self) -> Events:
         """The events bus."""
         return self.driver.events
 
