@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+_PLAIN = (str, bool, int, float)
+
 
 def jsonable(value: Any) -> Any:
     """Return a value as dicts, lists, strings, numbers, booleans and ``None``.
@@ -16,12 +18,15 @@ def jsonable(value: Any) -> Any:
     Arrays become lists; records (dataclasses and named tuples) become dicts by field; sets are
     sorted. What is none of these becomes its string.
     """
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, Enum):
         return jsonable(value.value)
-    if isinstance(value, np.ndarray | np.generic):  # first: np.float64 is a float
+    if isinstance(value, np.ndarray | np.generic):
         return jsonable(value.tolist())
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
+    for kind in _PLAIN:
+        if isinstance(value, kind):
+            return kind(value)
     if isinstance(value, Mapping):
         return {str(key): jsonable(item) for key, item in value.items()}
     if hasattr(value, "_asdict"):

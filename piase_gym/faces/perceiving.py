@@ -106,7 +106,7 @@ def perceive(engine: SequentialEngine, seat: Seat, peek: bool = False) -> Percep
     if sight is None:
         return PerceptionData(timestamp=now, agent_specific_data=own)
     letters, pockets = engine.look(seat, peek)
-    around = sight.around
+    around = engine.driver.world.surroundings(sight.facts)
     carried = around.inventory
     if sight.facts.hint is not None:
         own["hint"] = sight.facts.hint  # type: ignore[assignment]

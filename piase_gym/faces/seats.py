@@ -19,10 +19,9 @@ Act = Command | Misread
 
 
 class Sight(NamedTuple):
-    """All that one agent perceives at one moment."""
+    """What one agent knows at one moment, and the same in words."""
 
     facts: Facts
-    around: Surroundings
     text: str
 
 

@@ -220,7 +220,7 @@ class SequentialEngine:
         seat.total += tick.rewards[i]
         seat.ended = bool(tick.terminated[i] or tick.truncated[i])
         if seat.ended:
-            seat.last = self._sight(i, facts, seat.around), world.vectors()[i]
+            seat.last = self._sight(i, facts), world.vectors()[i]
         seat.result = self._result(seat, tick, changes(before, seat.around))
         seat.act, seat.priority = None, 0.0
         letters = [(steps, letter) for letter in facts.messages]
@@ -265,14 +265,12 @@ class SequentialEngine:
             return seat.last[0]
         if not self.in_play(seat) and not seat.ended:
             return None
-        facts = self.driver.world.facts(seat.number)
-        return self._sight(seat.number, facts, self.driver.world.surroundings(facts))
+        return self._sight(seat.number, self.driver.world.facts(seat.number))
 
-    def _sight(self, number: int, facts: Facts, around: Surroundings) -> Sight:
-        """Add the views to facts of now."""
+    def _sight(self, number: int, facts: Facts) -> Sight:
+        """Add the words to facts of now."""
         world = self.driver.world
-        text = world.native_text(number) if self.native else world.text(facts)
-        return Sight(facts, around, text)
+        return Sight(facts, world.native_text(number) if self.native else world.text(facts))
 
     def vector(self, seat: Seat) -> NDArray[Any]:
         """Return the vector that belongs to `sight`, a fresh array."""

@@ -151,7 +151,7 @@ class WorldBaseEnv(BaseEnv):
     def _structured(self, sight: Sight) -> dict[str, Any]:
         """Return facts as data; the keys that all worlds have come last and win."""
         return {
-            **sight.around.perceptions,
+            **self.world.surroundings(sight.facts).perceptions,
             "text": sight.text,
             "agent": self.agent,
             "step": self.driver.steps,
