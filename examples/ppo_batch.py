@@ -244,6 +244,9 @@ def wilson(share: float, count: int, z: float = 1.959964) -> tuple[float, float]
 
 def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str, Any]:
     """Train and evaluate once; return the result as a JSON-able value."""
+    warm = piase_gym.batch_env(task, num_envs=1)
+    warm.reset(seed)
+    warm.step(np.zeros((1, len(warm.agents)), np.int64))  # compiles, if this is the first time
     start, told = time.process_time(), 0
 
     def report(steps: int, won: float) -> None:
@@ -252,7 +255,7 @@ def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str,
             told = steps
             seconds = time.process_time() - start
             line = f"{steps:>10,} steps, {won:.1%} of the episodes that ended were won"
-            console.print(f"{task} seed {seed}: {line}, {seconds:.0f} CPU-seconds")
+            console.print(f"{task} seed {seed}: {line}, {seconds:.0f} CPU-seconds", soft_wrap=True)
 
     trainer = Trainer(task, settings, seed)
     trainer.train(report)
@@ -262,7 +265,9 @@ def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str,
     for name, greedy in (("sampled", False), ("argmax", True)):
         share = evaluate(trainer.policy, task, greedy=greedy)
         low, high = wilson(share, len(HELD_OUT))
-        console.print(f"{task} seed {seed}: {share:.1%} [{low:.1%}, {high:.1%}] {name}")
+        console.print(
+            f"{task} seed {seed}: {share:.1%} [{low:.1%}, {high:.1%}] {name}", soft_wrap=True
+        )
         result[name] = {"success": share, "wilson95": [round(low, 4), round(high, 4)]}
     return result
 

@@ -10,12 +10,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from piase_gym.adapters.features import CellEncoder, CellFeatures
     from piase_gym.adapters.ray_env import rllib
     from piase_gym.adapters.sb3 import sb3_vec
 
-__all__ = ["rllib", "sb3_vec"]
+__all__ = ["CellEncoder", "CellFeatures", "rllib", "sb3_vec"]
 
-_LAZY = {"rllib": "piase_gym.adapters.ray_env", "sb3_vec": "piase_gym.adapters.sb3"}
+_LAZY = {
+    "CellEncoder": "piase_gym.adapters.features",
+    "CellFeatures": "piase_gym.adapters.features",
+    "rllib": "piase_gym.adapters.ray_env",
+    "sb3_vec": "piase_gym.adapters.sb3",
+}
 
 
 def __getattr__(name: str) -> Any:
