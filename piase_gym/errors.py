@@ -95,6 +95,10 @@ class ProtocolError(PiaseError, ValueError):
     """Stored results of another protocol version, or that are damaged."""
 
 
+class TrainingError(PiaseError, RuntimeError):
+    """Training that cannot begin, go on or be resumed; the message says what is kept."""
+
+
 class StorageError(PiaseError, OSError):
     """Results that could not be written; the message says where, why and what is kept."""
 

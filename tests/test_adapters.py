@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import numpy as np
 import pytest
 from pettingzoo.utils import BaseParallelWrapper
@@ -94,3 +97,45 @@ def test_what_a_wrapper_does_is_not_lost_in_silence() -> None:
         sb3_vec(env)
     with pytest.raises(ConfigError, match="not a list"):
         sb3_vec([])  # type: ignore[arg-type]
+
+
+def test_statistics_are_those_of_real_episodes() -> None:
+    vec = sb3_vec("GridWorld", num_envs=3, agents=2, width=4, height=4, max_steps=9)
+    vec.seed(0)
+    vec.reset()
+    rng = np.random.default_rng(0)
+    returns, lengths, told, over = np.zeros(6), np.zeros(6, int), 0, np.zeros(6, bool)
+    for _ in range(200):
+        _, rewards, dones, infos = vec.step(rng.integers(0, 5, 6))
+        returns, lengths = returns + rewards, lengths + 1
+        for slot in np.flatnonzero(dones):
+            if over[slot]:  # it ended before, and waited for the other
+                assert "episode" not in infos[slot]
+            else:
+                assert infos[slot]["episode"]["l"] == lengths[slot]
+                assert infos[slot]["episode"]["r"] == pytest.approx(returns[slot], abs=1e-4)
+                assert infos[slot]["is_success"] == infos[slot]["won"]
+                told += 1
+            returns[slot], lengths[slot] = 0.0, 0
+        for env in range(3):  # an environment resets when both have ended
+            pair = slice(2 * env, 2 * env + 2)
+            over[pair] |= dones[pair]
+            if over[pair].all():
+                over[pair] = False
+    assert told > 60
+
+
+def test_a_vec_env_goes_on_from_a_snapshot() -> None:
+    def play(vec: Any, steps: int) -> list[Any]:
+        rng = np.random.default_rng(1)
+        played = (vec.step(rng.integers(0, 5, 6)) for _ in range(steps))
+        return [(shown.tolist(), r.tolist(), d.tolist(), str(i)) for shown, r, d, i in played]
+
+    first, second = (sb3_vec("GridWorld", num_envs=3, agents=2, max_steps=9) for _ in range(2))
+    first.seed(3)
+    first.reset()
+    play(first, 13)
+    snapshot = json.loads(json.dumps(first.snapshot()))
+    second.reset()
+    second.restore(snapshot)
+    assert play(first, 40) == play(second, 40)

@@ -56,6 +56,7 @@ class CellEncoder(nn.Module):
         self.table = nn.EmbeddingBag(int(counts.sum()), width, mode="sum")
         self.bias = nn.Parameter(torch.zeros(width))
         nn.init.normal_(self.table.weight, std=len(counts) ** -0.5)
+        self.starts: Tensor
         self.register_buffer("starts", torch.as_tensor(starts), persistent=False)
 
     def forward(self, values: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,8 @@ class Sb3BatchVec(VecEnv):
 
     Slot ``e * agents + a`` is agent a of environment e. When an agent ends before the others, its
     slot goes on with zeros for observations, no reward and a mask for the no-op, until the
-    environment resets; that stretch counts as an episode of its own.
+    environment resets. To the learner that stretch is an episode of its own; it has no
+    ``episode`` and ``is_success`` in its infos, so it does not count in SB3's statistics.
     """
 
     def __init__(self, batch: BatchEnv) -> None:
@@ -40,6 +41,9 @@ class Sb3BatchVec(VecEnv):
         self.metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 8}
         self.render_mode = "rgb_array"
         super().__init__(batch.num_envs * self._agents, batch.observation_space, batch.action_space)
+        self._returns = np.zeros(self.num_envs)
+        self._lengths = np.zeros(self.num_envs, np.int64)
+        self._playing = np.zeros(self.num_envs, np.bool_)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Seed the next reset: environment e gets ``seed + e``."""
@@ -50,6 +54,8 @@ class Sb3BatchVec(VecEnv):
         """Start all episodes and return observations (slots, length)."""
         shown, infos = self.batch.reset(self._seed)
         self._seed = None
+        self._returns[:], self._lengths[:] = 0.0, 0
+        self._playing = infos["alive"].reshape(-1)
         seeds = infos["seed"].repeat(self._agents).tolist()
         self.reset_infos = [{"seed": value} for value in seeds]
         return self._flat(shown)
@@ -67,6 +73,9 @@ class Sb3BatchVec(VecEnv):
         dones = (terminated | truncated | ended).reshape(-1)
         rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         cut, won = truncated.reshape(-1), terminated.reshape(-1)
+        earned = rewards.reshape(-1)
+        self._returns += earned
+        self._lengths += 1
         for slot in np.flatnonzero(dones):
             env, agent = divmod(int(slot), self._agents)
             last = infos["final_obs"] if infos["_final_obs"][env] else shown
@@ -75,7 +84,31 @@ class Sb3BatchVec(VecEnv):
                 "TimeLimit.truncated": bool(cut[slot]),
                 "won": bool(won[slot]),
             }
-        return self._flat(shown), rewards.reshape(-1).astype(np.float32), dones, rows
+            if self._playing[slot]:
+                rows[slot] |= self._statistics(slot, bool(won[slot]))
+        self._returns[dones], self._lengths[dones] = 0.0, 0
+        self._playing = infos["alive"].reshape(-1)
+        return self._flat(shown), earned.astype(np.float32), dones, rows
+
+    def _statistics(self, slot: int, won: bool) -> dict[str, Any]:
+        """Return what SB3 keeps statistics of, for an episode that has ended."""
+        told = {"r": float(self._returns[slot]), "l": int(self._lengths[slot])}
+        return {"is_success": won, "episode": told}
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the batch and the running statistics as a JSON-able value."""
+        counts = {"returns": self._returns, "lengths": self._lengths}
+        return {"batch": self.batch.snapshot(), **{k: v.tolist() for k, v in counts.items()}}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up a snapshot of a batch of the same size and config.
+
+        Raises:
+            SnapshotError: If it is of something else, or damaged.
+        """
+        self.batch.restore(snapshot["batch"])
+        self._returns[:], self._lengths[:] = snapshot["returns"], snapshot["lengths"]
+        self._playing = self.batch.alive().reshape(-1)
 
     def _flat(self, shown: NDArray[Any]) -> NDArray[Any]:
         """Return (envs, agents, length) as (slots, length)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.agents.base import Agent, BatchPercept, Feedback, Percept
-from piase_gym.agents.catalogue import make_agent, policies, register_policy
+from piase_gym.agents.catalogue import make_agent, policies, register_family, register_policy
 from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "ScriptedAgent",
     "make_agent",
     "policies",
+    "register_family",
     "register_policy",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from piase_gym.agents.base import Agent
@@ -16,9 +17,17 @@ _policies: dict[str, Callable[[], Agent]] = {
 }
 
 
+_families: dict[str, Callable[[str], Agent]] = {}
+
+
 def register_policy(name: str, make: Callable[[], Agent]) -> None:
     """Make a policy known by name; `make` returns a new agent."""
     _policies[name] = make
+
+
+def register_family(prefix: str, make: Callable[[str], Agent]) -> None:
+    """Make a family of policies known as ``prefix:rest``; `make` gets the rest."""
+    _families[prefix] = make
 
 
 def policies() -> tuple[str, ...]:
@@ -34,11 +43,36 @@ def policy_name(agent: Agent) -> str | None:
 def make_agent(policy: str | Agent) -> Agent:
     """Return a new agent of a named policy, or the given agent itself.
 
+    Names are those of `policies`, ``sb3:PATH`` (a model of Stable-Baselines3, whose actions are
+    drawn from its policy) and ``sb3-greedy:PATH`` (its most probable actions).
+
     Raises:
         UnknownNameError: If no policy has this name.
+        PolicyError: If it is a model that cannot be loaded.
     """
     if isinstance(policy, Agent):
         return policy
-    if not isinstance(policy, str) or policy not in _policies:
-        raise UnknownNameError("policy", policy, policies())
+    if not isinstance(policy, str):
+        raise UnknownNameError("policy", policy, _allowed())
+    prefix, colon, rest = policy.partition(":")
+    if colon and prefix in _families:
+        return _families[prefix](rest)
+    if policy not in _policies:
+        raise UnknownNameError("policy", policy, _allowed())
     return _policies[policy]()
+
+
+def _allowed() -> tuple[str, ...]:
+    """Return the names of all policies, families as ``prefix:...``."""
+    return (*policies(), *(f"{prefix}:..." for prefix in sorted(_families)))
+
+
+def _sb3(path: str, greedy: bool = False) -> Agent:
+    """Make an agent that plays a model of Stable-Baselines3; torch is imported only now."""
+    from piase_gym.agents.sb3 import Sb3Agent
+
+    return Sb3Agent(path, greedy=greedy)
+
+
+register_family("sb3", _sb3)
+register_family("sb3-greedy", functools.partial(_sb3, greedy=True))

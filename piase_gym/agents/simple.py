@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
+from piase_gym.agents.draws import draw_at, draws_at
 from piase_gym.errors import UnsupportedError
 from piase_gym.registry import load, world_spec
 from piase_gym.rng import GOLDEN, mix64
@@ -37,7 +38,7 @@ class RandomAgent(Agent):
     def act(self) -> Action:
         """Draw a legal action: an index, or a command where indices do not exist."""
         percept = _percept_of(self)
-        draw = mix64(self._seed + (percept.step + 1) * GOLDEN) >> 32
+        draw = draw_at(self._seed, percept.step)
         if percept.world.capabilities.discrete:
             legal = percept.mask.nonzero()[0].tolist()
             return int(legal[(draw * len(legal)) >> 32])
@@ -49,9 +50,7 @@ class RandomAgent(Agent):
 
     def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
         """Draw for every environment at once."""
-        steps = batch.steps.astype(np.uint64) + np.uint64(1)
-        with np.errstate(over="ignore"):
-            draws = _mix64(batch.seeds + steps * np.uint64(GOLDEN)) >> np.uint64(32)
+        draws = draws_at(batch.seeds, batch.steps)
         counts = batch.masks.sum(axis=1).astype(np.uint64)
         wanted = ((draws * counts) >> np.uint64(32)).astype(np.int64)
         ranks = batch.masks.cumsum(axis=1) - 1
@@ -65,13 +64,6 @@ class RandomAgent(Agent):
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up the seed of an episode."""
         self._seed = int(state["seed"])
-
-
-def _mix64(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Do what `piase_gym.rng.mix64` does, for arrays."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
 
 
 class NoopAgent(Agent):

@@ -236,11 +236,8 @@ class BatchEnv:
 
     def _infos(self, stepped: bool = False) -> Infos:
         """Return what stands beside the observations."""
-        batch, agents = self.batch, len(self.world.agents)
-        infos: Infos = {
-            "action_mask": self._pick(batch.masks),
-            "alive": self._pick(batch.states["alive"][:, :agents]).astype(np.bool_),
-        }
+        batch = self.batch
+        infos: Infos = {"action_mask": self._pick(batch.masks), "alive": self.alive()}
         if stepped:
             infos["outcome"] = self._outcomes[self._pick(batch.events)]
             if self._mode == AUTORESET["same_step"]:
@@ -321,6 +318,11 @@ class BatchEnv:
     def masks(self) -> NDArray[np.int8]:
         """Return the masks of now, shape (envs, agents, actions)."""
         return self._pick(self.batch.masks)
+
+    def alive(self) -> NDArray[np.bool_]:
+        """Return which of the caller's agents are in play, shape (envs, agents)."""
+        alive = self.batch.states["alive"][:, : len(self.world.agents)]
+        return self._pick(alive).astype(np.bool_)
 
     def draw(self, slot: int, mode: str = "rgb_array") -> Any:
         """Draw one environment, as ``rgb_array`` or ``ansi``."""

@@ -1,0 +1,139 @@
+"""Plays models of Stable-Baselines3 and sb3-contrib, in one environment or in many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
+from piase_gym.agents.draws import draw_at, draws_at
+from piase_gym.agents.network import Network, load_network
+from piase_gym.errors import PolicyError, UnsupportedError
+from piase_gym.rng import GOLDEN, mix64
+
+
+class Sb3Agent(Agent):
+    """Plays a trained model.
+
+    Args:
+        model: A file written by `piase train` or by ``model.save``, or a model. Files of
+            Stable-Baselines3 hold pickles: load only those that you trust. Those of `piase train`
+            are read without unpickling.
+        greedy: Whether to take the most probable action instead of a draw.
+
+    Attributes:
+        observation_space: The space the model was trained for.
+        action_space: Likewise.
+
+    Raises:
+        PolicyError: If the file cannot be read, or its numbers are not finite.
+    """
+
+    def __init__(self, model: str | Path | Network | Any, *, greedy: bool = False) -> None:
+        """Load the model, unless it is loaded already."""
+        super().__init__()
+        if isinstance(model, str | Path):
+            model = load_network(model)
+        self.network = model if isinstance(model, Network) else Network(model.policy, "the model")
+        self.greedy = greedy
+        self.observation_space = self.network.observation_space
+        self.action_space = self.network.action_space
+        self._seed = 0
+        self._fits: Any = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Sb3Agent:
+        """Copy the agent, but share the network, which never changes."""
+        twin = Sb3Agent(self.network, greedy=self.greedy)
+        twin.set_id(self.get_id())
+        twin.set_state(self.get_state())
+        return twin
+
+    def reset(self, seed: int) -> None:
+        """Keep the seed of the episode."""
+        self._seed = seed
+
+    def act(self) -> Action:
+        """Return the index, or the point of the action box, for what was perceived last.
+
+        Raises:
+            PolicyError: If the model is for other spaces, or gives numbers that are not finite.
+        """
+        percept = self.percept
+        if not isinstance(percept, Percept):
+            raise UnsupportedError("Sb3Agent acts on a Percept; call perceive first")
+        if self._fits is not percept.world:
+            self._require_fit(percept.world)
+        draw = draw_at(self._seed, percept.step)
+        if isinstance(self.action_space, spaces.Box):
+            return self._point(percept.vector, draw)
+        draws = np.array([draw], np.uint64)
+        return int(self._choose(percept.vector[None], percept.mask[None], draws)[0])
+
+    def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
+        """Choose for many environments at once.
+
+        Raises:
+            PolicyError: As `act`.
+        """
+        space = self.observation_space
+        length, actions = batch.vectors.shape[1:], batch.masks.shape[1]
+        if length != space.shape or actions != getattr(self.action_space, "n", None):
+            raise self._misfit(f"vectors of shape {length} and {actions} actions")
+        return self._choose(batch.vectors, batch.masks, draws_at(batch.seeds, batch.steps))
+
+    def _choose(
+        self, vectors: NDArray[Any], masks: NDArray[np.int8], draws: NDArray[np.uint64]
+    ) -> NDArray[np.int64]:
+        """Choose the first action whose cumulated probability exceeds the draw."""
+        space = self.observation_space
+        if isinstance(space, spaces.Box) and (vectors > space.high).any():
+            raise self._misfit("larger observations")
+        chances = self.network.probabilities(vectors, masks)
+        if self.greedy:
+            return np.asarray(chances.argmax(axis=1), np.int64)
+        sums = chances.cumsum(axis=1)
+        wanted = draws.astype(np.float64) / 2.0**32 * sums[:, -1]
+        return np.asarray((sums > wanted[:, None]).argmax(axis=1), np.int64)
+
+    def _point(self, vector: NDArray[Any], draw: int) -> NDArray[Any]:
+        """Return a point of the action box."""
+        mean, spread = self.network.gaussian(vector)
+        box = self.action_space
+        assert isinstance(box, spaces.Box)
+        if not self.greedy:
+            bits = [mix64(draw + (k + 1) * GOLDEN) >> 12 for k in range(mean.size)]
+            normal = [NormalDist().inv_cdf((b + 0.5) / 2.0**52) for b in bits]
+            mean = mean + spread * np.reshape(normal, mean.shape)
+        point: NDArray[Any] = np.clip(mean, box.low, box.high).astype(box.dtype)
+        return point
+
+    def _require_fit(self, world: Any) -> None:
+        """Raise `PolicyError` unless the model was trained for the spaces of a world."""
+        offered: list[spaces.Space[Any]] = []
+        if world.capabilities.discrete:
+            offered.append(spaces.Discrete(world.num_actions))
+        if world.capabilities.continuous:
+            offered.append(world.action_box)
+        if self.observation_space != world.vector_space or self.action_space not in offered:
+            shown = " and ".join(map(str, offered))
+            raise self._misfit(f"{world.vector_space} and {shown} of {world.name}")
+        self._fits = world
+
+    def _misfit(self, offered: str) -> PolicyError:
+        """Say that the model is for other spaces."""
+        wanted = f"observations {self.observation_space} and actions {self.action_space}"
+        return PolicyError(f"{self.network.name} was trained for {wanted}, not for {offered}")
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the seed of the episode."""
+        return {"seed": self._seed}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up the seed of an episode."""
+        self._seed = int(state["seed"])
