@@ -2,158 +2,150 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from piase_gym.adapters.common import Source, own_face, require_vector
+from piase_gym.adapters.slots import Slots, SlotVec
 from piase_gym.config import WorldConfig
-from piase_gym.errors import ConfigError, MissingExtraError
-from piase_gym.faces.batch import BatchEnv, batch_env
-from piase_gym.faces.build import Partners
-
-if TYPE_CHECKING:
-    from stable_baselines3.common.vec_env import VecEnv
-else:
-    try:
-        from stable_baselines3.common.vec_env import VecEnv
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("sb3_vec", "train") from error
+from piase_gym.errors import ConfigError
+from piase_gym.faces.batch import BatchEnv
+from piase_gym.faces.build import Partners, resolve
+from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
+from piase_gym.registry import load
+from piase_gym.world import World
+from piase_gym.worlds.array_world import ArrayWorld
 
 
-class Sb3BatchVec(VecEnv):
-    """A batch as an SB3 VecEnv with parameters shared by all agents.
-
-    Slot ``e * agents + a`` is agent a of environment e. When an agent ends before the others, its
-    slot goes on with zeros for observations, no reward and a mask for the no-op, until the
-    environment resets. To the learner that stretch is an episode of its own; it has no
-    ``episode`` and ``is_success`` in its infos, so it does not count in SB3's statistics.
-    """
+class Sb3BatchVec(SlotVec):
+    """A batch of an array world, stepped by its kernel; see `SlotVec`."""
 
     def __init__(self, batch: BatchEnv) -> None:
         """Put the VecEnv on a batch with reset in the same step."""
         self.batch = batch
-        self._agents = len(batch.agents)
-        self._seed: int | None = None
-        self._actions: NDArray[Any] = np.zeros(0)
-        self.metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 8}
-        self.render_mode = "rgb_array"
-        super().__init__(batch.num_envs * self._agents, batch.observation_space, batch.action_space)
-        self._returns = np.zeros(self.num_envs)
-        self._lengths = np.zeros(self.num_envs, np.int64)
-        self._playing = np.zeros(self.num_envs, np.bool_)
+        agents = len(batch.agents)
+        super().__init__(batch.num_envs, agents, batch.observation_space, batch.action_space)
 
-    def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the next reset: environment e gets ``seed + e``."""
-        self._seed = seed
-        return [None if seed is None else seed + e for e in range(self.batch.num_envs)]
+    def _begin(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
+        shown, infos = self.batch.reset(seed)
+        return shown, infos["alive"], infos["seed"].tolist()
 
-    def reset(self) -> NDArray[np.uint8]:
-        """Start all episodes and return observations (slots, length)."""
-        shown, infos = self.batch.reset(self._seed)
-        self._seed = None
-        self._returns[:], self._lengths[:] = 0.0, 0
-        self._playing = infos["alive"].reshape(-1)
-        seeds = infos["seed"].repeat(self._agents).tolist()
-        self.reset_infos = [{"seed": value} for value in seeds]
-        return self._flat(shown)
+    def _advance(self, actions: NDArray[Any]) -> Slots:
+        shown, rewards, terminated, truncated, infos = self.batch.step(actions)
+        ended, last = infos["_final_obs"], infos["final_obs"]
+        return Slots(shown, infos["alive"], rewards, terminated, truncated, ended, last)
 
-    def step_async(self, actions: NDArray[Any]) -> None:
-        """Take the actions, one a slot."""
-        self._actions = actions
+    def _masks(self) -> NDArray[Any]:
+        return self.batch.masks()
 
-    def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
-        """Let everyone act; return observations, rewards, dones and infos by slot."""
-        batch = self.batch
-        acts = np.asarray(self._actions).reshape(batch.num_envs, self._agents)
-        shown, rewards, terminated, truncated, infos = batch.step(acts)
-        ended = infos["_final_obs"][:, None]
-        dones = (terminated | truncated | ended).reshape(-1)
-        rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        cut, won = truncated.reshape(-1), terminated.reshape(-1)
-        earned = rewards.reshape(-1)
-        self._returns += earned
-        self._lengths += 1
-        for slot in np.flatnonzero(dones):
-            env, agent = divmod(int(slot), self._agents)
-            last = infos["final_obs"] if infos["_final_obs"][env] else shown
-            rows[slot] = {
-                "terminal_observation": last[env, agent].copy(),
-                "TimeLimit.truncated": bool(cut[slot]),
-                "won": bool(won[slot]),
-            }
-            if self._playing[slot]:
-                rows[slot] |= self._statistics(slot, bool(won[slot]))
-        self._returns[dones], self._lengths[dones] = 0.0, 0
-        self._playing = infos["alive"].reshape(-1)
-        return self._flat(shown), earned.astype(np.float32), dones, rows
+    def _picture(self, env: int) -> Any:
+        return self.batch.draw(env)
 
-    def _statistics(self, slot: int, won: bool) -> dict[str, Any]:
-        """Return what SB3 keeps statistics of, for an episode that has ended."""
-        told = {"r": float(self._returns[slot]), "l": int(self._lengths[slot])}
-        return {"is_success": won, "episode": told}
+    def _keep(self) -> Any:
+        return self.batch.snapshot()
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return the batch and the running statistics as a JSON-able value."""
-        counts = {"returns": self._returns, "lengths": self._lengths}
-        return {"batch": self.batch.snapshot(), **{k: v.tolist() for k, v in counts.items()}}
-
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot of a batch of the same size and config.
-
-        Raises:
-            SnapshotError: If it is of something else, or damaged.
-        """
-        self.batch.restore(snapshot["batch"])
-        self._returns[:], self._lengths[:] = snapshot["returns"], snapshot["lengths"]
-        self._playing = self.batch.alive().reshape(-1)
-
-    def _flat(self, shown: NDArray[Any]) -> NDArray[Any]:
-        """Return (envs, agents, length) as (slots, length)."""
-        return shown.reshape(self.num_envs, -1)
-
-    def action_masks(self) -> NDArray[np.bool_]:
-        """Return the masks of all slots, shape (slots, actions)."""
-        return self.batch.masks().reshape(self.num_envs, -1).astype(np.bool_)
-
-    def env_method(
-        self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
-    ) -> list[Any]:
-        """Answer ``action_masks``, which sb3-contrib's MaskablePPO asks for slot by slot."""
-        if method_name != "action_masks":
-            raise AttributeError(f"slots of a batch have no method {method_name!r}")
-        return list(self.action_masks()[list(self._get_indices(indices))])
-
-    def has_attr(self, attr_name: str) -> bool:
-        """Tell whether slots have an attribute."""
-        return attr_name in ("action_masks", "render_mode")
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of each slot."""
-        slots = list(self._get_indices(indices))
-        if attr_name == "action_masks":
-            return [lambda slot=slot: self.action_masks()[slot] for slot in slots]
-        if attr_name in ("render_mode", "spec"):
-            return [getattr(self, attr_name, None)] * len(slots)
-        raise AttributeError(f"slots of a batch have no attribute {attr_name!r}")
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refuse: the slots of a batch are rows of arrays."""
-        raise AttributeError(f"slots of a batch have no attribute {attr_name!r} that can be set")
-
-    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Say that no slot is wrapped."""
-        return [False for _ in self._get_indices(indices)]
-
-    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
-        """Return a picture of every environment (once each, not once a slot)."""
-        return [self.batch.draw(slot) for slot in range(self.batch.num_envs)]
+    def _take_up(self, kept: Any) -> NDArray[np.bool_]:
+        self.batch.restore(kept)
+        return self.batch.alive()
 
     def close(self) -> None:
         """Give back memory."""
         self.batch.close()
+
+
+class Sb3ParallelVec(SlotVec):
+    """ParallelEnvs of any world, stepped one after the other; see `SlotVec`.
+
+    Args:
+        envs: Environments with ``view="vector"`` and the same agents and spaces.
+    """
+
+    def __init__(self, envs: Sequence[WorldParallelEnv]) -> None:
+        """Put the VecEnv on the environments."""
+        self.envs = list(envs)
+        first = self.envs[0]
+        self._names = first.possible_agents
+        name = self._names[0]
+        seen, acts = first.observation_space(name), first.action_space(name)
+        self._discrete = isinstance(acts, Discrete)
+        super().__init__(len(self.envs), len(self._names), seen, acts)
+        shape, dtype = seen.shape or (), seen.dtype
+        self._shown = np.zeros((self._envs, self._agents, *shape), dtype)
+        self._bits: NDArray[Any] | None = None
+        self._results: dict[tuple[int, int], str] = {}
+        if self._discrete:
+            size = (self._envs, self._agents, int(acts.n))  # type: ignore[attr-defined]
+            self._bits = np.zeros(size, np.int8)
+
+    def _begin(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
+        for number, env in enumerate(self.envs):
+            self._look(number, env.reset(None if seed is None else seed + number)[0])
+        seeds = [int(env.driver.seed or 0) for env in self.envs]
+        return self._shown.copy(), self._alive(), seeds
+
+    def _advance(self, actions: NDArray[Any]) -> Slots:
+        grid = (self._envs, self._agents)
+        rewards, ended = np.zeros(grid), np.zeros(self._envs, np.bool_)
+        terminated, truncated = np.zeros(grid, np.bool_), np.zeros(grid, np.bool_)
+        last = np.zeros_like(self._shown)
+        self._results.clear()
+        for e, env in enumerate(self.envs):
+            given = {n: actions[e, self._names.index(n)] for n in env.agents}
+            acts = {n: int(a) for n, a in given.items()} if self._discrete else given
+            shown, earned, won, cut, infos = env.step(acts)
+            for name, reward in earned.items():
+                a = self._names.index(name)
+                rewards[e, a], terminated[e, a], truncated[e, a] = reward, won[name], cut[name]
+                self._results[e, a] = infos[name].get("result", "")
+            self._look(e, shown)
+            if not env.agents:
+                last[e], ended[e] = self._shown[e], True
+                self._look(e, env.reset()[0])
+        shown_now = self._shown.copy()
+        return Slots(shown_now, self._alive(), rewards, terminated, truncated, ended, last)
+
+    def _look(self, number: int, shown: Mapping[str, Any]) -> None:
+        """Take over observations and masks of an environment."""
+        env = self.envs[number]
+        self._shown[number] = 0
+        for name, vector in shown.items():
+            self._shown[number, self._names.index(name)] = vector
+        if self._bits is not None:
+            masks = env.world.masks()
+            for seat, name in enumerate(self._names):
+                self._bits[number, seat] = masks[env.world.agents.index(name)]
+
+    def _alive(self) -> NDArray[np.bool_]:
+        """Return who is in play."""
+        return np.array([[name in env.agents for name in self._names] for env in self.envs])
+
+    def _has_won(self, env: int, agent: int) -> bool:
+        return self._results.get((env, agent)) == "won"
+
+    def _masks(self) -> NDArray[Any] | None:
+        return self._bits
+
+    def _picture(self, env: int) -> Any:
+        return self.envs[env].world.rgb()
+
+    def _keep(self) -> Any:
+        return [env.snapshot() for env in self.envs]
+
+    def _take_up(self, kept: Any) -> NDArray[np.bool_]:
+        for number, env in enumerate(self.envs):
+            env.restore(kept[number])
+            self._look(number, env.look()[0])
+        return self._alive()
+
+    def close(self) -> None:
+        """Close the environments."""
+        for env in self.envs:
+            env.close()
 
 
 def sb3_vec(
@@ -163,8 +155,10 @@ def sb3_vec(
     view: str = "vector",
     partners: Partners | None = None,
     **config: Any,
-) -> VecEnv:
-    """Make an SB3 VecEnv of an array world, with parameters shared by all of the caller's agents.
+) -> SlotVec:
+    """Make an SB3 VecEnv of a world, with parameters shared by all of the caller's agents.
+
+    Array worlds are stepped by their kernel, others one environment after the other.
 
     Args:
         env: A world, an id, a config, or a ParallelEnv with ``view="vector"`` to take config and
@@ -176,7 +170,7 @@ def sb3_vec(
 
     Raises:
         ConfigError: If the view is another than ``"vector"``, or the ParallelEnv is wrapped.
-        UnsupportedError: If the world has no batched kernel.
+        UnknownNameError, AgentError: Each says what is wrong and what is allowed.
 
     Example:
         >>> vec = sb3_vec("piase/GridWorld-FourRooms-8x8-v0", num_envs=4)
@@ -193,5 +187,32 @@ def sb3_vec(
             )
         seated = {face.world.agents[i]: agent for i, agent in face.driver.partners.items()}
         env, partners = face.config, seated if partners is None else partners
-    batch = batch_env(env, num_envs=num_envs, partners=partners, autoreset="same_step", **config)
-    return Sb3BatchVec(batch)
+    checked, spec, _ = resolve(env, None, None, config)
+    return vec_of(load(spec.world, spec)(checked), num_envs, partners or {})
+
+
+def vec_of(world: World[Any, Any], num_envs: int, partners: Partners, focal: int = -1) -> SlotVec:
+    """Make the VecEnv of a world.
+
+    Args:
+        world: The world.
+        num_envs: How many environments.
+        partners: Policies for agents that the learner does not play.
+        focal: Number of the agent with which episodes end; by default they end with the last.
+    """
+    if isinstance(world, ArrayWorld):
+        batch = BatchEnv(world, num_envs, partners=partners, autoreset="same_step", focal=focal)
+        return Sb3BatchVec(batch)
+    require_count(num_envs)
+    kind = "discrete" if world.capabilities.discrete else "continuous"
+    seats = [copy.deepcopy(dict(partners)) for _ in range(num_envs)]
+    config = world.config
+    world.close()
+    made = [parallel_env(config, view="vector", actions=kind, partners=row) for row in seats]
+    return Sb3ParallelVec(made)
+
+
+def require_count(num_envs: object) -> None:
+    """Raise `ConfigError` unless this is a positive integer."""
+    if not isinstance(num_envs, int) or isinstance(num_envs, bool) or num_envs < 1:
+        raise ConfigError(f"num_envs must be a positive integer, not {num_envs!r}")

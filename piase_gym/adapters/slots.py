@@ -1,0 +1,205 @@
+"""The VecEnv of Stable-Baselines3 whose slots are the agents of several environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.spaces import Discrete, Space
+from numpy.typing import NDArray
+
+from piase_gym.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import VecEnv
+else:
+    try:
+        from stable_baselines3.common.vec_env import VecEnv
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("sb3_vec", "train") from error
+
+
+@dataclass(slots=True)
+class Slots:
+    """What a step (or a reset) leaves in every slot, as arrays (envs, agents, ...).
+
+    Attributes:
+        shown: Observations to go on from.
+        alive: Who is in play.
+        rewards, terminated, truncated: What the step brought.
+        ended: Which environments have been reset within the step, shape (envs,).
+        last: Observations before that reset.
+    """
+
+    shown: NDArray[Any]
+    alive: NDArray[np.bool_]
+    rewards: NDArray[Any]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    ended: NDArray[np.bool_]
+    last: NDArray[Any]
+
+
+class SlotVec(VecEnv):
+    """Several environments as an SB3 VecEnv with parameters shared by all agents.
+
+    Slot ``e * agents + a`` is agent a of environment e. When an agent ends before the others, its
+    slot goes on with zeros for observations, no reward and a mask for the no-op, until the
+    environment resets. To the learner that stretch is an episode of its own; it has no
+    ``episode`` and ``is_success`` in its infos, so it does not count in SB3's statistics.
+    """
+
+    def __init__(self, envs: int, agents: int, seen: Space[Any], acts: Space[Any]) -> None:
+        """Take note of the sizes and spaces."""
+        self._envs, self._agents = envs, agents
+        self._seed: int | None = None
+        self._actions: NDArray[Any] = np.zeros(0)
+        self.metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 8}
+        self.render_mode = "rgb_array"
+        super().__init__(envs * agents, seen, acts)
+        self._returns = np.zeros(self.num_envs)
+        self._lengths = np.zeros(self.num_envs, np.int64)
+        self._playing = np.zeros(self.num_envs, np.bool_)
+
+    # -- what the two kinds do in their own way -------------------------------------------
+
+    def _begin(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
+        """Start all episodes; return observations, who is in play, and the effective seeds."""
+        raise NotImplementedError
+
+    def _advance(self, actions: NDArray[Any]) -> Slots:
+        """Let everyone act once, actions (envs, agents, ...)."""
+        raise NotImplementedError
+
+    def _masks(self) -> NDArray[Any] | None:
+        """Return the masks (envs, agents, actions), or None where there are none."""
+        raise NotImplementedError
+
+    def _picture(self, env: int) -> Any:
+        """Draw an environment."""
+        raise NotImplementedError
+
+    def _keep(self) -> Any:
+        """Return the environments as a JSON-able value."""
+        raise NotImplementedError
+
+    def _take_up(self, kept: Any) -> NDArray[np.bool_]:
+        """Take up what `_keep` returned; return who is in play."""
+        raise NotImplementedError
+
+    # -- what SB3 asks for ----------------------------------------------------------------
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seed the next reset: environment e gets ``seed + e``."""
+        self._seed = seed
+        return [None if seed is None else seed + e for e in range(self._envs)]
+
+    def reset(self) -> NDArray[Any]:
+        """Start all episodes and return observations (slots, length)."""
+        shown, alive, seeds = self._begin(self._seed)
+        self._seed = None
+        self._returns[:], self._lengths[:] = 0.0, 0
+        self._playing = alive.reshape(-1)
+        self.reset_infos = [{"seed": seed} for seed in seeds for _ in range(self._agents)]
+        return self._flat(shown)
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Take the actions, one a slot."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
+        """Let everyone act; return observations, rewards, dones and infos by slot."""
+        given = np.asarray(self._actions)
+        found = self._advance(given.reshape(self._envs, self._agents, *given.shape[1:]))
+        dones = (found.terminated | found.truncated | found.ended[:, None]).reshape(-1)
+        rewards = found.rewards.reshape(-1)
+        self._returns += rewards
+        self._lengths += 1
+        rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for slot in np.flatnonzero(dones).tolist():
+            rows[slot] = self._end(slot, found)
+        self._returns[dones], self._lengths[dones] = 0.0, 0
+        self._playing = found.alive.reshape(-1)
+        return self._flat(found.shown), rewards.astype(np.float32), dones, rows
+
+    def _end(self, slot: int, found: Slots) -> dict[str, Any]:
+        """Return the infos of a slot whose episode, or whose wait, is over."""
+        env, agent = divmod(slot, self._agents)
+        last = found.last if found.ended[env] else found.shown
+        won = bool(found.terminated[env, agent]) and self._has_won(env, agent)
+        row = {
+            "terminal_observation": last[env, agent].copy(),
+            "TimeLimit.truncated": bool(found.truncated[env, agent]),
+            "won": won,
+        }
+        if self._playing[slot]:
+            row["is_success"] = won
+            told = {"r": float(self._returns[slot]), "l": int(self._lengths[slot])}
+            row["episode"] = told
+        return row
+
+    def _has_won(self, env: int, agent: int) -> bool:
+        """Tell whether an agent whose episode was terminated has won."""
+        return True
+
+    def _flat(self, shown: NDArray[Any]) -> NDArray[Any]:
+        """Return (envs, agents, length) as (slots, length)."""
+        return shown.reshape(self.num_envs, *shown.shape[2:])
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the masks of all slots, shape (slots, actions)."""
+        masks = self._masks()
+        if masks is None:
+            raise AttributeError("continuous actions have no masks")
+        return masks.reshape(self.num_envs, -1).astype(np.bool_)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the environments and the running statistics as a JSON-able value."""
+        counts = {"returns": self._returns.tolist(), "lengths": self._lengths.tolist()}
+        return {"envs": self._keep(), **counts}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up a snapshot of as many environments of the same config.
+
+        Raises:
+            SnapshotError: If it is of something else, or damaged.
+        """
+        self._playing = self._take_up(snapshot["envs"]).reshape(-1)
+        self._returns[:], self._lengths[:] = snapshot["returns"], snapshot["lengths"]
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
+    ) -> list[Any]:
+        """Answer ``action_masks``, which sb3-contrib's MaskablePPO asks for slot by slot."""
+        if method_name != "action_masks":
+            raise AttributeError(f"slots have no method {method_name!r}")
+        return list(self.action_masks()[list(self._get_indices(indices))])
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Tell whether slots have an attribute."""
+        if attr_name == "action_masks":
+            return isinstance(self.action_space, Discrete)
+        return attr_name == "render_mode"
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute of each slot."""
+        slots = list(self._get_indices(indices))
+        if attr_name == "action_masks" and self.has_attr(attr_name):
+            return [lambda slot=slot: self.action_masks()[slot] for slot in slots]
+        if attr_name in ("render_mode", "spec"):
+            return [getattr(self, attr_name, None)] * len(slots)
+        raise AttributeError(f"slots have no attribute {attr_name!r}")
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refuse: slots are rows of arrays."""
+        raise AttributeError(f"slots have no attribute {attr_name!r} that can be set")
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """Say that no slot is wrapped."""
+        return [False for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+        """Return a picture of every environment (once each, not once a slot)."""
+        return [self._picture(env) for env in range(self._envs)]

@@ -1,0 +1,231 @@
+"""Models of Stable-Baselines3 play by name, alike in one environment and in many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym.agents import BatchPercept, Percept, make_agent
+from piase_gym.errors import PolicyError, UnknownNameError
+from tests import probes
+
+torch = pytest.importorskip("torch")
+sb3 = pytest.importorskip("stable_baselines3")
+contrib = pytest.importorskip("sb3_contrib")
+
+from piase_gym.adapters import CellFeatures, sb3_vec  # noqa: E402  # needs the extra
+from piase_gym.agents.network import load_network  # noqa: E402
+from piase_gym.agents.sb3 import Sb3Agent  # noqa: E402
+
+DOORS: dict[str, Any] = {"layout": "door_key", "width": 6, "height": 6, "max_steps": 40}
+
+
+def model_of(kind: Any, seed: int = 0, spread: float = 3.0, **config: Any) -> Any:
+    """An untrained model whose opinions are strong enough to tell mistakes."""
+    vec = sb3_vec("GridWorld", num_envs=2, **{**DOORS, **config})
+    kwargs = {"features_extractor_class": CellFeatures}
+    model = kind("MlpPolicy", vec, policy_kwargs=kwargs, seed=seed, device="cpu")
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for name, values in model.policy.named_parameters():
+            if "action_net" in name or "q_net" in name:
+                values.normal_(0.0, spread)
+    return model
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A masked and a plain model, and their files."""
+    folder = tmp_path_factory.mktemp("models")
+    plain = model_of(sb3.PPO, spread=0.3)
+    models = {"masked": model_of(contrib.MaskablePPO), "plain": plain}
+    for name, model in models.items():
+        model.save(folder / f"{name}.zip")
+    return {"models": models, "folder": folder}
+
+
+def positions(count: int = 64) -> tuple[np.ndarray, np.ndarray]:
+    """Observations and masks of a batch in mid-episode."""
+    env = piase_gym.batch_env("GridWorld", num_envs=count, **DOORS)
+    _, infos = env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        acts = [[rng.choice(np.flatnonzero(m))] for m in infos["action_mask"][:, 0]]
+        shown, _, _, _, infos = env.step(np.array(acts))
+    return shown[:, 0], infos["action_mask"][:, 0]
+
+
+def test_probabilities_are_those_of_stable_baselines(saved: dict[str, Any]) -> None:
+    shown, masks = positions()
+    for name, model in saved["models"].items():
+        network = load_network(saved["folder"] / f"{name}.zip")
+        more = {"action_masks": masks} if name == "masked" else {}
+        with torch.no_grad():
+            expected = model.policy.get_distribution(torch.as_tensor(shown), **more).distribution
+        chances = network.probabilities(shown, masks)
+        np.testing.assert_allclose(chances, expected.probs.numpy(), atol=1e-5)
+        assert network.masked == (name == "masked")
+    assert (masks == 0).any()
+
+
+def test_greedy_is_predict_deterministic(saved: dict[str, Any]) -> None:
+    shown, masks = positions()
+    batch = BatchPercept(shown, masks, np.arange(64, dtype=np.uint64), np.zeros(64, np.int64))
+    for name, model in saved["models"].items():
+        agent = make_agent(f"sb3-greedy:{saved['folder'] / name}.zip")
+        more = {"action_masks": masks} if name == "masked" else {}
+        expected, _ = model.predict(shown, deterministic=True, **more)
+        np.testing.assert_array_equal(agent.act_batch(batch), expected)
+
+
+def test_draws_follow_the_probabilities(saved: dict[str, Any]) -> None:
+    shown, masks = (rows[:1].repeat(20_000, axis=0) for rows in positions())
+    seeds = np.random.default_rng(0).integers(0, 2**63, 20_000).astype(np.uint64)
+    agent = make_agent(f"sb3:{saved['folder']}/masked.zip")
+    acts = agent.act_batch(BatchPercept(shown, masks, seeds, np.full(20_000, 7)))
+    chances = load_network(saved["folder"] / "masked.zip").probabilities(shown[:1], masks[:1])[0]
+    shares = np.bincount(acts, minlength=6) / 20_000
+    np.testing.assert_allclose(shares, chances, atol=5 * 0.5 / 20_000**0.5)
+    assert not shares[masks[0] == 0].any()
+
+
+def test_a_partner_plays_alike_alone_and_in_a_batch(saved: dict[str, Any]) -> None:
+    model = model_of(contrib.MaskablePPO, agents=2)
+    path = saved["folder"] / "pair.zip"
+    model.save(path)
+    task = {"id": "piase_gym:piase/GridWorld-v0", "agents": 2, **DOORS}
+    partners = {"agent_1": f"sb3:{path}"}
+    many = gymnasium.make_vec(num_envs=5, partners=partners, **task)
+    many.reset(seed=10)
+    singles = [gymnasium.make(partners=partners, **task).unwrapped for _ in range(5)]
+    for number, env in enumerate(singles):
+        env.reset(seed=10 + number)
+    over = np.zeros(5, bool)
+    for step in range(40):
+        for number, env in enumerate(singles):
+            if not over[number]:
+                assert env.digest() == many.batch.digests()[number], step
+        acts = np.random.default_rng(step).integers(0, 5, 5)
+        many.step(acts)
+        for number, env in enumerate(singles):
+            if not over[number]:
+                _, _, terminated, truncated, _ = env.step(acts[number])
+                over[number] = terminated or truncated
+
+
+def test_the_episode_seed_fixes_what_it_plays(saved: dict[str, Any]) -> None:
+    def played(seed: int) -> list[int]:
+        env = piase_gym.parallel_env("GridWorld", view="vector", **DOORS)
+        env.reset(seed=4)
+        agent = make_agent(f"sb3:{saved['folder']}/plain.zip")
+        agent.reset(seed)
+        acts = []
+        for step in range(20):
+            agent.perceive(Percept(env.world, 0, step))
+            acts.append(agent.act())
+            env.step({"agent_0": acts[-1]})
+        return acts
+
+    assert played(1) == played(1)
+    assert played(1) != played(2)
+
+
+def test_models_that_estimate_values_play_their_best_action(tmp_path: Path) -> None:
+    shown, masks = positions()
+    batch = BatchPercept(shown, masks, np.arange(64, dtype=np.uint64), np.zeros(64, np.int64))
+    for kind in (sb3.DQN, contrib.QRDQN, sb3.A2C):
+        env = gymnasium.make("piase_gym:piase/GridWorld-v0", **DOORS)
+        model = kind("MlpPolicy", env, seed=0, device="cpu")
+        model.save(tmp_path / "model.zip")
+        expected, _ = model.predict(shown, deterministic=True)
+        agent = make_agent(f"sb3-greedy:{tmp_path}/model.zip")
+        np.testing.assert_array_equal(agent.act_batch(batch), expected)
+
+
+def test_continuous_actions(tmp_path: Path) -> None:
+    probes.register()
+    vec = sb3_vec("PointProbe", num_envs=2)
+    model = sb3.PPO("MlpPolicy", vec, seed=0, device="cpu")
+    model.save(tmp_path / "point.zip")
+    env = piase_gym.parallel_env("PointProbe", view="vector", actions="continuous")
+    shown, _ = env.reset(seed=0)
+    percept = Percept(env.world, 0, 0)
+    greedy, drawn = (make_agent(f"{k}:{tmp_path}/point.zip") for k in ("sb3-greedy", "sb3"))
+    greedy.perceive(percept)
+    expected, _ = model.predict(shown[env.agents[0]], deterministic=True)
+    np.testing.assert_allclose(greedy.act(), expected, atol=1e-5)
+    drawn.reset(5)
+    drawn.perceive(percept)
+    assert env.world.action_box.contains(drawn.act())
+    assert (drawn.act() != expected).any()
+
+
+def test_models_for_other_spaces_are_refused(saved: dict[str, Any]) -> None:
+    for change in ({"window": 5}, {"observe": "grid"}):
+        env = piase_gym.parallel_env("GridWorld", **{**DOORS, **change})
+        env.reset(seed=0)
+        agent = make_agent(f"sb3:{saved['folder']}/plain.zip")
+        agent.perceive(Percept(env.world, 0, 0))
+        with pytest.raises(PolicyError, match=r"plain\.zip was trained for observations Box"):
+            agent.act()
+    batch = piase_gym.batch_env(
+        "GridWorld",
+        num_envs=2,
+        window=5,
+        agents=2,
+        partners={"agent_1": f"sb3:{saved['folder']}/plain.zip"},
+    )
+    batch.reset(seed=0)
+    with pytest.raises(PolicyError, match="not for vectors of shape"):
+        batch.step(np.zeros((2, 1), int))
+
+
+def test_a_model_that_has_diverged_is_refused(tmp_path: Path) -> None:
+    model = model_of(sb3.PPO)
+    with torch.no_grad():
+        model.policy.action_net.bias[2] = float("nan")
+    model.save(tmp_path / "nan.zip")
+    with pytest.raises(PolicyError, match=r"nan\.zip has diverged: action_net\.bias"):
+        make_agent(f"sb3:{tmp_path}/nan.zip")
+
+
+def test_numbers_that_overflow_at_play_are_reported() -> None:
+    shown, masks = positions()
+    agent = Sb3Agent(model_of(sb3.PPO))
+    with torch.no_grad():
+        agent.network._policy.action_net.weight.fill_(1e308)
+    seeds, steps = np.zeros(64, np.uint64), np.zeros(64, np.int64)
+    with pytest.raises(PolicyError, match="not finite"):
+        agent.act_batch(BatchPercept(shown, masks, seeds, steps))
+
+
+def test_files_that_hold_no_model_are_refused(saved: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="there is no model"):
+        make_agent("sb3:nowhere.zip")
+    whole = (saved["folder"] / "plain.zip").read_bytes()
+    for name, content in {"text": b"hello", "half": whole[: len(whole) // 2], "empty": b""}.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(PolicyError, match=f"{name} holds no model that can be loaded"):
+            make_agent(f"sb3:{tmp_path / name}")
+    env = gymnasium.make("piase_gym:piase/GridWorld-v0", **DOORS)
+    contrib.RecurrentPPO("MlpLstmPolicy", env, n_steps=8, device="cpu").save(tmp_path / "lstm.zip")
+    with pytest.raises(PolicyError, match=r"lstm\.zip is recurrent"):
+        make_agent(f"sb3:{tmp_path}/lstm.zip")
+    with pytest.raises(UnknownNameError, match=r"'sb3:\.\.\.'"):
+        make_agent("sb4:model.zip")
+
+
+def test_a_file_written_anew_is_read_anew(tmp_path: Path) -> None:
+    shown, masks = positions()
+    path = tmp_path / "model.zip"
+    found = []
+    for seed in (0, 1):
+        model_of(sb3.PPO, seed=seed).save(path)
+        found.append(load_network(path).probabilities(shown, masks))
+    assert np.abs(found[0] - found[1]).max() > 0.1
+    assert load_network(path) is load_network(path)
