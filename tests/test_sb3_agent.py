@@ -149,8 +149,8 @@ def test_models_that_estimate_values_play_their_best_action(tmp_path: Path) -> N
 
 def test_continuous_actions(tmp_path: Path) -> None:
     probes.register()
-    vec = sb3_vec("PointProbe", num_envs=2)
-    model = sb3.PPO("MlpPolicy", vec, seed=0, device="cpu")
+    single = piase_gym.gym_env("PointProbe", view="vector", actions="continuous")
+    model = sb3.PPO("MlpPolicy", single, n_steps=8, batch_size=8, seed=0, device="cpu")
     model.save(tmp_path / "point.zip")
     env = piase_gym.parallel_env("PointProbe", view="vector", actions="continuous")
     shown, _ = env.reset(seed=0)

@@ -7,6 +7,7 @@ and in a batch.
 from __future__ import annotations
 
 import functools
+import io
 import json
 import zipfile
 from collections.abc import Mapping
@@ -39,6 +40,8 @@ FORMAT = 1
 class Network:
     """A trained network as a function of observations; shared by all agents that play it.
 
+    The policy that it is made of is its own from then on; `copy_network` leaves a model alone.
+
     Attributes:
         name: What messages call it.
         observation_space: The space it was trained for.
@@ -57,7 +60,7 @@ class Network:
         require_finite(policy, name)
         self._policy = policy.double().eval()
         for module in policy.modules():
-            if isinstance(module, BaseFeaturesExtractor):
+            if isinstance(module, BaseFeaturesExtractor) and not module._forward_pre_hooks:
                 module.register_forward_pre_hook(_in_double)
 
     @property
@@ -76,9 +79,12 @@ class Network:
         Raises:
             PolicyError: If the network gives numbers that are not finite.
         """
-        scores = self._scores(torch.as_tensor(observations)).numpy()
+        try:
+            scores = self._scores(torch.as_tensor(observations)).numpy()
+        except ValueError as error:  # torch checks the parameters of distributions
+            raise self._diverged() from error
         if not np.isfinite(scores).all():
-            raise PolicyError(f"{self.name} gives numbers that are not finite; it has diverged")
+            raise self._diverged()
         if self.masked:
             scores = np.where(masks != 0, scores, -np.inf)
         if not self.drawn:
@@ -107,11 +113,18 @@ class Network:
         """
         if not self.drawn:
             raise PolicyError(f"{self.name} has continuous actions without a Gaussian policy")
-        normal = self._policy.get_distribution(torch.as_tensor(observation)[None]).distribution
+        try:
+            normal = self._policy.get_distribution(torch.as_tensor(observation)[None]).distribution
+        except ValueError as error:
+            raise self._diverged() from error
         mean, spread = normal.mean[0].numpy(), normal.stddev[0].numpy()
         if not (np.isfinite(mean).all() and np.isfinite(spread).all()):
-            raise PolicyError(f"{self.name} gives numbers that are not finite; it has diverged")
+            raise self._diverged()
         return mean, spread
+
+    def _diverged(self) -> PolicyError:
+        """Say that outputs are not finite."""
+        return PolicyError(f"{self.name} gives numbers that are not finite; it has diverged")
 
 
 def _in_double(_module: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -143,6 +156,17 @@ def load_network(path: str | Path) -> Network:
     return _loaded(path.resolve(), found.st_mtime_ns, found.st_size)
 
 
+def copy_network(model: Any) -> Network:
+    """Return the network of a model that may go on learning.
+
+    Raises:
+        PolicyError: If its numbers are not finite, or it is recurrent.
+    """
+    buffer = io.BytesIO()
+    model.save(buffer)
+    return Network(read_policy(buffer), f"the {type(model).__name__} model")
+
+
 @functools.lru_cache(maxsize=8)
 def _loaded(path: Path, _written: int, _size: int) -> Network:
     """Return the network of a file; it is read once."""
@@ -155,7 +179,7 @@ def _loaded(path: Path, _written: int, _size: int) -> Network:
         raise PolicyError(f"{path} holds no model that can be loaded: {reason:.200}") from error
 
 
-def read_policy(path: Path) -> Any:
+def read_policy(path: Path | io.BytesIO) -> Any:
     """Return the policy in a model's archive, with its parameters.
 
     Raises:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
 from piase_gym.agents.draws import draw_at, draws_at
-from piase_gym.agents.network import Network, load_network
+from piase_gym.agents.network import Network, copy_network, load_network
 from piase_gym.errors import PolicyError, UnsupportedError
 from piase_gym.rng import GOLDEN, mix64
 
@@ -40,7 +40,7 @@ class Sb3Agent(Agent):
         super().__init__()
         if isinstance(model, str | Path):
             model = load_network(model)
-        self.network = model if isinstance(model, Network) else Network(model.policy, "the model")
+        self.network = model if isinstance(model, Network) else copy_network(model)
         self.greedy = greedy
         self.observation_space = self.network.observation_space
         self.action_space = self.network.action_space
