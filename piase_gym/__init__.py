@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from piase_gym.faces.batch import batch_env
     from piase_gym.faces.parallel import parallel_env
     from piase_gym.faces.single import gym_env
+    from piase_gym.simulation import Simulation
 
 __version__ = "0.1.0"
 
@@ -31,6 +32,7 @@ __all__ = [
     "Command",
     "Outcome",
     "Result",
+    "Simulation",
     "TaskSpec",
     "WorldSpec",
     "__version__",
@@ -47,6 +49,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Simulation": "piase_gym.simulation",
     "aec_env": "piase_gym.faces.aec",
     "batch_env": "piase_gym.faces.batch",
     "gym_env": "piase_gym.faces.single",

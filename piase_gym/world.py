@@ -432,6 +432,15 @@ class World(ABC, Generic[C, F]):
         """Return the text action that stands for a command."""
         return write_command(command, self.grammar)
 
+    def enter(self, agent: int) -> None:
+        """Let an agent that is not in play enter the episode now, where `late_join` is claimed.
+
+        Raises:
+            UnsupportedError: If agents cannot enter this world after the reset.
+            AgentError: If the agent is in play already, or its part is over.
+        """
+        raise UnsupportedError(f"{self.name} has no late_join; every agent starts at the reset")
+
     def set_order(self, order: Sequence[int]) -> None:
         """Let agents act in this order until it is changed; conflicts go to the first.
 

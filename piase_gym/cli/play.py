@@ -56,10 +56,11 @@ def play(
     from piase_gym.faces.single import GymEnv
 
     import_modules(module)
+    name, scenario = read_scenario(name)
     seats = read_partners(name, partners)
 
     def make(task: str) -> GymEnv:
-        fields = read_settings(task, config)
+        fields = {**read_settings(task, config), "scenario": scenario}
         return GymEnv(task, agent=agent, view="text", actions="text", partners=seats, **fields)
 
     with errors.status(f"opening {name}"):
@@ -75,6 +76,16 @@ def play(
         game.close()
     console.print(farewell(game))
     raise typer.Exit(code)
+
+
+def read_scenario(name: str) -> tuple[str, Any]:
+    """Return the world and the scenario that a name stands for; no scenario for a world or id."""
+    from piase_gym import scenarios
+
+    if name in scenarios.names() or name.endswith((".yaml", ".yml", ".json")):
+        found = scenarios.load(name)
+        return found.world, found
+    return name, None
 
 
 def route(name: str) -> tuple[str, ...]:

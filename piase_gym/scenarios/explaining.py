@@ -37,6 +37,8 @@ def explain(error: ValidationError, model: type[BaseModel], document: Document) 
     """Yield one line a problem: ``file:line:column: key: what is wrong, what is allowed``."""
     for item in error.errors(include_url=False):
         path = tuple(item["loc"])
+        if item["type"] == "union_tag_invalid":
+            path = (*path, "type")
         key = find(document, path)
         told = _sentence(item, model, path)
         if item["type"] == "missing":

@@ -157,7 +157,7 @@ class Reader:
         opened = {
             r.object
             for r, _ in names.responses(self.story)
-            if isinstance(r, ChangeState) and r.locked is False
+            if isinstance(r, ChangeState) and (r.locked is False or r.is_open)
         }
         for name, thing in self.story.object_details.items():
             path: Path = ("object_details", name)

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from piase_gym.commands import Command, Misread, Outcome, Result, Verb, check_command, unparsable
 from piase_gym.digest import canonical_json
-from piase_gym.errors import SnapshotError
+from piase_gym.errors import AgentError, SnapshotError
 from piase_gym.mailbox import ChannelRules, Letter, Mailboxes
 from piase_gym.rng import Stream, StreamId
 from piase_gym.surroundings import Surroundings
@@ -278,6 +278,15 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
             if status == "coming" and setups[agent].join_at <= state.t:
                 state.status[agent] = "playing"
                 notes[agent] = {"joined": True}
+
+    def enter(self, agent: int) -> None:
+        """Let an agent that was still to come, or that the config leaves out, enter now."""
+        state = self.state_of
+        if state.status[agent] not in ("none", "coming"):
+            told = "in play" if state.status[agent] == "playing" else "done with this episode"
+            raise AgentError(f"agent {self.agents[agent]!r} is {told} already")
+        state.status[agent] = "playing"
+        self._sights = None
 
     @property
     def alive(self) -> Sequence[bool]:

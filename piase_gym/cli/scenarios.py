@@ -1,0 +1,260 @@
+"""``piase run`` and ``piase scenario lint|list|schema|new``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from piase_gym.agents import policies
+from piase_gym.cli.console import console, errors
+from piase_gym.cli.options import Completions, Modules, complete_policies, import_modules
+from piase_gym.errors import ConfigError, MissingExtraError, ScenarioError
+
+TEMPLATE = """\
+scenario_name: "{title}"
+environment_type: "TextRoom"
+version: "1.0"
+description: "Find the coin."
+
+initial_state:
+  rooms:
+    hall:
+      description: "an empty hall."
+      exits: {{ east: "kitchen" }}
+      objects: ["cupboard"]
+    kitchen:
+      description: "a small kitchen."
+      exits: {{ west: "hall" }}
+      objects: ["jar"]
+  object_details:
+    cupboard:
+      description: "a cupboard with a lock."
+      locked: true
+      key_required: "small_key"
+      contains: ["coin"]
+    jar: {{ description: "a jar of flour.", hidden_item: "small_key" }}
+    coin: {{ description: "a gold coin.", can_be_taken: true }}
+  agent_setup:
+    agent_id: "agent_0"
+    start_room: "hall"
+
+win_conditions:
+  - {{ type: "item_in_inventory", item_name: "coin" }}
+
+lose_conditions:
+  - {{ type: "max_steps_reached", steps: 50 }}
+
+events:
+  - trigger: {{ type: "item_found", item_name: "small_key" }}
+    response: {{ type: "log_milestone", milestone_name: "key_found" }}
+"""
+
+scenario = typer.Typer(no_args_is_help=True, help="Check, list, describe and begin scenarios.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.command()(run)
+    scenario.command()(lint)
+    scenario.command("list")(list_scenarios)
+    scenario.command()(schema)
+    scenario.command()(new)
+    app.add_typer(scenario, name="scenario")
+
+
+def complete_scenarios(incomplete: str) -> Completions:
+    """Complete the names of the library."""
+    from piase_gym import scenarios
+
+    return [(name, "") for name in scenarios.names() if name.startswith(incomplete)]
+
+
+# -- piase run ------------------------------------------------------------------------------
+
+
+def run(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO",
+            help="A scenario of the library, a file, or a world or id.",
+            autocompletion=complete_scenarios,
+        ),
+    ],
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="POLICY|AGENT=POLICY",
+            help="Who plays: random, oracle, noop or another policy, for all or for one; may be "
+            "repeated. Default: random.",
+            autocompletion=complete_policies,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the first episode.")] = 0,
+    episodes: Annotated[int, typer.Option(metavar="N", min=1, help="How many episodes.")] = 1,
+    render: Annotated[
+        str | None, typer.Option(metavar="ansi|text", help="Show the world, or what agents read.")
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a PiaAVT log (.jsonl).")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Save final states and summaries.")
+    ] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="A budget of steps an episode.")
+    ] = None,
+    time_model: Annotated[
+        str | None, typer.Option(metavar="discrete_steps|real_time_ms", help="Who waits for whom.")
+    ] = None,
+    module: Modules = None,
+) -> None:
+    """Run a scenario with agents and print the summary."""
+    from piase_gym.simulation import Simulation
+
+    import_modules(module)
+    if render not in (None, "ansi", "text"):
+        raise ConfigError(f"unknown --render {render!r}; allowed: 'ansi', 'text'")
+    simulation = Simulation(
+        name,
+        read_agents(agent),
+        seed=seed,
+        max_steps=max_steps,
+        time_model=time_model,
+        folder=save,
+        wrap=() if log is None else (_logger(log),),
+    )
+    for warning in simulation.scenario.warnings if simulation.scenario is not None else ():
+        errors.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
+    try:
+        won = sum(_episode(simulation, render) for _ in range(episodes))
+    finally:
+        simulation.close()
+    if episodes > 1:
+        console.print(f"{won} of {episodes} episodes won")
+
+
+def _episode(simulation: Any, render: str | None) -> bool:
+    """Run one episode; tells whether it was won."""
+    simulation.initialize()
+    _show(simulation, render)
+    while simulation.run_simulation(1).stopped == "running":
+        _show(simulation, render)
+    _show(simulation, render)
+    summary = simulation.finish()
+    console.print(escape(str(summary)), soft_wrap=True)
+    if summary.stopped == "interrupted":
+        raise typer.Exit(130)
+    return bool(summary.won)
+
+
+def _show(simulation: Any, render: str | None) -> None:
+    """Print the state, or what each agent reads."""
+    world = simulation.world
+    if render == "ansi":
+        console.print(escape(world.ansi()) + "\n")
+    elif render == "text":
+        for number, name in enumerate(world.agents):
+            if name in simulation.agents:
+                console.print(escape(world.text(world.facts(number))) + "\n")
+
+
+def read_agents(given: list[str] | None) -> dict[str, str] | str | None:
+    """Return who plays which seat.
+
+    Raises:
+        ConfigError: If a policy for all is given twice, or beside an agent given twice.
+    """
+    rows = [entry.partition("=") for entry in given or ()]
+    common = [name for name, equals, _ in rows if not equals]
+    named = {name: policy for name, equals, policy in rows if equals}
+    if len(common) > 1 or len(named) + len(common) < len(rows):
+        raise ConfigError(f"--agent is given twice for the same seat: {', '.join(given or ())}")
+    for policy in (*common, *named.values()):
+        if policy not in policies():
+            from piase_gym.errors import UnknownNameError
+
+            raise UnknownNameError("policy", policy, policies())
+    if not named:
+        return common[0] if common else None
+    if common:
+        raise ConfigError("give a policy for all, or one for each agent by name, not both")
+    return named
+
+
+def _logger(path: Path) -> Any:
+    """Return a wrapper that writes a log."""
+    try:
+        from piase_gym import wrappers
+
+        make = wrappers.AvtLogger  # type: ignore[attr-defined,unused-ignore]
+    except (AttributeError, ImportError) as error:
+        raise MissingExtraError("--log", "data") from error
+    return lambda env: make(env, path)
+
+
+# -- piase scenario -------------------------------------------------------------------------
+
+
+def lint(
+    files: Annotated[list[str], typer.Argument(metavar="SCENARIO...", help="Names or files.")],
+    strict: Annotated[bool, typer.Option("--strict", help="Take warnings for errors.")] = False,
+) -> None:
+    """Check scenarios: file:line:column: key: what is wrong, what is allowed."""
+    from piase_gym import scenarios
+
+    wrong = 0
+    for name in files:
+        try:
+            found = scenarios.load(name)
+        except ScenarioError as error:
+            wrong += 1
+            console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
+            continue
+        for warning in found.warnings:
+            console.print(f"[yellow]{escape(warning)} (warning)[/]", soft_wrap=True)
+        wrong += strict and bool(found.warnings)
+        if not found.warnings:
+            console.print(f"{escape(name)}: {escape(found.title)}, a scenario of {found.world}: ok")
+    if wrong:
+        raise typer.Exit(1)
+
+
+def list_scenarios() -> None:
+    """List the scenarios that ship."""
+    from piase_gym import scenarios
+
+    table = Table("name", "world", "agents", "what it is about")
+    for name in scenarios.names():
+        found = scenarios.load(name)
+        count = str(len(found.agents) or found.config.agents)
+        table.add_row(name, found.world, count, escape(found.head.description or found.title))
+    console.print(table)
+
+
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors."""
+    from piase_gym import scenarios
+
+    typer.echo(json.dumps(scenarios.json_schema(), indent=2))
+
+
+def new(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A .yaml file that is not there.")],
+) -> None:
+    """Begin a scenario: write a small one that can be played, to be changed."""
+    if path.suffix not in (".yaml", ".yml"):
+        raise ConfigError(f"a new scenario is a .yaml file, not {str(path)!r}")
+    if path.exists():
+        raise ConfigError(f"{str(path)!r} is there already; give another name")
+    title = path.stem.replace("_", " ").replace('"', "").title()
+    try:
+        path.write_text(TEMPLATE.format(title=title), "utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot write {str(path)!r}: {error.strerror}") from None
+    console.print(f"wrote {path}; try: piase run {path} --agent oracle")

@@ -1,0 +1,495 @@
+"""The simulation of seed 000: phases A, B 1–9 and C over one world, its agents and a scenario.
+
+The world's own dynamics, and the events of TextRoom's stories, happen in the world's tick (B5), so
+a simulation goes through the same states as any other face that is given the same commands.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol
+
+from piase_gym.agents.answers import AskInTurn, AskOnClock
+from piase_gym.agents.base import Agent, Feedback
+from piase_gym.agents.management import AgentManager, Agents, SeatStatus
+from piase_gym.commands import Result
+from piase_gym.config import WorldConfig
+from piase_gym.digest import canonical_json
+from piase_gym.errors import ConfigError, UnknownNameError
+from piase_gym.events import Events
+from piase_gym.faces.driver import to_act
+from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
+from piase_gym.models import ActionCommand
+from piase_gym.scenarios import Scenario
+from piase_gym.scenarios import load as load_scenario
+from piase_gym.summary import Summary, Tally
+from piase_gym.world import Act
+
+TIME_MODELS = ("discrete_steps", "real_time_ms")
+
+
+class Scaffold(Protocol):
+    """A curriculum's part in a simulation (phase B9)."""
+
+    def after_step(self, simulation: Simulation) -> None:
+        """Look at the step that was taken, and change what the curriculum asks for."""
+        ...
+
+    def after_episode(self, simulation: Simulation) -> None:
+        """Look at the episode that has ended, before the next one begins."""
+        ...
+
+
+class Simulation:
+    """Runs a scenario with agents, phase by phase.
+
+    Args:
+        scenario: A scenario, its name or path; or a world's name, id or config.
+        agents: A policy for every seat (``"oracle"``), or a mapping of seats to policies or `Agent`
+            objects; who is not named plays at random.
+        curricula: What looks at each step and episode (B9), or ``None``.
+        seed: Seed of the first episode; later ones follow from it.
+        time_model: ``discrete_steps`` or ``real_time_ms``; default: the scenario's.
+        step_ms: Length of a step of ``real_time_ms``.
+        max_steps: A budget of steps for each episode, besides the world's own.
+        max_wall_seconds: A budget of wall-clock time for each episode.
+        expose_states: Whether agents' inner states are posted (as ``state``) at each step.
+        folder: Where to save the final state and the summary of each episode.
+        wrap: Functions that wrap the environment, innermost first, such as a logger.
+        render_mode: As for `parallel_env`.
+        config: Fields of the world's config, over those of the scenario.
+
+    Example:
+        >>> summary = Simulation("lost_key", "oracle").run()
+        >>> summary.won, summary.steps
+        (True, 7)
+    """
+
+    def __init__(
+        self,
+        scenario: object,
+        agents: Agents = None,
+        curricula: Scaffold | None = None,
+        *,
+        seed: int | None = None,
+        time_model: str | None = None,
+        step_ms: int | None = None,
+        max_steps: int | None = None,
+        max_wall_seconds: float | None = None,
+        expose_states: bool = False,
+        folder: str | Path | None = None,
+        wrap: tuple[Callable[[Any], Any], ...] = (),
+        render_mode: str | None = None,
+        **config: Any,
+    ) -> None:
+        """Phase A 1 to 3: load the configuration, make the environment and the agents."""
+        self.scenario = find_scenario(scenario)
+        self.curricula = curricula
+        self._seed: int | None = seed
+        self._expose, self._folder = expose_states, None if folder is None else Path(folder)
+        head = self.scenario.head if self.scenario is not None else None
+        self.time_model = _check_time_model(time_model or (head.time_model if head else None))
+        self.step_ms = step_ms or (head.step_ms if head else 200)
+        self.max_steps = _positive("max_steps", max_steps)
+        budget = (
+            max_wall_seconds
+            if max_wall_seconds is not None or head is None
+            else (head.max_wall_seconds)
+        )
+        self.max_wall_seconds = _positive("max_wall_seconds", budget)
+        self.world_env = _make_env(scenario, self.scenario, render_mode, config)
+        self.env: Any = self.world_env
+        for wrapper in wrap:
+            self.env = wrapper(self.env)
+        names = tuple(self.world_env.possible_agents)
+        self.manager = AgentManager(names, agents)
+        self.asker: AskInTurn | AskOnClock = (
+            AskInTurn() if self.time_model == "discrete_steps" else AskOnClock(self.step_ms)
+        )
+        self.summaries: list[Summary] = []
+        self._begun = self._stop = False
+        self._configure_agents()
+
+    # -- what can be asked -----------------------------------------------------------------
+
+    @property
+    def events(self) -> Events:
+        """The bus on which everything is posted."""
+        return self.world_env.events
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents in play that have not left."""
+        status = self.manager.status
+        return [n for n in self.world_env.agents if status[n] is not SeatStatus.LEFT]
+
+    @property
+    def world(self) -> Any:
+        """The world."""
+        return self.world_env.world
+
+    # -- phase A ---------------------------------------------------------------------------
+
+    def _configure_agents(self) -> None:
+        """Give agents the settings that the scenario has for them."""
+        for setup in self.scenario.agents if self.scenario is not None else ():
+            agent = self.manager.agents.get(setup.agent_id)
+            settings = dict(setup.initial_agent_config)
+            if setup.prompt_reference is not None:
+                settings["prompt_reference"] = setup.prompt_reference
+            if agent is not None and settings:
+                agent.configure(settings)
+
+    def initialize(self, seed: int | None = None) -> None:
+        """Phase A 4: set the initial conditions of an episode.
+
+        Args:
+            seed: Its seed; by default the simulation's, and for later episodes what follows.
+        """
+        given = seed if seed is not None else self._seed
+        self._seed = None
+        self.env.reset(seed=given)
+        self._order: list[int] | None = None
+        self._stop = False
+        self._stopped = "running"
+        self._tally = Tally(self.manager.names)
+        self._start = time.monotonic()
+        effective = self.world_env.driver.seed
+        assert effective is not None
+        self.manager.begin(effective)
+        self._begun = True
+        self._note("start", agents=self._policies())
+
+    def _policies(self) -> dict[str, str]:
+        return {name: type(agent).__name__ for name, agent in self.manager.agents.items()}
+
+    def _note(self, control: str, agent: str | None = None, **data: Any) -> None:
+        """Post what the engine does, as a line for logs."""
+        if self.events.active:
+            entry = {"engine": control, **data}
+            self.events.post("log", agent, event_type="SYSTEM_MESSAGE", data=entry)
+
+    # -- phase B ---------------------------------------------------------------------------
+
+    def step(self) -> bool:
+        """Take one step: phases B1 to B9 in this order.
+
+        Returns:
+            Whether the episode goes on.
+        """
+        if not self._begun:
+            self.initialize()
+        if self._is_over():
+            return False
+        self._scheduled_events()
+        answers = self._ask_agents()
+        acts = self._submissions(answers)
+        before = self.world_env.agents
+        result = self.env.step({name: acts[name] for name in before})
+        self._feed_back(before, result)
+        self._log_states()
+        goes_on = not self._is_over()
+        if self.curricula is not None:
+            self.curricula.after_step(self)
+        return goes_on
+
+    def _scheduled_events(self) -> None:
+        """B1: the scenario's events of this step; the world's own dynamics are part of B5."""
+        events = self.scenario.scheduled if self.scenario is not None else ()
+        for event in events:
+            if event.trigger.step != self._tally.steps + 1:
+                continue
+            for response in event.response:
+                named = response.agent_id
+                whom = self.agents if named in (None, "all") else [str(named)]
+                for name in (name for name in whom if name in self.agents):
+                    if response.type == "message_to_agent":
+                        self.world_env.give_hint(name, response.content)
+                    elif self._tally.reach(name, response.milestone_name):
+                        self.events.post("milestone", name, name=response.milestone_name)
+
+    def _ask_agents(self) -> dict[int, Any]:
+        """B2 to B4: agents perceive, think, and submit what they choose."""
+        seats = self.manager.active(self.world_env.agents)
+        return self.asker.ask(self.world, seats, self._tally.steps)
+
+    def _submissions(self, answers: Mapping[int, Any]) -> dict[str, Act]:
+        """B4 and B5: translate answers, let who is away do nothing, and settle who goes first."""
+        acts: dict[str, Act] = {}
+        priority: dict[int, float] = {}
+        for number, name in enumerate(self.manager.names):
+            answer = answers.get(number)
+            if isinstance(answer, ActionCommand) and answer.execution_priority is not None:
+                priority[number] = answer.execution_priority
+            act = to_act(self.world, number, answer) if answer is not None else None
+            acts[name] = self.world.noop if act is None else act
+        order = sorted(range(len(self.manager.names)), key=lambda n: (-priority.get(n, 0.0), n))
+        if priority or self._order is not None:
+            self.world.set_order(order)
+            self._order = order
+            self.events.post("order", order=order)
+        return acts
+
+    def _feed_back(self, before: list[str], result: Any) -> None:
+        """B6: tell agents what became of their actions, and count it."""
+        _, rewards, terminated, truncated, infos = result
+        tally = self._tally
+        tally.steps += 1
+        for name in before:
+            info = infos[name]
+            tally.add(name, rewards[name], info)
+            tally.terminated[name] |= terminated[name]
+            tally.truncated[name] |= truncated[name]
+            if self.manager.status[name] is SeatStatus.ACTIVE:
+                feedback = Feedback(
+                    rewards[name], terminated[name], truncated[name], info["outcome"]
+                )
+                self.manager.agents[name].learn(feedback)
+        for number, step in getattr(self.asker, "late", ()):
+            name = self.manager.names[number]
+            tally.late[name] += 1
+            self._note("late_answer", name, step_asked=step)
+
+    def _log_states(self) -> None:
+        """B7: agents show their inner states, if that is asked for; the bus has the rest."""
+        if self._expose and self.events.active:
+            for name in self.agents:
+                self.events.post("state", name, state=self.manager.agents[name].get_state())
+
+    def _is_over(self) -> bool:
+        """B8: tell whether the episode is over or a budget is used up."""
+        reasons = {
+            "episode": not self.world_env.agents,
+            "left": bool(self.world_env.agents) and not self.agents,
+            "asked": self._stop,
+            "steps": self.max_steps is not None and self._tally.steps >= self.max_steps,
+            "wall_clock": self.max_wall_seconds is not None
+            and time.monotonic() - self._start >= self.max_wall_seconds,
+        }
+        self._stopped = next((reason for reason, holds in reasons.items() if holds), "running")
+        return self._stopped != "running"
+
+    # -- running ---------------------------------------------------------------------------
+
+    def run_simulation(self, num_steps: int) -> Summary:
+        """Take up to so many steps of the episode (phase B).
+
+        Returns:
+            The summary so far. An interrupt from the keyboard stops cleanly, between two steps.
+        """
+        if not self._begun:
+            self.initialize()
+        try:
+            for _ in range(num_steps):
+                if not self.step():
+                    break
+        except KeyboardInterrupt:
+            self._stopped = "interrupted"
+            self._stop = True
+        return self.summary()
+
+    def run(self, episodes: int = 1) -> Summary:
+        """Run whole episodes, phases A to C, and close the simulation.
+
+        Returns:
+            The summary of the last episode; `summaries` has all of them.
+        """
+        if episodes < 1:
+            raise ConfigError(f"episodes must be at least 1, not {episodes}")
+        try:
+            for number in range(episodes):
+                if number or not self._begun:
+                    self.initialize()
+                last = self._run_episode()
+                if last.stopped == "interrupted":
+                    break
+        finally:
+            self.close()
+        return last
+
+    def _run_episode(self) -> Summary:
+        """Phases B and C 1 to 2."""
+        try:
+            while self.step():
+                pass
+        except KeyboardInterrupt:
+            self._stopped = "interrupted"
+        return self.finish()
+
+    # -- phase C ---------------------------------------------------------------------------
+
+    def finish(self) -> Summary:
+        """Phase C 1 and 2: save the final state, and sum up the episode.
+
+        Who is in play when a budget is used up is truncated.
+        """
+        if self._stopped in ("steps", "wall_clock"):
+            for name in self.agents:
+                self._tally.truncated[name] = True
+                self._tally.results[name] = str(Result.ENDED)
+        summary = self.summary()
+        self.summaries.append(summary)
+        self._note("end", summary=asdict(summary))
+        if self._folder is not None:
+            self.save(self._folder, f"episode_{len(self.summaries)}")
+        if self.curricula is not None:
+            self.curricula.after_episode(self)
+        return summary
+
+    def summary(self) -> Summary:
+        """Return the summary report of the episode so far."""
+        tally, driver = self._tally, self.world_env.driver
+        assert driver.seed is not None
+        metrics = dict(tally.metrics)
+        metrics |= getattr(getattr(self.world, "state_of", None), "metrics", {})
+        return Summary(
+            scenario=self.scenario.title if self.scenario is not None else self.world.name,
+            world=self.world.name,
+            seed=driver.seed,
+            steps=tally.steps,
+            won=Result.WON in tally.results.values(),
+            finished=not self.agents,
+            stopped=self._stopped,
+            results=dict(tally.results),
+            terminated=dict(tally.terminated),
+            truncated=dict(tally.truncated),
+            returns=dict(tally.returns),
+            outcomes={name: dict(counts) for name, counts in tally.outcomes.items()},
+            milestones=tuple(tally.order),
+            milestones_of={name: tuple(reached) for name, reached in tally.milestones.items()},
+            metrics=metrics,
+            late=dict(tally.late),
+            seconds=round(time.monotonic() - self._start, 6),
+        )
+
+    def save(self, folder: str | Path, name: str = "final") -> Path:
+        """Write the state of world and agents, and the summary, as one JSON file.
+
+        Returns:
+            The file's path.
+        """
+        path = Path(folder) / f"{name}.json"
+        value = {
+            "summary": asdict(self.summary()),
+            "world": self.world_env.snapshot(),
+            "agents": self.manager.states(),
+        }
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(canonical_json(value))
+        except OSError as error:
+            raise ConfigError(f"cannot write {str(path)!r}: {error.strerror}") from None
+        return path
+
+    def close(self) -> None:
+        """Phase C 3: give back resources; closing twice does no harm."""
+        self.asker.close()
+        self.env.close()
+
+    def __enter__(self) -> Simulation:
+        """Close at the end of a ``with`` block."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close."""
+        self.close()
+
+    # -- while it runs ---------------------------------------------------------------------
+
+    def post_event(self, kind: str, agent: str | None = None, **data: Any) -> None:
+        """Post an event of one's own on the bus."""
+        self.events.post(kind, agent, **data)
+
+    def stop(self) -> None:
+        """Stop before the next step."""
+        self._stop = True
+
+    def join(self, agent_id: str, agent: str | Agent = "random") -> None:
+        """Let an agent enter the episode, and say who plays it.
+
+        Raises:
+            AgentError: If there is no such seat, or it is in play already.
+            UnsupportedError: If the world has no `late_join`.
+        """
+        number = self.manager.names.index(self.manager.check(agent_id))
+        self.world.enter(number)
+        self.manager.seat(agent_id, agent).reset(0)
+        self.manager.status[agent_id] = SeatStatus.ACTIVE
+        self.world_env.restore(self.world_env.snapshot())  # the faces and logs take note
+        self._note("join", agent_id)
+
+    def suspend(self, agent_id: str) -> None:
+        """Let an agent pause: its body does the world's no-op."""
+        self.manager.move(agent_id, SeatStatus.SUSPENDED, (SeatStatus.ACTIVE,))
+        self._note("suspend", agent_id)
+
+    def resume(self, agent_id: str) -> None:
+        """Let a suspended agent go on."""
+        self.manager.move(agent_id, SeatStatus.ACTIVE, (SeatStatus.SUSPENDED,))
+        self._note("resume", agent_id)
+
+    def leave(self, agent_id: str) -> None:
+        """Let an agent leave for good: it is truncated, and its body does nothing more."""
+        self.manager.move(agent_id, SeatStatus.LEFT, (SeatStatus.ACTIVE, SeatStatus.SUSPENDED))
+        if self._begun:
+            self._tally.truncated[agent_id] = True
+            self._tally.results[agent_id] = str(Result.ENDED)
+        self._note("leave", agent_id)
+
+
+def find_scenario(scenario: object) -> Scenario | None:
+    """Return the scenario that is meant, or ``None`` for a world, an id or a config.
+
+    Raises:
+        ScenarioError: If it is neither.
+    """
+    if isinstance(scenario, WorldConfig):
+        return None
+    if isinstance(scenario, str):
+        from piase_gym.registry import find
+
+        try:
+            find(scenario)
+        except UnknownNameError:
+            return load_scenario(scenario)
+        return None
+    return load_scenario(scenario)
+
+
+def _make_env(
+    given: Any, scenario: Scenario | None, render_mode: str | None, config: dict[str, Any]
+) -> WorldParallelEnv:
+    """Make the environment of a scenario or a world, with the actions that the world has."""
+    from piase_gym.registry import find, load, world_spec
+
+    if scenario is not None:
+        name, spec = scenario.world, world_spec(scenario.world)
+    else:
+        name = given
+        spec = find(given.world if isinstance(given, WorldConfig) else given)[0]
+    offered = load(spec.world, spec).capabilities
+    kind = "discrete" if offered.discrete else "continuous" if offered.continuous else "text"
+    return parallel_env(
+        name, actions=kind, scenario=scenario, view="text", render_mode=render_mode, **config
+    )
+
+
+def _check_time_model(name: str | None) -> str:
+    """Return a time model; the default waits for agents."""
+    chosen = name or TIME_MODELS[0]
+    if chosen not in TIME_MODELS:
+        raise UnknownNameError("time_model", chosen, TIME_MODELS)
+    return chosen
+
+
+def _positive(name: str, value: Any) -> Any:
+    """Return a budget, which is a positive number or ``None``."""
+    if value is not None and (isinstance(value, bool) or not value > 0):
+        raise ConfigError(f"{name} must be a positive number, not {value!r}")
+    return value
+
+
+__all__ = ["Scaffold", "Simulation", "Summary", "find_scenario"]
