@@ -200,7 +200,10 @@ class World(ABC, Generic[C, F]):
     capabilities: ClassVar[Capabilities] = Capabilities()
     milestones: ClassVar[tuple[str, ...]] = ()
     perception_types: ClassVar[Mapping[str, str]] = {}
-    """Types of what `surroundings` perceives beyond the fields of the facts, such as ``string``."""
+    """What `surroundings` perceives, if not the fields of the facts: types by name.
+
+    Such as ``"string"``, ``"list[object]"``, or ``"string | None"`` for what may be missing.
+    """
     measures: ClassVar[tuple[str, ...]] = ()
     """Names of the numbers that `measure` gives, metrics of this world's own."""
     text_length: int = 2000

@@ -510,11 +510,13 @@ def test_a_world_may_say_what_its_surroundings_are(monkeypatch: pytest.MonkeyPat
         )
 
     monkeypatch.setattr(env.world, "surroundings", look)
-    monkeypatch.setattr(type(env.world), "perception_types", {"mood": "string"})
+    monkeypatch.setattr(type(env.world), "perception_types", {"mood": "string | None"})
     env.reset(seed=0)
     seen = env.get_perceptions("agent_0")
     assert (seen["mood"], seen["self_stats_feedback"]) == ("calm", {"speed": 1.0})
-    assert env.get_environment_info()["perception_schema"]["mood"]["type"] == "string"
+    schema = env.get_environment_info()["perception_schema"]
+    assert (schema["mood"]["type"], schema["mood"]["is_optional"]) == ("string", True)
+    assert "velocity" not in schema  # what the world says stands for the whole of its own
     assert seen["inventory_update"] is None
 
 

@@ -170,7 +170,7 @@ def environment_info(driver: Driver, shape: Shape) -> EnvironmentInfo:
 
 def perception_schema(world: World[Any, Any], shape: Shape) -> dict[str, PerceptionFieldSchema]:
     """Return the structure of perceptions; dots lead into dicts."""
-    own = facts_schema(world)
+    own = own_schema(world)
     box = world.vector_space
     vector = f"array[{box.dtype}, {box.shape[0]}]"
     sensors = {
@@ -194,12 +194,14 @@ def perception_schema(world: World[Any, Any], shape: Shape) -> dict[str, Percept
     return model | inside | {prefix + name: row for name, row in own.items()}
 
 
-def facts_schema(world: World[Any, Any]) -> dict[str, PerceptionFieldSchema]:
-    """Return what a world lets agents perceive by names of its own: its facts, and what it adds."""
-    added = world.perception_types.items()
-    rows = {name: PerceptionFieldSchema(type=kind, is_optional=True) for name, kind in added}
+def own_schema(world: World[Any, Any]) -> dict[str, PerceptionFieldSchema]:
+    """Return what a world lets agents perceive by names of its own: by default, its facts."""
+    rows = {}
+    for name, kind in world.perception_types.items():
+        bare = kind.removesuffix(" | None")
+        rows[name] = PerceptionFieldSchema(type=bare, is_optional=bare != kind)
     record = typing.get_type_hints(type(world).facts).get("return")
-    if not (isinstance(record, type) and is_dataclass(record)):
+    if rows or not (isinstance(record, type) and is_dataclass(record)):
         return rows
     hints = typing.get_type_hints(record)
     for item in fields(record):

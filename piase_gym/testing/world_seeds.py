@@ -147,8 +147,9 @@ def perceptions_fit_their_schema(subject: WorldSubject) -> None:
     for number in range(20):
         for name in list(face.agents):
             seen = face.get_perceptions(name)
-            extra = sorted(set(seen) - keys)
+            extra, missing = sorted(set(seen) - keys), sorted(keys - set(seen))
             require(not extra, f"at step {number} {name} perceives {extra}, not in the schema")
+            require(not missing, f"at step {number} {name} does not perceive {missing}")
             told = seen["visible_text"] == face.world.text(face.facts(name))
             require(told, f"at step {number} {name} perceives another text than its view's")
             try:

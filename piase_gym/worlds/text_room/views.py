@@ -430,6 +430,19 @@ def seed_description(facts: TextRoomFacts) -> str:
     return f"You are in {told} Exits are {listed}."
 
 
+PERCEPTION_TYPES = {
+    "room_name": "string",
+    "description": "string",
+    "objects_visible": "list[object]",
+    "inventory": "list[string]",
+    "exits": "object",
+    "others": "list[string]",
+    "goal": "string | None",
+    "feedback": "string | None",
+}
+"""What `surroundings_of` perceives."""
+
+
 def surroundings_of(facts: TextRoomFacts) -> Surroundings:
     """Return facts in the words of seed 000, under its perception keys."""
     things = [

@@ -101,6 +101,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         late_join=True, native_text=True, messages=True
     )
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
+    perception_types: ClassVar[Mapping[str, str]] = views.PERCEPTION_TYPES
 
     envelope: TextRoomEnvelope
 
