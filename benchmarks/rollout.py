@@ -21,7 +21,8 @@ from piase_gym.benchmarks.suites import Setting
 from piase_gym.commands import OUTCOMES
 from piase_gym.errors import PiaseError, PolicyError
 from piase_gym.faces.batch import BatchEnv
-from piase_gym.faces.driver import Driver, to_act
+from piase_gym.faces.driver import Driver
+from piase_gym.faces.partners import to_act
 from piase_gym.registry import load, make_config, task_spec, world_spec
 from piase_gym.rng import StreamId, stream_key
 from piase_gym.world import Tick, World

@@ -14,6 +14,9 @@ from collections.abc import MutableSequence
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 _MIX_1 = 0xBF58476D1CE4E5B9
@@ -41,6 +44,20 @@ def mix64(value: int) -> int:
 def stream_key(seed: int, stream: int) -> int:
     """Return the key of one stream of the episode with effective seed `seed`."""
     return mix64(mix64(seed + GOLDEN) + (stream + 1) * GOLDEN)
+
+
+def mix64_array(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Do what `mix64` does, for arrays."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(_MIX_1)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(_MIX_2)
+    return values ^ (values >> np.uint64(31))
+
+
+def stream_keys(seeds: NDArray[np.uint64], stream: int) -> NDArray[np.uint64]:
+    """Return the key of one stream for each of many effective seeds, as `stream_key` does."""
+    step = np.uint64((stream + 1) * GOLDEN & MASK)
+    with np.errstate(over="ignore"):  # wrapping is meant; NumPy warns of it for single numbers
+        return mix64_array(mix64_array(seeds.astype(np.uint64) + np.uint64(GOLDEN)) + step)
 
 
 def episode_seed(seed: int, episode: int) -> int:

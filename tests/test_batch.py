@@ -12,15 +12,17 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import piase_gym
-from piase_gym.agents import OracleAgent, register_policy
+from piase_gym.agents import Agent, OracleAgent, register_policy
 from piase_gym.commands import OUTCOMES
 from piase_gym.errors import (
     ActionError,
+    AgentError,
     ClosedError,
     ConfigError,
     EnvelopeError,
     ResetNeededError,
     SnapshotError,
+    UnknownNameError,
 )
 from piase_gym.faces.batch import BatchEnv, batch_env
 from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
@@ -183,6 +185,45 @@ def test_partners_without_act_batch_are_asked_in_turn() -> None:
         env.step(np.full((3, 1), 4))
     assert not env.batch.states["alive"][:, 1].any()  # every partner has reached a goal
     assert env.batch.states["alive"][:, 0].all()
+
+
+def test_partners_in_a_batch_are_checked_as_elsewhere() -> None:
+    for partners, error in (
+        ({"agent_7": "random"}, AgentError),
+        ({"agent_0": "random", "agent_1": "random"}, AgentError),
+        ({"agent_1": "nobody"}, UnknownNameError),
+        (["agent_1"], ConfigError),
+    ):
+        with pytest.raises(error):
+            batch_env("GridWorld", num_envs=2, agents=2, partners=partners)  # type: ignore[arg-type]
+    env = batch_env("GridWorld", num_envs=2)
+    env.reset(seed=0)
+    with pytest.raises(AgentError, match="agent_3"):
+        env.text(0, "agent_3")
+
+
+class Sleeper(Agent):
+    """Does one and the same thing, told when it is made; has no `act_batch`."""
+
+    def __init__(self, action: int) -> None:
+        super().__init__()
+        self.action = action
+
+    def act(self) -> int:
+        return self.action
+
+
+def test_partners_that_are_asked_in_turn_keep_their_settings() -> None:
+    partner = Sleeper(3)
+    with pytest.warns(UserWarning, match="Sleeper has no act_batch"):
+        env = batch_env("GridWorld", num_envs=2, agents=2, start_pos=[(0, 0), (0, 5)],
+                        goal_pos=(7, 7), partners={"agent_1": partner})  # fmt: skip
+    env.reset(seed=0)
+    env.step([[4], [4]])
+    assert [env.text(slot, "agent_1").split(",")[0] for slot in range(2)] == [
+        "You are agent_1 at column 1"
+    ] * 2
+    assert partner.get_id() == "agent_1"
 
 
 def test_slots_have_configs_of_their_own() -> None:

@@ -21,7 +21,9 @@ from piase_gym.rng import (
     episode_seed,
     fresh_seed,
     mix64,
+    mix64_array,
     stream_key,
+    stream_keys,
 )
 
 WORD = 2**64
@@ -103,6 +105,18 @@ def test_the_largest_draws_stay_in_their_bounds(monkeypatch: pytest.MonkeyPatch)
     assert Stream(0).integer(2**31) == 2**31 - 1
     assert Stream(0).integer(1) == 0
     assert Stream(0).uniform() < 1.0
+
+
+@given(st.lists(SEEDS, max_size=20), st.integers(0, 2**32))
+def test_keys_of_many_seeds_are_the_keys_of_each(seeds: list[int], number: int) -> None:
+    keys = stream_keys(np.array(seeds, np.uint64), number)
+    assert keys.dtype == np.uint64
+    assert keys.tolist() == [stream_key(seed, number) for seed in seeds]
+
+
+@given(st.lists(st.integers(0, WORD - 1), min_size=1, max_size=20))
+def test_mix64_of_arrays_is_mix64(values: list[int]) -> None:
+    assert mix64_array(np.array(values, np.uint64)).tolist() == [mix64(v) for v in values]
 
 
 # -- the compiled twins -------------------------------------------------------------------

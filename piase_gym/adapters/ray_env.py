@@ -18,8 +18,8 @@ from pettingzoo import ParallelEnv
 from piase_gym.adapters.common import Source, own_face, require_numbers, require_vector
 from piase_gym.config import WorldConfig
 from piase_gym.errors import ConfigError, MissingExtraError
-from piase_gym.faces.driver import check_seed
 from piase_gym.faces.parallel import parallel_env
+from piase_gym.faces.seeds import check_seed
 from piase_gym.rng import episode_seed, fresh_seed
 
 if TYPE_CHECKING:

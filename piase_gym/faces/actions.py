@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -81,3 +84,27 @@ def _short(value: Any) -> str:
     """Show a value in at most 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def getter(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
+    """Return a function that takes the values of these keys out of a mapping, fast."""
+    return operator.itemgetter(*names) if len(names) > 1 else OneGetter(names[0])
+
+
+@dataclass(frozen=True)
+class OneGetter:
+    """Takes the value of one key; `operator.itemgetter` would not return a sequence."""
+
+    name: str
+
+    def __call__(self, actions: Any) -> Sequence[Any]:
+        """Return the value in a list."""
+        return [actions[self.name]]
+
+
+def has_none(values: Sequence[Any]) -> bool:
+    """Tell whether one of the values is ``None`` (or an array, which cannot be compared)."""
+    try:
+        return None in values
+    except ValueError:
+        return True

@@ -5,44 +5,27 @@ A driver holds one world and drives it. It knows nothing of any API; faces trans
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from piase_gym.agents.base import Agent, Feedback, Percept
-from piase_gym.agents.catalogue import make_agent
-from piase_gym.commands import Command, Misread
 from piase_gym.errors import (
     AgentError,
     ClosedError,
     ConfigError,
     EnvelopeError,
     ResetNeededError,
-    SnapshotError,
 )
 from piase_gym.events import Events
-from piase_gym.models import ActionCommand
-from piase_gym.registry import WorldSpec, make_config
-from piase_gym.rng import MAX_SEED, StreamId, episode_seed, fresh_seed, stream_key
+from piase_gym.faces.partners import agent_number, no_acts, seat_partners, to_act
+from piase_gym.faces.seeds import check_seed
+from piase_gym.faces.snapshots import EPISODE, read_episode
+from piase_gym.registry import WorldSpec
+from piase_gym.rng import StreamId, episode_seed, fresh_seed, stream_key
 from piase_gym.world import Act, Tick, World
 
 KNOWN_OPTIONS = ("config",)
-
-
-def check_seed(seed: Any) -> int:
-    """Return a seed as an int.
-
-    Raises:
-        ConfigError: If it is not an integer in ``0..2**63-1``.
-    """
-    try:
-        value = operator.index(seed)
-    except TypeError:
-        value = -1
-    if isinstance(seed, bool) or not 0 <= value <= MAX_SEED:
-        raise ConfigError(f"seed {seed!r} is not allowed; seeds are integers from 0 to {MAX_SEED}")
-    return value
 
 
 class Driver:
@@ -72,17 +55,8 @@ class Driver:
         self.world = world
         self.spec = spec
         self.events = Events()
-        self.partners: dict[int, Agent] = {}
-        if not isinstance(partners, Mapping | None):
-            kind = type(partners).__name__
-            raise ConfigError(f"partners are a mapping of agents to policies, not {kind}")
-        for name, policy in (partners or {}).items():
-            self.partners[self.number(name)] = make_agent(policy)
+        self.partners = seat_partners(world, partners)
         self.own = [i for i in range(len(world.agents)) if i not in self.partners]
-        if not self.own:
-            raise AgentError("every agent is played by a partner; leave at least one to the caller")
-        for number, agent in self.partners.items():
-            agent.set_id(world.agents[number])
         self.seed: int | None = None
         self.steps = 0
         self.played: list[int] = []
@@ -96,17 +70,13 @@ class Driver:
 
     # -- order of calls -------------------------------------------------------------------
 
-    def number(self, agent: str) -> int:
+    def number(self, agent: str | None) -> int:
         """Return the number of an agent.
 
         Raises:
             AgentError: If there is no such agent.
         """
-        try:
-            return self.world.agents.index(agent)
-        except ValueError:
-            names = ", ".join(self.world.agents)
-            raise AgentError(f"there is no agent {agent!r}; agents are {names}") from None
+        return agent_number(self.world, agent)
 
     def require_open(self) -> None:
         """Raise `ClosedError` after `close`."""
@@ -306,12 +276,9 @@ class Driver:
         pending = self._next_config
         return {
             **self.world.snapshot(),
-            "episode": {
-                "base": self._base,
-                "number": self._episode,
-                "seed": self.seed,
-                "steps": self.steps,
-            },
+            "episode": dict(
+                zip(EPISODE, (self._base, self._episode, self.seed, self.steps), strict=True)
+            ),
             "partners": {
                 self.world.agents[i]: agent.get_state() for i, agent in self.partners.items()
             },
@@ -326,10 +293,13 @@ class Driver:
         """
         self.require_open()
         self.world.check_snapshot(snapshot)
-        episode, partners, pending = self._read_snapshot(snapshot)
+        seats = {self.world.agents[i]: i for i in self.partners}
+        episode, partners, pending = read_episode(snapshot, seats, self.spec)
+        if pending is not None:
+            self.world.admit(pending)
         self.world.restore(snapshot)
-        for number, state in partners.items():
-            self.partners[number].set_state(state)
+        for name, state in partners.items():
+            self.partners[seats[name]].set_state(state)
         self._base, self._episode, self.seed, self.steps = episode
         self._next_config = pending
         self._letters = len(self.world.mailboxes.history) if self.world.mailboxes else 0
@@ -338,33 +308,6 @@ class Driver:
         if self.events.active:
             self.events.post("restore", seed=self.seed, step=self.steps, snapshot=snapshot)
 
-    def _read_snapshot(
-        self, snapshot: Mapping[str, Any]
-    ) -> tuple[tuple[int, int, int, int], dict[int, Any], Any]:
-        """Check the parts of a snapshot that are not the world's, before anything changes."""
-        try:
-            parts = {key: snapshot["episode"][key] for key in ("base", "number", "seed", "steps")}
-            partners, fields = dict(snapshot["partners"]), snapshot["next_config"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise SnapshotError(f"this snapshot is damaged, it lacks {error}") from None
-        for key, value in parts.items():
-            if type(value) is not int or not 0 <= value <= MAX_SEED:
-                raise SnapshotError(f"episode.{key} of this snapshot is {value!r}, not a number")
-        if not isinstance(fields, Mapping | None):
-            raise SnapshotError(f"next_config of this snapshot is {fields!r}, not a config")
-        seats = {self.world.agents[i]: i for i in self.partners}
-        strange = [name for name in partners if name not in seats]
-        if strange:
-            raise SnapshotError(f"this snapshot has a partner {strange[0]!r}; here: {list(seats)}")
-        try:
-            pending = make_config(self.spec, fields) if fields is not None else None
-        except ConfigError as error:
-            raise SnapshotError(f"next_config of this snapshot is damaged: {error}") from None
-        if pending is not None:
-            self.world.admit(pending)
-        episode = (parts["base"], parts["number"], parts["seed"], parts["steps"])
-        return episode, {seats[name]: state for name, state in partners.items()}, pending
-
     def close(self) -> None:
         """Close the world; closing twice does no harm."""
         if not self._closed:
@@ -372,24 +315,3 @@ class Driver:
             self.played = []
             self.events.post("close")  # while the world can still be looked at
             self.world.close()
-
-
-def to_act(world: World[Any, Any], number: int, action: Any) -> Act:
-    """Translate what an agent answered into what a world takes."""
-    if isinstance(action, str):
-        return world.read(number, action)
-    if action is None or isinstance(action, Command | Misread):
-        return action
-    if isinstance(action, ActionCommand):
-        return world.check(number, Command(action.action_type, action.parameters))
-    if world.capabilities.continuous and getattr(action, "shape", ()) != ():
-        return world.command_from_box(number, action)
-    return operator.index(action)
-
-
-def no_acts(world: World[Any, Any]) -> list[Act]:
-    """Return an empty entry for every agent."""
-    return [None] * len(world.agents)
-
-
-__all__: Sequence[str] = ["Driver", "check_seed", "no_acts", "to_act"]

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gymnasium import spaces
-from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from piase_gym.commands import Command
 from piase_gym.config import WorldConfig
-from piase_gym.errors import ActionError, AgentError, ConfigError, ResetNeededError, suggest
-from piase_gym.events import Events
-from piase_gym.faces.actions import ActionReader
+from piase_gym.errors import ActionError, AgentError, ResetNeededError
+from piase_gym.faces.actions import ActionReader, getter, has_none
 from piase_gym.faces.build import Partners, build_driver
-from piase_gym.faces.driver import Driver, no_acts
+from piase_gym.faces.driver import Driver
+from piase_gym.faces.face import RENDER_MODES, WorldFace, check_render_mode
+from piase_gym.faces.partners import no_acts
 from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
-from piase_gym.world import Facts, Tick, World
-
-RENDER_MODES = ("human", "ansi", "rgb_array")
-
+from piase_gym.world import Tick
 
 StepResult = tuple[
     dict[str, Any],
@@ -34,42 +28,7 @@ StepResult = tuple[
 ]
 
 
-def getter(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return a function that takes the values of these keys out of a mapping, fast."""
-    return operator.itemgetter(*names) if len(names) > 1 else OneGetter(names[0])
-
-
-@dataclass(frozen=True)
-class OneGetter:
-    """Takes the value of one key; `operator.itemgetter` would not return a sequence."""
-
-    name: str
-
-    def __call__(self, actions: Any) -> Sequence[Any]:
-        """Return the value in a list."""
-        return [actions[self.name]]
-
-
-def has_none(values: Sequence[Any]) -> bool:
-    """Tell whether one of the values is ``None`` (or an array, which cannot be compared)."""
-    try:
-        return None in values
-    except ValueError:
-        return True
-
-
-def check_render_mode(mode: str | None) -> str | None:
-    """Return the mode if it exists.
-
-    Raises:
-        ConfigError: If it does not.
-    """
-    if mode is not None and mode not in RENDER_MODES:
-        raise ConfigError(f"unknown render_mode {mode!r}; {suggest(mode, RENDER_MODES)}")
-    return mode
-
-
-class WorldParallelEnv(ParallelEnv[str, Any, Any]):
+class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
     """A world behind PettingZoo's parallel API. Made by `parallel_env`.
 
     Attributes:
@@ -78,8 +37,6 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         agents: Those of them that are in play.
         events: The bus on which everything is posted.
     """
-
-    metadata: dict[str, Any]
 
     def __init__(
         self, driver: Driver, *, style: Style, actions: str, render_mode: str | None
@@ -112,29 +69,9 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
     # -- what PettingZoo asks for ---------------------------------------------------------
 
     @property
-    def view(self) -> str:
-        """The view: ``both``, ``vector`` or ``text``."""
-        return self._viewer.view
-
-    @property
     def actions(self) -> str:
         """The kind of actions: ``discrete``, ``continuous`` or ``text``."""
         return self._reader.kind
-
-    @property
-    def world(self) -> World[Any, Any]:
-        """The world behind the face."""
-        return self.driver.world
-
-    @property
-    def events(self) -> Events:
-        """The events bus."""
-        return self.driver.events
-
-    @property
-    def config(self) -> Any:
-        """The config of the present episode."""
-        return self.driver.world.config
 
     @property
     def max_cycles(self) -> int:
@@ -311,23 +248,6 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
         missing = [name for name in self.agents if name not in actions]
         return ActionError(f"no action for {', '.join(missing)}; agents in play: {names}")
 
-    def render(self) -> Any:
-        """Draw the state: a string, an array of shape (height, width, 3), or a window."""
-        self.driver.require_episode()
-        if self.render_mode == "ansi":
-            return self.world.ansi()
-        if self.render_mode == "rgb_array":
-            return self.world.rgb()
-        if self.render_mode == "human":
-            assert self._window is not None
-            self._window.show(self.world.rgb(), self.metadata["name"], self.metadata["render_fps"])
-        return None
-
-    def state(self) -> NDArray[Any]:
-        """Return every non-string fact of the world as one array in `state_space`."""
-        self.driver.require_episode()
-        return self.world.state()
-
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""
         self.agents = []
@@ -338,57 +258,15 @@ class WorldParallelEnv(ParallelEnv[str, Any, Any]):
 
     # -- what piase_gym adds --------------------------------------------------------------
 
-    def facts(self, agent: str) -> Facts:
-        """Return what an agent may know now."""
-        self.driver.require_episode()
-        facts: Facts = self.world.facts(self.driver.number(agent))
-        return facts
-
-    def admissible_commands(self, agent: str) -> list[str]:
-        """Return the legal commands of an agent now, as lines of text."""
-        self.driver.require_episode()
-        world = self.world
-        return [world.write(command) for command in world.admissible(self.driver.number(agent))]
-
-    def commands(self, agent: str) -> list[Command]:
-        """Return the legal commands of an agent now, as data."""
-        self.driver.require_episode()
-        return self.world.admissible(self.driver.number(agent))
-
-    def instructions(self, agent: str) -> str:
-        """Return the versioned prompt for an agent."""
-        self.driver.require_open()
-        return self.world.instructions(self.driver.number(agent))
-
-    def tools(self, agent: str) -> list[dict[str, Any]]:
-        """Return the commands as JSON Schema tool calls."""
-        self.driver.require_open()
-        return self.world.tools(self.driver.number(agent))
-
     def give_hint(self, agent: str, hint: str | None) -> None:
         """Show a hint to an agent, in its text and its vector, until the episode ends."""
         self.driver.require_episode()
-        self.world.give_hint(self.driver.number(agent), hint)
-        self.events.post("hint", agent, message=hint)
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the state, random streams and partners included, as a JSON-able value."""
-        return self.driver.snapshot()
+        self._hint(self.driver.number(agent), hint)
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot; the future is then the one it would have had."""
-        self.driver.restore(snapshot)
-        self._viewer.renew()
+        super().restore(snapshot)
         self._meet()
-
-    def digest(self) -> str:
-        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
-        self.driver.require_episode()
-        return self.world.digest()
-
-    def reconfigure(self, changes: Mapping[str, Any]) -> None:
-        """Change fields of the config from the next reset on; spaces stay as they are."""
-        self.driver.reconfigure(changes)
 
 
 def parallel_env(

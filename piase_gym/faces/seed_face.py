@@ -10,7 +10,8 @@ from piase_gym.config import WorldConfig
 from piase_gym.errors import ConfigError
 from piase_gym.events import Events
 from piase_gym.faces.build import Partners, build_driver
-from piase_gym.faces.driver import Driver, to_act
+from piase_gym.faces.driver import Driver
+from piase_gym.faces.partners import to_act
 from piase_gym.faces.perceiving import read_command_model
 from piase_gym.faces.seats import Act
 from piase_gym.faces.sequential import SequentialEngine

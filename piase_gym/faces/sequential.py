@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from piase_gym.commands import Outcome
 from piase_gym.errors import ActionError, AgentError, ResetNeededError, SnapshotError
-from piase_gym.faces.driver import Driver, no_acts
+from piase_gym.faces.driver import Driver
+from piase_gym.faces.partners import no_acts
 from piase_gym.faces.seats import Act, Seat, Sight, changes, read_seat, write_seat
 from piase_gym.faces.views import is_native
 from piase_gym.mailbox import Letter

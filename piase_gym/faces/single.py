@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.commands import Command
 from piase_gym.config import WorldConfig
 from piase_gym.errors import ResetNeededError
-from piase_gym.events import Events
 from piase_gym.faces.actions import ActionReader
 from piase_gym.faces.build import Partners, build_focal_driver
-from piase_gym.faces.driver import check_seed, no_acts
-from piase_gym.faces.parallel import RENDER_MODES, check_render_mode
+from piase_gym.faces.face import RENDER_MODES, WorldFace, check_render_mode
+from piase_gym.faces.partners import no_acts
+from piase_gym.faces.seeds import check_seed
 from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
-from piase_gym.world import Facts, World
 
 
-class GymEnv(gymnasium.Env[Any, Any]):
+class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
     """A world behind Gymnasium's API. Made by `gymnasium.make` or `gym_env`.
 
     The episode ends when the learner's does, whatever the partners do.
@@ -73,21 +70,6 @@ class GymEnv(gymnasium.Env[Any, Any]):
         self.observation_space = self._viewer.space()
         self.action_space = self._reader.space()
         self._acts = no_acts(world)
-
-    @property
-    def world(self) -> World[Any, Any]:
-        """The world behind the face."""
-        return self.driver.world
-
-    @property
-    def events(self) -> Events:
-        """The events bus."""
-        return self.driver.events
-
-    @property
-    def config(self) -> Any:
-        """The config of the present episode."""
-        return self.driver.world.config
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -140,74 +122,16 @@ class GymEnv(gymnasium.Env[Any, Any]):
         self.driver.require_episode()
         return self.driver.world.masks()[self.number].astype(np.bool_)
 
-    def render(self) -> Any:
-        """Draw the state: a string, an array of shape (height, width, 3), or a window."""
-        self.driver.require_episode()
-        if self.render_mode == "ansi":
-            return self.world.ansi()
-        if self.render_mode == "rgb_array":
-            return self.world.rgb()
-        if self._window is not None:
-            self._window.show(self.world.rgb(), self.world.name, self.metadata["render_fps"])
-        return None
-
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""
         if self._window is not None:
             self._window.close()
         self.driver.close()
 
-    def facts(self, agent: str | None = None) -> Facts:
-        """Return what the learner (or another agent) may know now."""
-        self.driver.require_episode()
-        facts: Facts = self.world.facts(self._number(agent))
-        return facts
-
-    def admissible_commands(self, agent: str | None = None) -> list[str]:
-        """Return the learner's legal commands now, as lines of text."""
-        self.driver.require_episode()
-        commands: list[Command] = self.world.admissible(self._number(agent))
-        return [self.world.write(command) for command in commands]
-
-    def instructions(self, agent: str | None = None) -> str:
-        """Return the versioned prompt for the learner."""
-        self.driver.require_open()
-        return self.world.instructions(self._number(agent))
-
-    def tools(self, agent: str | None = None) -> list[dict[str, Any]]:
-        """Return the commands as JSON Schema tool calls."""
-        self.driver.require_open()
-        return self.world.tools(self._number(agent))
-
     def give_hint(self, hint: str | None, agent: str | None = None) -> None:
         """Show a hint to the learner until the episode ends."""
         self.driver.require_episode()
-        number = self._number(agent)
-        self.world.give_hint(number, hint)
-        self.events.post("hint", self.world.agents[number], message=hint)
-
-    def state(self) -> NDArray[Any]:
-        """Return every non-string fact of the world as one array."""
-        self.driver.require_episode()
-        return self.world.state()
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return the state, random streams and partners included, as a JSON-able value."""
-        return self.driver.snapshot()
-
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot; the future is then the one it would have had."""
-        self.driver.restore(snapshot)
-        self._viewer.renew()
-
-    def digest(self) -> str:
-        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
-        self.driver.require_episode()
-        return self.world.digest()
-
-    def reconfigure(self, changes: Mapping[str, Any]) -> None:
-        """Change fields of the config from the next reset on; spaces stay as they are."""
-        self.driver.reconfigure(changes)
+        self._hint(self._number(agent), hint)
 
     def _number(self, agent: str | None) -> int:
         """Return the number of the learner, or of a named agent."""

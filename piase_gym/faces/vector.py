@@ -14,7 +14,7 @@ from piase_gym.config import WorldConfig
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.faces.batch import BatchEnv
 from piase_gym.faces.build import Partners, gym_partners, resolve
-from piase_gym.faces.parallel import RENDER_MODES, check_render_mode
+from piase_gym.faces.face import RENDER_MODES, check_render_mode
 from piase_gym.faces.single import GymEnv
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import ArrayWorld

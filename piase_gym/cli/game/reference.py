@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from piase_gym.agents import OracleAgent, Percept
 from piase_gym.commands import Result
 from piase_gym.errors import PiaseError
-from piase_gym.faces.driver import to_act
+from piase_gym.faces.partners import to_act
 from piase_gym.faces.single import GymEnv
 from piase_gym.registry import load, world_spec
 from piase_gym.world import World

@@ -1,0 +1,58 @@
+"""A batch's step when somebody listens: each episode is heard to end before the next begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.events import Events
+from piase_gym.faces.slots import AUTORESET, Slots
+
+
+def step_heard(slots: Slots, events: Events, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
+    """Do what the kernel does, and post it, before any episode that ended gives way to the next.
+
+    Args:
+        slots: The batch.
+        events: Where to post ``batch_step`` and ``batch_reset``.
+        mode: A value of `AUTORESET`.
+        focal: The agent whose end is the episode's, or -1 for the last agent.
+        acts: Indices of commands, shape (envs, agents of the world).
+
+    Returns:
+        What the kernel returns: 0, or which action or slot is at fault.
+    """
+    batch, agents = slots.batch, len(slots.world.agents)
+    alive = batch.states["alive"][:, :agents].astype(np.bool_)
+    over = batch.states["over"].astype(np.bool_)
+    same_step = mode == AUTORESET["same_step"]
+    kernel_mode = AUTORESET["disabled"] if same_step else mode
+    found = slots.world.step_batch(batch, kernel_mode, focal, acts.reshape(-1))
+    if found:
+        return found
+    events.post("batch_step", acts=acts, alive=alive, over=over)
+    if mode == AUTORESET["next_step"] and over.any():
+        events.post("batch_reset", slots=np.flatnonzero(over).tolist())
+    return _renew(slots, events, np.flatnonzero(batch.states["ended"])) if same_step else found
+
+
+def _renew(slots: Slots, events: Events, ended: NDArray[np.int64]) -> int:
+    """Start the next episodes of environments, as the kernel does in the same step."""
+    batch = slots.batch
+    batch.final_obs[ended] = batch.obs[ended]
+    outputs: tuple[NDArray[Any], ...] = (
+        batch.rewards,
+        batch.terminated,
+        batch.truncated,
+        batch.events,
+    )
+    kept = [part[ended] for part in outputs]
+    batch.states["episode"][ended] += np.uint64(1)
+    faults = slots.world.reset_batch(batch, ended)
+    for part, values in zip(outputs, kept, strict=True):
+        part[ended] = values
+    if ended.size and not faults:
+        events.post("batch_reset", slots=ended.tolist())
+    return faults

@@ -1,0 +1,87 @@
+"""Partners in a batch: one agent answers for a seat in every environment at once."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.agents.base import Agent, BatchPercept, Percept
+from piase_gym.commands import Command
+from piase_gym.faces.partners import seat_partners, to_act
+from piase_gym.faces.slots import Slots
+from piase_gym.rng import StreamId, stream_keys
+from piase_gym.world import Act
+
+
+class BatchPartners:
+    """The partners of one batch. They act, but do not learn.
+
+    Attributes:
+        seats: Agent number -> the agent that plays it in every environment.
+    """
+
+    def __init__(self, slots: Slots, partners: Mapping[str, str | Agent] | None) -> None:
+        """Seat the partners; those without `Agent.act_batch` are looped over, with a warning.
+
+        Raises:
+            AgentError: If a seat does not exist, or nobody is left to the caller.
+            ConfigError: If the partners are not a mapping.
+            UnknownNameError: If a policy does not exist.
+        """
+        self._slots = slots
+        self.seats = seat_partners(slots.world, partners)
+        self._loops = {
+            number: [copy.deepcopy(agent) for _ in range(slots.num_envs)]
+            for number, agent in self.seats.items()
+            if type(agent).act_batch is Agent.act_batch
+        }
+        for number in self._loops:
+            warnings.warn(
+                f"{type(self.seats[number]).__name__} has no act_batch and is asked once an "
+                "environment",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def ask(self, acts: NDArray[np.int32]) -> None:
+        """Fill in what the partners do.
+
+        Args:
+            acts: Indices of commands, shape (envs, agents of the world); changed in place.
+        """
+        batch = self._slots.batch
+        states = batch.states
+        steps = states["t"].astype(np.int64)
+        for number, agent in self.seats.items():
+            seeds = stream_keys(states["seed"], StreamId.PARTNER + number)
+            if number in self._loops:
+                acts[:, number] = self._ask_in_turn(number, seeds, steps)
+                continue
+            percept = BatchPercept(batch.obs[:, number], batch.masks[:, number], seeds, steps)
+            acts[:, number] = agent.act_batch(percept)
+
+    def _ask_in_turn(
+        self, number: int, seeds: NDArray[np.uint64], steps: NDArray[np.int64]
+    ) -> list[int]:
+        """Ask a partner that can act in one environment at a time only."""
+        alive = self._slots.batch.states["alive"][:, number]
+        world = self._slots.world
+        chosen = [world.commands.index(world.noop)] * self._slots.num_envs
+        for slot, agent in enumerate(self._loops[number]):
+            if alive[slot]:
+                single, step = self._slots.at(slot), int(steps[slot])
+                if step == 0:
+                    agent.reset(int(seeds[slot]))
+                agent.perceive(Percept(single, number, step))
+                chosen[slot] = self._index(to_act(single, number, agent.act()))
+        return chosen
+
+    def _index(self, act: Act) -> int:
+        """Return the index of a command; indices are what a batch takes."""
+        commands: Any = self._slots.world.commands
+        return int(commands.index(act) if isinstance(act, Command) else act)  # type: ignore[arg-type]

@@ -1,0 +1,65 @@
+"""Partners: the agents that the caller does not play, and what becomes of their answers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from piase_gym.agents.base import Agent
+from piase_gym.agents.catalogue import make_agent
+from piase_gym.commands import Command, Misread
+from piase_gym.errors import AgentError, ConfigError
+from piase_gym.models import ActionCommand
+from piase_gym.world import Act, World
+
+
+def agent_number(world: World[Any, Any], agent: object) -> int:
+    """Return the number of an agent.
+
+    Raises:
+        AgentError: If there is no such agent.
+    """
+    names = world.agents
+    if isinstance(agent, str) and agent in names:
+        return names.index(agent)
+    raise AgentError(f"there is no agent {agent!r}; agents are {', '.join(names)}")
+
+
+def seat_partners(
+    world: World[Any, Any], partners: Mapping[str, str | Agent] | None
+) -> dict[int, Agent]:
+    """Return the agents that play for others, by number, under the names of their seats.
+
+    Raises:
+        AgentError: If a seat does not exist, or nobody is left to the caller.
+        ConfigError: If the partners are not a mapping.
+        UnknownNameError: If a policy does not exist.
+    """
+    if not isinstance(partners, Mapping | None):
+        kind = type(partners).__name__
+        raise ConfigError(f"partners are a mapping of agents to policies, not {kind}")
+    seats = {agent_number(world, name): make_agent(who) for name, who in (partners or {}).items()}
+    if len(seats) == len(world.agents):
+        raise AgentError("every agent is played by a partner; leave at least one to the caller")
+    for number, agent in seats.items():
+        agent.set_id(world.agents[number])
+    return seats
+
+
+def to_act(world: World[Any, Any], number: int, action: Any) -> Act:
+    """Translate what an agent answered into what a world takes."""
+    if isinstance(action, str):
+        return world.read(number, action)
+    if action is None or isinstance(action, Command | Misread):
+        return action
+    if isinstance(action, ActionCommand):
+        return world.check(number, Command(action.action_type, action.parameters))
+    if world.capabilities.continuous and getattr(action, "shape", ()) != ():
+        return world.command_from_box(number, action)
+    return operator.index(action)
+
+
+def no_acts(world: World[Any, Any]) -> list[Act]:
+    """Return an empty entry for every agent."""
+    return [None] * len(world.agents)

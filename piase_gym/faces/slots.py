@@ -1,0 +1,103 @@
+"""The environments of a batch one by one: their facts, texts, pictures and digests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.digest import digest_bytes
+from piase_gym.errors import GenerationError
+from piase_gym.faces.partners import agent_number
+from piase_gym.world import Facts
+from piase_gym.worlds.array_world import ArrayWorld
+
+AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
+"""How kernels know the modes of autoreset."""
+
+
+class Slots:
+    """The arrays of a batch, and the look at its slots, which changes nothing.
+
+    Attributes:
+        world: A world of the same config, for its spaces, texts and prompts.
+        num_envs: How many environments.
+        configs: The configs that slots can have.
+        batch: The arrays.
+    """
+
+    def __init__(self, world: ArrayWorld[Any, Any], num_envs: int, configs: list[Any]) -> None:
+        """Allocate a batch; the world to show slots in is made when first needed.
+
+        Raises:
+            EnvelopeError: If a config does not fit the world's envelope.
+        """
+        for config in configs:
+            world.admit(config)
+        self.world = world
+        self.num_envs = num_envs
+        self.configs = configs
+        self.batch = world.new_batch(num_envs, configs)
+        self._scratch: ArrayWorld[Any, Any] | None = None
+
+    def at(self, slot: int) -> ArrayWorld[Any, Any]:
+        """Return a world in the state of one slot; it is the same object each time."""
+        world = self._scratch = self._scratch or type(self.world)(self.world.config)
+        world.one["state"] = self.batch.states[slot]
+        world.one["table"] = self.batch.tables[self.batch.states["config"][slot]]
+        world.one["state"]["config"] = 0
+        world.refresh()
+        return world
+
+    def seeds(self) -> NDArray[np.int64]:
+        """Return the effective seed of every slot's present episode."""
+        seeds: NDArray[np.int64] = self.batch.states["seed"].astype(np.int64)
+        return seeds
+
+    def draw(self, slot: int, mode: str = "rgb_array") -> Any:
+        """Draw one environment, as ``rgb_array`` or ``ansi``."""
+        world = self.at(slot)
+        return world.ansi() if mode == "ansi" else world.rgb()
+
+    def config_of(self, slot: int) -> Any:
+        """Return the config of one environment's present episode."""
+        return self.configs[int(self.batch.states["config"][slot])]
+
+    def slot_snapshot(self, slot: int) -> dict[str, Any]:
+        """Return one environment's state as single environments take it up."""
+        config = self.config_of(slot).model_dump(mode="json", exclude={"envelope"})
+        return {**self.at(slot).snapshot(), "config": config}
+
+    def facts(self, slot: int, agent: str) -> Facts:
+        """Return what an agent may know in one environment."""
+        facts: Facts = self.at(slot).facts(agent_number(self.world, agent))
+        return facts
+
+    def text(self, slot: int, agent: str) -> str:
+        """Return the canonical text of an agent in one environment."""
+        world = self.at(slot)
+        return world.text(world.facts(agent_number(world, agent)))
+
+    def state(self) -> NDArray[Any]:
+        """Return the global view of every environment, shape (envs, size)."""
+        return np.stack([self.at(slot).state() for slot in range(self.num_envs)])
+
+    def digest(self, slot: int) -> str:
+        """Return the digest of one environment's state."""
+        row = self.batch.states[slot : slot + 1].view(np.uint8)
+        return digest_bytes(row[: self.world.canonical_size].data)
+
+    def digests(self) -> list[str]:
+        """Return the digest of every environment's state, as single environments give it."""
+        rows = self.batch.states.view(np.uint8).reshape(self.num_envs, -1)
+        size = self.world.canonical_size
+        return [digest_bytes(row[:size].data) for row in rows]
+
+    def fault(self) -> GenerationError:
+        """Say in which slot no level could be made."""
+        slot = int(np.flatnonzero(self.batch.states["fault"])[0])
+        state = self.batch.states[slot]
+        config = self.configs[int(state["config"])]
+        why = self.world.explain_fault(int(state["fault"]), config)
+        return GenerationError(f"slot {slot}: {why}")

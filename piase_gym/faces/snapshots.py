@@ -1,0 +1,50 @@
+"""The part of a snapshot that is not the world's: episode, partners, and a config to come."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from piase_gym.errors import ConfigError, SnapshotError
+from piase_gym.registry import WorldSpec, make_config
+from piase_gym.rng import MAX_SEED
+
+EPISODE = ("base", "number", "seed", "steps")
+"""What a snapshot knows of its episode; all are integers."""
+
+
+def read_episode(
+    snapshot: Mapping[str, Any], seats: Collection[str], spec: WorldSpec
+) -> tuple[tuple[int, ...], dict[str, Any], Any]:
+    """Check and return the parts of a snapshot that are not the world's.
+
+    Args:
+        snapshot: What `Driver.snapshot` returned.
+        seats: The names of the partners here.
+        spec: The world's row in the registry.
+
+    Returns:
+        The values of `EPISODE`, the partners' states by name, and the config that the next reset
+        takes, or ``None``.
+
+    Raises:
+        SnapshotError: If a part is missing or damaged, or there is a partner that is not here.
+    """
+    try:
+        parts = {key: snapshot["episode"][key] for key in EPISODE}
+        partners, fields = dict(snapshot["partners"]), snapshot["next_config"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise SnapshotError(f"this snapshot is damaged, it lacks {error}") from None
+    for key, value in parts.items():
+        if type(value) is not int or not 0 <= value <= MAX_SEED:
+            raise SnapshotError(f"episode.{key} of this snapshot is {value!r}, not a number")
+    if not isinstance(fields, Mapping | None):
+        raise SnapshotError(f"next_config of this snapshot is {fields!r}, not a config")
+    strange = [name for name in partners if name not in seats]
+    if strange:
+        raise SnapshotError(f"this snapshot has a partner {strange[0]!r}; here: {list(seats)}")
+    try:
+        pending = make_config(spec, fields) if fields is not None else None
+    except ConfigError as error:
+        raise SnapshotError(f"next_config of this snapshot is damaged: {error}") from None
+    return tuple(parts.values()), partners, pending
