@@ -15,7 +15,9 @@ NEEDS_TORCH := $(filter all semantic train,$(subst $(comma), ,$(EXTRAS)))
 RLLIB := .venv-rllib
 RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $(RLLIB)/constraints.txt
 
-.PHONY: install demo test test-rllib lint types bench docs
+PEERS := .venv-peers
+
+.PHONY: install demo test test-rllib lint types bench peers docs
 
 install: $(STAMP)
 
@@ -37,6 +39,9 @@ types: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m piase_gym.benchmarks.throughput
+
+# What `make bench` compares GridWorld with, if it is there.
+peers: $(PEERS)/.installed
 
 docs: $(DOCS_STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -62,4 +67,9 @@ $(RLLIB)/.installed: pyproject.toml constraints.txt
 	grep -v '^gymnasium==' constraints.txt > $(RLLIB)/constraints.txt
 	$(RLLIB_PIP) torch
 	$(RLLIB_PIP) -e '.[rllib,dev]'
+	@touch $@
+
+$(PEERS)/.installed:
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --disable-pip-version-check envpool minigrid
 	@touch $@

@@ -8,9 +8,7 @@ shown, so that ratios hold even where the machine's speed drifts.
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,10 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 import piase_gym
-from piase_gym.benchmarks import c_kernel
-
-ROUNDS = 7
-SECONDS = 0.4
+from piase_gym.benchmarks import c_kernel, peers
+from piase_gym.benchmarks.timing import RateTable, Row, measure, rate_table
 
 
 class NoopParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo is untyped here
@@ -63,10 +59,6 @@ class NoopParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo is untyp
         )
 
 
-Row = tuple[str, int, Callable[[int], None]]
-"""A name, the agents in one step, and a function that does so many steps."""
-
-
 def noop_row(agents: int, fresh: bool = True) -> Row:
     """The yardstick."""
     env = NoopParallelEnv(agents, fresh)
@@ -78,7 +70,7 @@ def noop_row(agents: int, fresh: bool = True) -> Row:
             env.step(actions)
 
     label = f"no-op ParallelEnv, {agents} agents{'' if fresh else ', one array for ever'}"
-    return label, agents, run
+    return Row(label, agents, run)
 
 
 def world_row(name: str, agents: int, view: str, read: bool = False, **config: Any) -> Row:
@@ -104,22 +96,7 @@ def world_row(name: str, agents: int, view: str, read: bool = False, **config: A
                     observation["text"]
 
     label = f"{name}, {agents} agents, view={view}{', every text read' if read else ''}"
-    return label, agents, run
-
-
-def measure(
-    rows: list[Row], rounds: int = ROUNDS, seconds: float = SECONDS, burst: int = 200
-) -> dict[str, float]:
-    """Return agent-steps per CPU-second by row name: medians over interleaved rounds."""
-    found: dict[str, list[float]] = {name: [] for name, _, _ in rows}
-    for _ in range(rounds + 1):
-        for name, agents, run in rows:
-            steps, start = 0, time.process_time()
-            while time.process_time() - start < seconds:
-                run(burst)
-                steps += burst
-            found[name].append(steps * agents / (time.process_time() - start))
-    return {name: statistics.median(values[1:]) for name, values in found.items()}
+    return Row(label, agents, run)
 
 
 def grid_rows() -> list[Row]:
@@ -150,7 +127,7 @@ def batch_row(num_envs: int) -> Row:
         for step in range(steps):
             env.step(draws[step % len(draws)])
 
-    return f"batch_env, {num_envs} environments", num_envs * c_kernel.AGENTS, run
+    return Row(f"batch_env, {num_envs} environments", num_envs * c_kernel.AGENTS, run)
 
 
 def c_row(num_envs: int) -> Row:
@@ -162,7 +139,7 @@ def c_row(num_envs: int) -> Row:
         for step in range(steps):
             kernel.step(draws[step % len(draws)])
 
-    return f"C, {num_envs} environments", num_envs * c_kernel.AGENTS, run
+    return Row(f"C, {num_envs} environments", num_envs * c_kernel.AGENTS, run)
 
 
 def random_actions(num_envs: int) -> list[NDArray[np.int32]]:
@@ -172,27 +149,47 @@ def random_actions(num_envs: int) -> list[NDArray[np.int32]]:
     return [rng.integers(0, c_kernel.ACTIONS, shape, np.int32) for _ in range(32)]
 
 
-def show(title: str, rates: dict[str, float]) -> None:
-    """Print a table whose ratios are to the first row."""
-    base = next(iter(rates.values()))
-    table = Table(title=title)
-    table.add_column("environment")
-    table.add_column("agent-steps per CPU-second", justify="right")
-    table.add_column("ratio to the first", justify="right")
-    for name, rate in rates.items():
-        table.add_row(name, f"{rate:,.0f}", f"{rate / base:.3f}")
-    Console().print(table)
+def tables() -> Iterator[RateTable]:
+    """Measure and give the tables, one after the other."""
+    title = "GridWorld's ParallelEnv, medians of interleaved rounds"
+    yield rate_table(title, measure(grid_rows()))
+    if c_kernel.available():
+        for num_envs in (64, 1024, 4096):
+            rows = [noop_row(8), c_row(num_envs), batch_row(num_envs)]
+            title = f"Door-key rules on 16x16, 4 agents, {num_envs} environments"
+            yield rate_table(title, measure(rows, burst=32))
+
+
+def show(table: RateTable, console: Console) -> None:
+    """Print a table with a column of ratios for each base."""
+    bases = list(table.rates[0].ratios)
+    shown = Table(title=table.title)
+    shown.add_column("environment")
+    shown.add_column("agent-steps per CPU-second", justify="right")
+    for base in bases:
+        shown.add_column("ratio to the first" if len(bases) == 1 else f"x {base}", justify="right")
+    for row in table.rates:
+        ratios = [f"{row.ratios[base]:.3g}" for base in bases]
+        shown.add_row(row.name, f"{row.rate:,.0f}", *ratios)
+    console.print(shown)
+
+
+def show_peers(report: peers.PeerReport, console: Console) -> None:
+    """Print how GridWorld compares with the peers that are installed, and name the others."""
+    show(report.table, console)
+    if report.missing:
+        names = ", ".join(report.missing)
+        console.print(f"Not installed, so not measured: {names}. `make peers` installs them.")
 
 
 def main() -> None:
     """Measure and print the tables."""
-    show("GridWorld's ParallelEnv, medians of interleaved rounds", measure(grid_rows()))
+    console = Console()
+    for table in tables():
+        show(table, console)
     if not c_kernel.available():
-        Console().print("There is no C compiler, so the batch is not compared with C.")
-        return
-    for num_envs in (64, 1024, 4096):
-        rows = [noop_row(8), c_row(num_envs), batch_row(num_envs)]
-        show("Door-key rules on 16x16, 4 agents", measure(rows, burst=32))
+        console.print("There is no C compiler, so the batch is not compared with C.")
+    show_peers(peers.compare(), console)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,93 @@
+"""Every agent in every dict, from the first step of an episode to the last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+from pettingzoo.utils import BaseParallelWrapper
+
+from piase_gym.errors import ConfigError
+
+
+class KeepAgents(BaseParallelWrapper[str, Any, Any]):
+    """Keeps agents in the dicts until the episode is over, as SuperSuit's vectors want it.
+
+    An agent that is not in play (it has ended, or has yet to enter) is shown zeros, gets no
+    reward, and its actions are ignored. All agents are reported as ended in the last step, each as
+    it was when it ended: terminated or truncated. SuperSuit's own `black_death_v3` is for the same
+    purpose, but up to version 3.11 it waits for a step in which every agent is terminated *and*
+    truncated, which does not come.
+
+    Args:
+        env: A ParallelEnv whose observations are Boxes (``view="vector"``).
+
+    Raises:
+        ConfigError: If an observation is not a Box.
+
+    Example:
+        >>> import piase_gym
+        >>> env = KeepAgents(piase_gym.parallel_env("GridWorld", agents=3, view="vector"))
+        >>> observations, infos = env.reset(seed=0)
+        >>> env.agents == env.possible_agents
+        True
+    """
+
+    def __init__(self, env: ParallelEnv[str, Any, Any]) -> None:
+        """Prepare what agents are shown while they are not in play."""
+        super().__init__(env)
+        self._dark: dict[str, NDArray[Any]] = {}
+        for name in env.possible_agents:
+            space = env.observation_space(name)
+            if not isinstance(space, spaces.Box):
+                raise ConfigError(
+                    f"KeepAgents needs observations that are Boxes, not {type(space).__name__}; "
+                    "make the environment with view='vector'"
+                )
+            zeros = np.zeros(space.shape, space.dtype)
+            self._dark[name] = np.clip(zeros, space.low, space.high)
+        self._ends: dict[str, tuple[bool, bool]] = {}
+        self._over = True
+
+    @property
+    def agents(self) -> list[str]:
+        """All agents until the episode is over, then none."""
+        return [] if self._over else list(self._dark)
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Start an episode; see `WorldParallelEnv.reset`."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        self._ends, self._over = {}, False
+        return self._fill(observations), {name: infos.get(name, {}) for name in self.agents}
+
+    def step(self, actions: Mapping[str, Any]) -> Any:
+        """Let those in play act; the actions of the others are ignored."""
+        playing = set(self.env.agents)
+        chosen = {name: act for name, act in actions.items() if name in playing}
+        observations, rewards, terminated, truncated, infos = self.env.step(chosen)
+        for name in terminated:
+            if terminated[name] or truncated[name]:
+                self._ends[name] = terminated[name], truncated[name]
+        names, over = self.agents, not self.env.agents
+        self._over = over
+        ends = [self._ends.get(name, (False, True)) if over else (False, False) for name in names]
+        return (
+            self._fill(observations),
+            {name: rewards.get(name, 0.0) for name in names},
+            {name: end[0] for name, end in zip(names, ends, strict=True)},
+            {name: end[1] for name, end in zip(names, ends, strict=True)},
+            {name: infos.get(name, {}) for name in names},
+        )
+
+    def _fill(self, observations: Mapping[str, Any]) -> dict[str, Any]:
+        """Add what agents that are not in play are shown."""
+        return {
+            name: observations[name] if name in observations else dark.copy()
+            for name, dark in self._dark.items()
+        }
