@@ -20,8 +20,8 @@ from piase_gym.config import WorldConfig
 from piase_gym.digest import canonical_json
 from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.events import Events
-from piase_gym.faces.driver import to_act
 from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
+from piase_gym.faces.partners import to_act
 from piase_gym.models import ActionCommand
 from piase_gym.scenarios import Scenario
 from piase_gym.scenarios import load as load_scenario

@@ -315,3 +315,6 @@ class Driver:
             self.played = []
             self.events.post("close")  # while the world can still be looked at
             self.world.close()
+
+
+__all__: Sequence[str] = ["Driver", "check_seed", "no_acts", "to_act"]
