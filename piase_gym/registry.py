@@ -245,6 +245,7 @@ def _register_own() -> None:
             task = f"{NAMESPACE}/GridWorld-{name}-{size}x{size}-v0"
             register_task(TaskSpec(id=task, world="GridWorld", config={**square, "layout": layout}))
     _register_text_room()
+    _register_physics()
 
 
 def _register_text_room() -> None:
@@ -271,6 +272,35 @@ def _register_text_room() -> None:
     for name, fields in quests.items():
         task = f"piase/TextRoom-Quest-{name}-v0"
         register_task(TaskSpec(id=task, world="TextRoom", config=fields))
+
+
+def _register_physics() -> None:
+    """Fill in PhysicsPlayground and its tasks."""
+    physics = "piase_gym.worlds.physics_playground"
+    register_world(
+        WorldSpec(
+            name="PhysicsPlayground",
+            summary="Rovers and spheres push, grip, stack and carry things that have mass.",
+            world=f"{physics}.world:PhysicsPlayground",
+            config=f"{physics}.config:PhysicsPlaygroundConfig",
+            parser=f"{physics}.views:parse",
+            oracle=f"{physics}.oracle:PhysicsOracle",
+            extra="physics",
+        )
+    )
+    register_task(TaskSpec(id="piase/PhysicsPlayground-v0", world="PhysicsPlayground"))
+    rows: dict[str, dict[str, Any]] = {
+        "Reach": {"task": "reach"},
+        "Reach-Sphere": {"task": "reach", "body": "sphere"},
+        "Push": {"task": "push", "max_steps": 400},
+        "Stack": {"task": "stack", "max_steps": 400},
+        "Gather": {"task": "gather", "max_steps": 800},
+        "KeepAway-2p": {"task": "keep_away", "agents": 2},
+        "Carry-2p": {"task": "carry", "agents": 2, "max_steps": 400},
+    }
+    for name, fields in rows.items():
+        task = f"{NAMESPACE}/PhysicsPlayground-{name}-v0"
+        register_task(TaskSpec(id=task, world="PhysicsPlayground", config=fields))
 
 
 _register_own()

@@ -1,0 +1,1 @@
+"""PhysicsPlayground: rovers and spheres among things with mass. This package imports nothing."""

@@ -1,0 +1,47 @@
+"""Rotations by quaternions (x, y, z, w), in plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Triple = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+
+def rotate(q: Sequence[float], v: Sequence[float]) -> Triple:
+    """Turn a vector."""
+    x, y, z, w = q
+    a, b, c = v
+    tx, ty, tz = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
+    return (
+        a + w * tx + y * tz - z * ty,
+        b + w * ty + z * tx - x * tz,
+        c + w * tz + x * ty - y * tx,
+    )
+
+
+def inverse(q: Sequence[float]) -> Quaternion:
+    """Return the rotation back."""
+    return -q[0], -q[1], -q[2], q[3]
+
+
+def compose(p: Sequence[float], q: Sequence[float]) -> Quaternion:
+    """Return the rotation that turns by `q`, then by `p`."""
+    px, py, pz, pw = p
+    qx, qy, qz, qw = q
+    return (
+        pw * qx + px * qw + py * qz - pz * qy,
+        pw * qy - px * qz + py * qw + pz * qx,
+        pw * qz + px * qy - py * qx + pz * qw,
+        pw * qw - px * qx - py * qy - pz * qz,
+    )
+
+
+def minus(a: Sequence[float], b: Sequence[float]) -> Triple:
+    """Subtract."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+def plus(a: Sequence[float], b: Sequence[float]) -> Triple:
+    """Add."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]

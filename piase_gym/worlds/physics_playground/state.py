@@ -1,0 +1,124 @@
+"""What PhysicsPlayground's state is made of: plain, typed, JSON-able records.
+
+The part that Bullet holds (poses, velocities, contacts) is not here: see `bullet`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from piase_gym.digest import canonical_json
+
+STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+Status = Literal["none", "playing", "won", "lost", "ended"]
+STATUSES: tuple[Status, ...] = ("none", "playing", "won", "lost", "ended")
+Shape = Literal["rover", "sphere", "box", "ball", "cylinder", "crate", "wall", "ramp"]
+
+
+class EndReason(StrEnum):
+    """Why an episode ended for an agent (``info["reason"]``, only at the end)."""
+
+    TASK_DONE = "task_done"
+    OUTPLAYED = "outplayed"  # keep_away: the others won
+    TIME_OUT = "time_out"
+    EXPLODED = "simulation_exploded"  # numbers that are no places and speeds any more
+
+
+@dataclass(config=STRICT)
+class Body:
+    """One body of the scene, as it is built.
+
+    Attributes:
+        name: Such as ``red box``.
+        shape: What it is; an agent is a rover or a sphere.
+        half: Half extents in metres; of a ball the radius three times.
+        mass: Kilograms; 0 never moves.
+        friction: Coulomb coefficient on the floor, whose own is 1.
+        restitution: How much it bounces, from 0 to 1.
+        position: Its centre at the start.
+        yaw: Its heading at the start, radians from east to north.
+    """
+
+    name: str
+    shape: Shape
+    half: list[float]
+    mass: float
+    friction: float
+    restitution: float
+    position: list[float]
+    yaw: float
+
+
+@dataclass(config=STRICT)
+class Hold:
+    """What an agent grips, and how the two are joined.
+
+    Attributes:
+        object: Number of the object.
+        towed: Whether it is dragged by a rod; else it is held in front.
+        parent: The joint in the agent's frame.
+        child: The joint in the object's frame when it was gripped.
+        turn: Quaternion of the joint in the object's frame.
+        since: Steps since it was gripped.
+    """
+
+    object: int
+    towed: bool
+    parent: list[float]
+    child: list[float]
+    turn: list[float]
+    since: int
+
+
+@dataclass(config=STRICT)
+class PlayState:
+    """Everything but what Bullet holds; lists have an entry an agent or an object.
+
+    Attributes:
+        t: Steps done.
+        order: In which order agents act, where it matters.
+        status: Who is in play.
+        statics: Walls and ramps, in the order in which they are built.
+        objects: What can be moved.
+        agents: The agents' bodies; there are as many as take part.
+        gravity: m/s2, after randomisation.
+        targets: Where each agent is to go in task reach, else empty.
+        zone: Middle of the zone, or an empty list.
+        holds: What each agent grips.
+        togo: How far each agent's task was from its end in the last step, in metres.
+        placed: How many objects were in the zone or in the tower.
+        milestones: What was announced already.
+        reason: Why the episode ended, or an empty string.
+    """
+
+    t: int
+    order: list[int]
+    status: list[Status]
+    statics: list[Body]
+    objects: list[Body]
+    agents: list[Body]
+    gravity: float
+    targets: list[list[float]]
+    zone: list[float]
+    holds: list[Hold | None]
+    togo: list[float]
+    placed: int
+    milestones: list[str]
+    reason: str
+
+
+_STATE = TypeAdapter(PlayState)
+
+
+def read_state(value: Mapping[str, Any]) -> PlayState:
+    """Read what `dataclasses.asdict` made of a state.
+
+    Raises:
+        ValueError: If it is damaged.
+    """
+    return _STATE.validate_json(canonical_json(value))

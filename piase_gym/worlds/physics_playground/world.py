@@ -1,0 +1,608 @@
+"""PhysicsPlayground, as a World: Bullet behind the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from piase_gym.commands import Command, Misread, Outcome, Result, Verb
+from piase_gym.errors import SnapshotError
+from piase_gym.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
+from piase_gym.rng import Stream, StreamId
+from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
+from piase_gym.worlds.physics_playground import (
+    grammar,
+    guide,
+    render,
+    rules,
+    snapshots,
+    views,
+)
+from piase_gym.worlds.physics_playground.bullet import Reading, Simulation
+from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.control import forces, pose_of
+from piase_gym.worlds.physics_playground.grips import hold_of, slipped
+from piase_gym.worlds.physics_playground.layouts import new_state
+from piase_gym.worlds.physics_playground.sensing import Senses, Touch, ranges, rays_of
+from piase_gym.worlds.physics_playground.state import STATUSES, EndReason, PlayState
+from piase_gym.worlds.physics_playground.views import PhysicsFacts
+
+RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
+
+
+class Kept(NamedTuple):
+    """What one agent may know at one moment: a row of a table that never changes."""
+
+    table: NDArray[np.int64]
+    seat: int
+    messages: tuple[Letter, ...]
+    hint: str | None
+
+
+@dataclass(frozen=True)
+class RowTeller:
+    """Writes the texts of one config from rows."""
+
+    config: PhysicsPlaygroundConfig
+
+    def __call__(self, kept: Kept, agent: int) -> str:
+        """Write the text of an agent's row."""
+        row = kept.table[kept.seat].tolist()
+        facts = views.facts_of(row, views.layout_of(self.config), kept.messages, kept.hint)
+        return views.text_of(facts, self.config)
+
+
+class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
+    """Rovers and spheres push, grip, stack and carry things that have mass (PyBullet)."""
+
+    name: ClassVar[str] = "PhysicsPlayground"
+    version: ClassVar[int] = 0
+    capabilities: ClassVar[Capabilities] = Capabilities(continuous=True, messages=True)
+    milestones: ClassVar[tuple[str, ...]] = ("gripped", "placed", "done")
+
+    def __init__(self, config: PhysicsPlaygroundConfig) -> None:
+        """Fix the spaces; Bullet starts with the first episode."""
+        super().__init__(config)
+        self.text_length = views.text_length(self.config)
+        self.mailboxes: Mailboxes = self._new_mail()
+        self._sim: Simulation | None = None
+        self._channel = Stream(0, StreamId.CHANNEL)
+        self._box = self.action_box
+        self.play: PlayState
+
+    def _new_mail(self) -> Mailboxes:
+        """Open empty mailboxes."""
+        rules_ = ChannelRules(delay=self.config.delay, max_length=views.LONGEST)
+        return Mailboxes(self.agents, rules_)
+
+    # -- spaces and vocabulary ------------------------------------------------------------
+
+    @property
+    def grammar(self) -> tuple[Verb, ...]:
+        """The primitives, ``drive``, and ``say`` if the envelope has room for messages."""
+        said = (grammar.SAY,) if self.config.fixed_sizes().messages else ()
+        return (*grammar.GRAMMAR, *said)
+
+    @property
+    def num_actions(self) -> int:
+        """How many primitives there are."""
+        return len(grammar.PRIMITIVES)
+
+    @property
+    def noop(self) -> Command:
+        """``wait``."""
+        return grammar.NOOP
+
+    @property
+    def vector_space(self) -> Box:
+        """A float32 Box; see `views`."""
+        return views.layout_of(self.config).box
+
+    @property
+    def action_box(self) -> Box:
+        """Speed ahead, spin to the left, and the gripper (above 0.5 grip, below -0.5 release)."""
+        return Box(-1.0, 1.0, (3,), np.float32)
+
+    @property
+    def state_space(self) -> Box:
+        """A float64 Box; see `state`."""
+        sizes = self.config.fixed_sizes()
+        bodies = 13 * (sizes.agents + sizes.objects)
+        length = bodies + 5 * sizes.agents + 5
+        return Box(-1e6, 1e6, (length,), np.float64)
+
+    # -- an episode -----------------------------------------------------------------------
+
+    @property
+    def sim(self) -> Simulation:
+        """The Bullet client; it is there from the first episode on."""
+        if self._sim is None:
+            self._sim = Simulation()
+        return self._sim
+
+    def begin(self, seed: int) -> None:
+        """Build the scene of an episode."""
+        self.play = new_state(self.config, len(self.agents), seed)
+        self._channel = Stream(seed, StreamId.CHANNEL)
+        self.mailboxes = self._new_mail()
+        self.sim.build(self.play, self.config.size, self.config.substeps)
+        self._start()
+        self.play.togo = rules.togo(self.play, self.reading, self.config)
+        self.play.placed = rules.placed(self.play, self.reading, self.config)
+
+    def _start(self) -> None:
+        """Look up what stays the same for the episode, and look for the first time."""
+        self._form = views.layout_of(self.config)
+        self._senses = Senses(self.play, self.config, self._form)
+        self._rays = rays_of(self.config)
+        sim = self.sim
+        self._numbers = {number: i for i, number in enumerate(sim.objects)}
+        self._seats = {number: i for i, number in enumerate(sim.agents)}
+        self._painted = False
+        self._look()
+
+    def _look(self) -> None:
+        """Read what Bullet tells of now."""
+        self.reading: Reading = self.sim.read()
+        self.touches = [self._touch(i) for i in range(len(self.play.agents))]
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop what was worked out from an earlier state."""
+        self._rows: NDArray[np.int64] | None = None
+        self._masks: list[list[int]] | None = None
+        self._saved: bytes | None = None
+
+    def _touch(self, agent: int) -> Touch:
+        """Return what an agent touches."""
+        wall = ramp = grounded = False
+        objects, agents, sim = set(), set(), self.sim
+        for number, rise in self.sim.contacts(agent):
+            grounded |= rise > 0.5
+            if number in self._numbers:
+                objects.add(self._numbers[number])
+            elif number in self._seats:
+                agents.add(self._seats[number])
+            elif number in sim.ramps:
+                ramp = True
+            else:
+                wall |= number != sim.floor
+        return Touch(wall, ramp, tuple(sorted(objects)), tuple(sorted(agents)), grounded)
+
+    def advance(self, plans: Sequence[Plan]) -> Tick:
+        """Let everybody drive, grip and speak, run Bullet for one step, and see what came of it."""
+        play, playing = self.play, [s == "playing" for s in self.play.status]
+        outcomes = [Outcome.OK] * len(self.agents)
+        notes: dict[int, dict[str, Any]] = {}
+        drives = self._drives(plans, outcomes, notes)
+        before = self.reading
+        for agent, drive in enumerate(drives):
+            pose = pose_of(before.raw[len(play.objects) + agent])
+            force, torque = forces(
+                self.config.body,
+                pose,
+                drive.ahead,
+                drive.turn,
+                self.touches[agent].grounded,
+                self.config.seconds,
+            )
+            self.sim.push(agent, pose.position, force, torque)
+        for agent, hold in enumerate(play.holds):
+            if hold is not None:
+                hold.since += 1
+                self.sim.draw_in(agent, hold)
+        self.sim.step()
+        play.t += 1
+        reading = self.sim.read()
+        if not reading.sound:
+            return self._explode(playing, outcomes, notes, before)
+        self._look_at(reading)
+        if self.config.messages:
+            self.mailboxes.deliver(self._channel)
+        rewards = self._judge(playing, outcomes, notes)
+        return self._tick(playing, rewards, outcomes, notes)
+
+    def _look_at(self, reading: Reading) -> None:
+        """Take in a sound reading; grips that are torn slip."""
+        self.reading = reading
+        for agent, hold in enumerate(self.play.holds):
+            if hold is not None and slipped(hold, reading, len(self.play.objects) + agent):
+                self._let_go(agent)
+        self.touches = [self._touch(i) for i in range(len(self.play.agents))]
+        self._forget()
+
+    def _drives(
+        self, plans: Sequence[Plan], outcomes: list[Outcome], notes: dict[int, dict[str, Any]]
+    ) -> list[grammar.Drive]:
+        """Return what each body is to do, after grips and words were seen to."""
+        drives = [grammar.Drive()] * len(self.play.agents)
+        for agent in self.play.order:
+            plan = plans[agent]
+            if isinstance(plan, Misread):
+                outcomes[agent] = plan.outcome
+            elif plan is not None:
+                if plan.verb == "say":
+                    message = str(plan.parameters["message"])
+                    self.mailboxes.send(self.agents[agent], EVERYONE, message)
+                drives[agent] = grammar.drive_of(plan)
+                if not self._use_hand(agent, drives[agent].hand, notes):
+                    outcomes[agent] = Outcome.FAILED
+        return drives
+
+    def _use_hand(self, agent: int, hand: str, notes: dict[int, dict[str, Any]]) -> bool:
+        """Grip or release. Returns whether what was wanted could be done."""
+        if hand == "release":
+            if self.play.holds[agent] is None:
+                return False
+            self._let_go(agent)
+        elif hand == "grip":
+            number = self._graspable(agent)
+            if number is None:
+                return False
+            seat = len(self.play.objects) + agent
+            towed = rules.too_heavy(self.play, number, self.config)
+            hold = hold_of(self.reading, seat, number, towed, self.play, self.config)
+            self.play.holds[agent] = hold
+            self.sim.join(agent, hold)
+            self._announce(agent, "gripped", notes)
+        return True
+
+    def _let_go(self, agent: int) -> None:
+        """End a grip."""
+        self.play.holds[agent] = None
+        self.sim.part(agent)
+
+    def _graspable(self, agent: int) -> int | None:
+        """Return what an agent would grip now."""
+        if not self.config.can_grip or self.play.holds[agent] is not None:
+            return None
+        pose = pose_of(self.reading.raw[len(self.play.objects) + agent])
+        return rules.graspable(self.play, self.reading, agent, pose, self.config)
+
+    def _announce(self, agent: int, name: str, notes: dict[int, dict[str, Any]]) -> None:
+        """Note a milestone, the first time that an agent reaches it."""
+        mark = f"{agent}/{name}"
+        if mark not in self.play.milestones:
+            self.play.milestones.append(mark)
+            notes.setdefault(agent, {}).setdefault("milestones", []).append(name)
+
+    def _judge(
+        self, playing: list[bool], outcomes: list[Outcome], notes: dict[int, dict[str, Any]]
+    ) -> list[float]:
+        """Return the rewards of a step, and change who is in play."""
+        play, config, table = self.play, self.config, self.config.rewards
+        togo = rules.togo(play, self.reading, config)
+        placed = rules.placed(play, self.reading, config)
+        gained = placed - play.placed
+        worth = gained * (table.placed if gained > 0 else -table.taken)
+        rewards = [0.0] * len(self.agents)
+        for agent in (i for i, alive in enumerate(playing) if alive):
+            reward = table.step + worth + table.progress * (play.togo[agent] - togo[agent])
+            if outcomes[agent] not in (Outcome.OK, Outcome.FAILED):
+                reward += table.illegal
+            if config.task == "keep_away":
+                reward += table.kept if rules.role(agent) == "keeper" else -table.kept
+            rewards[agent] = reward
+            if gained > 0:
+                self._announce(agent, "placed", notes)
+        play.togo, play.placed = togo, placed
+        for agent, won in self._ends(playing).items():
+            play.status[agent] = "won" if won else "lost"
+            rewards[agent] += table.done if won else table.lost
+            notes.setdefault(agent, {})["reason"] = (
+                EndReason.TASK_DONE if won else EndReason.OUTPLAYED
+            )
+            if won:
+                self._announce(agent, "done", notes)
+        return rewards
+
+    def _ends(self, playing: list[bool]) -> dict[int, bool]:
+        """Return who ends by the rules now, and whether they have won."""
+        play, config = self.play, self.config
+        everybody = [i for i, alive in enumerate(playing) if alive]
+        if config.task == "reach":
+            return {i: True for i in everybody if play.togo[i] <= config.tolerance}
+        if config.task == "keep_away":
+            caught = rules.caught(play, self.touches, config)
+            if not caught and play.t < config.hold_steps:
+                return {}
+            return {i: (rules.role(i) == "chaser") == caught for i in everybody}
+        done = play.placed >= rules.total(play, config)
+        return dict.fromkeys(everybody, True) if done else {}
+
+    def _tick(
+        self,
+        playing: list[bool],
+        rewards: list[float],
+        outcomes: list[Outcome],
+        notes: dict[int, dict[str, Any]],
+    ) -> Tick:
+        """Let time run out, and put the step into the contract's form."""
+        play = self.play
+        terminated = [
+            was and now != "playing" for was, now in zip(playing, play.status, strict=True)
+        ]
+        truncated = [False] * len(playing)
+        if play.t >= self.config.max_steps:
+            for agent, status in enumerate(play.status):
+                if status == "playing":
+                    play.status[agent], truncated[agent] = "lost", True
+                    notes.setdefault(agent, {})["reason"] = EndReason.TIME_OUT
+        if self.config.shared_reward:
+            rewards = shared(rewards, [i for i, alive in enumerate(playing) if alive])
+        ended = any(terminated) or any(truncated)
+        return Tick(rewards, terminated, truncated, outcomes, ended, notes)
+
+    def _explode(
+        self,
+        playing: list[bool],
+        outcomes: list[Outcome],
+        notes: dict[int, dict[str, Any]],
+        before: Reading,
+    ) -> Tick:
+        """End an episode whose numbers have become nonsense; things stay where they last were."""
+        play = self.play
+        play.holds, play.reason = [None] * len(play.holds), EndReason.EXPLODED.value
+        self.sim.close()
+        self._sim = Simulation()
+        self.sim.build(play, self.config.size, self.config.substeps)
+        self.sim.place(before)
+        self._start()
+        for agent, alive in enumerate(playing):
+            if alive:
+                play.status[agent] = "ended"
+                notes.setdefault(agent, {})["reason"] = EndReason.EXPLODED
+                notes[agent]["feedback"] = "The simulation exploded, and the episode is over."
+        rewards = [self.config.rewards.step if alive else 0.0 for alive in playing]
+        return Tick(rewards, [False] * len(playing), playing, outcomes, True, notes)
+
+    @property
+    def alive(self) -> Sequence[bool]:
+        """Who is in play."""
+        return [status == "playing" for status in self.play.status]
+
+    def result(self, agent: int) -> Result:
+        """Won, lost, or ended by an explosion."""
+        return RESULTS.get(self.play.status[agent], Result.LOST)
+
+    def set_order(self, order: Sequence[int]) -> None:
+        """Let agents grip in this order."""
+        self.play.order = list(order)
+
+    def close(self) -> None:
+        """Disconnect from Bullet."""
+        if self._sim is not None:
+            self._sim.close()
+            self._sim = None
+
+    # -- what agents know -----------------------------------------------------------------
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """What every agent may know now, as whole numbers; see `views`."""
+        if self._rows is None:
+            config, play = self.config, self.play
+            lidar: list[list[int]] = [[]] * len(play.agents)
+            if config.rays:
+                starts, ends = self._rays
+                lidar = [
+                    ranges(self.sim.lidar(i, starts, ends), config) for i in range(len(play.agents))
+                ]
+            zone = rules.inside(play, self.reading, config)
+            total = rules.total(play, config)
+            self._rows = self._senses.rows(self.reading, self.touches, lidar, zone, total)
+        return self._rows
+
+    def keep(self) -> Sequence[Kept]:
+        """Return rows, messages and hints of now."""
+        table, heard = self.rows, self.mailboxes.heard
+        return [
+            Kept(table, i, tuple(heard[name]), self.hints[i]) for i, name in enumerate(self.agents)
+        ]
+
+    def facts(self, agent: int) -> PhysicsFacts:
+        """Return what the agent may know now."""
+        messages = tuple(self.mailboxes.heard[self.agents[agent]])
+        row = self.rows[agent].tolist()
+        return views.facts_of(row, self._form, messages, self.hints[agent])
+
+    def vector(self, facts: PhysicsFacts) -> NDArray[np.float32]:
+        """Return the vector of the facts."""
+        form = views.layout_of(self.config)
+        vector = form.vectors(views.row_of(facts, form)[None, :])[0]
+        form.code(vector, facts.messages, facts.hint)
+        return vector
+
+    def vectors(self, kept: Sequence[Kept] | None = None) -> Sequence[NDArray[np.float32]]:
+        """Return the vector of every agent."""
+        kept = self.keep() if kept is None else kept
+        table = self._form.vectors(kept[0].table)
+        for vector, entry in zip(table, kept, strict=True):
+            if entry.messages or entry.hint is not None:
+                self._form.code(vector, entry.messages, entry.hint)
+        return list(table)
+
+    @staticmethod
+    def tell(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
+        """Return the prose of the facts."""
+        return views.text_of(facts, config)
+
+    def teller(self) -> Callable[[Any, int], str]:
+        """Return a function that writes texts from what `keep` kept."""
+        return RowTeller(self.config)
+
+    # -- what agents can do ---------------------------------------------------------------
+
+    def _bits(self) -> list[list[int]]:
+        """Return which primitives each agent may use now."""
+        if self._masks is None:
+            bits = []
+            for agent, alive in enumerate(self.alive):
+                grip = release = 0
+                if alive:
+                    grip = int(self._graspable(agent) is not None)
+                    release = int(self.play.holds[agent] is not None)
+                bits.append([int(alive)] * 6 + [grip, release])
+            self._masks = bits
+        return self._masks
+
+    def admissible(self, agent: int) -> list[Command]:
+        """Return the primitives that are legal; `drive` and `say` are always."""
+        bits = self._bits()[agent]
+        return [command for command, bit in zip(grammar.PRIMITIVES, bits, strict=True) if bit]
+
+    def legal(self, agent: int, command: Command) -> bool:
+        """Tell whether there is something to grip, to release, or a way to speak."""
+        if command.verb in grammar.HANDS:
+            return bool(self._bits()[agent][6 + grammar.HANDS.index(command.verb)])
+        return command.verb != "say" or self.config.messages
+
+    def command(self, agent: int, index: int) -> Command | Misread:
+        """Return a primitive."""
+        return grammar.PRIMITIVES[index]
+
+    def masks(self) -> Sequence[NDArray[np.int8]]:
+        """Return which primitives are legal."""
+        return list(np.array(self._bits(), np.int8))
+
+    def command_from_box(self, agent: int, action: NDArray[Any]) -> Command:
+        """Return the `drive` of a point of the box."""
+        ahead, turn, hand = (float(value) for value in action)
+        return grammar.drive_command(ahead, turn, hand)
+
+    @property
+    def manual(self) -> Manual:
+        """The words of the prompt."""
+        return guide.manual(self.config)
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def state(self) -> NDArray[np.float64]:
+        """Return, for each slot of objects and agents, position, quaternion, velocity and spin;
+        for each agent status, what it holds + 1, target x and y, metres to go; then zone x and
+        y, placed, gravity and step.
+        """
+        sizes, play = self.config.fixed_sizes(), self.play
+        count = len(play.objects)
+        bodies = np.zeros((sizes.objects + sizes.agents, 13))
+        seats = [*range(count), *range(sizes.objects, sizes.objects + len(play.agents))]
+        reading = self.reading
+        parts = (reading.position, reading.quaternion, reading.velocity, reading.spin)
+        bodies[seats] = np.concatenate(parts, axis=1)
+        agents = np.zeros((sizes.agents, 5))
+        agents[:, 0] = [STATUSES.index(status) for status in play.status]
+        for agent, hold in enumerate(play.holds):
+            target = play.targets[agent] if play.targets else (0.0, 0.0)
+            agents[agent, 1:] = hold.object + 1 if hold else 0, *target, play.togo[agent]
+        zone = play.zone or [0.0, 0.0]
+        rest = [*zone, play.placed, play.gravity, play.t]
+        return np.concatenate((np.clip(bodies, -1e6, 1e6).ravel(), agents.ravel(), rest))
+
+    def get_state(self) -> dict[str, Any]:
+        """Return Bullet's file, our fields, mail and dice."""
+        if self._saved is None:
+            self._saved = self.sim.save()
+        return {
+            **self.digest_state(),
+            "bullet": snapshots.pack(self._saved),
+            "mail": self.mailboxes.get_state(),
+        }
+
+    def digest_state(self) -> Any:
+        """Return poses, speeds and our fields: what `digest` hashes.
+
+        It holds for one platform and version of pybullet.
+        """
+        return {
+            "play": asdict(self.play),
+            "poses": [[list(part) for part in raw] for raw in self.reading.raw],
+            "mail": self.mailboxes.digest_state(),
+            "channel": self._channel.get_state(),
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned: rebuild, restore Bullet's file, join grips again.
+
+        Raises:
+            SnapshotError: If it is damaged, or Bullet restores something else.
+        """
+        mail = self._new_mail()
+        saved = snapshots.unpack(state, self.config, len(self.agents), mail)
+        before = self.get_state() if hasattr(self, "reading") and self._sim is not None else None
+        try:
+            self._take(saved)
+        except SnapshotError:
+            if before is not None:
+                self._take(snapshots.unpack(before, self.config, len(self.agents), self.mailboxes))
+            raise
+        self.mailboxes, self._channel = mail, saved.channel
+
+    def _take(self, saved: snapshots.Saved) -> None:
+        """Rebuild the scene and restore Bullet.
+
+        Raises:
+            SnapshotError: If Bullet restores other poses than were saved.
+        """
+        self.play = saved.play
+        self.sim.build(saved.play, self.config.size, self.config.substeps)
+        self.sim.load(saved.bullet, saved.play.holds)
+        self._start()
+        snapshots.compare(self.reading, saved.poses)
+        self._saved = saved.bullet
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy in this or another process needs."""
+        begun = hasattr(self, "reading") and self._sim is not None
+        return {
+            "config": self.config,
+            "hints": list(self.hints),
+            "state": self.get_state() if begun else None,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Come back with a client of one's own."""
+        self.__init__(state["config"])  # type: ignore[misc]
+        self.hints = list(state["hints"])
+        if state["state"] is not None:
+            self.set_state(state["state"])
+
+    # -- pictures -------------------------------------------------------------------------
+
+    def ansi(self) -> str:
+        """Draw the floor from above with letters."""
+        return render.ansi(self.play, self.reading, self.config)
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Take a picture with the config's camera; an egocentric one is the first agent's."""
+        return self.picture()
+
+    def picture(
+        self, camera: str | None = None, agent: int = 0, side: int | None = None
+    ) -> NDArray[np.uint8]:
+        """Take a picture.
+
+        Args:
+            camera: ``overhead`` or ``egocentric``; by default the config's.
+            agent: Whose eyes an egocentric camera has.
+            side: Pixels; by default the config's.
+
+        Returns:
+            Shape (side, side, 3).
+        """
+        if not self._painted:
+            render.paint(self.sim, self.play)
+            self._painted = True
+        return render.picture(
+            self.sim,
+            self.play,
+            self.reading,
+            self.config,
+            camera or self.config.camera,
+            agent,
+            side or self.config.picture,
+        )
