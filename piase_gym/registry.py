@@ -91,13 +91,13 @@ def register_task(spec: TaskSpec) -> None:
         id=spec.id,
         entry_point="piase_gym.faces.single:GymEnv",
         vector_entry_point="piase_gym.faces.vector:make_vector",
-        kwargs={"task": spec.id},
+        kwargs={"world": spec.id},
         order_enforce=False,  # our own errors say more
         disable_env_checker=True,  # the conformance kit checks more, and not at every step
     )
     for face in ("parallel", "aec"):
         entry_point = f"piase_gym.faces.{face}:make_task"
-        pettingzoo.register(face, spec.id, entry_point, kwargs={"task": spec.id})
+        pettingzoo.register(face, spec.id, entry_point, kwargs={"world": spec.id})
 
 
 def worlds() -> tuple[str, ...]:
@@ -283,7 +283,7 @@ def _register_physics() -> None:
             summary="Rovers and spheres push, grip, stack and carry things that have mass.",
             world=f"{physics}.world:PhysicsPlayground",
             config=f"{physics}.config:PhysicsPlaygroundConfig",
-            parser=f"{physics}.views:parse",
+            parser=f"{physics}.prose:parse",
             oracle=f"{physics}.oracle:PhysicsOracle",
             extra="physics",
         )

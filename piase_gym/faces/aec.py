@@ -97,6 +97,6 @@ def aec_env(name: str | WorldConfig, **kwargs: Any) -> WorldAECEnv:
     return WorldAECEnv(parallel_env(name, **kwargs))
 
 
-def make_task(task: str, **kwargs: Any) -> WorldAECEnv:
+def make_task(world: str, **kwargs: Any) -> WorldAECEnv:
     """Make a registered id; the entry point of PettingZoo's registry."""
-    return aec_env(task, **kwargs)
+    return aec_env(world, **kwargs)

@@ -314,6 +314,6 @@ def parallel_env(
     return WorldParallelEnv(driver, style=style, actions=actions, render_mode=render_mode)
 
 
-def make_task(task: str, **kwargs: Any) -> WorldParallelEnv:
+def make_task(world: str, **kwargs: Any) -> WorldParallelEnv:
     """Make a registered id; the entry point of PettingZoo's registry."""
-    return parallel_env(task, **kwargs)
+    return parallel_env(world, **kwargs)

@@ -25,7 +25,7 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
     The episode ends when the learner's does, whatever the partners do.
 
     Args:
-        task: An id, a world's name or a config object.
+        world: An id, a world's name or a config object.
         agent: Which agent the learner plays; default the first.
         view: ``"vector"``, ``"text"`` or ``"both"``.
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
@@ -45,7 +45,7 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
 
     def __init__(
         self,
-        task: str | WorldConfig,
+        world: str | WorldConfig,
         *,
         agent: str | None = None,
         view: str = "vector",
@@ -61,15 +61,15 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
         """Make the world and seat the partners."""
         self.render_mode = check_render_mode(render_mode)
         self._window = Window() if render_mode == "human" else None
-        self.driver = build_focal_driver(task, agent, partners, scenario, envelope, config)
-        world = self.driver.world
+        self.driver = build_focal_driver(world, agent, partners, scenario, envelope, config)
+        made = self.driver.world
         self.number = self.driver.own[0]
-        self.agent = world.agents[self.number]
-        self._reader = ActionReader(world, actions)
-        self._viewer = Viewer(world, Style(view, mask, wording), actions)
+        self.agent = made.agents[self.number]
+        self._reader = ActionReader(made, actions)
+        self._viewer = Viewer(made, Style(view, mask, wording), actions)
         self.observation_space = self._viewer.space()
         self.action_space = self._reader.space()
-        self._acts = no_acts(world)
+        self._acts = no_acts(made)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -138,6 +138,6 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
         return self.number if agent is None else self.driver.number(agent)
 
 
-def gym_env(task: str | WorldConfig, **kwargs: Any) -> GymEnv:
+def gym_env(world: str | WorldConfig, **kwargs: Any) -> GymEnv:
     """Make a world as a Gymnasium Env without the registry; see `GymEnv` for the arguments."""
-    return GymEnv(task, **kwargs)
+    return GymEnv(world, **kwargs)

@@ -114,11 +114,12 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def make_vector(
-    task: str | WorldConfig,
+    world: str | WorldConfig,
     *,
     num_envs: int,
     agent: str | None = None,
     view: str = "vector",
+    actions: str = "discrete",
     partners: Partners | None = None,
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     render_mode: str | None = None,
@@ -131,10 +132,11 @@ def make_vector(
     other: text must never pass through the shared memory of Gymnasium's AsyncVectorEnv.
 
     Args:
-        task: An id, a world or a config object.
+        world: An id, a world or a config object.
         num_envs: How many environments.
         agent: Which agent the learner plays; default the first.
         view: ``"vector"``, ``"text"`` or ``"both"``.
+        actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
         partners: Policies for the other agents; default: the id's, else ``random``.
         autoreset_mode: Gymnasium's `AutoresetMode`, or its name.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
@@ -142,23 +144,28 @@ def make_vector(
         config: Fields of the world's config.
     """
     mode = _mode(autoreset_mode)
-    checked, spec, row = resolve(task, None, envelope, config)
-    world = load(spec.world, spec)(checked)
-    focal = agent if agent is not None else world.agents[0]
-    if focal not in world.agents:
-        raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(world.agents)}")
-    if not isinstance(world, ArrayWorld) or view != "vector":
-        world.close()
+    checked, spec, row = resolve(world, None, envelope, config)
+    made = load(spec.world, spec)(checked)
+    focal = agent if agent is not None else made.agents[0]
+    if focal not in made.agents:
+        raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(made.agents)}")
+    seats = gym_partners(made.agents, row, partners, focal)
+    if not isinstance(made, ArrayWorld) or (view, actions) != ("vector", "discrete"):
+        made.close()
 
         def single() -> GymEnv:
             return GymEnv(
-                checked, agent=focal, view=view, partners=partners, render_mode=render_mode
+                checked,
+                agent=focal,
+                view=view,
+                actions=actions,
+                partners=seats,
+                render_mode=render_mode,
             )
 
         return SyncVectorEnv([single] * num_envs, autoreset_mode=mode)
-    seats = gym_partners(world.agents, row, partners, focal)
-    number = world.agents.index(focal)
-    batch = BatchEnv(world, num_envs, partners=seats, autoreset=MODES[mode], focal=number)
+    number = made.agents.index(focal)
+    batch = BatchEnv(made, num_envs, partners=seats, autoreset=MODES[mode], focal=number)
     return BatchVectorEnv(batch, mode, render_mode)
 
 

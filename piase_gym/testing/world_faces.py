@@ -114,7 +114,7 @@ def spec_makes_it_again(subject: WorldSubject) -> None:
         entry_point="piase_gym.faces.single:GymEnv",
         order_enforce=False,
         disable_env_checker=True,
-        kwargs={"task": subject.spec.name, "actions": subject.actions, **subject.plain_config()},
+        kwargs={"world": subject.spec.name, "actions": subject.actions, **subject.plain_config()},
     )
     one = subject.noted(gymnasium.make(spec))
     require(one.spec is not None, "gymnasium.make leaves no spec")

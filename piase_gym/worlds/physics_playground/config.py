@@ -8,35 +8,36 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from piase_gym.config import Envelope, WorldConfig
+from piase_gym.worlds.physics_playground.items import (
+    MAX_OBJECTS,
+    MAX_SIDE,
+    Kind,
+    Part,
+    Point,
+    Ramp,
+    Randomise,
+    Thing,
+    Wall,
+    gap,
+)
 
 HERTZ = 128
 """Bullet's substeps a second. A power of two makes every sum of substeps exact in binary, which
 Bullet's clock needs to do the same number of them in every step."""
 MAX_AGENTS = 8
-MAX_SIDE = 20.0
-COLOURS = (
-    *("red", "blue", "green", "yellow", "purple", "orange", "white", "black"),
-    *("pink", "brown", "grey", "cyan", "olive", "navy", "teal", "maroon"),
-)
-MAX_OBJECTS = len(COLOURS)
-"""Every object has a colour of its own, so that its name is its alone."""
-KINDS = ("box", "ball", "cylinder", "crate")
-TASKS = ("reach", "push", "stack", "gather", "keep_away", "carry")
 AGENT_RADIUS = 0.25
 """Radius of the circle on the floor that any agent needs."""
-CRATE = (0.5, 0.2, 0.15)
-"""Half extents of the crate of task carry."""
-
+TASKS = ("reach", "push", "stack", "gather", "keep_away", "carry")
 Task = Literal["reach", "push", "stack", "gather", "keep_away", "carry"]
-Point = tuple[float, float]
 TEAMS = {"keep_away": 2, "carry": 2}
 """Tasks that need more than one agent, and how many."""
-OBJECTS: dict[str, tuple[str, ...]] = {
+OBJECTS: dict[str, tuple[Kind, ...]] = {
     "reach": (),
     "push": ("box",),
     "stack": ("box", "box"),
@@ -45,85 +46,9 @@ OBJECTS: dict[str, tuple[str, ...]] = {
     "carry": ("crate",),
 }
 """The objects of each task, unless the config says otherwise."""
-LIFTS = {"stack": 0.32, "gather": 0.03, "push": 0.03}
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Thing(_Part):
-    """An object that can be moved.
-
-    Boxes are cubes, cylinders stand and are as high as wide; a crate is long, and so heavy that
-    one agent cannot move it.
-    """
-
-    kind: Literal["box", "ball", "cylinder", "crate"] = Field("box", description="its shape")
-    position: Point | None = Field(None, description="(x, y) of its centre; default at random")
-    radius: float = Field(0.12, ge=0.05, le=0.5, description="half its width (not of a crate)")
-    mass: float = Field(0.4, ge=0.05, le=50.0, description="kilograms (not of a crate)")
-
-    @property
-    def reach(self) -> float:
-        """Radius of the circle on the floor that it needs."""
-        if self.kind == "crate":
-            return math.hypot(CRATE[0], CRATE[1])
-        return self.radius * (math.sqrt(2.0) if self.kind == "box" else 1.0)
-
-
-class Wall(_Part):
-    """A wall that stands on the floor and never moves."""
-
-    position: Point = Field(description="(x, y) of its middle")
-    length: float = Field(1.0, gt=0.0, le=MAX_SIDE, description="metres")
-    angle: float = Field(0.0, ge=-180.0, le=180.0, description="degrees from east to north")
-    height: float = Field(0.5, ge=0.05, le=2.0, description="metres")
-
-    @property
-    def half(self) -> Point:
-        """Half its length and half its thickness."""
-        return self.length / 2.0, 0.05
-
-
-class Ramp(_Part):
-    """A wedge on the floor; it rises along its angle."""
-
-    position: Point = Field(description="(x, y) of its middle")
-    length: float = Field(1.0, ge=0.2, le=MAX_SIDE, description="metres on the floor")
-    width: float = Field(0.8, ge=0.2, le=MAX_SIDE, description="metres")
-    height: float = Field(0.2, ge=0.02, le=2.0, description="metres at its high end")
-    angle: float = Field(0.0, ge=-180.0, le=180.0, description="degrees from east to north")
-
-    @property
-    def half(self) -> Point:
-        """Half its length and half its width."""
-        return self.length / 2.0, self.width / 2.0
-
-
-class Spread(_Part):
-    """Domain randomisation: the range of a factor that is drawn anew for every episode."""
-
-    low: float = Field(1.0, gt=0.0, le=10.0, description="least factor")
-    high: float = Field(1.0, gt=0.0, le=10.0, description="greatest factor")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.low > self.high:
-            raise ValueError(f"low {self.low:g} is above high {self.high:g}")
-        return self
-
-
-class Randomise(_Part):
-    """What differs from episode to episode; every factor is 1 by default."""
-
-    mass: Spread = Field(default_factory=lambda: Spread(), description="of each object")
-    friction: Spread = Field(default_factory=lambda: Spread(), description="of each object")
-    restitution: Spread = Field(default_factory=lambda: Spread(), description="of each object")
-    gravity: Spread = Field(default_factory=lambda: Spread(), description="of the world")
-
-
-class Rewards(_Part):
+class Rewards(Part):
     """PhysicsPlayground's reward table."""
 
     done: float = Field(10.0, description="the task is done: to everybody who shares in it")
@@ -179,7 +104,10 @@ class PhysicsPlaygroundConfig(WorldConfig):
         None, description="whether agents can grip; default: in stack, gather and carry"
     )
     lift: float | None = Field(
-        None, ge=0.0, le=1.0, description="how high a thing is held; default 0.32 in stack, else 0.03"
+        None,
+        ge=0.0,
+        le=1.0,
+        description="how high things are held; default 0.03, in stack over a tower",
     )
     nearest: int = Field(4, ge=0, le=MAX_OBJECTS, description="how many objects are seen")
     rays: Rays = Field(8, description="lidar rays, evenly around")
@@ -201,14 +129,14 @@ class PhysicsPlaygroundConfig(WorldConfig):
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: PhysicsEnvelope | None = Field(None, description="largest sizes")
 
+    @model_validator(mode="before")
     @classmethod
-    def plain(cls, fields: Any) -> dict[str, Any]:
-        """Also fill in how many agents the task needs, if nothing is said about it."""
-        plain = super().plain(fields)
-        task = plain.get("task")
-        if isinstance(task, str) and task in TEAMS:
-            plain.setdefault("agents", TEAMS[task])
-        return plain
+    def _fill(cls, fields: Any) -> Any:
+        """Fill in how many agents the task needs, if nothing is said about it."""
+        task = fields.get("task") if isinstance(fields, Mapping) else None
+        if isinstance(task, str) and task in TEAMS and "agents" not in fields:
+            return {**fields, "agents": TEAMS[task]}
+        return fields
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -219,6 +147,8 @@ class PhysicsPlaygroundConfig(WorldConfig):
             raise ValueError(
                 f"start_pos has {len(self.start_pos)} places, but agents={self.agents}"
             )
+        if {"wall", "ramp"} & set(self.agent_ids or ()):
+            raise ValueError("agent_ids cannot be 'wall' or 'ramp', which are other things here")
         self._check_kinds()
         self._check_places()
         return self
@@ -236,13 +166,14 @@ class PhysicsPlaygroundConfig(WorldConfig):
             raise ValueError(f"task {self.task!r} needs objects, but there are none")
 
     @property
-    def needs(self) -> dict[str, int]:
+    def needs(self) -> dict[Kind, int]:
         """How many objects of which kind the task is about."""
-        return {
+        needs: dict[str, dict[Kind, int]] = {
             "stack": {"box": self.tower},
             "keep_away": {"ball": 1},
             "carry": {"crate": 1},
-        }.get(self.task, {})
+        }
+        return needs.get(self.task, {})
 
     def _check_places(self) -> None:
         """Check that what has a place is on the floor, and in nobody else's place."""
@@ -260,23 +191,24 @@ class PhysicsPlaygroundConfig(WorldConfig):
                     f"{name} at ({a[0]:g}, {a[1]:g}) and {other} at ({b[0]:g}, {b[1]:g}) are in "
                     f"one place; they need {r + s:.2f} between them"
                 )
-        for kind, parts in (("walls", self.walls), ("ramps", self.ramps)):
-            for number, part in enumerate(parts):
-                if any(abs(v) > side / 2.0 for v, side in zip(part.position, self.size, strict=True)):
-                    raise ValueError(f"{kind}.{number} at {part.position} is not on the floor")
-                for name, place, radius in circles:
-                    if kind == "walls" and gap(place, part) < radius:
-                        raise ValueError(f"{name} at {place} is inside {kind}.{number}")
-        if self.goal_pos is not None and any(
-            abs(v) > side / 2.0 for v, side in zip(self.goal_pos, self.size, strict=True)
-        ):
+        for number, part in enumerate(self.fixtures):
+            solid = number < len(self.walls)
+            label = f"walls.{number}" if solid else f"ramps.{number - len(self.walls)}"
+            if not self._on_floor(part.position):
+                raise ValueError(f"{label} at {part.position} is not on the floor")
+            for name, place, radius in circles:
+                if solid and gap(place, part) < radius:
+                    raise ValueError(f"{name} at {place} is inside {label}")
+        if self.goal_pos is not None and not self._on_floor(self.goal_pos):
             raise ValueError(f"goal_pos {self.goal_pos} is not on the floor")
+
+    def _on_floor(self, place: Point) -> bool:
+        """Tell whether a place is on the floor."""
+        return all(abs(v) <= side / 2.0 for v, side in zip(place, self.size, strict=True))
 
     def circles(self) -> list[tuple[str, Point, float]]:
         """Return name, place and radius of everything that was given a place."""
-        found = [
-            (f"start_pos.{i}", place, AGENT_RADIUS) for i, place in enumerate(self.start_pos)
-        ]
+        found = [(f"start_pos.{i}", place, AGENT_RADIUS) for i, place in enumerate(self.start_pos)]
         return found + [
             (f"objects.{i}", thing.position, thing.reach)
             for i, thing in enumerate(self.things)
@@ -284,14 +216,19 @@ class PhysicsPlaygroundConfig(WorldConfig):
         ]
 
     @property
+    def fixtures(self) -> tuple[Wall | Ramp, ...]:
+        """What stands within the floor and never moves."""
+        return (*self.walls, *self.ramps)
+
+    @property
     def things(self) -> tuple[Thing, ...]:
         """The objects: those that were given, or those that the task needs."""
         if self.objects is not None:
             return self.objects
-        kinds = OBJECTS[self.task]
+        kinds: tuple[Kind, ...] = OBJECTS[self.task]
         if self.task == "stack":
             kinds = ("box",) * self.tower
-        return tuple(Thing(kind=kind) for kind in kinds)  # type: ignore[arg-type]
+        return tuple(Thing(kind=kind) for kind in kinds)
 
     @property
     def can_grip(self) -> bool:
@@ -303,7 +240,9 @@ class PhysicsPlaygroundConfig(WorldConfig):
     @property
     def raised(self) -> float:
         """How high what is gripped is held above where it stood."""
-        return LIFTS.get(self.task, 0.03) if self.lift is None else self.lift
+        if self.lift is not None:
+            return self.lift
+        return 0.08 + 0.24 * (self.tower - 1) if self.task == "stack" else 0.03
 
     @property
     def seconds(self) -> float:
@@ -325,12 +264,3 @@ class PhysicsPlaygroundConfig(WorldConfig):
         envelope = self.fixed_envelope()
         assert isinstance(envelope, PhysicsEnvelope)
         return envelope
-
-
-def gap(place: Point, part: Wall | Ramp) -> float:
-    """Return how far a point is from a wall's or ramp's footprint (0 inside)."""
-    angle = math.radians(part.angle)
-    dx, dy = place[0] - part.position[0], place[1] - part.position[1]
-    along = dx * math.cos(angle) + dy * math.sin(angle)
-    across = dy * math.cos(angle) - dx * math.sin(angle)
-    return math.hypot(max(0.0, abs(along) - part.half[0]), max(0.0, abs(across) - part.half[1]))

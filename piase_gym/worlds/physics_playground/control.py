@@ -22,6 +22,7 @@ GRIP_ANGLE = math.radians(50.0)
 REACH = 0.16
 """How far in front of an agent's hull the surface of what it grips may be."""
 
+
 class Pose(NamedTuple):
     """Where an agent is and how it moves, in plain numbers.
 

@@ -43,7 +43,7 @@ def goal(config: PhysicsPlaygroundConfig, agent: int) -> str:
         return goals[config.task]
     if role(agent) == "chaser":
         return f"you are a chaser: touch the ball within {config.hold_steps} steps."
-    return f"you are a keeper: keep the chasers from touching the ball for {config.hold_steps} steps."
+    return f"you are a keeper: keep chasers from touching the ball for {config.hold_steps} steps."
 
 
 def _rewards(config: PhysicsPlaygroundConfig) -> str:

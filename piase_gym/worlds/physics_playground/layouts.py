@@ -8,16 +8,8 @@ from dataclasses import dataclass, field
 
 from piase_gym.errors import GenerationError
 from piase_gym.rng import Stream, StreamId
-from piase_gym.worlds.physics_playground.config import (
-    AGENT_RADIUS,
-    COLOURS,
-    CRATE,
-    PhysicsPlaygroundConfig,
-    Point,
-    Spread,
-    Thing,
-    gap,
-)
+from piase_gym.worlds.physics_playground.config import AGENT_RADIUS, PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.items import COLOURS, CRATE, Point, Spread, Thing, gap
 from piase_gym.worlds.physics_playground.state import Body, PlayState
 
 ROVER = (0.18, 0.13, 0.07)
@@ -117,7 +109,7 @@ class _Plan:
     def _fits(self, place: Point, radius: float) -> bool:
         """Tell whether a circle is free of everything."""
         near = any(math.dist(place, other) < radius + r + CLEAR for other, r in self.taken)
-        parts = (*self.config.walls, *self.config.ramps)
+        parts = self.config.fixtures
         return not near and all(gap(place, part) > radius + CLEAR for part in parts)
 
     def object_place(self, thing: Thing) -> Point:
@@ -145,7 +137,7 @@ class _Plan:
         for _ in range(TRIES):
             place = self.inside(AGENT_RADIUS)
             apart = all(math.dist(place, other) > 2.0 * AGENT_RADIUS for other in self.targets)
-            parts = (*self.config.walls, *self.config.ramps)
+            parts = self.config.fixtures
             clear = all(gap(place, part) > AGENT_RADIUS for part in parts)
             if apart and clear and math.dist(place, start[:2]) > 2.0 * self.config.tolerance:
                 self.targets.append(place)

@@ -18,8 +18,6 @@ from piase_gym.worlds.physics_playground.state import PlayState
 ROLES = {0: "keeper", 1: "chaser"}
 AT_REST = 0.25
 """An object is set down if it moves slower than so many metres a second."""
-SLIP = 0.35
-"""Metres between object and gripper at which the grip slips."""
 
 
 def role(agent: int) -> str:
@@ -48,9 +46,9 @@ def wanted(state: PlayState, config: PhysicsPlaygroundConfig) -> list[int]:
     """Return the objects that the task is about."""
     kinds = {"stack": "box", "keep_away": "ball", "carry": "crate"}
     kind = kinds.get(config.task)
-    return [
-        i for i, body in enumerate(state.objects) if config.task != "reach" and kind in (None, body.shape)
-    ]
+    if config.task == "reach":
+        return []
+    return [i for i, body in enumerate(state.objects) if kind in (None, body.shape)]
 
 
 def total(state: PlayState, config: PhysicsPlaygroundConfig) -> int:
@@ -153,11 +151,9 @@ def caught(state: PlayState, touches: Sequence[Touch], config: PhysicsPlayground
 
 
 def graspable(
-    state: PlayState, reading: Reading, agent: int, pose: Pose, config: PhysicsPlaygroundConfig
+    state: PlayState, reading: Reading, pose: Pose, config: PhysicsPlaygroundConfig
 ) -> int | None:
     """Return the object that an agent with free hands would grip now: the nearest in front."""
-    if not config.can_grip or state.holds[agent] is not None:
-        return None
     held = {hold.object for hold in state.holds if hold is not None and not hold.towed}
     best: tuple[float, int] | None = None
     for number, body in enumerate(state.objects):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.worlds.physics_playground.bullet import Rays, Reading
-from piase_gym.worlds.physics_playground.config import KINDS, PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.items import KINDS
 from piase_gym.worlds.physics_playground.layouts import ROVER
 from piase_gym.worlds.physics_playground.state import PlayState
 from piase_gym.worlds.physics_playground.views import LIMIT, MET, OWN, SEEN, Layout
@@ -153,9 +155,7 @@ class Senses:
             rows[slot, form.lidar : form.lidar + self.config.rays] = form.range
         return rows
 
-    def _own(
-        self, live: NDArray[np.int64], reading: Reading, ahead: Floats, total: int
-    ) -> None:
+    def _own(self, live: NDArray[np.int64], reading: Reading, ahead: Floats, total: int) -> None:
         """Write own pose and motion, and what is placed."""
         first = self.count
         speed = reading.velocity[first:]
@@ -198,6 +198,7 @@ class Senses:
         place = np.array([(i in held) + 2 * zone for i, zone in enumerate(inside)], np.int64)
         seats = self.seats[:, None]
         seen = live[:, OWN : OWN + SEEN * self.shown].reshape(self.agents, self.shown, SEEN)
+        parts: tuple[NDArray[Any], ...]
         parts = (order + 1, self.kinds[order], polar[0][seats, order], polar[1][seats, order])
         parts = (*parts, height[order], polar[2][seats, order], place[order])
         for column, part in enumerate(parts):

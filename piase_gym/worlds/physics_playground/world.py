@@ -16,22 +16,23 @@ from piase_gym.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
 from piase_gym.rng import Stream, StreamId
 from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
 from piase_gym.worlds.physics_playground import (
-    grammar,
     guide,
+    prose,
     render,
     rules,
     snapshots,
+    verbs,
     views,
 )
+from piase_gym.worlds.physics_playground.arena import Arena
 from piase_gym.worlds.physics_playground.bullet import Reading, Simulation
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.control import forces, pose_of
-from piase_gym.worlds.physics_playground.grips import hold_of, slipped
 from piase_gym.worlds.physics_playground.layouts import new_state
-from piase_gym.worlds.physics_playground.sensing import Senses, Touch, ranges, rays_of
+from piase_gym.worlds.physics_playground.sensing import Senses
 from piase_gym.worlds.physics_playground.state import STATUSES, EndReason, PlayState
 from piase_gym.worlds.physics_playground.views import PhysicsFacts
 
+Notes = dict[int, dict[str, Any]]
 RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
 
 
@@ -54,7 +55,7 @@ class RowTeller:
         """Write the text of an agent's row."""
         row = kept.table[kept.seat].tolist()
         facts = views.facts_of(row, views.layout_of(self.config), kept.messages, kept.hint)
-        return views.text_of(facts, self.config)
+        return prose.text_of(facts, self.config)
 
 
 class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
@@ -72,8 +73,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         self.mailboxes: Mailboxes = self._new_mail()
         self._sim: Simulation | None = None
         self._channel = Stream(0, StreamId.CHANNEL)
-        self._box = self.action_box
         self.play: PlayState
+        self.arena: Arena
 
     def _new_mail(self) -> Mailboxes:
         """Open empty mailboxes."""
@@ -85,18 +86,18 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @property
     def grammar(self) -> tuple[Verb, ...]:
         """The primitives, ``drive``, and ``say`` if the envelope has room for messages."""
-        said = (grammar.SAY,) if self.config.fixed_sizes().messages else ()
-        return (*grammar.GRAMMAR, *said)
+        said = (verbs.SAY,) if self.config.fixed_sizes().messages else ()
+        return (*verbs.GRAMMAR, *said)
 
     @property
     def num_actions(self) -> int:
         """How many primitives there are."""
-        return len(grammar.PRIMITIVES)
+        return len(verbs.PRIMITIVES)
 
     @property
     def noop(self) -> Command:
         """``wait``."""
-        return grammar.NOOP
+        return verbs.NOOP
 
     @property
     def vector_space(self) -> Box:
@@ -125,31 +126,28 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             self._sim = Simulation()
         return self._sim
 
+    @property
+    def reading(self) -> Reading:
+        """Where everything is now."""
+        return self.arena.reading
+
     def begin(self, seed: int) -> None:
         """Build the scene of an episode."""
         self.play = new_state(self.config, len(self.agents), seed)
         self._channel = Stream(seed, StreamId.CHANNEL)
         self.mailboxes = self._new_mail()
-        self.sim.build(self.play, self.config.size, self.config.substeps)
         self._start()
         self.play.togo = rules.togo(self.play, self.reading, self.config)
         self.play.placed = rules.placed(self.play, self.reading, self.config)
 
-    def _start(self) -> None:
-        """Look up what stays the same for the episode, and look for the first time."""
+    def _start(self, prepare: Callable[[Simulation], None] = lambda _sim: None) -> None:
+        """Build the scene of the state, prepare it, and look for the first time."""
         self._form = views.layout_of(self.config)
         self._senses = Senses(self.play, self.config, self._form)
-        self._rays = rays_of(self.config)
-        sim = self.sim
-        self._numbers = {number: i for i, number in enumerate(sim.objects)}
-        self._seats = {number: i for i, number in enumerate(sim.agents)}
+        self.arena = Arena(self.play, self.config, self.sim)
+        prepare(self.sim)
+        self.arena.look()
         self._painted = False
-        self._look()
-
-    def _look(self) -> None:
-        """Read what Bullet tells of now."""
-        self.reading: Reading = self.sim.read()
-        self.touches = [self._touch(i) for i in range(len(self.play.agents))]
         self._forget()
 
     def _forget(self) -> None:
@@ -158,69 +156,27 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         self._masks: list[list[int]] | None = None
         self._saved: bytes | None = None
 
-    def _touch(self, agent: int) -> Touch:
-        """Return what an agent touches."""
-        wall = ramp = grounded = False
-        objects, agents, sim = set(), set(), self.sim
-        for number, rise in self.sim.contacts(agent):
-            grounded |= rise > 0.5
-            if number in self._numbers:
-                objects.add(self._numbers[number])
-            elif number in self._seats:
-                agents.add(self._seats[number])
-            elif number in sim.ramps:
-                ramp = True
-            else:
-                wall |= number != sim.floor
-        return Touch(wall, ramp, tuple(sorted(objects)), tuple(sorted(agents)), grounded)
-
     def advance(self, plans: Sequence[Plan]) -> Tick:
         """Let everybody drive, grip and speak, run Bullet for one step, and see what came of it."""
-        play, playing = self.play, [s == "playing" for s in self.play.status]
+        playing = list(self.alive)
         outcomes = [Outcome.OK] * len(self.agents)
         notes: dict[int, dict[str, Any]] = {}
         drives = self._drives(plans, outcomes, notes)
-        before = self.reading
-        for agent, drive in enumerate(drives):
-            pose = pose_of(before.raw[len(play.objects) + agent])
-            force, torque = forces(
-                self.config.body,
-                pose,
-                drive.ahead,
-                drive.turn,
-                self.touches[agent].grounded,
-                self.config.seconds,
-            )
-            self.sim.push(agent, pose.position, force, torque)
-        for agent, hold in enumerate(play.holds):
-            if hold is not None:
-                hold.since += 1
-                self.sim.draw_in(agent, hold)
-        self.sim.step()
-        play.t += 1
-        reading = self.sim.read()
-        if not reading.sound:
-            return self._explode(playing, outcomes, notes, before)
-        self._look_at(reading)
+        self.play.t += 1
+        sound = self.arena.run(drives)
+        if not sound:
+            return self._explode(playing, outcomes, notes)
+        self._forget()
         if self.config.messages:
             self.mailboxes.deliver(self._channel)
         rewards = self._judge(playing, outcomes, notes)
         return self._tick(playing, rewards, outcomes, notes)
 
-    def _look_at(self, reading: Reading) -> None:
-        """Take in a sound reading; grips that are torn slip."""
-        self.reading = reading
-        for agent, hold in enumerate(self.play.holds):
-            if hold is not None and slipped(hold, reading, len(self.play.objects) + agent):
-                self._let_go(agent)
-        self.touches = [self._touch(i) for i in range(len(self.play.agents))]
-        self._forget()
-
     def _drives(
-        self, plans: Sequence[Plan], outcomes: list[Outcome], notes: dict[int, dict[str, Any]]
-    ) -> list[grammar.Drive]:
+        self, plans: Sequence[Plan], outcomes: list[Outcome], notes: Notes
+    ) -> list[verbs.Drive]:
         """Return what each body is to do, after grips and words were seen to."""
-        drives = [grammar.Drive()] * len(self.play.agents)
+        drives = [verbs.Drive()] * len(self.play.agents)
         for agent in self.play.order:
             plan = plans[agent]
             if isinstance(plan, Misread):
@@ -229,51 +185,22 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
                 if plan.verb == "say":
                     message = str(plan.parameters["message"])
                     self.mailboxes.send(self.agents[agent], EVERYONE, message)
-                drives[agent] = grammar.drive_of(plan)
-                if not self._use_hand(agent, drives[agent].hand, notes):
+                drives[agent] = verbs.drive_of(plan)
+                hand = drives[agent].hand
+                if not self.arena.use_hand(agent, hand):
                     outcomes[agent] = Outcome.FAILED
+                elif hand == "grip":
+                    self._announce(agent, "gripped", notes)
         return drives
 
-    def _use_hand(self, agent: int, hand: str, notes: dict[int, dict[str, Any]]) -> bool:
-        """Grip or release. Returns whether what was wanted could be done."""
-        if hand == "release":
-            if self.play.holds[agent] is None:
-                return False
-            self._let_go(agent)
-        elif hand == "grip":
-            number = self._graspable(agent)
-            if number is None:
-                return False
-            seat = len(self.play.objects) + agent
-            towed = rules.too_heavy(self.play, number, self.config)
-            hold = hold_of(self.reading, seat, number, towed, self.play, self.config)
-            self.play.holds[agent] = hold
-            self.sim.join(agent, hold)
-            self._announce(agent, "gripped", notes)
-        return True
-
-    def _let_go(self, agent: int) -> None:
-        """End a grip."""
-        self.play.holds[agent] = None
-        self.sim.part(agent)
-
-    def _graspable(self, agent: int) -> int | None:
-        """Return what an agent would grip now."""
-        if not self.config.can_grip or self.play.holds[agent] is not None:
-            return None
-        pose = pose_of(self.reading.raw[len(self.play.objects) + agent])
-        return rules.graspable(self.play, self.reading, agent, pose, self.config)
-
-    def _announce(self, agent: int, name: str, notes: dict[int, dict[str, Any]]) -> None:
+    def _announce(self, agent: int, name: str, notes: Notes) -> None:
         """Note a milestone, the first time that an agent reaches it."""
         mark = f"{agent}/{name}"
         if mark not in self.play.milestones:
             self.play.milestones.append(mark)
             notes.setdefault(agent, {}).setdefault("milestones", []).append(name)
 
-    def _judge(
-        self, playing: list[bool], outcomes: list[Outcome], notes: dict[int, dict[str, Any]]
-    ) -> list[float]:
+    def _judge(self, playing: list[bool], outcomes: list[Outcome], notes: Notes) -> list[float]:
         """Return the rewards of a step, and change who is in play."""
         play, config, table = self.play, self.config, self.config.rewards
         togo = rules.togo(play, self.reading, config)
@@ -308,7 +235,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         if config.task == "reach":
             return {i: True for i in everybody if play.togo[i] <= config.tolerance}
         if config.task == "keep_away":
-            caught = rules.caught(play, self.touches, config)
+            caught = rules.caught(play, self.arena.touches, config)
             if not caught and play.t < config.hold_steps:
                 return {}
             return {i: (rules.role(i) == "chaser") == caught for i in everybody}
@@ -320,7 +247,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         playing: list[bool],
         rewards: list[float],
         outcomes: list[Outcome],
-        notes: dict[int, dict[str, Any]],
+        notes: Notes,
     ) -> Tick:
         """Let time run out, and put the step into the contract's form."""
         play = self.play
@@ -338,21 +265,12 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         ended = any(terminated) or any(truncated)
         return Tick(rewards, terminated, truncated, outcomes, ended, notes)
 
-    def _explode(
-        self,
-        playing: list[bool],
-        outcomes: list[Outcome],
-        notes: dict[int, dict[str, Any]],
-        before: Reading,
-    ) -> Tick:
+    def _explode(self, playing: list[bool], outcomes: list[Outcome], notes: Notes) -> Tick:
         """End an episode whose numbers have become nonsense; things stay where they last were."""
-        play = self.play
+        play, last = self.play, self.reading
         play.holds, play.reason = [None] * len(play.holds), EndReason.EXPLODED.value
-        self.sim.close()
-        self._sim = Simulation()
-        self.sim.build(play, self.config.size, self.config.substeps)
-        self.sim.place(before)
-        self._start()
+        self.close()
+        self._start(lambda sim: sim.place(last))
         for agent, alive in enumerate(playing):
             if alive:
                 play.status[agent] = "ended"
@@ -386,16 +304,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def rows(self) -> NDArray[np.int64]:
         """What every agent may know now, as whole numbers; see `views`."""
         if self._rows is None:
-            config, play = self.config, self.play
-            lidar: list[list[int]] = [[]] * len(play.agents)
-            if config.rays:
-                starts, ends = self._rays
-                lidar = [
-                    ranges(self.sim.lidar(i, starts, ends), config) for i in range(len(play.agents))
-                ]
-            zone = rules.inside(play, self.reading, config)
-            total = rules.total(play, config)
-            self._rows = self._senses.rows(self.reading, self.touches, lidar, zone, total)
+            zone = rules.inside(self.play, self.reading, self.config)
+            total = rules.total(self.play, self.config)
+            self._rows = self._senses.rows(
+                self.reading, self.arena.touches, self.arena.lidar(), zone, total
+            )
         return self._rows
 
     def keep(self) -> Sequence[Kept]:
@@ -414,14 +327,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def vector(self, facts: PhysicsFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
         form = views.layout_of(self.config)
-        vector = form.vectors(views.row_of(facts, form)[None, :])[0]
+        vector: NDArray[np.float32] = form.vectors(views.row_of(facts, form)[None, :])[0]
         form.code(vector, facts.messages, facts.hint)
         return vector
 
     def vectors(self, kept: Sequence[Kept] | None = None) -> Sequence[NDArray[np.float32]]:
         """Return the vector of every agent."""
         kept = self.keep() if kept is None else kept
-        table = self._form.vectors(kept[0].table)
+        table: NDArray[np.float32] = self._form.vectors(kept[0].table)
         for vector, entry in zip(table, kept, strict=True):
             if entry.messages or entry.hint is not None:
                 self._form.code(vector, entry.messages, entry.hint)
@@ -430,7 +343,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @staticmethod
     def tell(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
         """Return the prose of the facts."""
-        return views.text_of(facts, config)
+        return prose.text_of(facts, config)
 
     def teller(self) -> Callable[[Any, int], str]:
         """Return a function that writes texts from what `keep` kept."""
@@ -445,7 +358,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             for agent, alive in enumerate(self.alive):
                 grip = release = 0
                 if alive:
-                    grip = int(self._graspable(agent) is not None)
+                    grip = int(self.arena.graspable(agent) is not None)
                     release = int(self.play.holds[agent] is not None)
                 bits.append([int(alive)] * 6 + [grip, release])
             self._masks = bits
@@ -454,17 +367,17 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def admissible(self, agent: int) -> list[Command]:
         """Return the primitives that are legal; `drive` and `say` are always."""
         bits = self._bits()[agent]
-        return [command for command, bit in zip(grammar.PRIMITIVES, bits, strict=True) if bit]
+        return [command for command, bit in zip(verbs.PRIMITIVES, bits, strict=True) if bit]
 
     def legal(self, agent: int, command: Command) -> bool:
         """Tell whether there is something to grip, to release, or a way to speak."""
-        if command.verb in grammar.HANDS:
-            return bool(self._bits()[agent][6 + grammar.HANDS.index(command.verb)])
+        if command.verb in verbs.HANDS:
+            return bool(self._bits()[agent][6 + verbs.HANDS.index(command.verb)])
         return command.verb != "say" or self.config.messages
 
     def command(self, agent: int, index: int) -> Command | Misread:
         """Return a primitive."""
-        return grammar.PRIMITIVES[index]
+        return verbs.PRIMITIVES[index]
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return which primitives are legal."""
@@ -473,7 +386,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def command_from_box(self, agent: int, action: NDArray[Any]) -> Command:
         """Return the `drive` of a point of the box."""
         ahead, turn, hand = (float(value) for value in action)
-        return grammar.drive_command(ahead, turn, hand)
+        return verbs.drive_command(ahead, turn, hand)
 
     @property
     def manual(self) -> Manual:
@@ -483,9 +396,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     # -- the state is a value -------------------------------------------------------------
 
     def state(self) -> NDArray[np.float64]:
-        """Return, for each slot of objects and agents, position, quaternion, velocity and spin;
-        for each agent status, what it holds + 1, target x and y, metres to go; then zone x and
-        y, placed, gravity and step.
+        """Return everything that is a number.
+
+        For each slot of objects and agents position, quaternion, velocity and spin; for each
+        agent status, what it holds + 1, target x and y, metres to go; then zone x and y, placed,
+        gravity and step.
         """
         sizes, play = self.config.fixed_sizes(), self.play
         count = len(play.objects)
@@ -533,7 +448,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """
         mail = self._new_mail()
         saved = snapshots.unpack(state, self.config, len(self.agents), mail)
-        before = self.get_state() if hasattr(self, "reading") and self._sim is not None else None
+        before = self.get_state() if self._begun else None
         try:
             self._take(saved)
         except SnapshotError:
@@ -549,20 +464,22 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             SnapshotError: If Bullet restores other poses than were saved.
         """
         self.play = saved.play
-        self.sim.build(saved.play, self.config.size, self.config.substeps)
-        self.sim.load(saved.bullet, saved.play.holds)
-        self._start()
+        self._start(lambda sim: sim.load(saved.bullet, saved.play.holds))
         snapshots.compare(self.reading, saved.poses)
         self._saved = saved.bullet
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy in this or another process needs."""
-        begun = hasattr(self, "reading") and self._sim is not None
         return {
             "config": self.config,
             "hints": list(self.hints),
-            "state": self.get_state() if begun else None,
+            "state": self.get_state() if self._begun else None,
         }
+
+    @property
+    def _begun(self) -> bool:
+        """Whether there is an episode whose state can be asked for."""
+        return self._sim is not None and hasattr(self, "arena")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Come back with a client of one's own."""
