@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 import piase_gym
 from piase_gym import registry
+from piase_gym.errors import MissingExtraError
 
 FOLDER = Path(__file__).with_name("worlds")
 
@@ -57,7 +58,11 @@ def main() -> None:
     for name in registry.worlds():
         if not registry.world_spec(name).world.startswith("piase_gym."):
             continue
-        (FOLDER / f"{name}.md").write_text(page(name), encoding="utf-8")
+        try:
+            text = page(name)
+        except MissingExtraError:
+            continue  # the page stays as it is
+        (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -36,4 +36,6 @@ def test_pages_of_worlds_are_fresh() -> None:
     pages = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pages)
     for path in (ROOT / "docs" / "worlds").glob("*.md"):
+        if path.stem == "PhysicsPlayground" and importlib.util.find_spec("pybullet") is None:
+            continue  # its docstring stands beside its imports
         assert path.read_text("utf-8") == pages.page(path.stem), "run python docs/make_pages.py"

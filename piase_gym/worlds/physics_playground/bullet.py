@@ -144,15 +144,16 @@ class Simulation:
     def _floor(self, size: tuple[float, float]) -> None:
         """Build the floor and a wall on each side."""
         half_x, half_y = size[0] / 2.0, size[1] / 2.0
-        flat = p.createCollisionShape(p.GEOM_PLANE, physicsClientId=self.client)
-        self.floor = p.createMultiBody(0.0, flat, -1, [0, 0, 0], physicsClientId=self.client)
-        p.changeDynamics(self.floor, -1, lateralFriction=1.0, physicsClientId=self.client)
+        # A thick box: on a plane Bullet keeps too few contacts of a box that moves, and it sinks.
+        half = [half_x + 2 * THICK, half_y + 2 * THICK, THICK]
+        floor = Body("floor", "wall", half, 0.0, 1.0, 1.0, [0.0, 0.0, -THICK], 0.0)
+        self.floor = self._body(floor)
         for side in (1, -1):
             for half, place in (
                 ([THICK, half_y + 2 * THICK, THICK], [side * (half_x + THICK), 0.0, THICK]),
                 ([half_x, THICK, THICK], [0.0, side * (half_y + THICK), THICK]),
             ):
-                wall = Body("wall", "wall", half, 0.0, 0.5, 0.0, place, 0.0)
+                wall = Body("wall", "wall", half, 0.0, 0.5, 1.0, place, 0.0)
                 self.edges.append(self._body(wall))
 
     def _body(self, body: Body) -> int:

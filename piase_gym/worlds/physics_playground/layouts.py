@@ -181,7 +181,7 @@ def _agent(config: PhysicsPlaygroundConfig, dice: Stream, number: int, place: Po
 
 
 def statics(config: PhysicsPlaygroundConfig) -> list[Body]:
-    """Return the walls and ramps within the floor."""
+    """Return the walls and ramps within the floor; Bullet multiplies the bounce of two bodies."""
     walls = [
         Body(
             "wall",
@@ -189,7 +189,7 @@ def statics(config: PhysicsPlaygroundConfig) -> list[Body]:
             [*wall.half, wall.height / 2.0],
             0.0,
             0.5,
-            0.0,
+            1.0,
             [*wall.position, wall.height / 2.0],
             math.radians(wall.angle),
         )
@@ -202,7 +202,7 @@ def statics(config: PhysicsPlaygroundConfig) -> list[Body]:
             [*ramp.half, ramp.height / 2.0],
             0.0,
             0.8,
-            0.0,
+            1.0,
             [*ramp.position, ramp.height / 2.0],
             math.radians(ramp.angle),
         )

@@ -128,9 +128,11 @@ class PhysicsOracle:
             if away < 0.9:
                 return steer(bearing, 0.1 + 0.8 * max(0.0, away - ahead))
             return go(world, agent, self._place(base), ignore=[base])
-        loose = [i for i in boxes if i != base and world.reading.raw[i][0][2] < 0.2]
-        loose = [i for i in loose if all(h is None or h.object != i for h in play.holds)]
-        busy = any(h is not None for i, h in enumerate(play.holds) if i != agent)
+        held = {h.object for h in play.holds if h is not None}
+        x, y = self._place(base)
+        loose = [i for i in boxes if i not in held and math.dist(self._place(i), (x, y)) > 0.25]
+        falling = any(abs(world.reading.raw[i][2][2]) > 0.2 for i in boxes)
+        busy = bool(held) or falling
         if busy or not loose or self._share(agent, loose[:1]) is None:
             return self._step_aside(agent, base)
         return self._fetch(agent, loose[0])
@@ -139,7 +141,7 @@ class PhysicsOracle:
         """Return the box that the next one is put on: the highest that nobody holds."""
         held = {hold.object for hold in self.world.play.holds if hold is not None}
         free = [i for i in boxes if i not in held]
-        return max(free, key=lambda i: (round(self.world.reading.raw[i][0][2], 1), -i))
+        return max(free, key=lambda i: (round(self.world.reading.raw[i][0][2] / 0.1), -i))
 
     def _step_aside(self, agent: int, base: int) -> Command:
         """Back off from the tower."""

@@ -39,7 +39,7 @@ class Body:
         half: Half extents in metres; of a ball the radius three times.
         mass: Kilograms; 0 never moves.
         friction: Coulomb coefficient on the floor, whose own is 1.
-        restitution: How much it bounces, from 0 to 1.
+        restitution: How much it bounces from the floor, from 0 to 1.
         position: Its centre at the start.
         yaw: Its heading at the start, radians from east to north.
     """

@@ -1,4 +1,4 @@
-"""How scripted controllers find their way: straight on if it is free, else past what stands there."""
+"""How scripted controllers find their way: straight on if that is free, else around."""
 
 from __future__ import annotations
 

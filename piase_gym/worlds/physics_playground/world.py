@@ -59,7 +59,88 @@ class RowTeller:
 
 
 class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
-    """Rovers and spheres push, grip, stack and carry things that have mass (PyBullet)."""
+    """Rovers and spheres push, grip, stack and carry things that have mass (PyBullet).
+
+    ## Description
+
+    A floor with a wall around it, (0, 0) in its middle, x to the east, y to the north, in metres.
+    On it stand walls and ramps, and boxes, balls, cylinders and crates that can be moved, each of
+    a colour of its own. Agents are rovers (two driven wheels: a rover goes where it faces and
+    turns on the spot) or spheres (driven by a force along their heading, turned by a torque; they
+    drift). A step is 8 substeps of 1/128 s. The tasks:
+
+    | task | what is to be done | agents |
+    |---|---|---|
+    | `reach` | come within `tolerance` of one's own target; each agent ends by itself | 1 or more |
+    | `push` | push every object into the zone, without a gripper | 1 or more |
+    | `stack` | set `tower` boxes on each other and let go | 1 or more |
+    | `gather` | bring every object into the zone and let go | 1 or more |
+    | `keep_away` | chasers (every second agent) touch the ball, keepers prevent it | 2 or more |
+    | `carry` | drag the crate, too heavy for one, into the zone | 2 or more |
+
+    In `keep_away` keepers win if they hold out for `hold_steps`. The crate of `carry` resists with
+    1.45 times the thrust of one agent. `randomise` draws mass, friction and bounce of every
+    object, and the gravity, anew for each episode. Needs the extra `physics`.
+
+    ## Actions
+
+    | index | command | effect |
+    |---|---|---|
+    | 0 | `wait` | brake and stay |
+    | 1 | `forward` | drive ahead at walking pace, 0.6 of full speed |
+    | 2 | `back` | the same backwards |
+    | 3 | `turn left` | turn on the spot |
+    | 4 | `turn right` | likewise |
+    | 5 | `push` | drive ahead at full speed |
+    | 6 | `grip` | grip the nearest thing ahead; masked if there is none |
+    | 7 | `release` | let go; masked with empty hands |
+
+    With `actions="continuous"` a Box of 3 from -1 to 1: speed ahead, spin to the left, and the
+    gripper (above 0.5 grip, below -0.5 release). Its command is `drive <ahead> <turn> [hand]`,
+    which text agents can use too; a `drive` with nothing to grip or release has the outcome
+    `failed`. Full speed is 1.2 m/s for a rover and 1.5 m/s for a sphere, full spin 3 rad/s. What
+    is light is held in front and raised by `lift`; what weighs more than half an agent's thrust is
+    dragged by a rod. A grip that is torn by more than 0.3 m slips. With `messages=True` there is
+    `say <message>`, heard by all others `delay` steps later.
+
+    ## Observations
+
+    Own place, heading, speed and spin; what one holds and touches; distance and bearing of the
+    target or the zone; how many things are placed; the `nearest` objects in egocentric polar form
+    (distance, bearing, height, how fast the distance grows, and whether it is held or in the
+    zone); the other agents likewise; `rays` lidar ranges from ahead around by the left. Every
+    number is a whole number of centimetres, centimetres a second or degrees, so that vector and
+    text state the same. The vector is float32: metres, metres a second, codes, then the sine and
+    cosine of every bearing, then hashed words of messages and hint; see `views.Layout`.
+
+    Pictures come from Bullet's software renderer (`camera="overhead"` or `"egocentric"`), only
+    when they are asked for: 6 to 10 ms for 84 by 84 pixels.
+
+    ## Rewards
+
+    +10 when the task is done, +1 for every metre that it has come nearer to its end, +2 for every
+    further thing in its place and -2 for one fewer, -0.01 every step, -0.1 for an illegal command.
+    In `keep_away` +0.02 a step for keepers and -0.02 for chasers, and -10 for those who lose. All
+    are fields of `rewards`. With `shared_reward` every agent gets the mean.
+
+    ## Start and end
+
+    Agents, objects, target and zone are placed at random unless the config says where. An agent
+    is terminated with the task (`info["reason"]` is `task_done`, or `outplayed` in `keep_away`),
+    and truncated after `max_steps` (`time_out`). If Bullet's numbers become nonsense the episode
+    is truncated with `simulation_exploded` and the result `ended`; the next reset starts afresh.
+    Milestones: `gripped`, `placed`, `done`.
+
+    ## State
+
+    A snapshot holds Bullet's own file and our fields; it goes on bit for bit in another process,
+    with contacts and with grips. States, digests and golden rollouts hold for one platform and
+    version of pybullet.
+
+    ## Versions
+
+    - v0: first version.
+    """
 
     name: ClassVar[str] = "PhysicsPlayground"
     version: ClassVar[int] = 0
