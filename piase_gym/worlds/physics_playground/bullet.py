@@ -110,7 +110,6 @@ class Simulation:
         self.agents: list[int] = []
         self.bodies: list[int] = []
         self._joints: dict[int, int] = {}
-        self._held: dict[int, int] = {}
 
     def close(self) -> None:
         """Disconnect, once."""
@@ -132,7 +131,7 @@ class Simulation:
             physicsClientId=client,
         )
         p.setGravity(0.0, 0.0, -state.gravity, physicsClientId=client)
-        self._joints, self._held, self.edges = {}, {}, []
+        self._joints, self.edges = {}, []
         self._floor(size)
         self.statics = [self._body(body) for body in state.statics]
         self.objects = [self._body(body) for body in state.objects]
@@ -237,7 +236,10 @@ class Simulation:
     # -- grips ----------------------------------------------------------------------------
 
     def join(self, agent: int, hold: Hold) -> None:
-        """Join an object to an agent."""
+        """Join an object to an agent.
+
+        The two still collide: Bullet's filter of pairs does not survive a restored file.
+        """
         client = self.client
         joint = p.createConstraint(
             self.agents[agent],
@@ -252,8 +254,7 @@ class Simulation:
             hold.turn,
             physicsClientId=client,
         )
-        self._joints[agent], self._held[agent] = joint, hold.object
-        self._collide(agent, hold.object, False)
+        self._joints[agent] = joint
         p.changeConstraint(joint, maxForce=GRIP_FORCE, physicsClientId=client)
         self.draw_in(agent, hold)
 
@@ -273,12 +274,6 @@ class Simulation:
     def part(self, agent: int) -> None:
         """Let go of what an agent holds."""
         p.removeConstraint(self._joints.pop(agent), physicsClientId=self.client)
-        self._collide(agent, self._held.pop(agent), True)
-
-    def _collide(self, agent: int, number: int, bump: bool) -> None:
-        """Let an agent and what it holds bump into each other, or not."""
-        one, two = self.agents[agent], self.objects[number]
-        p.setCollisionFilterPair(one, two, -1, -1, int(bump), physicsClientId=self.client)
 
     # -- the state is a value -------------------------------------------------------------
 

@@ -227,7 +227,7 @@ class PhysicsPlaygroundConfig(WorldConfig):
             return self.objects
         kinds: tuple[Kind, ...] = OBJECTS[self.task]
         if self.task == "stack":
-            kinds = ("box",) * self.tower
+            return (Thing(kind="box"),) * self.tower
         return tuple(Thing(kind=kind) for kind in kinds)
 
     @property

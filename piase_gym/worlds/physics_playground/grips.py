@@ -7,16 +7,24 @@ gripped; the agent can turn freely.
 
 from __future__ import annotations
 
+import math
+
 from piase_gym.worlds.physics_playground.bullet import SLOW_GRIP, Reading
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.control import hull
 from piase_gym.worlds.physics_playground.geometry import compose, inverse, minus, plus, rotate
-from piase_gym.worlds.physics_playground.state import Hold, PlayState
+from piase_gym.worlds.physics_playground.state import Body, Hold, PlayState
 
 GAP = 0.02
 """Metres between an agent and what it holds in front."""
 TORN = 0.3
 """Metres that a grip can be torn apart before it slips."""
+
+
+def hold_distance(body: Body, config: PhysicsPlaygroundConfig) -> float:
+    """Return how far ahead of an agent's centre that of a thing is held: clear of the hull."""
+    corner = math.sqrt(2.0) if body.shape == "box" else 1.0
+    return hull(config.body) + corner * body.half[0] + GAP
 
 
 def hold_of(
@@ -41,7 +49,7 @@ def hold_of(
     back = inverse(qb)
     parent = (0.0, 0.0, 0.0)
     if not towed:
-        ahead = hull(config.body) + state.objects[number].half[0] + GAP
+        ahead = hold_distance(state.objects[number], config)
         parent = (ahead, 0.0, b[2] - a[2] + config.raised)
     child = rotate(back, minus(plus(a, rotate(qa, parent)), b))
     turn = compose(back, qa)

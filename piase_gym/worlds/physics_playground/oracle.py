@@ -13,7 +13,7 @@ from piase_gym.commands import Command
 from piase_gym.worlds.physics_playground import rules
 from piase_gym.worlds.physics_playground.bullet import SLOW_GRIP
 from piase_gym.worlds.physics_playground.control import hull
-from piase_gym.worlds.physics_playground.grips import GAP
+from piase_gym.worlds.physics_playground.grips import hold_distance
 from piase_gym.worlds.physics_playground.items import CRATE, Point
 from piase_gym.worlds.physics_playground.steering import go, heading_to, steer
 from piase_gym.worlds.physics_playground.verbs import GRIP, NOOP, RELEASE, drive_command
@@ -122,7 +122,7 @@ class PhysicsOracle:
             if hold.since < SLOW_GRIP + 4:
                 return drive_command(-0.3 if hold.since < SLOW_GRIP else 0.0, 0.0, 0.0)
             away, bearing = heading_to(world.arena.pose(agent), self._place(base))
-            ahead = hull(world.config.body) + play.objects[hold.object].half[0] + GAP
+            ahead = hold_distance(play.objects[hold.object], world.config)
             if away < ahead + 0.05 and abs(bearing) < 0.12:
                 return RELEASE
             if away < 0.9:
