@@ -21,8 +21,9 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv
 
-from piase_gym import __version__
+from piase_gym import __version__, runs
 from piase_gym.agents import OracleAgent, Percept
+from piase_gym.wrappers import AvtLogger
 
 TASK = "piase_gym:piase/GridWorld-v0"
 CONFIG: dict[str, Any] = {"width": 6, "height": 6, "max_steps": 20}
@@ -38,6 +39,8 @@ def four_agents(folder: Path) -> None:
         agents=4,
         render_mode="rgb_array",
     )
+    log = folder / "four_agents.jsonl"
+    env = AvtLogger(env, log, experiment_id="demo", overwrite=True)
     observations, _ = env.reset(seed=7)
     agents = {name: OracleAgent(name) for name in env.possible_agents}
     frames, returns, step = [env.render()], dict.fromkeys(agents, 0.0), 0
@@ -58,7 +61,9 @@ def four_agents(folder: Path) -> None:
             if "result" in infos[name]:
                 result, total = infos[name]["result"], returns[name]
                 console.print(f"step {step}: {name} has {result}, with a return of {total:.1f}")
+    env.close()
     save_gif(frames, folder / "four_agents.gif")
+    verify(log)
 
 
 def save_gif(frames: Sequence[NDArray[Any]], path: Path) -> None:
@@ -66,6 +71,18 @@ def save_gif(frames: Sequence[NDArray[Any]], path: Path) -> None:
     images = [Image.fromarray(frame) for frame in frames]
     images[0].save(path, save_all=True, append_images=images[1:], duration=250, loop=0)
     console.print(f"saved {path}")
+
+
+def verify(log: Path) -> None:
+    """Check a log and execute its run again.
+
+    Raises:
+        RuntimeError: If something came out differently.
+    """
+    checked, report = runs.validate(log), runs.replay(log)
+    if not (checked.ok and report.ok):
+        raise RuntimeError(f"{checked}\n{report}")
+    console.print(f"saved {log}: {checked.lines} lines; replayed, {report}", highlight=False)
 
 
 def success(model: PPO) -> float:
@@ -114,7 +131,9 @@ def learn(steps: int, folder: Path) -> None:
 
 def show_play(model: PPO, folder: Path) -> None:
     """Save an episode of the trained model."""
-    env: gymnasium.Env[Any, Any] = gymnasium.make(TASK, render_mode="rgb_array", **CONFIG)
+    inner: gymnasium.Env[Any, Any] = gymnasium.make(TASK, render_mode="rgb_array", **CONFIG)
+    log = folder / "learned.jsonl"
+    env: gymnasium.Env[Any, Any] = AvtLogger(inner, log, experiment_id="demo", overwrite=True)
     observation, _ = env.reset(seed=HELD_OUT[0])
     frames: list[Any] = [env.render()]
     over = False
@@ -123,7 +142,9 @@ def show_play(model: PPO, folder: Path) -> None:
         observation, _, terminated, truncated, _ = env.step(action)
         frames.append(env.render())
         over = terminated or truncated
+    env.close()
     save_gif(frames, folder / "learned.gif")
+    verify(log)
     Image.fromarray(frames[0]).save(folder / "learned.png")
     console.print(f"saved {folder / 'learned.png'}")
 

@@ -291,7 +291,7 @@ def test_demo_draws_what_it_learned(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        ("piase pl", "play"),
+        ("piase pla", "play"),
         ("piase info Gri", "GridWorld"),
         ("piase play piase/GridWorld-DoorKey-6", "piase/GridWorld-DoorKey-6x6-v0"),
         ("piase play GridWorld -c lay", "layout="),

@@ -13,6 +13,9 @@ from piase_gym.runs.schema import LEVELS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from piase_gym.runs.checks import ValidationReport, validate
+    from piase_gym.runs.counting import Stats, stats
+    from piase_gym.runs.exports import export
+    from piase_gym.runs.forks import Branch, ForkReport, fork
     from piase_gym.runs.metrics import (
         METRICS,
         Metrics,
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
         View,
         metric_types,
     )
+    from piase_gym.runs.pictures import frames, plot, render
     from piase_gym.runs.player import Divergence, ReplayReport, replay
     from piase_gym.runs.reader import Run, read
     from piase_gym.runs.recording import log, record
@@ -48,6 +52,15 @@ _LAZY = {
     "ValidationReport": "checks",
     "View": "metrics",
     "metric_types": "metrics",
+    "ForkReport": "forks",
+    "Branch": "forks",
+    "fork": "forks",
+    "export": "exports",
+    "Stats": "counting",
+    "stats": "counting",
+    "frames": "pictures",
+    "plot": "pictures",
+    "render": "pictures",
     "log": "recording",
     "read": "reader",
     "record": "recording",
@@ -59,10 +72,12 @@ __all__ = [
     "LEVELS",
     "METRICS",
     "SCHEMA_VERSION",
+    "Branch",
     "ConsoleSink",
     "Divergence",
     "EventSink",
     "FileSink",
+    "ForkReport",
     "LoggerInterface",
     "MemorySink",
     "MetricSpec",
@@ -70,13 +85,20 @@ __all__ = [
     "PiaAVTInterface",
     "ReplayReport",
     "Run",
+    "Stats",
     "ValidationReport",
     "View",
+    "export",
+    "fork",
+    "frames",
     "log",
     "metric_types",
+    "plot",
     "read",
     "record",
+    "render",
     "replay",
+    "stats",
     "validate",
 ]
 

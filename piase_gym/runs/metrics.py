@@ -175,7 +175,9 @@ class Metrics(PiaAVTInterface):
     Example:
         >>> import piase_gym
         >>> from piase_gym import runs
-        >>> env = piase_gym.parallel_env("GridWorld", width=3, height=1, goal_pos=(2, 0))
+        >>> env = piase_gym.parallel_env(
+        ...     "GridWorld", width=3, height=2, start_pos=(0, 0), goal_pos=(2, 0)
+        ... )
         >>> metrics = runs.Metrics(env)
         >>> _ = env.reset(seed=0)
         >>> while env.agents:

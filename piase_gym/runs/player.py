@@ -129,6 +129,7 @@ class Player:
         report: What was found so far.
         settled: Whether a divergence is explained as far as the log allows.
         on_reset: Called with a slot after each reset or restore.
+        before_step: Called with a slot and the step's event before each step.
         on_step: Called with a slot, the step's event and the `Tick` after each step.
     """
 
@@ -138,6 +139,7 @@ class Player:
         self.report = ReplayReport()
         self.settled = False
         self.on_reset: Callable[[int, Event], None] | None = None
+        self.before_step: Callable[[int, Event], None] | None = None
         self.on_step: Callable[[int, Event, Any], None] | None = None
         self._worlds: dict[int, World[Any, Any]] = {0: rebuild(run.manifest)}
         self._start = self._worlds[0].config
@@ -270,6 +272,8 @@ class Player:
         slot = data.get("slot", 0)
         world = self.world(slot)
         commands = data["commands"]
+        if self.before_step is not None:
+            self.before_step(slot, event)
         tick = world.step([read_act(commands.get(name)) for name in world.agents])
         report = self.report
         report.steps += 1

@@ -93,7 +93,7 @@ def _tap(env: Any) -> Any:
     """Return what makes the recorder for an environment."""
     core = env.unwrapped if hasattr(env, "unwrapped") else env
     face = FACES.get(type(core).__name__, type(core).__name__)
-    driver = getattr(core, "driver", None)
+    driver = core if type(core).__name__ == "Driver" else getattr(core, "driver", None)
     if driver is not None:
         from piase_gym.runs.taps import DriverRecorder
 

@@ -1,0 +1,220 @@
+"""``piase replay``, ``fork``, ``export``, ``stats``, ``plot``, ``render``: what to do with runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from piase_gym.cli.console import console
+from piase_gym.cli.options import import_modules
+from piase_gym.errors import ConfigError
+
+RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="A log, .jsonl or .jsonl.zst.")]
+Modules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--module", "-m", metavar="MODULE", help="A module to import first, which registers worlds."
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    for command in (replay, validate, fork, export, stats, plot, render):
+        app.command()(command)
+
+
+def replay(run: RunFile, module: Modules = None) -> None:
+    """Execute a run again and say whether it is equal, or where it first differs."""
+    from piase_gym import runs
+
+    import_modules(module)
+    with console.status(f"replaying {run}"):
+        report = runs.replay(run)
+    colour = "green" if report.ok else "bold red"
+    console.print(f"[{colour}]{'sound' if report.ok else 'different'}[/]:", end=" ")
+    console.print(str(report), markup=False, highlight=False, soft_wrap=True)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def validate(run: RunFile, module: Modules = None) -> None:
+    """Check that a log is whole and sound."""
+    from piase_gym import runs
+
+    import_modules(module)
+    report = runs.validate(run)
+    console.print(str(report), markup=False, highlight=False, soft_wrap=True)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def fork(
+    run: RunFile,
+    at: Annotated[int, typer.Option("--at", metavar="STEP", help="Cut after this step.")],
+    action: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AGENT=ACTION", help="What an agent does first instead."),
+    ] = None,
+    message: Annotated[
+        list[str] | None, typer.Option(metavar="AGENT=TEXT", help="What an agent says to all.")
+    ] = None,
+    hint: Annotated[
+        list[str] | None, typer.Option(metavar="AGENT=TEXT", help="What an agent is told.")
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AGENT=POLICY", help="Who plays from there on, with the change."),
+    ] = None,
+    player: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AGENT=POLICY", help="Who plays from there on, in any case."),
+    ] = None,
+    pairs: Annotated[int, typer.Option(metavar="K", min=1, help="Pairs of branches.")] = 1,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STREAM", help="Drawn anew in each pair: dynamics, partner_agent_1."),
+    ] = None,
+    metric: Annotated[str, typer.Option(help="return, won or length.")] = "return",
+    agent: Annotated[str | None, typer.Option(help="Whom to measure.")] = None,
+    slot: Annotated[int, typer.Option(help="Which environment of a batch.")] = 0,
+    logs: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where to log the branches.")
+    ] = None,
+    module: Modules = None,
+) -> None:
+    """Cut a run, change something, and show what it makes of the rest."""
+    from piase_gym import runs
+
+    import_modules(module)
+    actions = {name: _action(text) for name, text in _pairs("action", action).items()}
+    report = runs.fork(
+        run,
+        at,
+        actions=actions,
+        messages=_pairs("message", message),
+        hints=_pairs("hint", hint),
+        policies=_pairs("policy", policy),
+        players=_pairs("player", player),
+        pairs=pairs,
+        vary=vary or (),
+        metric=metric,
+        agent=agent,
+        slot=slot,
+        logs=logs,
+    )
+    table = Table("pair", "without", "with", "difference", "first differs", title=f"{run}")
+    rows = zip(report.before, report.after, report.parted, strict=True)
+    for number, (before, after, parted) in enumerate(rows):
+        where = "never" if parted is None else f"step +{parted}"
+        table.add_row(str(number), f"{before:.3f}", f"{after:.3f}", f"{after - before:+.3f}", where)
+    console.print(table)
+    console.print(str(report), markup=False, highlight=False, soft_wrap=True)
+
+
+def _pairs(what: str, given: list[str] | None) -> dict[str, Any]:
+    """Read options of the form AGENT=VALUE."""
+    found: dict[str, Any] = {}
+    for text in given or ():
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise ConfigError(f"--{what} takes AGENT=VALUE, such as agent_0=..., not {text!r}")
+        found[name] = value
+    return found
+
+
+def _action(text: str) -> int | str:
+    """Read an action: a number is an index, everything else a line of text."""
+    return int(text) if text.isdecimal() else text
+
+
+def export(
+    run: RunFile,
+    out: Annotated[str, typer.Argument(metavar="OUT", help="The file, or a dataset's name.")],
+    format: Annotated[  # the option's name
+        str | None,
+        typer.Option(help="csv, parquet, hdf5, sqlite, jsonl, minari; default: OUT's ending."),
+    ] = None,
+    dialect: Annotated[str, typer.Option(help="native, or legacy for older readers.")] = "native",
+    timestamps: Annotated[str, typer.Option(help="iso, or epoch (seconds as floats).")] = "iso",
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Add the lines of single agents to each step.")
+    ] = False,
+    overwrite: Overwrite = False,
+    module: Modules = None,
+) -> None:
+    """Write a run in another format."""
+    from piase_gym import runs
+
+    import_modules(module)
+    found = runs.export(
+        run,
+        out,
+        format=format,
+        dialect=dialect,
+        timestamps=timestamps,
+        expand=expand,
+        overwrite=overwrite,
+    )
+    shown = ", ".join(found) if isinstance(found, list) else str(found)
+    console.print(f"saved {shown}", markup=False, highlight=False, soft_wrap=True)
+
+
+def stats(run: RunFile) -> None:
+    """Count the events of a log and how episodes ended."""
+    from piase_gym import runs
+
+    with console.status(f"reading {run}"):
+        found = runs.stats(run)
+    kinds = Table("event type", "lines", title=f"{run}: {found.lines:,} lines")
+    kinds.columns[1].justify = "right"
+    for name, count in found.event_types.most_common():
+        kinds.add_row(name, f"{count:,}")
+    console.print(kinds)
+    columns = ("agent", "episodes", "achieved", "failed", "abandoned", "mean return", "mean length")
+    goals = Table(*columns)
+    for agent, goal in sorted(found.goals.items()):
+        count = goal.episodes
+        states = [f"{goal.states[state]:,}" for state in ("ACHIEVED", "FAILED", "ABANDONED")]
+        means = (f"{goal.returns / count:.3f}", f"{goal.steps / count:.1f}")
+        goals.add_row(agent, f"{count:,}", *states, *means)
+    if found.goals:
+        console.print(goals)
+    if found.unread:
+        console.print(f"[red]{found.unread} lines could not be read[/]")
+
+
+def plot(
+    run: RunFile,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The picture.")] = Path(
+        "run.png"
+    ),
+) -> None:
+    """Draw returns, lengths and success over the episodes of a run."""
+    from piase_gym import runs
+
+    console.print(f"saved {runs.plot(run, out)}", markup=False, highlight=False, soft_wrap=True)
+
+
+def render(
+    run: RunFile,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="A .gif, .mp4 or .png.")
+    ] = Path("run.gif"),
+    fps: Annotated[int, typer.Option(min=1, help="Pictures a second.")] = 4,
+    slot: Annotated[int, typer.Option(help="Which environment of a batch.")] = 0,
+    start: Annotated[int, typer.Option("--from", metavar="STEP", help="The first step.")] = 0,
+    stop: Annotated[int | None, typer.Option("--to", metavar="STEP", help="The last step.")] = None,
+    module: Modules = None,
+) -> None:
+    """Make an animation of a run from its log alone."""
+    from piase_gym import runs
+
+    import_modules(module)
+    with console.status(f"drawing {run}"):
+        place = runs.render(run, out, fps=fps, slot=slot, start=start, stop=stop)
+    console.print(f"saved {place}", markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,164 @@
+"""Runs as Minari datasets, one an agent, for offline learning.
+
+Observations are vectors. They are made by executing the run again, so a log of any level will do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gymnasium.spaces import Discrete
+
+from piase_gym.errors import ConfigError, LogWriteError, UnsupportedError
+from piase_gym.runs.player import Player
+from piase_gym.runs.reader import Event, Run
+from piase_gym.runs.tables import need
+
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+
+
+class _Episode:
+    """One agent's episode while it is gathered."""
+
+    def __init__(self, seed: int, first: Any) -> None:
+        self.seed = seed
+        self.observations = [first]
+        self.actions: list[int] = []
+        self.rewards: list[float] = []
+        self.terminations: list[bool] = []
+        self.truncations: list[bool] = []
+
+
+def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
+    """Write the episodes of each agent as a dataset ``<name>/<agent>-v0``.
+
+    Returns:
+        The ids of the datasets.
+
+    Raises:
+        ConfigError: If the name cannot be one of datasets.
+        LogWriteError: If a dataset exists.
+        UnsupportedError: If the world has no fixed table of commands.
+        MissingExtraError: If Minari is not installed.
+    """
+    need("h5py", "Minari datasets")
+    minari = need("minari", "Minari datasets")
+    if not _ID.fullmatch(name):
+        raise ConfigError(f"{name!r} cannot be part of a dataset's id")
+    if not run.manifest["actions"]:
+        raise UnsupportedError(
+            f"{run.manifest['world']} has no fixed table of commands, so its actions are no numbers"
+        )
+    gathered = _Gatherer(run)
+    gathered.drive()
+    ids = []
+    for agent, episodes in gathered.finished.items():
+        if not episodes:
+            continue
+        dataset = f"{name}/{agent}-v0"
+        if dataset in minari.list_local_datasets():
+            if not overwrite:
+                raise LogWriteError(f"there is a dataset {dataset} already; or overwrite=True")
+            minari.delete_dataset(dataset)
+        _write(minari, dataset, episodes, gathered)
+        ids.append(dataset)
+    return ids
+
+
+def _write(minari: Any, dataset: str, episodes: list[_Episode], gathered: _Gatherer) -> None:
+    """Write one dataset."""
+    import warnings
+
+    from minari.data_collector import EpisodeBuffer
+
+    world = gathered.player.world()
+    buffers = [
+        EpisodeBuffer(
+            id=number,
+            seed=episode.seed if episode.seed < 1 << 63 else None,
+            observations=episode.observations,
+            actions=episode.actions,
+            rewards=episode.rewards,
+            terminations=episode.terminations,
+            truncations=episode.truncations,
+        )
+        for number, episode in enumerate(episodes)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that no author, e-mail or code link is given
+        minari.create_dataset_from_buffers(
+            dataset,
+            buffers,
+            observation_space=world.vector_space,
+            action_space=Discrete(world.num_actions),
+            description=f"Run {gathered.player.run.run_id} of {world.name}.",
+            algorithm_name="piase_gym",
+        )
+
+
+class _Gatherer:
+    """Executes a run again and gathers what each agent saw, did and got."""
+
+    def __init__(self, run: Run) -> None:
+        self.player = Player(run)
+        self.finished: dict[str, list[_Episode]] = {name: [] for name in run.agents}
+        self._open: dict[tuple[int, str], _Episode] = {}
+        self._seeds: dict[int, int] = {}
+
+    def drive(self) -> None:
+        """Execute the whole run."""
+        self.player.on_reset, self.player.on_step = self._reset, self._step
+        for number, event in self.player.events():
+            self.player.play(number, event)
+
+    def _reset(self, slot: int, event: Event) -> None:
+        """Let episodes begin."""
+        self._seeds[slot] = event["event_data"]["seed"]
+        for key in [key for key in self._open if key[0] == slot]:
+            self._close(key, cut=True)
+        self._enter(slot)
+
+    def _enter(self, slot: int) -> None:
+        """Open an episode for everybody who is in play and has none."""
+        world = self.player.world(slot)
+        vectors = world.vectors()
+        for number, name in enumerate(world.agents):
+            if world.alive[number] and (slot, name) not in self._open:
+                self._open[slot, name] = _Episode(self._seeds[slot], vectors[number])
+
+    def _step(self, slot: int, event: Event, tick: Any) -> None:
+        """Take in a step."""
+        world, data = self.player.world(slot), event["event_data"]
+        vectors = world.vectors()
+        for name, command in data["commands"].items():
+            episode = self._open.get((slot, name))
+            if episode is None:
+                continue
+            number = world.agents.index(name)
+            if not isinstance(command, int):
+                command = _index(command, self.player.run.manifest["actions"], world)
+            episode.observations.append(vectors[number])
+            episode.actions.append(command)
+            episode.rewards.append(float(tick.rewards[number]))
+            episode.terminations.append(bool(tick.terminated[number]))
+            episode.truncations.append(bool(tick.truncated[number]))
+            if tick.terminated[number] or tick.truncated[number]:
+                self._close((slot, name))
+        if world.capabilities.late_join:
+            self._enter(slot)
+
+    def _close(self, key: tuple[int, str], cut: bool = False) -> None:
+        """End an agent's episode; one that was broken off counts as truncated."""
+        episode = self._open.pop(key)
+        if episode.actions:
+            if cut:
+                episode.truncations[-1] = True
+            self.finished[key[1]].append(episode)
+
+
+def _index(command: Any, table: list[Any], world: Any) -> int:
+    """Return the index of a command; what could not be read counts as the no-op."""
+    if command in table:
+        return table.index(command)
+    return int(list(world.commands).index(world.noop))

@@ -1,0 +1,250 @@
+"""Runs in other formats: CSV, Parquet, HDF5, SQLite, Minari, and JSON Lines in other dialects."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from piase_gym.errors import ConfigError, LogWriteError, suggest
+from piase_gym.runs.expand import step_events
+from piase_gym.runs.plain import encode
+from piase_gym.runs.reader import Event, Run, read
+from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, component_id
+from piase_gym.runs.tables import need
+
+DIALECTS = ("native", "legacy")
+TIMESTAMPS = ("iso", "epoch")
+COLUMNS = (*FIELDS, *MORE_FIELDS)
+BATCH = 50_000
+"""Rows that are held in memory at a time."""
+ENDINGS = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+    ".sqlite": "sqlite",
+    ".db": "sqlite",
+    ".jsonl": "jsonl",
+}
+Row = dict[str, Any]
+
+
+def export(
+    path: str | os.PathLike[str] | Run,
+    out: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # the word that users know
+    dialect: str = "native",
+    timestamps: str = "iso",
+    expand: bool = False,
+    overwrite: bool = False,
+) -> Path | list[str]:
+    """Write a run in another format.
+
+    Args:
+        path: The log, or a run that was read.
+        out: The file; for Minari the first part of the names of the datasets.
+        format: ``"csv"``, ``"parquet"``, ``"hdf5"``, ``"sqlite"``, ``"jsonl"`` or ``"minari"``;
+            by default what the ending of `out` says.
+        dialect: ``"legacy"`` adds `source` and `data`, which older PiaAVT readers look for.
+        timestamps: ``"epoch"`` writes seconds as floats, which two analyses of PiaAVT subtract.
+        expand: Whether step lines are followed by the lines of single agents that they stand for.
+        overwrite: Whether a file that is there already may be lost.
+
+    Returns:
+        The file; for Minari the ids of the datasets, one an agent.
+
+    Raises:
+        ConfigError: If an argument is not allowed.
+        LogWriteError: If the file exists.
+        MissingExtraError: If a library is not installed.
+    """
+    run = path if isinstance(path, Run) else read(path)
+    kind = format or ENDINGS.get(Path(out).suffix)
+    known = {**WRITERS, "minari": None}
+    if kind not in known:
+        what = (
+            f"unknown format {kind!r}" if kind else f"the ending of {Path(out).name!r} is unknown"
+        )
+        raise ConfigError(f"{what}; {suggest(kind or '', known)}")
+    for name, value, allowed in (
+        ("dialect", dialect, DIALECTS),
+        ("timestamps", timestamps, TIMESTAMPS),
+    ):
+        if value not in allowed:
+            raise ConfigError(f"unknown {name} {value!r}; {suggest(value, allowed)}")
+    if kind == "minari":
+        from piase_gym.runs.datasets import to_minari
+
+        return to_minari(run, os.fspath(out), overwrite)
+    place = Path(out)
+    if place.exists():
+        if not overwrite:
+            raise LogWriteError(f"{place} exists; give another name, or overwrite=True")
+        place.unlink()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    WRITERS[kind](_rows(run, dialect, timestamps, expand), place)
+    return place
+
+
+def _rows(run: Run, dialect: str, timestamps: str, expand: bool) -> Iterator[Row]:
+    """Yield events in a dialect."""
+    events: Iterator[Event] = iter(run)
+    if expand:
+        events = expanded(run)
+    for event in events:
+        if timestamps == "epoch":
+            event = {**event, "timestamp": epoch(event["timestamp"])}
+        if dialect == "legacy":
+            old = {"source": event["source_component_id"], "data": event["event_data"]}
+            event = {**event, **old}
+        yield event
+
+
+def epoch(timestamp: str) -> float:
+    """Return a time of day in UTC as seconds since 1970."""
+    time = datetime.strptime(timestamp, "%Y-%m-%dT%H:%M:%S.%fZ")
+    return time.replace(tzinfo=UTC).timestamp()
+
+
+def expanded(run: Run) -> Iterator[Event]:
+    """Yield all events, each step followed by the lines of single agents that it stands for.
+
+    Lines that the log has already, because of its level, are not doubled.
+    """
+    table, world = run.manifest["actions"], run.manifest["world"]
+    made = ("AGENT_ACTION_SENT_TO_ENV", "AGENT_ACTION_EXECUTED_IN_ENV", "REWARD_SIGNAL_ISSUED")
+    for event in run:
+        data = event["event_data"]
+        milestone = event["event_type"] == "ENVIRONMENT_STATE_CHANGED" and (
+            data.get("kind") == "milestone"
+        )
+        if event["event_type"] in (*made, "NLG_OUTPUT_GENERATED") or milestone:
+            continue
+        yield event
+        if data.get("kind") != "step":
+            continue
+        singles = step_events(data, event["episode"], table)
+        for place, (agent, kind, part) in enumerate(singles):
+            usual = EVENT_TYPES[kind]
+            yield {
+                **event,
+                "event_id": f"{event['event_id']}.{place + 1}",
+                "agent_id": agent,
+                "event_type": kind,
+                "source_component_id": component_id(usual.component, world, agent),
+                "source_type": usual.source_type,
+                "log_level": usual.log_level,
+                "event_data": part,
+            }
+
+
+# -- formats ------------------------------------------------------------------------------------
+
+
+def _to_jsonl(rows: Iterator[Row], place: Path) -> None:
+    """Write a line a row."""
+    with place.open("wb") as file:
+        for row in rows:
+            file.write(orjson.dumps(row) + b"\n")
+
+
+def _flat(row: Row) -> Row:
+    """Return a row with its data as JSON text."""
+    return {key: encode(item) if isinstance(item, dict) else item for key, item in row.items()}
+
+
+def _to_csv(rows: Iterator[Row], place: Path) -> None:
+    """Write a table with a column a field; the data is JSON."""
+    first = next(rows, None)
+    names = list(first) if first is not None else list(COLUMNS)
+    with place.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names, extrasaction="ignore")
+        writer.writeheader()
+        if first is not None:
+            writer.writerow(_flat(first))
+        writer.writerows(map(_flat, rows))
+
+
+def _to_parquet(rows: Iterator[Row], place: Path) -> None:
+    """Write a columnar table; the data is JSON."""
+    arrow, parquet = need("pyarrow", "Parquet"), need("pyarrow.parquet", "Parquet")
+    writer: Any = None
+    try:
+        while batch := [_flat(row) for row in islice(rows, BATCH)]:
+            if writer is None:
+                schema = arrow.schema([(n, _arrow_type(arrow, v)) for n, v in batch[0].items()])
+                writer = parquet.ParquetWriter(place, schema, compression="zstd")
+            writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _arrow_type(arrow: Any, value: Any) -> Any:
+    """Return the type of a column."""
+    if isinstance(value, float):
+        return arrow.float64()
+    return arrow.int64() if isinstance(value, int) else arrow.string()
+
+
+def _to_sqlite(rows: Iterator[Row], place: Path) -> None:
+    """Write a database with the table ``events``."""
+    import sqlite3
+
+    connection = sqlite3.connect(place)
+    try:
+        names: list[str] | None = None
+        while batch := [_flat(row) for row in islice(rows, BATCH)]:
+            if names is None:
+                names = list(batch[0])
+                connection.execute(f"CREATE TABLE events ({', '.join(names)})")
+            marks = ", ".join("?" * len(names))
+            values = [tuple(row.get(name) for name in names) for row in batch]
+            connection.executemany(f"INSERT INTO events VALUES ({marks})", values)
+        for name in ("event_type", "agent_id", "step") if names else ():
+            connection.execute(f"CREATE INDEX by_{name} ON events ({name})")
+        connection.commit()
+    finally:
+        connection.close()
+
+
+def _to_hdf5(rows: Iterator[Row], place: Path) -> None:
+    """Write a group ``events`` with a dataset a field; the data is JSON."""
+    h5py = need("h5py", "HDF5")
+    text = h5py.string_dtype("utf-8")
+    with h5py.File(place, "w") as file:
+        group, done = file.create_group("events"), 0
+        while batch := [_flat(row) for row in islice(rows, BATCH)]:
+            for name, value in batch[0].items():
+                if name not in group:
+                    kind = text
+                    if isinstance(value, int | float):
+                        kind = "f8" if isinstance(value, float) else "i8"
+                    group.create_dataset(
+                        name, (0,), kind, maxshape=(None,), chunks=True, compression="gzip"
+                    )
+                column = group[name]
+                column.resize((done + len(batch),))
+                # HDF5 ends a string at its first null character.
+                values = [row.get(name) for row in batch]
+                column[done:] = [
+                    v.replace("\0", "\\u0000") if isinstance(v, str) else v for v in values
+                ]
+            done += len(batch)
+
+
+WRITERS: Mapping[str, Callable[[Iterator[Row], Path], None]] = {
+    "csv": _to_csv,
+    "hdf5": _to_hdf5,
+    "jsonl": _to_jsonl,
+    "parquet": _to_parquet,
+    "sqlite": _to_sqlite,
+}

@@ -1,0 +1,190 @@
+"""Pictures of a run, made from the log alone: animations of it, plots of how agents did."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.errors import ConfigError, RunError
+from piase_gym.runs.history import History
+from piase_gym.runs.player import Player
+from piase_gym.runs.reader import Run, read
+from piase_gym.runs.tables import need
+
+KINDS = (".gif", ".mp4", ".png")
+SMOOTH = 20
+"""Episodes over which plots of success are averaged."""
+
+
+def frames(
+    path: str | os.PathLike[str] | Run, *, slot: int = 0, start: int = 0, stop: int | None = None
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield a picture of each state of a run, executed again.
+
+    Args:
+        path: The log, or a run that was read.
+        slot: Which environment of a batch.
+        start: The first step of the run to show.
+        stop: The last one.
+
+    Yields:
+        Arrays of shape (height, width, 3).
+    """
+    player = Player(path if isinstance(path, Run) else read(path))
+    for number, event in player.events():
+        if stop is not None and event["step"] > stop:
+            return
+        player.play(number, event)
+        data = event["event_data"]
+        shown = data.get("kind") in ("reset", "restore", "step") and data.get("slot", 0) == slot
+        if shown and event["step"] >= start:
+            yield player.world(slot).rgb()
+
+
+def render(
+    path: str | os.PathLike[str] | Run,
+    out: str | os.PathLike[str],
+    *,
+    fps: int = 4,
+    slot: int = 0,
+    start: int = 0,
+    stop: int | None = None,
+) -> Path:
+    """Write an animation of a run.
+
+    Args:
+        path: The log, or a run that was read.
+        out: A file that ends with ``.gif`` or ``.mp4``; ``.png`` writes the last picture.
+        fps: Pictures a second.
+        slot: Which environment of a batch.
+        start: The first step of the run to show.
+        stop: The last one.
+
+    Returns:
+        The file.
+
+    Raises:
+        ConfigError: If the ending is another.
+        RunError: If there is nothing to show.
+        MissingExtraError: If an mp4 is wanted and imageio-ffmpeg is not installed.
+    """
+    place = Path(out)
+    if place.suffix not in KINDS:
+        raise ConfigError(f"a picture ends with {', '.join(KINDS)}, not {place.suffix!r}")
+    if not isinstance(fps, int) or fps < 1:
+        raise ConfigError(f"fps must be a positive number, not {fps!r}")
+    pictures = frames(path, slot=slot, start=start, stop=stop)
+    first = next(pictures, None)
+    if first is None:
+        raise RunError("there is no step to show")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if place.suffix == ".mp4":
+        _write_video(place, first, pictures, fps)
+    else:
+        _write_images(place, first, pictures, fps)
+    return place
+
+
+def _fit(picture: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Cut or pad a picture, so that all have one size."""
+    if picture.shape == shape:
+        return picture
+    canvas = np.zeros(shape, np.uint8)
+    rows, columns = min(shape[0], picture.shape[0]), min(shape[1], picture.shape[1])
+    canvas[:rows, :columns] = picture[:rows, :columns]
+    return canvas
+
+
+def _write_images(
+    place: Path, first: NDArray[np.uint8], rest: Iterator[NDArray[np.uint8]], fps: int
+) -> None:
+    """Write an animation or a single picture with Pillow."""
+    from PIL import Image
+
+    if place.suffix == ".png":
+        last = first
+        for picture in rest:
+            last = picture
+        Image.fromarray(last).save(place)
+        return
+    images = (Image.fromarray(_fit(picture, first.shape)) for picture in rest)
+    Image.fromarray(first).save(
+        place, save_all=True, append_images=images, duration=1000 // fps, loop=0
+    )
+
+
+def _write_video(
+    place: Path, first: NDArray[np.uint8], rest: Iterator[NDArray[np.uint8]], fps: int
+) -> None:
+    """Write a video with ffmpeg."""
+    ffmpeg = need("imageio_ffmpeg", "an mp4", "video")
+    even = (first.shape[0] // 2 * 2, first.shape[1] // 2 * 2, 3)
+    writer = ffmpeg.write_frames(str(place), (even[1], even[0]), fps=fps, macro_block_size=2)
+    writer.send(None)
+    writer.send(np.ascontiguousarray(_fit(first, even)))
+    for picture in rest:
+        writer.send(np.ascontiguousarray(_fit(picture, even)))
+    writer.close()
+
+
+def plot(path: str | os.PathLike[str] | Run, out: str | os.PathLike[str]) -> Path:
+    """Draw returns, lengths and success over the episodes of a run.
+
+    Args:
+        path: The log, or a run that was read.
+        out: A file with an ending that matplotlib knows, such as ``.png`` or ``.svg``.
+
+    Returns:
+        The file.
+
+    Raises:
+        RunError: If no episode was finished.
+        MissingExtraError: If matplotlib is not installed.
+    """
+    run = path if isinstance(path, Run) else read(path)
+    history = History(retain=1)
+    for event in run:
+        history.feed(event)
+    rows = {
+        name: [r for r in agent.episodes if r.finished] for name, agent in history.agents.items()
+    }
+    if not any(rows.values()):
+        raise RunError(f"{run.path}: no episode was finished, so there is nothing to plot")
+    need("matplotlib", "a plot", "bench")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 8), layout="constrained")
+    charts = figure.subplots(3, 1, sharex=True)
+    for name, episodes in rows.items():
+        if episodes:
+            _draw(charts, name, episodes)
+    for chart, title in zip(charts, ("return", "length in steps", "success"), strict=True):
+        chart.set_ylabel(title)
+        chart.grid(alpha=0.3)
+    charts[2].set_ylim(-0.05, 1.05)
+    charts[2].set_xlabel(f"episode (success: mean of the last {SMOOTH})")
+    charts[0].legend(fontsize="small")
+    charts[0].set_title(f"{run.manifest['world']}, run {run.run_id}", fontsize="medium")
+    place = Path(out)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        figure.savefig(place)
+    except ValueError as error:
+        raise ConfigError(f"{place.suffix!r} is not a picture that can be drawn: {error}") from None
+    return place
+
+
+def _draw(charts: Sequence[Any], name: str, episodes: Sequence[Any]) -> None:
+    """Draw one agent's lines."""
+    numbers = np.array([row.episode for row in episodes])
+    won = np.array([float(row.result == "won") for row in episodes])
+    means = [won[max(0, i - SMOOTH + 1) : i + 1].mean() for i in range(len(won))]
+    marker = "o" if len(episodes) < 30 else None
+    charts[0].plot(numbers, [row.total for row in episodes], label=name, marker=marker)
+    charts[1].plot(numbers, [row.length for row in episodes], marker=marker)
+    charts[2].plot(numbers, means, marker=marker)
