@@ -21,7 +21,16 @@ from piase_gym.errors import (
     UnknownNameError,
     suggest,
 )
-from piase_gym.registry import load, make_config, task_spec, tasks, world_spec, worlds
+from piase_gym.registry import (
+    TaskSpec,
+    load,
+    make_config,
+    task_fields,
+    task_spec,
+    tasks,
+    world_spec,
+    worlds,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +106,11 @@ TABLE: tuple[Row, ...] = (
         partners=("random", "noop"),
         held_out_partners=("scripted", "oracle"),
     ),
+    Row(task="piase/TextRoom-LostKey-v0", suites=("smoke", "standard")),
+    Row(task="piase/TextRoom-Quest-Easy-v0"),
+    Row(task="piase/TextRoom-Quest-Medium-v0"),
+    Row(task="piase/TextRoom-Quest-Hard-v0", held_out=True),
+    Row(task="piase/TextRoom-StoneGate-v0", measure="win_rate"),
 )
 """The suites' rows. Adding a world is adding one."""
 
@@ -229,7 +243,8 @@ def resolve_task(row: Row, task: str) -> Setting:
     """Return the setting of one id of a row, without its partner."""
     spec = task_spec(task)
     world = world_spec(spec.world)
-    config = make_config(world, {**spec.config, **row.config})
+    given = _fields_of(spec)
+    config = make_config(world, {**given, **row.config})
     agents = config.names(config.fixed_envelope().agents)
     focal = len(agents) if row.focal is None else row.focal
     if not 1 <= focal <= len(agents) or (row.focal is not None and focal == len(agents)):
@@ -241,7 +256,7 @@ def resolve_task(row: Row, task: str) -> Setting:
         label=label,
         task=spec.id,
         version=int(load(world.world, world).version),
-        config={**spec.config, **row.config},
+        config={**given, **row.config},
         config_hash=config_hash(config),
         agents=agents,
         measure=row.measure,
@@ -251,6 +266,15 @@ def resolve_task(row: Row, task: str) -> Setting:
         high=row.high if world.oracle or row.high != "oracle" else "scripted",
         certified=row.certified,
     )
+
+
+def _fields_of(task: TaskSpec) -> dict[str, Any]:
+    """Return the config fields of an id as values that JSON has; a scenario is written out."""
+    if task.scenario is None:
+        return dict(task.config)
+    config = make_config(world_spec(task.world), task_fields(task))
+    fields: dict[str, Any] = config.model_dump(mode="json", exclude_unset=True)
+    return fields
 
 
 def smoke() -> Suite:

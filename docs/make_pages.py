@@ -47,7 +47,8 @@ def ids_table(name: str, config: Any) -> str:
     """List the ids of a world, with what differs from the defaults."""
     rows = ["| id | config |", "|---|---|"]
     for task in piase_gym.tasks(name):
-        changes = registry.task_spec(task).config
+        row = registry.task_spec(task)
+        changes = {"scenario": row.scenario, **row.config} if row.scenario else row.config
         rows.append(f"| `{task}` | {', '.join(f'`{k}={v!r}`' for k, v in changes.items())} |")
     return "\n".join(rows)
 

@@ -263,7 +263,15 @@ def _register_text_room() -> None:
         )
     )
     register_task(TaskSpec(id="piase/TextRoom-v0", world="TextRoom"))
-    register_task(TaskSpec(id="piase/TextRoom-LostKey-v0", world="TextRoom", scenario="lost_key"))
+    told = {
+        "LostKey": "lost_key",
+        "StoneGate": "stone_gate",
+        "ThreeLevers": "three_levers",
+        "Sluice": "sluice",
+    }
+    for name, scenario in told.items():
+        task = f"piase/TextRoom-{name}-v0"
+        register_task(TaskSpec(id=task, world="TextRoom", scenario=scenario))
     quests = {
         "Easy": {"rooms": 3, "depth": 1, "distractors": 2},
         "Medium": {"rooms": 6, "depth": 3, "distractors": 4},

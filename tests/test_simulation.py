@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import piase_gym
-from piase_gym import Simulation
+from piase_gym import Simulation, runs
 from piase_gym.agents import Agent
 from piase_gym.commands import Command
 from piase_gym.errors import (
@@ -23,6 +23,7 @@ from piase_gym.errors import (
 )
 from piase_gym.events import Event
 from piase_gym.models import ActionCommand
+from piase_gym.wrappers import AvtLogger
 from tests.text_room_helpers import AGENT, SEVEN, story
 
 PAIR = story(
@@ -354,3 +355,29 @@ def test_everything_is_on_the_bus() -> None:
 def test_mistakes_are_one_sentence(make: Any, error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told):
         make()
+
+
+# -- logs ----------------------------------------------------------------------------------
+
+
+def test_a_logged_simulation_replays(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    agents = {"ann": "random", "bob": "random"}
+    simulation = Simulation(
+        "TextRoom",
+        agents,
+        story=LATE,
+        seed=3,
+        max_steps=25,
+        expose_states=True,
+        wrap=(lambda env: AvtLogger(env, path, level="full"),),
+    )
+    simulation.initialize()
+    simulation.run_simulation(4)
+    simulation.join("bob")
+    simulation.run_simulation(4)
+    simulation.suspend("bob")
+    simulation.run()
+    report = runs.replay(path)
+    assert report.equal, report
+    assert report.steps == simulation.summaries[0].steps

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from piase_gym.commands import Command
+from piase_gym.commands import Command, write_command
 from piase_gym.worlds.text_room import names, words
 from piase_gym.worlds.text_room.config import PHRASES, TextRoomConfig, TextRoomEnvelope
+from piase_gym.worlds.text_room.prompt import grammar
 from piase_gym.worlds.text_room.sight import (
     Sight,
     can_close,
@@ -119,11 +120,26 @@ class Table:
         commands: The command of each index, or ``None``.
         bases: Where each kind begins.
         words: The names.
+        lines: The line of text of each command.
+        numbers: Line of text -> index.
+        places: Where the command objects of this table stand, by their `id`.
     """
 
     commands: tuple[Command | None, ...]
     bases: Bases
     words: Vocabulary
+    lines: tuple[str, ...]
+    numbers: dict[str, int]
+    places: dict[int, int]
+
+    def place(self, command: Command) -> int | None:
+        """Return the index of a command object of this table, or ``None`` for any other object."""
+        index = self.places.get(id(command))
+        return index if index is not None and self.commands[index] is command else None
+
+    def __reduce__(self) -> Any:
+        """Pickle the names alone."""
+        return table_of, (self.words,)
 
     def __deepcopy__(self, _memo: Any) -> Table:
         """Return itself: it never changes."""
@@ -136,7 +152,11 @@ def table_of(words: Vocabulary) -> Table:
     rows: list[Command | None] = [None] * bases.size
     for index, command in _rows(bases, words):
         rows[index] = command
-    return Table(tuple(rows), bases, words)
+    verbs = grammar(words.envelope.agents > 1)
+    lines = tuple("" if row is None else write_command(row, verbs) for row in rows)
+    numbers = {line: k for k, line in enumerate(lines) if line}
+    places = {id(row): k for k, row in enumerate(rows) if row is not None}
+    return Table(tuple(rows), bases, words, lines, numbers, places)
 
 
 def _rows(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:

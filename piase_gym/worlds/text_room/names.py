@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -113,6 +114,7 @@ def spawned(story: Story) -> set[str]:
     return {r.object for r, _ in responses(story) if isinstance(r, SpawnObject)}
 
 
+@functools.lru_cache(maxsize=4096)
 def plain(name: str) -> str:
     """Return a name as people write it: lower case, spaces for underscores."""
     return " ".join(name.replace("_", " ").lower().split())

@@ -171,7 +171,8 @@ def _look(turn: Turn, deed: Deed) -> Effect:
 
 def look_of(plot: Plot, state: RoomState, k: int) -> str:
     """Return how an object looks now."""
-    return state.looks.get(f"object:{plot.objects[k]}", plot.things[k].description)
+    told = plot.things[k].description
+    return state.looks.get(f"object:{plot.objects[k]}", told) if state.looks else told
 
 
 def room_name(plot: Plot, room: int) -> str:

@@ -208,7 +208,7 @@ def text_of(facts: TextRoomFacts) -> str:
     """Write the facts as prose, each of them once."""
     lines = [f"You are {facts.agent}, in the {_show(facts.room)}."]
     if facts.description:
-        lines.append(f"Around you: {one_line(facts.description)}")
+        lines.append(f"Around you: {_free_line(facts.description)}")
     ways = ", ".join(_way(way) for way in facts.exits)
     lines.append(f"You can go {ways}." if ways else "There is no way out.")
     lines += [_object(thing) for thing in facts.objects]
@@ -225,6 +225,7 @@ def text_of(facts: TextRoomFacts) -> str:
     return "\n".join(lines)
 
 
+@functools.lru_cache(maxsize=4096)
 def _show(name: str) -> str:
     """Write a name as people do."""
     return escape(name.replace("_", " "))
@@ -238,10 +239,14 @@ def _held(held: Held) -> str:
     return f"the {_show(held.name)} ({held.state})" if held.state else f"the {_show(held.name)}"
 
 
+_free_line = functools.lru_cache(maxsize=4096)(one_line)
+"""Writes a free string on one line; descriptions come again and again."""
+
+
 def _object(thing: Seen) -> str:
     inside = f" in the {_show(thing.inside)}" if thing.inside else ""
     state = f" ({thing.state})" if thing.state else ""
-    told = f": {one_line(thing.description)}" if thing.description else "."
+    told = f": {_free_line(thing.description)}" if thing.description else "."
     return f"You see the {_show(thing.name)}{inside}{state}{told}"
 
 

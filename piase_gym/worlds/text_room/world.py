@@ -120,6 +120,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         """Prepare what follows from a config."""
         self._words = vocabulary(config)
         self._table = table_of(self._words)
+        self._reader = Reader(tuple(self._words.objects), self.agents, self._grammar)
         self._told = None if config.story is None else compile_story(config.story)
 
     def configure(self, config: TextRoomConfig) -> None:
@@ -186,7 +187,13 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         self.plot = self._plot_of(seed)
         self.state_of = new_state(self.plot, len(self.agents), self.config.agents, seed)
         self.mailboxes = self._new_mail()
+        self._ways: dict[int, tuple[Way, ...]] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what was remembered of the state."""
         self._sights: list[Sight] | None = None
+        self._legal: dict[int, list[int]] = {}
 
     def _plot_of(self, seed: int) -> Plot:
         """Return the story of an episode as tables."""
@@ -223,7 +230,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
             if end and state.metrics:
                 notes[agent]["metrics"] = dict(state.metrics)
         self._let_in(notes)
-        self._sights = None
+        self._forget()
         rewards = shared(turn.rewards, playing) if self.config.shared_reward else turn.rewards
         return Tick(rewards, terminated, truncated, outcomes, any(ended), notes)
 
@@ -287,7 +294,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
             told = "in play" if state.status[agent] == "playing" else "done with this episode"
             raise AgentError(f"agent {self.agents[agent]!r} is {told} already")
         state.status[agent] = "playing"
-        self._sights = None
+        self._forget()
 
     @property
     def alive(self) -> Sequence[bool]:
@@ -322,19 +329,8 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
             agent=self.agents[agent],
             room=room,
             description=looks.get(f"room:{room}", plot.story.rooms[room].description),
-            exits=tuple(
-                Way(direction, plot.objects[door] if door >= 0 else "")
-                for direction, (_, door) in plot.exits[state.rooms[agent]].items()
-            ),
-            objects=tuple(
-                Seen(
-                    plot.objects[k],
-                    plot.objects[host] if host >= 0 else "",
-                    self._mark(k),
-                    rules.look_of(plot, state, k),
-                )
-                for k, host in sight.here
-            ),
+            exits=self._ways_out(state.rooms[agent]),
+            objects=tuple([self._seen(k, host) for k, host in sight.here]),
             inventory=tuple(Held(plot.objects[k], self._mark(k)) for k in sight.held),
             others=tuple(self.agents[k] for k in sight.others),
             stats=tuple(state.stats[agent].items()),
@@ -343,6 +339,21 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
             feedback=state.feedback[agent],
             hint=self.hints[agent],
         )
+
+    def _ways_out(self, room: int) -> tuple[Way, ...]:
+        """Return the ways out of a room, which never change."""
+        if room not in self._ways:
+            names = self.plot.objects
+            self._ways[room] = tuple(
+                Way(direction, names[door] if door >= 0 else "")
+                for direction, (_, door) in self.plot.exits[room].items()
+            )
+        return self._ways[room]
+
+    def _seen(self, k: int, host: int) -> Seen:
+        """Return an object as it is seen."""
+        names, look = self.plot.objects, rules.look_of(self.plot, self.state_of, k)
+        return Seen(names[k], names[host] if host >= 0 else "", self._mark(k), look)
 
     def _mark(self, k: int) -> str:
         """Say whether an object is open or closed."""
@@ -389,8 +400,12 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def legal_indices(self, agent: int) -> list[int]:
         """Return the indices of an agent's legal commands."""
-        sight = self.sight(agent)
-        return legal_indices(self._table, self.plot, self.state_of, agent, sight)
+        found = self._legal.get(agent)
+        if found is None:
+            sight = self.sight(agent)
+            found = legal_indices(self._table, self.plot, self.state_of, agent, sight)
+            self._legal[agent] = found
+        return found
 
     def admissible(self, agent: int) -> list[Command]:
         """Return the legal commands of the table."""
@@ -415,21 +430,27 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def read(self, agent: int, line: object) -> Command | Misread:
         """Read a line, tolerantly."""
+        index = self._table.numbers.get(line) if isinstance(line, str) else None
+        if index is not None:  # a line as `write` writes it
+            return self.command(agent, index)
         near = [self.plot.objects[k] for k in self.sight(agent).reach]
-        return self._reader().read(line, near)
+        return self._reader.read(line, near)
+
+    def write(self, command: Command) -> str:
+        """Return the line of a command."""
+        index = self._table.place(command)
+        return super().write(command) if index is None else self._table.lines[index]
 
     def check(self, agent: int, command: Command) -> Command | Misread:
         """Check a command that came as data; names may be written as in text."""
+        if self._table.place(command) is not None:
+            return command
         parameters = prompt.rename(command.verb, command.parameters, self._grammar)
         checked = check_command(Command(command.verb, parameters), self._grammar)
         if isinstance(checked, Misread):
             return checked
-        settled = self._reader().settle_names(checked.parameters)
+        settled = self._reader.settle_names(checked.parameters)
         return settled if isinstance(settled, Misread) else Command(checked.verb, settled)
-
-    def _reader(self) -> Reader:
-        """Return the reader of this story's names."""
-        return Reader(self.plot.objects, self.agents, self._grammar)
 
     @property
     def manual(self) -> Manual:
@@ -474,7 +495,8 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
         self.plot, self.state_of = plot, room
-        self.mailboxes, self.streams, self._sights = mail, streams, None
+        self.mailboxes, self.streams, self._ways = mail, streams, {}
+        self._forget()
 
     # -- pictures -------------------------------------------------------------------------
 
