@@ -349,3 +349,25 @@ def test_what_ids_and_names_make_is_the_same() -> None:
     assert one.digest() == two.digest()
     text = two.world.text(two.facts("PiaAgent_001"))
     assert piase_gym.parse_text("piase/TextRoom-LostKey-v0", text) == two.facts("PiaAgent_001")
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("energy <= ", "no rule-engine sentence"),
+        ("enrgy <= 0", "unknown name 'enrgy'; did you mean 'energy'"),
+        ("energy <= 0 and room == 'study'", None),
+    ],
+)
+def test_sentences_about_agents_are_checked(
+    tmp_path: Path, condition: str, told: str | None
+) -> None:
+    text = LOST_KEY.replace('start_room: "study"', 'start_room: "study"\n    stats: { energy: 9 }')
+    text = text.replace("lose_conditions:", "lose_conditions:\n  - type: agent_state_condition\n"
+                        f'    condition: "{condition}"')  # fmt: skip
+    if told is None:
+        assert load_text(tmp_path, text).config.story.agent_setup[0].stats["energy"].start == 9
+        return
+    line, _, message = complaint(tmp_path, text)
+    assert told in message
+    assert line == line_of(text, "condition: ")

@@ -131,3 +131,25 @@ def test_nothing_that_is_typed_raises(line: str) -> None:
         assert found.message
     else:
         assert WORLD.read(0, WORLD.write(found)) == found
+
+
+def test_names_may_have_prepositions_in_them() -> None:
+    odd = story(
+        rooms={"hall": {"objects": ["man in the moon", "box with a lid", "key on a ring"]}},
+        object_details={
+            "box with a lid": {"is_container": True, "is_open": True},
+            "man in the moon": {"can_be_taken": True},
+            "key on a ring": {"can_be_taken": True},
+        },
+        win_conditions=[{"type": "item_in_inventory", "item_name": "key on a ring"}],
+    )
+    world = make(odd).world
+    for line, written in (
+        ("put man in the moon in box with a lid", "put man in the moon in box with a lid"),
+        ("take the man in the moon", "take man in the moon"),
+        ("use key on a ring on the box with a lid", "use key on a ring on box with a lid"),
+        ("unlock box with a lid with key on a ring", "unlock box with a lid with key on a ring"),
+    ):
+        found = world.read(0, line)
+        assert isinstance(found, Command), found
+        assert world.write(found) == written

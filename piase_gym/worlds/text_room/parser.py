@@ -114,8 +114,20 @@ class Reader:
             return self._read_direction(words)
         if not words:
             return Command("look") if verb == "look" else self._needs(verb)
-        one, two = _split(words, BETWEEN.get(verb, ()))
+        one, two = self._split(verb, words)
         return self._with_things(verb, one, two, near)
+
+    def _split(self, verb: str, words: str) -> tuple[str, str | None]:
+        """Split the two things of a command, where possible so that both are full names.
+
+        A name may itself have a word such as ``in`` in it.
+        """
+        known = {plain(name) for name in (*self.objects, *self.agents)}
+        if plain(_bare(words)) in known:
+            return words, None
+        cuts = _cuts(words, BETWEEN.get(verb, ()))
+        exact = [cut for cut in cuts if {plain(_bare(part)) for part in cut} <= known]
+        return next(iter(exact + cuts), (words, None))
 
     def _with_things(
         self, verb: str, one: str, two: str | None, near: Sequence[str]
@@ -238,16 +250,15 @@ def _bare(words: str) -> str:
     return rest.strip() if first in ARTICLES and rest else words.strip()
 
 
-def _split(words: str, between: Sequence[str]) -> tuple[str, str | None]:
-    """Split the two things of a command at the last preposition that stands between words."""
-    best = -1, ""
+def _cuts(words: str, between: Sequence[str]) -> list[tuple[str, str]]:
+    """Return every way to split the two things of a command at a preposition, the last first."""
+    found = []
     for preposition in between:
-        place = words.rfind(f" {preposition} ")
-        if place > best[0] or (place == best[0] and len(preposition) > len(best[1])):
-            best = place, preposition
-    if best[0] < 0:
-        return words, None
-    return words[: best[0]], words[best[0] + len(best[1]) + 2 :]
+        mark, place = f" {preposition} ", words.find(f" {preposition} ")
+        while place >= 0:
+            found.append((place, words[:place], words[place + len(mark) :]))
+            place = words.find(mark, place + 1)
+    return [(one, two) for _, one, two in sorted(found, key=lambda row: (-row[0], len(row[2])))]
 
 
 _OPENINGS = sorted(
