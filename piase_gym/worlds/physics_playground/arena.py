@@ -26,10 +26,14 @@ class Arena:
         sim: The Bullet client; the arena is built in it.
         reading: Where everything is now.
         touches: What each agent touches now.
+        poses: Where each agent is and how it moves.
+        inside: Which objects are in the zone.
     """
 
     reading: Reading
     touches: list[Touch]
+    poses: list[Pose]
+    inside: list[bool]
 
     def __init__(self, state: PlayState, config: PhysicsPlaygroundConfig, sim: Simulation) -> None:
         """Build everything at its start; `look` must follow."""
@@ -42,8 +46,14 @@ class Arena:
 
     def look(self) -> None:
         """Read what Bullet tells of now."""
-        self.reading = self.sim.read()
+        self._take(self.sim.read())
+
+    def _take(self, reading: Reading) -> None:
+        """Work out what everything else looks up."""
+        self.reading = reading
+        self.poses = [pose_of(raw) for raw in reading.raw[self.first :]]
         self.touches = [self._touch(i) for i in range(len(self.state.agents))]
+        self.inside = rules.inside(self.state, reading, self.config)
 
     def _touch(self, agent: int) -> Touch:
         """Return what an agent touches."""
@@ -63,7 +73,7 @@ class Arena:
 
     def pose(self, agent: int) -> Pose:
         """Return where an agent is and how it moves."""
-        return pose_of(self.reading.raw[self.first + agent])
+        return self.poses[agent]
 
     def lidar(self) -> list[list[int]]:
         """Return the ranges of every agent's rays, in centimetres."""
@@ -83,7 +93,7 @@ class Arena:
         """
         config = self.config
         for agent, drive in enumerate(drives):
-            pose, grounded = self.pose(agent), self.touches[agent].grounded
+            pose, grounded = self.poses[agent], self.touches[agent].grounded
             force, torque = forces(
                 config.body, pose, drive.ahead, drive.turn, grounded, config.seconds
             )
@@ -99,8 +109,7 @@ class Arena:
         for agent, hold in enumerate(self.state.holds):
             if hold is not None and slipped(hold, reading, self.first + agent):
                 self.release(agent)
-        self.reading = reading
-        self.touches = [self._touch(i) for i in range(len(self.state.agents))]
+        self._take(reading)
         return True
 
     # -- grips ----------------------------------------------------------------------------

@@ -58,14 +58,15 @@ def total(state: PlayState, config: PhysicsPlaygroundConfig) -> int:
     return config.tower if config.task == "stack" else len(wanted(state, config))
 
 
-def placed(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> int:
-    """Return how many objects are where the task wants them."""
+def placed(
+    state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig, zone: Sequence[bool]
+) -> int:
+    """Return how many objects are where the task wants them; `zone` is what `inside` tells."""
     if config.task == "stack":
         return tower(state, reading, config)
     if config.task in ("reach", "keep_away"):
         return 0
     held = {hold.object for hold in state.holds if hold is not None and not hold.towed}
-    zone = inside(state, reading, config)
     return sum(zone[i] and i not in held for i in wanted(state, config))
 
 
@@ -156,11 +157,14 @@ def graspable(
     """Return the object that an agent with free hands would grip now: the nearest in front."""
     held = {hold.object for hold in state.holds if hold is not None and not hold.towed}
     best: tuple[float, int] | None = None
+    x, y, _ = pose.position
+    near = hull(config.body) + REACH
     for number, body in enumerate(state.objects):
-        if number in held:
+        place, wide = reading.raw[number][0], near + max(body.half)
+        if abs(place[0] - x) > wide or abs(place[1] - y) > wide or number in held:
             continue
         gap = _gap_ahead(pose, reading.raw[number], body.half, body.shape)
-        if gap is None or gap - hull(config.body) > REACH:
+        if gap is None or gap > near:
             continue
         if best is None or gap < best[0]:
             best = gap, number

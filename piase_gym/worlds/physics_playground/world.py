@@ -219,12 +219,13 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         self.mailboxes = self._new_mail()
         self._start()
         self.play.togo = rules.togo(self.play, self.reading, self.config)
-        self.play.placed = rules.placed(self.play, self.reading, self.config)
+        self.play.placed = rules.placed(self.play, self.reading, self.config, self.arena.inside)
 
     def _start(self, prepare: Callable[[Simulation], None] = lambda _sim: None) -> None:
         """Build the scene of the state, prepare it, and look for the first time."""
         self._form = views.layout_of(self.config)
-        self._senses = Senses(self.play, self.config, self._form)
+        total = rules.total(self.play, self.config)
+        self._senses = Senses(self.play, self.config, self._form, total)
         self.arena = Arena(self.play, self.config, self.sim)
         prepare(self.sim)
         self.arena.look()
@@ -285,7 +286,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Return the rewards of a step, and change who is in play."""
         play, config, table = self.play, self.config, self.config.rewards
         togo = rules.togo(play, self.reading, config)
-        placed = rules.placed(play, self.reading, config)
+        placed = rules.placed(play, self.reading, config, self.arena.inside)
         gained = placed - play.placed
         worth = gained * (table.placed if gained > 0 else -table.taken)
         rewards = [0.0] * len(self.agents)
@@ -385,11 +386,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     def rows(self) -> NDArray[np.int64]:
         """What every agent may know now, as whole numbers; see `views`."""
         if self._rows is None:
-            zone = rules.inside(self.play, self.reading, self.config)
-            total = rules.total(self.play, self.config)
-            self._rows = self._senses.rows(
-                self.reading, self.arena.touches, self.arena.lidar(), zone, total
-            )
+            self._rows = self._senses.rows(self.arena)
         return self._rows
 
     def keep(self) -> Sequence[Kept]:
