@@ -16,19 +16,14 @@ from piase_gym.agents.answers import AskInTurn, AskOnClock
 from piase_gym.agents.base import Agent, Feedback
 from piase_gym.agents.management import AgentManager, Agents, SeatStatus
 from piase_gym.commands import Result
-from piase_gym.config import WorldConfig
 from piase_gym.digest import canonical_json
-from piase_gym.errors import ConfigError, UnknownNameError
+from piase_gym.errors import ConfigError
 from piase_gym.events import Events
-from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
 from piase_gym.faces.partners import to_act
 from piase_gym.models import ActionCommand
-from piase_gym.scenarios import Scenario
-from piase_gym.scenarios import load as load_scenario
+from piase_gym.opening import check_time_model, find_scenario, make_env, positive
 from piase_gym.summary import Summary, Tally
 from piase_gym.world import Act
-
-TIME_MODELS = ("discrete_steps", "real_time_ms")
 
 
 class Scaffold(Protocol):
@@ -91,16 +86,16 @@ class Simulation:
         self._seed: int | None = seed
         self._expose, self._folder = expose_states, None if folder is None else Path(folder)
         head = self.scenario.head if self.scenario is not None else None
-        self.time_model = _check_time_model(time_model or (head.time_model if head else None))
+        self.time_model = check_time_model(time_model or (head.time_model if head else None))
         self.step_ms = step_ms or (head.step_ms if head else 200)
-        self.max_steps = _positive("max_steps", max_steps)
+        self.max_steps = positive("max_steps", max_steps)
         budget = (
             max_wall_seconds
             if max_wall_seconds is not None or head is None
             else (head.max_wall_seconds)
         )
-        self.max_wall_seconds = _positive("max_wall_seconds", budget)
-        self.world_env = _make_env(scenario, self.scenario, render_mode, config)
+        self.max_wall_seconds = positive("max_wall_seconds", budget)
+        self.world_env = make_env(scenario, self.scenario, render_mode, config)
         self.env: Any = self.world_env
         for wrapper in wrap:
             self.env = wrapper(self.env)
@@ -440,56 +435,4 @@ class Simulation:
         self._note("leave", agent_id)
 
 
-def find_scenario(scenario: object) -> Scenario | None:
-    """Return the scenario that is meant, or ``None`` for a world, an id or a config.
-
-    Raises:
-        ScenarioError: If it is neither.
-    """
-    if isinstance(scenario, WorldConfig):
-        return None
-    if isinstance(scenario, str):
-        from piase_gym.registry import find
-
-        try:
-            find(scenario)
-        except UnknownNameError:
-            return load_scenario(scenario)
-        return None
-    return load_scenario(scenario)
-
-
-def _make_env(
-    given: Any, scenario: Scenario | None, render_mode: str | None, config: dict[str, Any]
-) -> WorldParallelEnv:
-    """Make the environment of a scenario or a world, with the actions that the world has."""
-    from piase_gym.registry import find, load, world_spec
-
-    if scenario is not None:
-        name, spec = scenario.world, world_spec(scenario.world)
-    else:
-        name = given
-        spec = find(given.world if isinstance(given, WorldConfig) else given)[0]
-    offered = load(spec.world, spec).capabilities
-    kind = "discrete" if offered.discrete else "continuous" if offered.continuous else "text"
-    return parallel_env(
-        name, actions=kind, scenario=scenario, view="text", render_mode=render_mode, **config
-    )
-
-
-def _check_time_model(name: str | None) -> str:
-    """Return a time model; the default waits for agents."""
-    chosen = name or TIME_MODELS[0]
-    if chosen not in TIME_MODELS:
-        raise UnknownNameError("time_model", chosen, TIME_MODELS)
-    return chosen
-
-
-def _positive(name: str, value: Any) -> Any:
-    """Return a budget, which is a positive number or ``None``."""
-    if value is not None and (isinstance(value, bool) or not value > 0):
-        raise ConfigError(f"{name} must be a positive number, not {value!r}")
-    return value
-
-
-__all__ = ["Scaffold", "Simulation", "Summary", "find_scenario"]
+__all__ = ["Scaffold", "Simulation", "Summary"]
