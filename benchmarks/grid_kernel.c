@@ -21,12 +21,13 @@ enum { OUTSIDE = 1, FLOOR = 2, WALL = 3, GOAL = 4, KEY = 5, LOCKED = 6, CLOSED =
 enum { AGENT = 32 }; /* + 4 * number + turn */
 
 enum { NONE, MOVE, REACH_GOAL, STAY, PICK_UP, DROP, OPEN_DOOR, UNLOCK, CLOSE_DOOR, BLOCKED };
-enum { NO_KEY = 10, ILLEGAL = 11 };
+enum { NO_KEY = 10, ILLEGAL = 11, LATE = 25 };
 
 static const double REWARD[] = {
     [NONE] = 0.0,        [MOVE] = -0.1,    [REACH_GOAL] = 10.0, [STAY] = -0.05,
     [PICK_UP] = -0.1,    [DROP] = -0.1,    [OPEN_DOOR] = -0.1,  [UNLOCK] = -0.1,
     [CLOSE_DOOR] = -0.1, [BLOCKED] = -1.0, [NO_KEY] = -0.1,     [ILLEGAL] = -1.0,
+    [LATE] = -0.1,
 };
 
 /* Interacting with a cell, with empty hands and with a key; 0 stands for ILLEGAL. */
@@ -36,7 +37,7 @@ static const uint8_t INTERACTION[2][256] = {
 };
 
 /* Milestones as bits. */
-static const uint8_t MARK[ILLEGAL + 1] = {
+static const uint8_t MARK[LATE + 1] = {
     [PICK_UP] = 1, [UNLOCK] = 2, [OPEN_DOOR] = 2, [REACH_GOAL] = 4,
 };
 
@@ -49,6 +50,7 @@ static const int STEP[4] = {-STRIDE, 1, STRIDE, -1};
 typedef struct {
     uint16_t at[4]; /* where it stands in each of the four maps */
     uint8_t x, y, heading, carry, alive, marks;
+    uint8_t can; /* whether interacting was legal in the last observation */
 } Agent;
 
 typedef struct {
@@ -197,9 +199,10 @@ static inline int interaction(const Env *s, const Agent *me) {
 static inline int interact(Env *s, int a) {
     Agent *me = &s->agents[a];
     int x = me->x + DX[me->heading], y = me->y + DY[me->heading];
+    if (!me->can) return ILLEGAL;
     int event = interaction(s, me);
     switch (event) {
-    case NONE: return ILLEGAL;
+    case NONE: return LATE; /* somebody was faster */
     case PICK_UP: me->carry = KEY; put(s, x, y, FLOOR); break;
     case DROP: put(s, x, y, me->carry); me->carry = 0; break;
     case UNLOCK:
@@ -220,8 +223,8 @@ static inline uint64_t goal_sense(const Env *s, const Agent *me) {
     return ((uint64_t)(up + 1) | (uint64_t)(right + 1) << 8) & -(uint64_t)shown;
 }
 
-static inline void sight(const Env *s, int a, uint8_t *obs, int8_t *mask) {
-    const Agent *me = &s->agents[a];
+static inline void sight(Env *s, int a, uint8_t *obs, int8_t *mask) {
+    Agent *me = &s->agents[a];
     const uint8_t *from = s->maps[me->heading] + me->at[me->heading] - AHEAD * STRIDE - BESIDE;
     /* Eight bytes a row of seven: the next row, and then the scalars, overwrite the eighth. */
     for (int row = 0; row < WINDOW; row++) memcpy(obs + row * WINDOW, from + row * STRIDE, 8);
@@ -233,7 +236,8 @@ static inline void sight(const Env *s, int a, uint8_t *obs, int8_t *mask) {
     memcpy(obs + FRAME + 8, &hint, 8);
     obs[FRAME - 1 - BESIDE] = (uint8_t)(AGENT + 4 * a);
     memset(mask, 1, INTERACTING);
-    mask[INTERACTING] = interaction(s, me) != NONE;
+    me->can = interaction(s, me) != NONE;
+    mask[INTERACTING] = (int8_t)me->can;
 }
 
 static inline void absent(uint8_t *obs, int8_t *mask) {
@@ -249,7 +253,7 @@ typedef struct {
     uint8_t *restrict terminated, *restrict truncated, *restrict events;
 } Outputs;
 
-static inline void observe(const Env *s, long row, const Outputs *out) {
+static inline void observe(Env *s, long row, const Outputs *out) {
     for (int a = 0; a < AGENTS; a++) {
         uint8_t *obs = out->obs + (row + a) * LENGTH;
         int8_t *mask = out->masks + (row + a) * ACTIONS;

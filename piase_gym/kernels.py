@@ -17,15 +17,18 @@ import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import config as numba_config
 from numba import njit, typeof, types
+from numba.core.caching import IndexDataCacheFile
 from numba.extending import intrinsic
 
 from piase_gym.rng import GOLDEN
+from piase_gym.statics import PartCompiler, StaticCompiler
 
 JIT = not numba_config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``, where the same rules run as plain Python."""
@@ -52,6 +55,16 @@ def source_stamp(folder: str) -> str:
     return digest.hexdigest()
 
 
+class _Index(IndexDataCacheFile):  # type: ignore[misc]
+    """Numba's index of a cache; one that another version of us has written counts as empty."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError, EOFError, ValueError, TypeError, UnpicklingError):
+            return {}
+
+
 def _cached(function: Callable[..., Any], **options: Any) -> Any:
     """Compile with an on-disk cache that knows all sources, or without one if none can be had."""
     if not JIT:
@@ -66,6 +79,7 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
         if not hasattr(cache._cache_file, "_source_stamp"):
             return njit(function, **options)
         cache._cache_file._source_stamp = source_stamp(folder)
+        cache._cache_file.__class__ = _Index
     except (RuntimeError, AttributeError):
         # Nowhere to write, as in a read-only container: compile in every process.
         return njit(function, **options)
@@ -74,17 +88,21 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
 
 def device(function: Callable[..., Any]) -> Any:
     """Mark a helper that kernels inline."""
-    return njit(function, forceinline=True) if JIT else function
+    if not JIT:
+        return function
+    return njit(function, forceinline=True, error_model="numpy", pipeline_class=PartCompiler)
 
 
 def helper(function: Callable[..., Any]) -> Any:
     """Mark a helper that is too large or too rarely run to be inlined."""
-    return njit(function) if JIT else function
+    if not JIT:
+        return function
+    return njit(function, error_model="numpy", pipeline_class=PartCompiler)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Mark a function that Python calls."""
-    return _cached(function, error_model="numpy")
+    return _cached(function, error_model="numpy", pipeline_class=StaticCompiler)
 
 
 def direct(compiled: Any, *args: Any) -> Any:
@@ -126,6 +144,28 @@ if JIT:
 
         return types.void(array, types.int64, types.uint64), codegen
 
+    @intrinsic
+    def peek(typingctx: Any, array: Any, index: Any) -> Any:
+        """Return ``array[index]`` (uint8, contiguous, no negative index, no bounds check)."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            return builder.zext(builder.load(builder.gep(data, [args[1]])), ir.IntType(64))
+
+        return types.int64(array, types.int64), codegen
+
+    @intrinsic
+    def poke(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+        """Set ``array[index]`` (uint8 or int8, contiguous, no negative index, no bounds check)."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            byte = builder.trunc(args[2], ir.IntType(8))
+            builder.store(byte, builder.gep(data, [args[1]]))
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64, types.int64), codegen
+
 else:
     np.seterr(over="ignore")
 
@@ -136,6 +176,14 @@ else:
     def store64(array: Any, index: Any, word: Any) -> None:
         """Plain Python twin of the compiled `store64`."""
         array[index : index + 8] = np.frombuffer(np.uint64(word).tobytes(), np.uint8)
+
+    def peek(array: Any, index: Any) -> Any:
+        """Plain Python twin of the compiled `peek`."""
+        return int(array[index])
+
+    def poke(array: Any, index: Any, value: Any) -> None:
+        """Plain Python twin of the compiled `poke`."""
+        array[index] = int(value) & 255
 
 
 @device

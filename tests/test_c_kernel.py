@@ -9,7 +9,7 @@ import pytest
 
 from piase_gym.benchmarks import c_kernel
 from piase_gym.benchmarks.c_kernel import ACTIONS, AGENTS, CKernel
-from piase_gym.worlds.grid_world import batch, state
+from piase_gym.worlds.grid_world import batch, events, state
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 
 pytestmark = pytest.mark.skipif(not c_kernel.available(), reason="there is no C compiler")
@@ -26,7 +26,7 @@ class Compiled:
         envelope = config.fixed_sizes()
         rows = num_envs * AGENTS
         self.states: Any = state.new_states(envelope, num_envs)
-        self.table: Any = state.new_table(config, envelope)
+        self.table: Any = state.config_table(config, envelope)
         self.states["base"] = seed + np.arange(num_envs)
         length = int(self.table["length"][0])
         self.obs = np.zeros(rows * length, np.uint8)
@@ -36,12 +36,15 @@ class Compiled:
         self.terminated, self.truncated = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
         self.events = np.zeros(rows, np.uint8)
         self.outputs = [getattr(self, name) for name in OUTPUTS]
-        faults = batch.reset(self.states, self.table, np.arange(num_envs), *self.outputs)
+        self.k = state.static_for(envelope, config)
+        faults = batch.reset(self.states, self.table, self.k, np.arange(num_envs), *self.outputs)
         assert faults == 0
 
     def step(self, actions: Any) -> int:
         return int(
-            batch.step(self.states, self.table, 1, -1, actions, *self.outputs, self.final_obs)
+            batch.step(
+                self.states, self.table, self.k, 1, -1, actions, *self.outputs, self.final_obs
+            )
         )
 
 
@@ -65,14 +68,14 @@ def test_both_kernels_write_the_same_bytes() -> None:
     assert_same(kernel, compiled)
     rng = np.random.default_rng(SEED)
     actions = np.zeros(num_envs * AGENTS, np.int32)
-    counts = np.zeros(state.NUM_EVENTS, int)
+    counts = np.zeros(events.NUM_EVENTS, int)
     for _ in range(2000):
         actions = wander(rng, actions)
         assert compiled.step(actions) == 0
         kernel.step(actions)
         assert_same(kernel, compiled)
-        counts += np.bincount(compiled.events, minlength=state.NUM_EVENTS)
-    assert (counts[: state.ILLEGAL + 1] > 0).all(), "something never happened"
+        counts += np.bincount(compiled.events, minlength=events.NUM_EVENTS)
+    assert (counts[: events.ILLEGAL + 1] > 0).all(), "something never happened"
     assert (compiled.states["episode"] > 5).all()
 
 

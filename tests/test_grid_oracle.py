@@ -11,8 +11,8 @@ import pytest
 
 from piase_gym.worlds.grid_world.cells import FLOOR, KEY, SYMBOLS
 from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.events import ARRIVED
 from piase_gym.worlds.grid_world.oracle import GridOracle
-from piase_gym.worlds.grid_world.state import GOAL_REACHED
 from piase_gym.worlds.grid_world.world import GridWorld
 
 from .reference_grid_world import Agent, ReferenceGridWorld
@@ -59,7 +59,7 @@ def play(world: GridWorld, policies: Sequence[Policy]) -> int:
 
 
 def all_won(world: GridWorld, agents: Sequence[int]) -> bool:
-    return all(int(world.states["marks"][0, a]) & GOAL_REACHED for a in agents)
+    return all(int(world.states["fate"][0, a]) == ARRIVED for a in agents)
 
 
 def reference_of(world: GridWorld) -> ReferenceGridWorld:

@@ -62,6 +62,8 @@ class Batch:
         """Allocate outputs for `shape`: environments, agents, vector length, actions."""
         envs, agents, length, actions = shape
         self.states, self.tables = states, tables
+        self.static: Any = None  # what the kernels are compiled for, under `static_tables`
+        self.static_tables: Any = None
         self.obs = np.zeros((envs, agents, length), np.uint8)
         self.final_obs = np.zeros_like(self.obs)
         self.masks = np.zeros((envs, agents, actions), np.int8)
@@ -92,8 +94,11 @@ class ArrayWorld(World[C, F]):
     """The record's leading fields, which are the state; the rest is derived."""
     outcome_of: ClassVar[Sequence[Outcome]]
     """The outcome of every event code."""
-    commands: ClassVar[tuple[Command, ...]]
-    """The command of every index."""
+
+    @property
+    @abstractmethod
+    def commands(self) -> tuple[Command, ...]:
+        """The command of every index."""
 
     def __init__(self, config: C) -> None:
         """Allocate the record of a batch of one."""

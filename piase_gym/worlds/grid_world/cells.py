@@ -18,6 +18,18 @@ KEY: Final = 5
 LOCKED: Final = 6
 CLOSED: Final = 7
 OPEN: Final = 8
+BOX: Final = 9
+SWITCH_OFF: Final = 10
+SWITCH_ON: Final = 11
+GATE: Final = 12
+GATE_OPEN: Final = 13
+HAZARD: Final = 14
+FRUIT: Final = 15
+BARE: Final = 16
+MOVER: Final = 17
+FOOD: Final = 18
+"""Food for one; the next codes are food that takes two, three and four."""
+MAX_FOOD: Final = 4
 AGENT: Final = 32
 MAX_AGENTS: Final = 32
 MAX_CODE: Final = AGENT + 4 * MAX_AGENTS - 1
@@ -32,14 +44,27 @@ NAMES: Final = {
     LOCKED: "locked door",
     CLOSED: "closed door",
     OPEN: "open door",
+    BOX: "box",
+    SWITCH_OFF: "switch that is off",
+    SWITCH_ON: "switch that is on",
+    GATE: "closed gate",
+    GATE_OPEN: "open gate",
+    HAZARD: "hazard",
+    FRUIT: "fruit",
+    BARE: "bare bush",
+    MOVER: "drone",
+    FOOD: "food for one",
+    FOOD + 1: "food for two",
+    FOOD + 2: "food for three",
+    FOOD + 3: "food for four",
 }
 CODES: Final = {name: code for code, name in NAMES.items()}
 
 HEADINGS: Final = ("up", "right", "down", "left")
 """Clockwise, so that a turn is a difference modulo 4."""
 
-WALKABLE: Final = (FLOOR, GOAL, OPEN)
-OPAQUE: Final = (WALL, LOCKED, CLOSED, OUTSIDE)
+WALKABLE: Final = (FLOOR, GOAL, OPEN, GATE_OPEN, HAZARD, FRUIT, BARE)
+OPAQUE: Final = (WALL, LOCKED, CLOSED, GATE, OUTSIDE)
 SYMBOLS: Final = {
     OUTSIDE: " ",
     FLOOR: ".",
@@ -49,5 +74,20 @@ SYMBOLS: Final = {
     LOCKED: "L",
     CLOSED: "+",
     OPEN: "'",
+    BOX: "O",
+    SWITCH_OFF: "s",
+    SWITCH_ON: "S",
+    GATE: "=",
+    GATE_OPEN: "-",
+    HAZARD: "~",
+    FRUIT: "*",
+    BARE: ",",
+    MOVER: "d",
+    FOOD: "1",
+    FOOD + 1: "2",
+    FOOD + 2: "3",
+    FOOD + 3: "4",
 }
 """The signs of maps and of the ``ansi`` picture."""
+START: Final = "@"
+"""The sign of an agent's start in a map."""

@@ -4,21 +4,55 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from piase_gym.config import Envelope, WorldConfig
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.grid_world.cells import MAX_AGENTS
+from piase_gym.worlds.grid_world import maps
+from piase_gym.worlds.grid_world.cells import (
+    BARE,
+    FOOD,
+    FRUIT,
+    GOAL,
+    MAX_AGENTS,
+    MAX_FOOD,
+    MOVER,
+)
+from piase_gym.worlds.grid_world.limits import (
+    MAX_GOALS,
+    MAX_MOVERS,
+    MAX_PATCHES,
+    MAX_SIDE,
+    MAX_SYMBOLS,
+)
 
-MAX_SIDE = 64
-MAX_GOALS = 16
 Position = tuple[
     Annotated[int, Field(ge=0, lt=MAX_SIDE)],
     Annotated[int, Field(ge=0, lt=MAX_SIDE)],
 ]
 """(x, y) with (0, 0) at the top left."""
-
-LAYOUTS = ("empty", "obstacles", "four_rooms", "door_key")
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Layout = Literal[
+    "empty",
+    "obstacles",
+    "four_rooms",
+    "door_key",
+    "multi_room",
+    "maze",
+    "foraging",
+    "tag",
+    "custom",
+]
+LAYOUTS: tuple[str, ...] = Layout.__args__  # type: ignore[attr-defined]
+Doors = Literal["open", "closed", "locked", "gates", "mixed"]
+DOORS: tuple[str, ...] = Doors.__args__  # type: ignore[attr-defined]
+LEAST_INSIDE = {"four_rooms": (5, 5), "door_key": (4, 2), "multi_room": (3, 3), "maze": (3, 3)}
+"""Least columns and rows of a layout, without the border."""
+REWARDS_OF: dict[str, dict[str, float]] = {
+    "foraging": {"move": -0.01, "stay": -0.01, "blocked": -0.02, "interact": -0.01},
+    "tag": {"move": -0.01, "stay": -0.01, "blocked": -0.02},
+}
+"""Where the defaults of a layout differ from the reference table."""
 
 
 class Rewards(BaseModel):
@@ -30,9 +64,16 @@ class Rewards(BaseModel):
     move: float = Field(-0.1, description="entering a free cell")
     blocked: float = Field(-1.0, description="walking against something")
     stay: float = Field(-0.05, description="staying")
-    interact: float = Field(-0.1, description="picking up, dropping, opening, closing")
-    locked: float = Field(-0.1, description="trying a locked door without a key")
+    interact: float = Field(-0.1, description="picking up, dropping, opening, closing, switching")
+    locked: float = Field(-0.1, description="trying a locked door without a key, a jammed switch")
     illegal: float = Field(-1.0, description="an illegal or unreadable command")
+    hazard: float = Field(-10.0, description="stepping onto a hazard")
+    fruit: float = Field(1.0, description="eating a fruit")
+    food: float = Field(10.0, description="all food of a level, shared by weight and strength")
+    heavy: float = Field(-0.1, description="lifting food that is too heavy")
+    tag: float = Field(10.0, description="tagging a runner")
+    caught: float = Field(-10.0, description="being tagged")
+    starved: float = Field(-10.0, description="running out of energy")
 
 
 class GridWorldEnvelope(Envelope):
@@ -42,6 +83,13 @@ class GridWorldEnvelope(Envelope):
     width: int = Field(1, ge=1, le=MAX_SIDE, description="widest map")
     height: int = Field(1, ge=1, le=MAX_SIDE, description="highest map")
     window: int = Field(1, ge=1, le=15, description="largest window")
+    symbols: int = Field(0, ge=0, le=MAX_SYMBOLS, description="most symbols of the channel")
+    status: int = Field(0, ge=0, le=1, description="1: vectors tell energy, level, role and food")
+
+    @property
+    def wide(self) -> bool:
+        """Whether vectors hold more than the frame and the scalars."""
+        return bool(self.symbols or self.status)
 
 
 class GridWorldConfig(WorldConfig):
@@ -50,15 +98,43 @@ class GridWorldConfig(WorldConfig):
     world: ClassVar[str] = "GridWorld"
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
-    layout: Literal["empty", "obstacles", "four_rooms", "door_key"] = Field(
-        "empty", description="what stands on the grid"
-    )
+    layout: Layout = Field("empty", description="what stands on the grid")
     width: int = Field(8, ge=2, le=MAX_SIDE, description="columns")
     height: int = Field(8, ge=2, le=MAX_SIDE, description="rows")
     border: bool = Field(False, description="surround the grid with a wall, inside its size")
+    map: tuple[str, ...] | None = Field(
+        None,
+        description="rows of signs for layout 'custom': one string with line breaks, or a list",
+    )
     walls: tuple[Position, ...] = Field((), description="further walls, as (x, y)")
+    difficulty: Share | tuple[Share, Share] | None = Field(
+        None, description="0 to 1, or a range to draw from; default: as the other fields say"
+    )
     obstacle_density: float = Field(
         0.2, ge=0.0, le=0.6, description="share of the cells that layout 'obstacles' blocks"
+    )
+    rooms: int = Field(4, ge=2, le=16, description="most rooms of layout 'multi_room'")
+    doors: Doors = Field("closed", description="what joins the rooms of layout 'multi_room'")
+    boxes: int = Field(0, ge=0, le=32, description="boxes at random places; a step pushes one")
+    hazards: int = Field(0, ge=0, le=64, description="hazards at random places")
+    hazard_ends: bool = Field(True, description="whether a hazard ends the episode of its victim")
+    fruits: int = Field(0, ge=0, le=MAX_PATCHES, description="bushes with fruit at random places")
+    regrow: Share = Field(0.02, description="chance per step that a bare bush bears fruit again")
+    movers: int = Field(0, ge=0, le=MAX_MOVERS, description="drones at random places")
+    mover_period: int = Field(1, ge=1, le=1000, description="drones move every so many steps")
+    mover_chance: Share = Field(0.0, description="chance that a drone turns before it moves")
+    food: int | None = Field(
+        None, ge=0, le=32, description="pieces of food; default 3 for layout 'foraging', else 0"
+    )
+    food_level: int = Field(2, ge=1, le=MAX_FOOD, description="heaviest food, in agents' strength")
+    levels: tuple[Annotated[int, Field(ge=1, le=MAX_FOOD)], ...] = Field(
+        (), description="strength of each agent at lifting food; default 1"
+    )
+    taggers: int = Field(1, ge=1, le=MAX_AGENTS, description="agents that chase in layout 'tag'")
+    energy: int = Field(0, ge=0, le=255, description="steps until an agent starves; 0: never")
+    fruit_energy: int = Field(20, ge=0, le=255, description="energy in a fruit")
+    symbols: int = Field(
+        0, ge=0, le=MAX_SYMBOLS, description="symbols that agents can say to all others; 0: none"
     )
     start_pos: Position | tuple[Position, ...] | None = Field(
         None, description="(x, y) of the first agent, or one for each; default random"
@@ -79,6 +155,25 @@ class GridWorldConfig(WorldConfig):
     envelope: GridWorldEnvelope | None = Field(None, description="largest sizes")
 
     @classmethod
+    def plain(cls, fields: Any) -> dict[str, Any]:
+        """Also let a map bring its size and layout, and a layout its own rewards."""
+        plain = super().plain(fields)
+        if plain.get("map") is not None:
+            rows = maps.split(plain["map"])
+            plain.setdefault("layout", "custom")
+            plain["map"] = rows
+            for name, size in (("width", len(rows[0])), ("height", len(rows))):
+                if plain.setdefault(name, size) != size:
+                    raise ConfigError(
+                        f"GridWorld.{name} is {plain[name]!r}, but the map has {size}; leave it out"
+                    )
+        own = REWARDS_OF.get(str(plain.get("layout")))
+        given = plain.get("rewards") or {}
+        if own and isinstance(given, dict):
+            plain["rewards"] = {**own, **given}
+        return plain
+
+    @classmethod
     def meaning(cls, name: str, value: Any) -> dict[str, Any]:
         """Also take the reference project's keys: `grid_size` and `obstacles`."""
         if name == "obstacles":
@@ -89,10 +184,19 @@ class GridWorldConfig(WorldConfig):
             return {"width": value[0], "height": value[1]}
         return super().meaning(name, value)
 
+    @field_validator("difficulty")
+    @classmethod
+    def _check_difficulty(cls, value: Any) -> Any:
+        if isinstance(value, tuple) and value[0] > value[1]:
+            raise ValueError(f"a range goes from low to high, not from {value[0]} to {value[1]}")
+        return value
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.window % 2 == 0:
             raise ValueError(f"window must be odd, from 3 to 15, not {self.window}")
+        if (self.layout == "custom") != (self.map is not None):
+            raise ValueError("layout 'custom' and map belong together; give both or only the map")
         places = {"walls": self.walls, "start_pos": self.starts, "goal_pos": self.goals}
         for name, positions in places.items():
             for x, y in positions:
@@ -109,28 +213,102 @@ class GridWorldConfig(WorldConfig):
             raise ValueError(f"start_pos has {len(self.starts)} entries for {self.agents} agents")
         if self.collisions == "block" and len(set(self.starts)) < len(self.starts):
             raise ValueError("start_pos puts two agents on one cell; use collisions='pass'")
+        if len(self.levels) > self.agents:
+            raise ValueError(f"levels has {len(self.levels)} entries for {self.agents} agents")
         self._check_layout()
         return self
 
     def _check_layout(self) -> None:
         inner = (self.width - 2 * self.border, self.height - 2 * self.border)
-        least = {"four_rooms": (5, 5), "door_key": (4, 2)}.get(self.layout, (1, 1))
+        least = LEAST_INSIDE.get(self.layout, (1, 1))
         if inner[0] < least[0] or inner[1] < least[1]:
             need = (least[0] + 2 * self.border, least[1] + 2 * self.border)
             raise ValueError(
                 f"layout {self.layout!r} needs at least {need[0]} by {need[1]} cells"
                 f"{' with a border' if self.border else ''}, not {self.width} by {self.height}"
             )
+        if self.layout == "tag" and self.taggers >= self.agents:
+            raise ValueError(
+                f"layout 'tag' needs agents to chase: {self.agents} agents, {self.taggers} taggers"
+            )
+        codes = list(self.plan.values())
+        movers, fruits = codes.count(MOVER), codes.count(FRUIT) + codes.count(BARE)
+        if movers + self.movers > MAX_MOVERS:
+            raise ValueError(f"map and movers make {movers + self.movers}; at most {MAX_MOVERS}")
+        if fruits + self.fruits > MAX_PATCHES:
+            raise ValueError(f"map and fruits make {fruits + self.fruits}; at most {MAX_PATCHES}")
+        if self.layout == "foraging" and self.goal_pos:
+            raise ValueError("layout 'foraging' has food instead of goals; leave out goal_pos")
 
     @property
     def starts(self) -> tuple[Position, ...]:
-        """`start_pos` as a list, one entry for each of the first agents."""
-        return _positions(self.start_pos)
+        """Where the first agents start: `start_pos`, or else the signs of the map."""
+        return _positions(self.start_pos) or (maps.starts(self.map)[: self.agents])
 
     @property
     def goals(self) -> tuple[Position, ...]:
-        """`goal_pos` as a list."""
-        return _positions(self.goal_pos)
+        """Where goals are fixed: `goal_pos`, and the signs of the map."""
+        given = _positions(self.goal_pos)
+        marked = tuple(place for place, code in self.plan.items() if code == GOAL)
+        return given + tuple(place for place in marked if place not in given)
+
+    @property
+    def plan(self) -> dict[Position, int]:
+        """The objects of the map, by place."""
+        return maps.plan(self.map)
+
+    @property
+    def num_food(self) -> int:
+        """Pieces of food at random places."""
+        return (3 if self.layout == "foraging" else 0) if self.food is None else self.food
+
+    @property
+    def clearing(self) -> bool:
+        """Whether the task is to gather all food, rather than to reach a goal."""
+        food = any(code >= FOOD for code in self.plan.values()) or self.num_food > 0
+        return food and not self.goals
+
+    @property
+    def num_taggers(self) -> int:
+        """How many agents chase the others."""
+        return self.taggers if self.layout == "tag" else 0
+
+    @property
+    def any_goals(self) -> int:
+        """How many goals stand at random places."""
+        return 0 if self.goals or self.clearing or self.layout == "tag" else 1
+
+    @property
+    def difficulties(self) -> tuple[float, float] | None:
+        """The range of `difficulty`, if it is given."""
+        if self.difficulty is None or isinstance(self.difficulty, tuple):
+            return self.difficulty
+        return self.difficulty, self.difficulty
+
+    @property
+    def must_check(self) -> bool:
+        """Whether some levels of this config may have no solution."""
+        fixed = bool(self.goals or self.starts or self.walls or self.map)
+        scattered = bool(self.boxes or self.hazards or self.movers or self.num_food)
+        checked = ("obstacles", "multi_room", "maze", "tag", "foraging")
+        return (
+            scattered
+            or self.layout in checked
+            or (self.layout != "empty" and fixed)
+            or (bool(self.walls))
+        )
+
+    @property
+    def plain_rules(self) -> bool:
+        """Whether nothing is in use beyond doors, keys and goals, seen through walls."""
+        extras = (self.boxes, self.hazards, self.fruits, self.movers, self.num_food, self.energy)
+        return (
+            not any(extras)
+            and self.layout not in ("multi_room", "custom", "tag")
+            and self.collisions == "block"
+            and self.see_through_walls
+            and not self.shared_reward
+        )
 
     def fixed_sizes(self) -> GridWorldEnvelope:
         """Return `fixed_envelope` with its own type."""
@@ -143,6 +321,8 @@ class GridWorldConfig(WorldConfig):
             width=self.width,
             height=self.height,
             window=self.window,
+            symbols=self.symbols,
+            status=bool(self.energy or self.levels or self.num_taggers or self.clearing),
         )
 
 
@@ -151,3 +331,17 @@ def _positions(value: Any) -> tuple[Position, ...]:
     if not value:
         return ()
     return value if isinstance(value[0], tuple) else (value,)
+
+
+__all__ = [
+    "DOORS",
+    "LAYOUTS",
+    "MAX_GOALS",
+    "MAX_MOVERS",
+    "MAX_PATCHES",
+    "MAX_SIDE",
+    "MAX_SYMBOLS",
+    "GridWorldConfig",
+    "GridWorldEnvelope",
+    "Rewards",
+]

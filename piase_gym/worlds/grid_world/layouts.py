@@ -1,4 +1,7 @@
-"""How levels are made: compiled generators, so that a batch can reset inside its kernel."""
+"""The layouts: walls, doors and rooms. Compiled.
+
+Each takes the free floor that `plan` left and draws its own walls into it.
+"""
 
 # Kernels are typed by numba, not by annotations.
 # mypy: disable-error-code="no-untyped-def"
@@ -7,125 +10,61 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import helper, integer, store64, stream_key
-from piase_gym.worlds.grid_world.cells import AGENT, FLOOR, GOAL, KEY, LOCKED, OUTSIDE, WALL
-from piase_gym.worlds.grid_world.config import MAX_SIDE
-from piase_gym.worlds.grid_world.rules import DX, DY, paint, paint_agent, put, top
-from piase_gym.worlds.grid_world.state import NO_FREE_CELL, NO_WAY, NUM_STREAMS
+from piase_gym.kernels import helper, peek
+from piase_gym.worlds.grid_world.cells import (
+    CLOSED,
+    FLOOR,
+    GATE,
+    KEY,
+    LOCKED,
+    OPEN,
+    SWITCH_OFF,
+    WALL,
+)
+from piase_gym.worlds.grid_world.config import DOORS, LAYOUTS
+from piase_gym.worlds.grid_world.events import NO_FREE_CELL
+from piase_gym.worlds.grid_world.free import draw, place_at, random_free
+from piase_gym.worlds.grid_world.paint import DX, DY
 
-OBSTACLES, FOUR_ROOMS, DOOR_KEY = 1, 2, 3
-LAYOUT_STREAM = 0
-TRIES = 100
-ALL_OUTSIDE = np.uint64(OUTSIDE * 0x0101010101010101)
-
-
-@helper
-def place_at(s, w, x, y, code):
-    """Do what `put` does, without being inlined: levels are rarely made, code is often compiled."""
-    put(s, w, x, y, code)
-
-
-@helper
-def draw(s, stop):
-    """Draw an integer in ``0..stop-1`` from the layout stream."""
-    return integer(s.keys, s.counters, LAYOUT_STREAM, stop)
-
-
-@helper
-def reset(s, w, seed):
-    """Start the episode with effective seed `seed` (uint64); `s.fault` says what failed."""
-    s.seed = seed
-    for stream in range(NUM_STREAMS):
-        s.keys[stream] = stream_key(seed, np.uint64(stream))
-        s.counters[stream] = 0
-    s.t = 0
-    s.width, s.height, s.agents = w.width, w.height, w.agents
-    for a in range(len(s.x)):
-        s.x[a] = s.y[a] = 0
-        s.heading[a] = s.carry[a] = s.alive[a] = s.marks[a] = 0
-        s.order[a] = a
-    s.hint[:] = 0
-    for _ in range(TRIES if w.search else 1):
-        generate(s, w)
-        if s.fault == 0 and w.search and not all_can_arrive(s, w):
-            s.fault = NO_WAY
-        if s.fault == 0:
-            break
+OBSTACLES, FOUR_ROOMS = LAYOUTS.index("obstacles"), LAYOUTS.index("four_rooms")
+DOOR_KEY, MULTI_ROOM = LAYOUTS.index("door_key"), LAYOUTS.index("multi_room")
+MAZE, TAG_GAME = LAYOUTS.index("maze"), LAYOUTS.index("tag")
+OPENINGS, CLOSED_DOORS = DOORS.index("open"), DOORS.index("closed")
+LOCKED_DOORS, GATES = DOORS.index("locked"), DOORS.index("gates")
+MAX_ROOMS = 16
+SPLITS = 12  # tries to split a room
 
 
 @helper
-def generate(s, w):
-    """Build the map, then place key, goals and agents."""
-    s.fault = 0
-    for a in range(w.agents):
-        s.alive[a] = 0
-    split = build(s, w)
-    x0, x1 = 0, w.width - 1
-    if split > 0:
-        place(s, w, KEY, x0, split - 1)
-    s.num_goals = max(1, w.num_goals)
-    s.goals[:] = 0
-    for g in range(s.num_goals):
-        if g < w.num_goals:
-            s.goals[g, 0], s.goals[g, 1] = w.goals[g, 0], w.goals[g, 1]
-            place_at(s, w, s.goals[g, 0], s.goals[g, 1], GOAL)
-        else:
-            cell = place(s, w, GOAL, split + 1 if split > 0 else x0, x1)
-            s.goals[g, 0], s.goals[g, 1] = cell % w.side, cell // w.side
-    for a in range(w.agents):
-        if w.starts[a, 0] >= 0:
-            enter(s, w, a, fixed_start(s, w, a))
-    for a in range(w.agents):
-        if w.starts[a, 0] < 0:
-            enter(s, w, a, random_free(s, w, x0, split - 1 if split > 0 else x1))
-
-
-@helper
-def repaint(s, w):
-    """Draw the four turned maps anew from the cells and the agents."""
-    for i in range(0, len(s.maps) - 7, 8):
-        store64(s.maps, i, ALL_OUTSIDE)
-    for y in range(s.height):
-        for x in range(s.width):
-            paint(s, w, x, y, s.cells[y * w.side + x])
-    for k in range(s.agents):
-        a = s.agents - 1 - k
-        if s.alive[a]:
-            paint_agent(s, w, a)
-
-
-@helper
-def build(s, w):
-    """Draw floor, border and walls. Returns the column of the wall with the door, or 0."""
-    for y in range(w.side):
-        for x in range(w.side):
-            code = OUTSIDE
-            if x < w.width and y < w.height:
-                edge = x == 0 or y == 0 or x == w.width - 1 or y == w.height - 1
-                fixed = w.walls[y * MAX_SIDE + x] != 0
-                code = WALL if fixed or (w.border and edge) else FLOOR
-            s.cells[y * w.side + x] = code
-    repaint(s, w)
+def build(s, w, k, difficulty):
+    """Draw the walls of the layout. Returns the column of the wall with the door, or 0."""
     if w.layout == OBSTACLES:
-        scatter(s, w)
+        density = w.density if difficulty < 0.0 else np.int64(50 + 350 * difficulty)
+        scatter_walls(s, w, k, density)
     elif w.layout == FOUR_ROOMS:
-        four_rooms(s, w)
+        four_rooms(s, w, k)
     elif w.layout == DOOR_KEY:
-        return door_wall(s, w)
+        return door_wall(s, w, k)
+    elif w.layout == MULTI_ROOM:
+        multi_room(s, w, k, difficulty)
+    elif w.layout == MAZE:
+        maze(s, w, k, difficulty)
+    elif w.layout == TAG_GAME and difficulty > 0.0:
+        scatter_walls(s, w, k, np.int64(250 * difficulty))
     return 0
 
 
 @helper
-def scatter(s, w):
-    """Turn a share of the free cells into walls, but never the fixed goals and starts."""
+def scatter_walls(s, w, k, density):
+    """Turn thousandths of the free cells into walls, but never the fixed goals and starts."""
     free = 0
     for y in range(w.height):
         for x in range(w.width):
-            free += s.cells[y * w.side + x] == FLOOR
-    for _ in range(free * w.density // 1000):
-        cell = random_free(s, w, 0, w.width - 1)
-        if cell >= 0 and not reserved(w, cell % w.side, cell // w.side):
-            place_at(s, w, cell % w.side, cell // w.side, WALL)
+            free += peek(s.cells, y * k.side + x) == FLOOR
+    for _ in range(free * density // 1000):
+        cell = random_free(s, w, k, 0, w.width - 1)
+        if cell >= 0 and not reserved(w, cell % k.side, cell // k.side):
+            place_at(s, k, cell % k.side, cell // k.side, WALL)
 
 
 @helper
@@ -141,23 +80,23 @@ def reserved(w, x, y):
 
 
 @helper
-def four_rooms(s, w):
+def four_rooms(s, w, k):
     """Draw a cross of walls with one random gap in each of its four arms."""
     x0, y0 = w.border, w.border
     x1, y1 = w.width - 1 - w.border, w.height - 1 - w.border
     mx, my = (x0 + x1 + 1) // 2, (y0 + y1 + 1) // 2
     for x in range(x0, x1 + 1):
-        place_at(s, w, x, my, WALL)
+        place_at(s, k, x, my, WALL)
     for y in range(y0, y1 + 1):
-        place_at(s, w, mx, y, WALL)
-    place_at(s, w, mx, y0 + draw(s, my - y0), FLOOR)
-    place_at(s, w, mx, my + 1 + draw(s, y1 - my), FLOOR)
-    place_at(s, w, x0 + draw(s, mx - x0), my, FLOOR)
-    place_at(s, w, mx + 1 + draw(s, x1 - mx), my, FLOOR)
+        place_at(s, k, mx, y, WALL)
+    place_at(s, k, mx, y0 + draw(s, my - y0), FLOOR)
+    place_at(s, k, mx, my + 1 + draw(s, y1 - my), FLOOR)
+    place_at(s, k, x0 + draw(s, mx - x0), my, FLOOR)
+    place_at(s, k, mx + 1 + draw(s, x1 - mx), my, FLOOR)
 
 
 @helper
-def door_wall(s, w):
+def door_wall(s, w, k):
     """Draw a wall from top to bottom with a locked door; the left side has room for all."""
     x0, y0 = w.border, w.border
     x1, y1 = w.width - 1 - w.border, w.height - 1 - w.border
@@ -168,92 +107,155 @@ def door_wall(s, w):
         first = x1 - 1
     split = first + draw(s, x1 - first)
     for y in range(y0, y1 + 1):
-        place_at(s, w, split, y, WALL)
-    place_at(s, w, split, y0 + draw(s, rows), LOCKED)
+        place_at(s, k, split, y, WALL)
+    place_at(s, k, split, y0 + draw(s, rows), LOCKED)
     return split
 
 
 @helper
-def random_free(s, w, first, last):
-    """Draw a free floor cell in columns `first` to `last`. Returns y * side + x, or -1."""
-    count = 0
-    for y in range(w.height):
-        for x in range(first, last + 1):
-            count += top(s, w, x, y) == FLOOR
-    if count == 0:
-        return -1
-    left = draw(s, count)
-    for y in range(w.height):
-        for x in range(first, last + 1):
-            if top(s, w, x, y) == FLOOR:
-                if left == 0:
-                    return y * w.side + x
-                left -= 1
-    return -1
+def multi_room(s, w, k, difficulty):
+    """Split the grid into rooms again and again; every wall gets one door.
+
+    Locked doors bring one key and gates bring one switch, at random places; levels in which an
+    agent cannot get at them are drawn again.
+    """
+    rooms = w.rooms if difficulty < 0.0 else 2 + np.int64((w.rooms - 2) * difficulty + 0.5)
+    x0, y0 = np.zeros(MAX_ROOMS, np.int64), np.zeros(MAX_ROOMS, np.int64)
+    x1, y1 = np.zeros(MAX_ROOMS, np.int64), np.zeros(MAX_ROOMS, np.int64)
+    x0[0], y0[0] = w.border, w.border
+    x1[0], y1[0] = w.width - 1 - w.border, w.height - 1 - w.border
+    count, keys, switches = 1, 0, 0
+    for _ in range(rooms - 1):
+        i = widest(x0, y0, x1, y1, count)
+        upright = x1[i] - x0[i] >= y1[i] - y0[i]
+        low, high = (x0[i], x1[i]) if upright else (y0[i], y1[i])
+        start, stop = (y0[i], y1[i]) if upright else (x0[i], x1[i])
+        at = wall_place(s, k, upright, low, high, start, stop)
+        if at < 0:
+            break
+        gap = start + draw(s, stop - start + 1)
+        code = door_code(s, w)
+        for along in range(start, stop + 1):
+            x, y = (at, along) if upright else (along, at)
+            place_at(s, k, x, y, code if along == gap else WALL)
+        keys += code == LOCKED
+        switches += code == GATE
+        x0[count], y0[count], x1[count], y1[count] = x0[i], y0[i], x1[i], y1[i]
+        if upright:
+            x1[i], x0[count] = at - 1, at + 1
+        else:
+            y1[i], y0[count] = at - 1, at + 1
+        count += 1
+    put_somewhere(s, w, k, KEY, keys > 0)
+    put_somewhere(s, w, k, SWITCH_OFF, switches > 0)
 
 
 @helper
-def place(s, w, code, first, last):
-    """Put an object on a random free cell in a range of columns. Returns the cell."""
-    cell = random_free(s, w, first, last)
-    if cell < 0:
-        s.fault = NO_FREE_CELL
-        return 0
-    place_at(s, w, cell % w.side, cell // w.side, code)
-    return cell
-
-
-@helper
-def fixed_start(s, w, a):
-    """Return the start that the config gives, or the first free cell, row by row."""
-    x, y = w.starts[a, 0], w.starts[a, 1]
-    there = s.cells[y * w.side + x]
-    if there == FLOOR and (w.pass_through or top(s, w, x, y) < AGENT):
-        return y * w.side + x
-    for y in range(w.height):
-        for x in range(w.width):
-            if top(s, w, x, y) == FLOOR:
-                return y * w.side + x
-    return -1
-
-
-@helper
-def enter(s, w, a, cell):
-    """Put agent `a`, facing right, on a cell; -1 stands for none."""
-    if cell < 0:
-        s.fault = NO_FREE_CELL
+def put_somewhere(s, w, k, code, wanted):
+    """Put an object on a random free cell, if it is wanted."""
+    if not wanted:
         return
-    s.x[a], s.y[a] = cell % w.side, cell // w.side
-    s.heading[a] = 1
-    s.alive[a] = 1
-    paint_agent(s, w, a)
+    cell = random_free(s, w, k, 0, w.width - 1)
+    if cell < 0:
+        s.fault = NO_FREE_CELL
+    else:
+        place_at(s, k, cell % k.side, cell // k.side, code)
 
 
 @helper
-def all_can_arrive(s, w):
-    """Tell whether every agent has a way to a goal, if doors and keys do not hinder it."""
-    reached = np.zeros(w.side * w.side, np.uint8)
-    queue = np.zeros(w.side * w.side, np.int32)
-    head, tail = 0, 0
-    for g in range(s.num_goals):
-        cell = s.goals[g, 1] * w.side + s.goals[g, 0]
-        if not reached[cell]:
-            reached[cell] = 1
-            queue[tail] = cell
-            tail += 1
-    while head < tail:
-        x, y = queue[head] % w.side, queue[head] // w.side
-        head += 1
+def widest(x0, y0, x1, y1, count):
+    """Return the room with the longest side."""
+    best, length = 0, -1
+    for i in range(count):
+        here = max(x1[i] - x0[i], y1[i] - y0[i])
+        if here > length:
+            best, length = i, here
+    return best
+
+
+@helper
+def wall_place(s, k, upright, low, high, start, stop):
+    """Draw where a wall splits a room, such that it ends at no door; -1 if there is no place."""
+    if high - low < 2:
+        return -1
+    for _ in range(SPLITS):
+        at = low + 1 + draw(s, high - low - 1)
+        fits = True
+        for end in (start - 1, stop + 1):
+            x, y = (at, end) if upright else (end, at)
+            inside = 0 <= x < k.side and 0 <= y < k.side
+            if inside and CLOSED_OR_LIKE[peek(s.cells, y * k.side + x)]:
+                fits = False
+        if fits:
+            return at
+    return -1
+
+
+CLOSED_OR_LIKE = np.zeros(256, np.bool_)
+CLOSED_OR_LIKE[np.array([FLOOR, CLOSED, OPEN, LOCKED, GATE])] = True
+
+
+@helper
+def door_code(s, w):
+    """Return what joins two rooms."""
+    kind = w.doors
+    if kind > GATES:
+        kind = draw(s, GATES + 1)
+    if kind == OPENINGS:
+        return FLOOR
+    if kind == CLOSED_DOORS:
+        return CLOSED
+    return LOCKED if kind == LOCKED_DOORS else GATE
+
+
+@helper
+def maze(s, w, k, difficulty):
+    """Carve a maze by a random walk that backtracks, then open some of its walls.
+
+    Rooms of the maze are the cells at even distances from the top left corner inside the border.
+    The harder the level, the fewer walls are opened: none at difficulty 1 (or without one).
+    """
+    b = w.border
+    columns, rows = (w.width - 2 * b + 1) // 2, (w.height - 2 * b + 1) // 2
+    for y in range(b, w.height - b):
+        for x in range(b, w.width - b):
+            place_at(s, k, x, y, WALL)
+    stack = np.zeros(columns * rows, np.int64)
+    stack[0], depth = draw(s, columns * rows), 1
+    place_at(s, k, b + 2 * (stack[0] % columns), b + 2 * (stack[0] // columns), FLOOR)
+    while depth > 0:
+        cx, cy = stack[depth - 1] % columns, stack[depth - 1] // columns
+        ways, picked = 0, -1
         for h in range(4):
-            to_x, to_y = x + DX[h], y + DY[h]
-            if to_x < 0 or to_y < 0 or to_x >= w.width or to_y >= w.height:
-                continue
-            cell = to_y * w.side + to_x
-            if not reached[cell] and s.cells[cell] != WALL:
-                reached[cell] = 1
-                queue[tail] = cell
-                tail += 1
-    for a in range(w.agents):
-        if not reached[s.y[a] * w.side + s.x[a]]:
-            return False
-    return True
+            if closed_room(s, w, k, cx + DX[h], cy + DY[h], columns, rows):
+                ways += 1
+                if draw(s, ways) == 0:
+                    picked = h
+        if picked < 0:
+            depth -= 1
+            continue
+        place_at(s, k, b + 2 * cx + DX[picked], b + 2 * cy + DY[picked], FLOOR)
+        cx, cy = cx + DX[picked], cy + DY[picked]
+        place_at(s, k, b + 2 * cx, b + 2 * cy, FLOOR)
+        stack[depth] = cy * columns + cx
+        depth += 1
+    if difficulty >= 0.0:
+        loosen(s, w, k, columns, rows, difficulty)
+
+
+@helper
+def closed_room(s, w, k, cx, cy, columns, rows):
+    """Tell whether a room of the maze is there and not yet carved."""
+    if cx < 0 or cy < 0 or cx >= columns or cy >= rows:
+        return False
+    return peek(s.cells, (w.border + 2 * cy) * k.side + w.border + 2 * cx) == WALL
+
+
+@helper
+def loosen(s, w, k, columns, rows, difficulty):
+    """Open walls between rooms of a maze, so that there is more than one way."""
+    for _ in range(np.int64((1.0 - difficulty) * columns * rows / 2)):
+        cx, cy = draw(s, columns), draw(s, rows)
+        h = 1 + draw(s, 2)  # right or down
+        if cx + DX[h] < columns and cy + DY[h] < rows:
+            place_at(s, k, w.border + 2 * cx + DX[h], w.border + 2 * cy + DY[h], FLOOR)

@@ -26,7 +26,16 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Final
 
-from piase_gym.worlds.grid_world.cells import CLOSED, FLOOR, GOAL, KEY, LOCKED, OPEN, WALKABLE
+from piase_gym.worlds.grid_world.cells import (
+    CLOSED,
+    FLOOR,
+    GOAL,
+    HAZARD,
+    KEY,
+    LOCKED,
+    OPEN,
+    WALKABLE,
+)
 
 MOVE_OF: Final = (0, 3, 1, 2)
 """The action that moves along each heading."""
@@ -41,8 +50,9 @@ MAY_DROP: Final = 2
 BEFORE: Final = 1
 AFTER: Final = 2
 ANY_HEADING: Final = 4
-_PASSABLE = frozenset((*WALKABLE, KEY, LOCKED, CLOSED))
-_IS_OPEN = bytes(code in WALKABLE for code in range(256))
+_SAFE = frozenset(WALKABLE) - {HAZARD}
+_PASSABLE = _SAFE | {KEY, LOCKED, CLOSED}
+_IS_OPEN = bytes(code in _SAFE for code in range(256))
 _OUTLINE = bytes(GOAL if c == GOAL else int(c in _PASSABLE) for c in range(256))
 
 Slot = tuple[int, int, int]

@@ -5,23 +5,34 @@ two against each other.
 """
 
 # Kernels are typed by numba, not by annotations.
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, assignment"
 
 from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import device, load64, store64
+from piase_gym.kernels import device, helper, load64, peek, poke, store64
 from piase_gym.textcode import HINT_CODE
-from piase_gym.worlds.grid_world.cells import AGENT, CLOSED, GOAL, LOCKED, OUTSIDE, UNSEEN, WALL
-from piase_gym.worlds.grid_world.rules import DX, DY, STAYING, interaction
-from piase_gym.worlds.grid_world.state import ILLEGAL, NONE, SCALARS
+from piase_gym.worlds.grid_world.cells import (
+    AGENT,
+    CLOSED,
+    GATE,
+    GOAL,
+    LOCKED,
+    OUTSIDE,
+    UNSEEN,
+    WALL,
+)
+from piase_gym.worlds.grid_world.events import ILLEGAL, NONE
+from piase_gym.worlds.grid_world.paint import DX, DY
+from piase_gym.worlds.grid_world.rules import ACTIONS, INTERACTING, STAYING, interaction
+from piase_gym.worlds.grid_world.state import SCALARS, STATUS
 
 U8, U16, U24, U32, U40, U48 = (np.uint64(8 * i) for i in range(1, 7))
 
 
 @device
-def copy_rows(s, w, base, rows, columns, obs, p):
+def copy_rows(s, k, base, rows, columns, obs, p):
     """Copy a rectangle of the maps to ``obs[p:]``, eight bytes at a time.
 
     The last word of a row runs into the next row, which then overwrites it; after the last row it
@@ -29,25 +40,26 @@ def copy_rows(s, w, base, rows, columns, obs, p):
     """
     for row in range(rows):
         for column in range(0, columns, 8):
-            word = load64(s.maps, base + row * w.stride + column)
+            word = load64(s.maps, base + row * k.stride + column)
             store64(obs, p + row * columns + column, word)
 
 
 @device
-def frame(s, w, a, obs, p):
+def frame(s, w, k, a, obs, p):
     """Copy what agent `a` sees to ``obs[p:]``: the window turned to its heading, or the grid."""
-    if w.full_grid:
-        copy_rows(s, w, w.place[0], w.frame_h, w.frame_w, obs, p)
+    if k.grid:
+        copy_rows(s, k, k.ahead + k.beside, w.frame_h, w.frame_w, obs, p)
         return
-    cell = s.y[a] * w.side + s.x[a]
-    base = w.place[4 * cell + s.heading[a]] - (w.frame_h - 1) * w.stride - w.frame_w // 2
-    if w.frame_w == 7:  # the usual window: constants let the compiler unroll the loops
-        copy_rows(s, w, base, 7, 7, obs, p)
+    here = np.int64(s.at[4 * a + s.heading[a]])
+    if k.frame:  # a constant, which lets the compiler unroll the loops
+        base = here - (k.frame - 1) * k.stride - k.frame // 2
+        copy_rows(s, k, base, k.frame, k.frame, obs, p)
     else:
-        copy_rows(s, w, base, w.frame_h, w.frame_w, obs, p)
+        base = here - (w.frame_h - 1) * k.stride - w.frame_w // 2
+        copy_rows(s, k, base, w.frame_h, w.frame_w, obs, p)
 
 
-@device
+@helper
 def shorten(w, obs, p):
     """Blank what lies beyond a window smaller than the envelope's."""
     middle, size = w.frame_w // 2, w.window
@@ -61,96 +73,144 @@ def shorten(w, obs, p):
 @device
 def opaque(code):
     """Tell whether sight ends at this cell."""
-    return code == WALL or code == LOCKED or code == CLOSED or code == OUTSIDE
+    return code == WALL or code == LOCKED or code == CLOSED or code == GATE or code == OUTSIDE
 
 
-@device
+@helper
 def occlude(w, obs, p):
     """Blank what is hidden: sight spreads from the viewer's cell to the sides and ahead.
 
     Row by row, starting with the viewer's, a seen cell that is not opaque shows its neighbours to
     both sides and the three cells ahead of it that touch it on the side the sweep goes to.
     """
-    k = w.frame_w
-    seen = 1 << (k // 2)
-    for row in range(k - 1, -1, -1):
+    n = w.frame_w
+    seen = 1 << (n // 2)
+    for row in range(n - 1, -1, -1):
         ahead = 0
-        for i in range(k - 1):
-            if (seen >> i) & 1 and not opaque(obs[p + row * k + i]):
+        for i in range(n - 1):
+            if (seen >> i) & 1 and not opaque(obs[p + row * n + i]):
                 seen |= 2 << i
                 ahead |= 3 << i
-        for i in range(k - 1, 0, -1):
-            if (seen >> i) & 1 and not opaque(obs[p + row * k + i]):
+        for i in range(n - 1, 0, -1):
+            if (seen >> i) & 1 and not opaque(obs[p + row * n + i]):
                 seen |= 1 << (i - 1)
                 ahead |= 3 << (i - 1)
-        for i in range(k):
+        for i in range(n):
             if not (seen >> i) & 1:
-                obs[p + row * k + i] = UNSEEN
+                obs[p + row * n + i] = UNSEEN
         seen = ahead
 
 
 @device
-def goal_sense(s, w, a, obs, p):
+def goal_sense(s, w, k, a, obs, p):
     """Return where the nearest visible goal is, relative to agent `a`, as a number of two bytes.
 
     The low byte is ahead (or down), the high one right, both offset to be positive; 0 for none.
+    Nothing ever stands on a goal, so only what hides cells can hide it.
     """
+    if k.frame and not k.full and s.num_goals == 1:
+        return sense_one(s, k, a)
     found = 0
     nearest = 1 << 30
     h = s.heading[a]
     for g in range(s.num_goals):
-        dx, dy = s.goals[g, 0] - s.x[a], s.goals[g, 1] - s.y[a]
+        dx = np.int64(s.goals[g, 0]) - np.int64(s.x[a])
+        dy = np.int64(s.goals[g, 1]) - np.int64(s.y[a])
         distance = abs(dx) + abs(dy)
-        if w.full_grid:
-            shown = True
-            cell = s.goals[g, 1] * w.frame_w + s.goals[g, 0]
-            down, right = dy + 64, dx + 64
+        if k.grid:
+            code, shown = (dy + 64) | (dx + 64) << 8, True
         else:
+            rows = k.frame if k.frame else np.int64(w.frame_w)
+            half = rows // 2
             ahead = dx * DX[h] + dy * DY[h]
-            aside = dy * DX[h] - dx * DY[h]
-            half = w.frame_w // 2
-            shown = 0 <= ahead < w.frame_h and abs(aside) <= half
-            cell = (w.frame_h - 1 - ahead) * w.frame_w + half + aside
-            down, right = ahead + 1, aside + half + 1
-        if shown and distance < nearest and obs[p + cell] == GOAL:
-            nearest = distance
-            found = down | right << 8
+            right = dy * DX[h] - dx * DY[h] + half
+            shown = (ahead >= 0) & (ahead < rows) & (right >= 0) & (right < rows)
+            code = (ahead + 1) | (right + 1) << 8
+            if not k.frame or k.full:
+                cell = (rows - 1 - ahead) * rows + right if shown else 0
+                shown = shown and peek(obs, p + cell) == GOAL
+        near = shown & (distance < nearest)
+        found = code if near else found
+        nearest = distance if near else nearest
     return found
 
 
 @device
-def sight(s, w, a, obs, p):
+def sense_one(s, k, a):
+    """Do what `goal_sense` does, where there is one goal and nothing hides it."""
+    dx = np.int64(s.goals[0, 0]) - np.int64(s.x[a])
+    dy = np.int64(s.goals[0, 1]) - np.int64(s.y[a])
+    h = s.heading[a]
+    ahead = dx * DX[h] + dy * DY[h]
+    right = dy * DX[h] - dx * DY[h] + k.frame // 2
+    shown = (np.uint64(ahead) < np.uint64(k.frame)) & (np.uint64(right) < np.uint64(k.frame))
+    return ((ahead + 1) | (right + 1) << 8) & -np.int64(shown)
+
+
+@device
+def sight(s, w, k, a, obs, p):
     """Write the vector of agent `a` to ``obs[p:p + w.length]``."""
-    frame(s, w, a, obs, p)
-    if not w.full_grid:
-        if w.window < w.frame_w:
+    frame(s, w, k, a, obs, p)
+    if not k.grid:
+        if not k.frame and w.window < w.frame_w:
             shorten(w, obs, p)
-        if w.occlude:
+        if k.frame and k.full and w.window < k.frame:
+            shorten(w, obs, p)
+        if k.full and w.occlude:
             occlude(w, obs, p)
-    q = p + w.frame_w * w.frame_h
+    q = p + (k.frame * k.frame if k.frame else np.int64(w.frame_w) * np.int64(w.frame_h))
     x, y, heading = np.uint64(s.x[a]), np.uint64(s.y[a]), np.uint64(s.heading[a])
-    word = np.uint64(s.width) | np.uint64(s.height) << U8 | x << U16 | y << U24
+    word = np.uint64(w.width) | np.uint64(w.height) << U8 | x << U16 | y << U24
     word |= heading << U32 | np.uint64(s.carry[a]) << U40
-    word |= np.uint64(goal_sense(s, w, a, obs, p)) << U48
+    word |= np.uint64(goal_sense(s, w, k, a, obs, p)) << U48
     store64(obs, q, word)
     store64(obs, q + 8, load64(s.hint, HINT_CODE * a))
-    if w.full_grid:
-        obs[p + s.y[a] * w.frame_w + s.x[a]] = AGENT + 4 * a + s.heading[a]
+    if k.grid:
+        own = p + np.int64(s.y[a]) * w.frame_w + s.x[a]
+        poke(obs, own, AGENT + 4 * a + np.int64(s.heading[a]))
     else:
-        obs[q - 1 - w.frame_w // 2] = AGENT + 4 * a
+        half = k.frame // 2 if k.frame else np.int64(w.frame_w) // 2
+        poke(obs, q - 1 - half, AGENT + 4 * a)
+    if k.full:
+        widen(s, w, a, obs, q + SCALARS)
+
+
+@helper
+def widen(s, w, a, obs, q):
+    """Write what vectors hold only if the envelope says so: status and messages."""
+    if w.status:
+        obs[q] = s.energy[a]
+        obs[q + 1] = s.level[a]
+        obs[q + 2] = s.role[a]
+        obs[q + 3] = min(255, s.num_food)
+        q += STATUS
+    if w.channel:
+        for b in range(w.slots):
+            obs[q + b] = s.said[b] if b != a else 0
 
 
 @device
-def legal(s, w, a, masks, m):
+def legal(s, w, k, a, masks, m):
     """Write the mask of agent `a` to ``masks[m:m + w.num_actions]``."""
-    for i in range(STAYING + 1):
-        masks[m + i] = 1
-    h = s.heading[a]
-    event = interaction(s, w, a, s.x[a] + DX[h], s.y[a] + DY[h])
-    masks[m + STAYING + 1] = event != ILLEGAL
+    can = interaction(s, w, k, a) != ILLEGAL
+    s.can[a] = can
+    for i in range(INTERACTING):
+        poke(masks, m + i, 1)
+    poke(masks, m + INTERACTING, can)
+    if k.full and w.channel:
+        spell(w, can, masks, m)
 
 
-@device
+@helper
+def spell(w, can, masks, m):
+    """Write the mask of commands with a message."""
+    for symbol in range(1, w.num_actions // ACTIONS):
+        speaks = symbol <= w.symbols
+        for i in range(ACTIONS):
+            masks[m + symbol * ACTIONS + i] = speaks and (can or i != INTERACTING)
+
+
+@helper
 def absent(w, obs, masks, p, m):
     """Write what an agent gets that is not in play: zeros, and a mask for staying."""
     for i in range(w.length):
@@ -160,18 +220,27 @@ def absent(w, obs, masks, p, m):
 
 
 @device
-def observe(s, w, o, events, obs, masks):
+def observe(s, w, k, o, events, obs, masks):
     """Write vectors and masks of all agents of one environment, whose rows start at `o`.
 
     An agent that took no part in this step sees nothing and may only stay.
     """
+    length, actions = sizes(w, k)
     for a in range(w.slots):
-        p, m = (o + a) * w.length, (o + a) * w.num_actions
+        p, m = (o + a) * length, (o + a) * actions
         if a < w.agents and events[o + a] != NONE:
-            sight(s, w, a, obs, p)
-            legal(s, w, a, masks, m)
+            sight(s, w, k, a, obs, p)
+            legal(s, w, k, a, masks, m)
         else:
             absent(w, obs, masks, p, m)
+
+
+@device
+def sizes(w, k):
+    """Return the length of a vector and of a mask, as constants where they are known."""
+    if k.frame and not k.full:
+        return k.frame * k.frame + SCALARS, ACTIONS
+    return np.int64(w.length), np.int64(w.num_actions)
 
 
 assert SCALARS >= 8  # the last word of a frame may run this far into the scalars

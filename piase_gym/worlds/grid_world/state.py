@@ -1,9 +1,10 @@
-"""GridWorld's memory: one record an environment, one table a config.
+"""GridWorld's memory: one record an environment, and the sizes that kernels are compiled for.
 
 A record is one pointer for a kernel, which is why the rules run as fast as C. The map is kept five
 times: `cells` holds the objects (and is the truth), and `maps` holds four copies, turned so that
 each heading is up, with agents painted in. An agent's window is then a few 8-byte copies from one
-of them. `maps` is derived: digests and snapshots leave it out.
+of them, and `at` says where it stands in each. `maps` and `at` are derived: digests and snapshots
+leave them out.
 """
 
 from __future__ import annotations
@@ -14,96 +15,112 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.statics import Static
 from piase_gym.textcode import HINT_CODE
-from piase_gym.worlds.grid_world.cells import (
-    CLOSED,
-    FLOOR,
-    KEY,
-    LOCKED,
-    MAX_AGENTS,
-    NAMES,
-    OPEN,
-    OUTSIDE,
-    WALL,
-)
+from piase_gym.worlds.grid_world.cells import FOOD, KEY, MAX_AGENTS, MAX_FOOD, NAMES, OUTSIDE
 from piase_gym.worlds.grid_world.config import (
-    LAYOUTS,
     MAX_GOALS,
+    MAX_MOVERS,
+    MAX_PATCHES,
     MAX_SIDE,
     GridWorldConfig,
     GridWorldEnvelope,
 )
+from piase_gym.worlds.grid_world.events import ESCAPED, ROLES
+from piase_gym.worlds.grid_world.tables import TABLE, new_table
 
-# Events: what became of one agent's command. Rewards and outcomes are tables over them.
-NONE: Final = 0
-MOVE: Final = 1
-REACH_GOAL: Final = 2
-STAY: Final = 3
-PICK_UP: Final = 4
-DROP: Final = 5
-OPEN_DOOR: Final = 6
-UNLOCK: Final = 7
-CLOSE_DOOR: Final = 8
-BLOCKED: Final = 9
-NO_KEY: Final = 10
-ILLEGAL: Final = 11
-UNPARSABLE: Final = 12
-TOO_LONG: Final = 13
-TIMEOUT: Final = 14
-REFUSED: Final = 15
-NUM_EVENTS: Final = 16
-
-NUM_STREAMS: Final = 3
-NUM_ACTIONS: Final = 6
-
-# Milestones: bits of `marks`.
-KEY_FOUND: Final = 1
-DOOR_OPENED: Final = 2
-GOAL_REACHED: Final = 4
-MILESTONES: Final = ("key_found", "door_opened", "goal_reached")
-
-_MARKS: Final = {
-    PICK_UP: KEY_FOUND,
-    UNLOCK: DOOR_OPENED,
-    OPEN_DOOR: DOOR_OPENED,
-    REACH_GOAL: GOAL_REACHED,
-}
-
-# Faults: why no level could be made.
-NO_FREE_CELL: Final = 1
-NO_WAY: Final = 2
+NUM_STREAMS: Final = 3  # layout, dynamics, channel
+NUM_ACTIONS: Final = 6  # without a message
 
 
 @functools.cache
-def layout(side: int, window: int) -> np.dtype[Any]:
-    """Return the record of an environment for buckets of map side and window.
+def static(side: int, margin: int, capacity: int, frame: int, grid: bool, full: bool) -> Static:
+    """Return what kernels know when they are compiled.
+
+    Args:
+        side: The largest map that fits, 16, 32 or 64.
+        margin: The largest window that fits, 7 or 15.
+        capacity: How many agents fit, 4, 8 or 32.
+        frame: The side of the window, if it is 7; 0 if it is known only at run time.
+        grid: Whether the whole grid is shown.
+        full: Whether anything is in use beyond doors, keys and goals, seen through walls.
+    """
+    stride = side + 2 * (margin // 2)
+    return Static(
+        side=side,
+        stride=stride,
+        ahead=(margin - 1) * stride,
+        beside=margin // 2,
+        area=(side + margin - 1) * stride,  # of one turned map
+        capacity=capacity,
+        frame=frame,
+        grid=grid,
+        full=full,
+    )
+
+
+def static_for(envelope: GridWorldEnvelope, *configs: GridWorldConfig) -> Static:
+    """Return the sizes of an envelope, and what some configs that share it need."""
+    grid = configs[0].observe == "grid"
+    window = all(config.window == envelope.window for config in configs)
+    plain = all(config.plain_rules for config in configs) and window and not envelope.wide
+    frame = 7 if envelope.window == 7 and not grid else 0
+    return static(*buckets(envelope), frame, grid, not plain)
+
+
+def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int]:
+    """Return (side, margin, capacity) of the record that holds an envelope.
+
+    A few sizes serve all, because each is a separate compilation.
+    """
+    side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
+    capacity = next(c for c in (4, 8, MAX_AGENTS) if c >= envelope.agents)
+    return side, 7 if envelope.window <= 7 else 15, capacity
+
+
+@functools.cache
+def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
+    """Return the record of an environment.
 
     The fields up to `cells` are the canonical state; those after it are derived or settings.
     """
-    agents = MAX_AGENTS
-    ahead, beside = window - 1, window // 2
-    rows, stride = side + ahead + 1, side + 2 * beside
+    rows, stride = side + margin - 1, side + 2 * (margin // 2)
     return np.dtype(
         [
             ("keys", "<u8", NUM_STREAMS),
             ("counters", "<u8", NUM_STREAMS),
             ("seed", "<u8"),
             ("t", "<i4"),
-            ("width", "<i4"),
-            ("height", "<i4"),
-            ("agents", "<i4"),
-            ("x", "<i4", agents),
-            ("y", "<i4", agents),
+            ("width", "<i2"),
+            ("height", "<i2"),
+            ("agents", "<i2"),
+            ("num_goals", "<i2"),
+            ("goals", "<i2", (MAX_GOALS, 2)),
+            ("x", "<i2", agents),
+            ("y", "<i2", agents),
             ("heading", "u1", agents),
             ("carry", "u1", agents),
             ("alive", "u1", agents),
+            ("fate", "u1", agents),
             ("marks", "u1", agents),
+            ("role", "u1", agents),
+            ("level", "u1", agents),
+            ("said", "u1", agents),  # the symbol uttered in this step, 0 for silence
+            ("energy", "u1", agents),
             ("hint", "u1", agents * HINT_CODE),
-            ("num_goals", "<i4"),
-            ("goals", "<i4", (MAX_GOALS, 2)),
+            ("num_food", "<i4"),  # pieces that are left
+            ("all_food", "<i4"),  # the sum of the weights of all pieces at the start
+            ("num_patches", "<i4"),
+            ("patches", "<i2", (MAX_PATCHES, 2)),  # where fruit grows
+            ("num_movers", "<i4"),
+            ("movers", "<i2", (MAX_MOVERS, 3)),  # x, y, heading
             ("cells", "u1", side * side),
-            ("maps", "u1", 4 * rows * stride + 16),
+            ("at", "<i4", agents * 4),  # at[4 * a + r]: where agent a stands in map r
+            ("free", "<u8", side),  # while a level is made: bit x of free[y] stands for free floor
+            ("left", "<i4"),  # how many agents are in play
+            ("can", "u1", agents),  # whether `interact` was legal in the last observation
             ("order", "u1", agents),
+            ("maps", "u1", 4 * rows * stride + 16),
             ("config", "<i4"),  # which table holds
             ("next_config", "<i4"),  # which table holds from the next reset on
             ("base", "<u8"),  # what the environment was seeded with
@@ -117,75 +134,40 @@ def layout(side: int, window: int) -> np.dtype[Any]:
 
 
 CANONICAL: Final = (
-    "keys counters seed t width height agents x y heading carry alive marks hint "
-    "num_goals goals cells"
+    "keys counters seed t width height agents num_goals goals x y heading carry alive fate marks "
+    "role level said energy hint num_food all_food num_patches patches num_movers movers cells"
 ).split()
-
-TABLE: Final = np.dtype(
-    [
-        ("width", "<i4"),
-        ("height", "<i4"),
-        ("agents", "<i4"),
-        ("max_steps", "<i4"),
-        ("layout", "<i4"),
-        ("border", "<i4"),
-        ("density", "<i4"),  # obstacles, in thousandths of the free cells
-        ("pass_through", "<i4"),
-        ("shared", "<i4"),
-        ("occlude", "<i4"),
-        ("window", "<i4"),
-        ("full_grid", "<i4"),
-        # The observation: what is shown first (frame_w x frame_h), then 16 scalars.
-        ("frame_w", "<i4"),
-        ("frame_h", "<i4"),
-        ("length", "<i4"),
-        ("num_actions", "<i4"),
-        ("slots", "<i4"),  # agents in the outputs: the envelope's
-        ("search", "<i4"),  # 1 if a level may be unsolvable and must be checked
-        # Where the cell y * side + x lies in the map turned by r: place[4 * cell + r].
-        ("side", "<i4"),
-        ("stride", "<i4"),
-        ("place", "<i4", 4 * MAX_SIDE * MAX_SIDE),
-        # What follows from interacting with a cell, with empty hands and with full ones.
-        ("interaction", "u1", (2, 256)),
-        ("mark", "u1", NUM_EVENTS),  # the milestone of an event, as a bit
-        ("num_goals", "<i4"),
-        ("goals", "<i4", (MAX_GOALS, 2)),
-        ("starts", "<i4", (MAX_AGENTS, 2)),  # -1: random
-        ("walls", "u1", MAX_SIDE * MAX_SIDE),
-        ("reward", "<f8", NUM_EVENTS),
-    ],
-    align=True,
-)
 
 SCALARS: Final = 8 + HINT_CODE
 """After the frame: width, height, x, y, heading, carry, goal ahead, goal right, hint code."""
+STATUS: Final = 4
+"""In a wide vector, after the scalars: energy, level, role, pieces of food left."""
 
 
-def buckets(envelope: GridWorldEnvelope) -> tuple[int, int]:
-    """Return (side, window) of the record that holds an envelope.
-
-    A few sizes serve all, because each is a separate compilation.
-    """
-    side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
-    return side, 7 if envelope.window <= 7 else 15
+def vector_length(envelope: GridWorldEnvelope, rows: int, columns: int) -> int:
+    """Return the length of a vector whose frame has so many rows and columns."""
+    extra = STATUS if envelope.status else 0
+    return rows * columns + SCALARS + extra + (envelope.agents if envelope.symbols else 0)
 
 
 @functools.cache
-def single(side: int, window: int, full_grid: bool) -> np.dtype[Any]:
+def single(envelope: GridWorldEnvelope, grid: bool) -> np.dtype[Any]:
     """Return one record for all that a batch of one needs: state, table, acts and outputs.
 
     One argument instead of nine makes a call from Python several times cheaper.
     """
-    agents, frame = MAX_AGENTS, (side if full_grid else window) ** 2
+    side, margin, agents = buckets(envelope)
+    frame = (side if grid else margin) ** 2
+    wide = STATUS + agents if envelope.wide else 0
+    actions = NUM_ACTIONS * (17 if envelope.symbols else 1)
     return np.dtype(
         [
-            ("state", layout(side, window)),
+            ("state", layout(side, margin, agents)),
             ("table", TABLE),
             ("acts", "<i4", agents),
             ("coded", "u1"),  # 1 if acts may be codes, such as ABSENT
-            ("obs", "u1", agents * (frame + SCALARS)),
-            ("masks", "i1", agents * NUM_ACTIONS),
+            ("obs", "u1", agents * (frame + SCALARS + wide)),
+            ("masks", "i1", agents * actions),
             ("rewards", "<f8", agents),
             ("terminated", "u1", agents),  # numba has no nested booleans
             ("truncated", "u1", agents),
@@ -197,96 +179,22 @@ def single(side: int, window: int, full_grid: bool) -> np.dtype[Any]:
 
 def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
-    one = np.zeros(1, single(*buckets(envelope), config.observe == "grid"))
-    one["table"] = new_table(config, envelope)
+    one = np.zeros(1, single(envelope, config.observe == "grid"))
+    one["table"] = config_table(config, envelope)
     return one
+
+
+def config_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
+    """Return the table of one config, shape (1,)."""
+    k = static_for(envelope, config)
+    table = new_table(config, envelope, k.stride)
+    table["full"] = k.full
+    return table
 
 
 def new_states(envelope: GridWorldEnvelope, count: int) -> NDArray[Any]:
     """Return `count` zeroed records (so that padding bytes are equal everywhere)."""
     return np.zeros(count, layout(*buckets(envelope)))
-
-
-def frame_shape(config: GridWorldConfig, envelope: GridWorldEnvelope) -> tuple[int, int]:
-    """Return (rows, columns) of what is shown: the largest window or the largest grid."""
-    if config.observe == "grid":
-        return envelope.height, envelope.width
-    return envelope.window, envelope.window
-
-
-def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
-    """Return the table of one config, shape (1,)."""
-    tables = np.zeros(1, TABLE)
-    table = tables[0]
-    table["width"], table["height"], table["agents"] = config.width, config.height, config.agents
-    table["max_steps"] = config.max_steps
-    table["layout"] = LAYOUTS.index(config.layout)
-    table["border"] = config.border
-    table["density"] = round(config.obstacle_density * 1000)
-    table["pass_through"] = config.collisions == "pass"
-    table["shared"] = config.shared_reward
-    table["occlude"] = not config.see_through_walls
-    table["window"] = config.window
-    table["full_grid"] = config.observe == "grid"
-    table["frame_h"], table["frame_w"] = frame_shape(config, envelope)
-    table["length"] = table["frame_h"] * table["frame_w"] + SCALARS
-    table["num_actions"], table["slots"] = NUM_ACTIONS, envelope.agents
-    fixed = bool(config.goals or config.starts)
-    table["search"] = (
-        config.layout == "obstacles" or bool(config.walls) or (config.layout != "empty" and fixed)
-    )
-    _set_geometry(table, *buckets(envelope))
-    table["num_goals"] = len(config.goals)
-    table["goals"][: len(config.goals)] = config.goals or np.zeros((0, 2), int)
-    table["starts"] = -1
-    table["starts"][: len(config.starts)] = config.starts or np.zeros((0, 2), int)
-    for x, y in config.walls:
-        table["walls"][y * MAX_SIDE + x] = WALL
-    table["reward"] = reward_table(config)
-    table["interaction"] = _interactions()
-    for event, mark in _MARKS.items():
-        table["mark"][event] = mark
-    return tables
-
-
-def _set_geometry(table: Any, side: int, window: int) -> None:
-    """Fill in where cells lie in the four turned maps."""
-    ahead, beside = window - 1, window // 2
-    stride, rows, last = side + 2 * beside, side + ahead + 1, side - 1
-    table["side"], table["stride"] = side, stride
-    y, x = np.divmod(np.arange(side * side), side)
-    turned = [(x, y), (y, last - x), (last - x, last - y), (last - y, x)]
-    for r, (column, row) in enumerate(turned):
-        start = r * rows * stride + ahead * stride + beside
-        table["place"][r : 4 * side * side : 4] = start + row * stride + column
-
-
-def _interactions() -> NDArray[np.uint8]:
-    """Return the event of interacting with each cell, with empty hands and with full ones.
-
-    `ILLEGAL` is what the mask forbids.
-    """
-    table = np.full((2, 256), ILLEGAL, np.uint8)
-    table[:, LOCKED] = NO_KEY, UNLOCK  # only keys can be carried
-    table[:, CLOSED], table[:, OPEN] = OPEN_DOOR, CLOSE_DOOR
-    table[0, KEY], table[1, FLOOR] = PICK_UP, DROP
-    return table
-
-
-def reward_table(config: GridWorldConfig) -> NDArray[np.float64]:
-    """Return what each event is worth."""
-    rewards = config.rewards
-    table = np.zeros(NUM_EVENTS)
-    table[[MOVE, REACH_GOAL, STAY, BLOCKED]] = (
-        rewards.move,
-        rewards.goal,
-        rewards.stay,
-        rewards.blocked,
-    )
-    table[[PICK_UP, DROP, OPEN_DOOR, UNLOCK, CLOSE_DOOR]] = rewards.interact
-    table[NO_KEY] = rewards.locked
-    table[ILLEGAL:] = rewards.illegal
-    return table
 
 
 def find_problem(record: Any, table: Any) -> str:
@@ -295,29 +203,50 @@ def find_problem(record: Any, table: Any) -> str:
         if record[name] != table[name]:
             return f"{name!r} is {record[name]}, but the config says {table[name]}"
     width, height, count = int(record["width"]), int(record["height"]), int(record["agents"])
-    bounds = {"x": width, "y": height, "heading": 4, "alive": 2, "marks": 8}
+    bounds = {
+        "x": width,
+        "y": height,
+        "heading": 4,
+        "alive": 2,
+        "role": len(ROLES),
+        "fate": ESCAPED + 1,
+        "level": MAX_FOOD + 1,
+        "said": int(table["symbols"]) + 1,
+    }
     for name, stop in bounds.items():
         if not ((record[name] >= 0) & (record[name] < stop)).all():
             return f"{name!r} must be in 0..{stop - 1} for every agent"
     if record["alive"][count:].any():
         return f"'alive' names agents beyond the {count} of the config"
-    if sorted(record["order"].tolist()) != list(range(MAX_AGENTS)) and record["order"].any():
-        return "'order' must name every agent once"
     if not np.isin(record["carry"], (0, KEY)).all():
         return f"'carry' must be 0 or {KEY}"
     if not 0 <= record["t"] <= table["max_steps"]:
         return f"'t' must be in 0..{table['max_steps']}"
-    goals = record["goals"][: max(0, int(record["num_goals"]))]
-    if not 1 <= record["num_goals"] <= MAX_GOALS or (goals < 0).any():
-        return f"'num_goals' must be in 1..{MAX_GOALS}, with a place for each"
-    if (goals >= (width, height)).any():
-        return "'goals' has a goal outside of the grid"
-    side = int(table["side"])
+    for number, places, most in (
+        ("num_goals", "goals", MAX_GOALS),
+        ("num_patches", "patches", MAX_PATCHES),
+        ("num_movers", "movers", MAX_MOVERS),
+    ):
+        if not 0 <= record[number] <= most:
+            return f"{number!r} must be in 0..{most}, with a place for each"
+        found = record[places][: int(record[number]), :2]
+        if (found < 0).any() or (found >= (width, height)).any():
+            return f"{places!r} has a place outside of the grid"
+    if (record["movers"][:, 2] & ~3).any():
+        return "'movers' must have headings in 0..3"
+    return _find_cell_problem(record, width, height)
+
+
+def _find_cell_problem(record: Any, width: int, height: int) -> str:
+    """Say what is impossible in the cells, or return an empty string."""
+    side = int(np.sqrt(record["cells"].size))
     cells = record["cells"].reshape(side, side)
     outside = np.ones_like(cells, np.bool_)
     outside[:height, :width] = False
     if (cells[outside] != OUTSIDE).any() or not np.isin(cells[~outside], _INSIDE).all():
         return "'cells' has unknown codes, or something outside of the grid"
+    if record["num_food"] != (cells >= FOOD).sum():
+        return f"'num_food' is {record['num_food']}, but 'cells' has {(cells >= FOOD).sum()}"
     return ""
 
 

@@ -20,6 +20,7 @@ from piase_gym.worlds.grid_world.cells import (
     OUTSIDE,
     WALKABLE,
 )
+from piase_gym.worlds.grid_world.events import ARRIVED
 from piase_gym.worlds.grid_world.planning import (
     AFTER,
     BEFORE,
@@ -35,7 +36,6 @@ from piase_gym.worlds.grid_world.planning import (
     search,
     shortest,
 )
-from piase_gym.worlds.grid_world.state import GOAL_REACHED
 from piase_gym.worlds.grid_world.world import GridWorld
 
 
@@ -58,7 +58,7 @@ class Scene:
 def look(world: GridWorld) -> Scene:
     """Read the true state of a world."""
     record, table = world.states[0], world.tables[0]
-    side, width, height = int(table["side"]), int(record["width"]), int(record["height"])
+    side, width, height = world.k.side, int(record["width"]), int(record["height"])
     n, stride = int(record["agents"]), width + 2
     cells, rim = record["cells"].tobytes(), bytes((OUTSIDE,))
     lines = (cells[start : start + width] for start in range(0, side * height, side))
@@ -68,7 +68,7 @@ def look(world: GridWorld) -> Scene:
         Ground((rim + rim).join((rim * width, *lines, rim * width)).join((rim, rim)), stride),
         tuple(Walker((y + 1) * stride + x + 1, heading, carry) for x, y, heading, carry in rows),
         tuple(record["alive"][:n].astype(bool).tolist()),
-        tuple(bool(marks & GOAL_REACHED) for marks in record["marks"][:n].tolist()),
+        tuple(fate == ARRIVED for fate in record["fate"][:n].tolist()),
         tuple(order.index(agent) for agent in range(n)),
         not table["pass_through"],
         int(record["seed"]),

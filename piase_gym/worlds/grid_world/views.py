@@ -14,22 +14,40 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.errors import TextParseError
 from piase_gym.mailbox import Letter
-from piase_gym.textcode import HINT_CODE, hash_text, one_line, unescape
+from piase_gym.textcode import hash_text, one_line, unescape
 from piase_gym.world import Facts
 from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES, OUTSIDE, UNSEEN
 from piase_gym.worlds.grid_world.config import GridWorldConfig
-from piase_gym.worlds.grid_world.state import frame_shape
+from piase_gym.worlds.grid_world.events import ROLES
+from piase_gym.worlds.grid_world.state import SCALARS, STATUS, vector_length
+from piase_gym.worlds.grid_world.tables import frame_shape
 
 YOU = "you"
 GRID_OFFSET = 64
 """Added to the goal's offsets where the whole grid is shown, to keep them positive."""
+
+
+class Status(NamedTuple):
+    """What an agent knows of itself and of the task, where that matters.
+
+    Attributes:
+        energy: Steps until it starves; 0 where nobody starves.
+        level: Its strength at lifting food.
+        role: One of `events.ROLES`.
+        food: Pieces of food left, at most 255 are counted.
+    """
+
+    energy: int
+    level: int
+    role: str
+    food: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +63,7 @@ class GridFacts(Facts):
             ``agent_1 facing left`` (in a window also away, right, you). The viewer's own cell is
             ``you`` in a window and ``floor`` in a grid, where `position` tells it.
         goal: The nearest visible goal as (ahead, right) in a window, (down, right) in a grid.
+        status: What concerns energy, strength and roles, if the envelope has `status`.
     """
 
     size: tuple[int, int]
@@ -53,6 +72,7 @@ class GridFacts(Facts):
     carrying: str | None
     cells: tuple[tuple[str, ...], ...]
     goal: tuple[int, int] | None
+    status: Status | None = None
 
 
 _TURNS = ("away", "right", "you", "left")
@@ -69,7 +89,9 @@ class Layout:
         self.whole_grid = config.observe == "grid"
         self.rows, self.columns = frame_shape(config, envelope)
         self.names = config.names(envelope.agents)
-        self.length = self.rows * self.columns + 8 + HINT_CODE
+        self.length = vector_length(envelope, self.rows, self.columns)
+        self.status, self.symbols = bool(envelope.status), envelope.symbols
+        self.wide = envelope.wide
         turns = HEADINGS if self.whole_grid else _TURNS
         turned = [f"{name} facing {turn}" for name in self.names for turn in turns]
         self.cell_names = (*(NAMES.get(code, "") for code in range(AGENT)), *turned)
@@ -103,7 +125,6 @@ def facts_of(
     agent: str,
     form: Layout,
     hint: str | None = None,
-    messages: tuple[Letter, ...] = (),
 ) -> GridFacts:
     """Read a vector back; `hint` is given because its code in the vector is lossy."""
     values = vector.tolist()
@@ -116,6 +137,7 @@ def facts_of(
     ]
     row, column = form.own_cell((x, y))
     rows[row][column] = "floor" if form.whole_grid else YOU
+    status, messages = _read_extras(values[area + SCALARS :], form) if form.wide else (None, ())
     return GridFacts(
         agent=agent,
         messages=messages,
@@ -126,7 +148,18 @@ def facts_of(
         carrying=NAMES[carry] if carry else None,
         cells=tuple(map(tuple, rows)),
         goal=form.goal_of(ahead, aside),
+        status=status,
     )
+
+
+def _read_extras(values: list[int], form: Layout) -> tuple[Status | None, tuple[Letter, ...]]:
+    """Read what only wide vectors have: status and messages."""
+    status = None
+    if form.status:
+        status = Status(values[0], values[1], ROLES[values[2]], values[3])
+        values = values[STATUS:]
+    said = zip(form.names, values, strict=False)  # no values without a channel
+    return status, tuple(Letter(name, "all", str(symbol)) for name, symbol in said if symbol)
 
 
 @dataclass(frozen=True)
@@ -155,13 +188,20 @@ def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
     carry = CODES[facts.carrying] if facts.carrying else 0
     scalars = (*facts.size, *facts.position, heading, carry, *form.goal_bytes(facts.goal))
     vector[len(flat) : len(flat) + 8] = scalars
-    vector[len(flat) + 8 :] = hash_text(facts.hint)
+    vector[len(flat) + 8 : len(flat) + SCALARS] = hash_text(facts.hint)
+    start = len(flat) + SCALARS
+    if facts.status is not None:
+        energy, level, role, food = facts.status
+        vector[start : start + STATUS] = energy, level, ROLES.index(role), food
+        start += STATUS
+    for letter in facts.messages:
+        vector[start + form.names.index(letter.sender)] = int(letter.message)
     return vector
 
 
 # -- text --------------------------------------------------------------------------------
 
-_MASS = {"unseen": "darkness", "outside": "the outside", "floor": "floor"}
+_MASS = {"unseen": "darkness", "outside": "the outside", "floor": "floor", "fruit": "fruit"}
 _FROM_MASS = {noun: name for name, noun in _MASS.items()}
 
 
@@ -179,6 +219,9 @@ def text_of(facts: GridFacts, form: Layout) -> str:
     else:
         there = f"{_way(facts.goal[0], *vertical)} and {_way(facts.goal[1], 'right', 'left')}"
         lines.append(f"A goal is {there}.")
+    if facts.status is not None:
+        energy, level, role, food = facts.status
+        lines.append(f"Energy {energy}, strength {level}, role {role}, pieces of food left {food}.")
     lines += [f"{item.sender} says: {one_line(item.message)}" for item in facts.messages]
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
@@ -270,8 +313,19 @@ def _noun(name: str, plural: bool = False) -> str:
         return _MASS[name]
     if " facing " in name:
         return name
+    if name.startswith("food"):
+        return name
     article = "an" if name[0] in "aeiou" else "a"
-    return f"{name}s" if plural else f"{article} {name}"
+    return _PLURALS.get(name, f"{name}s") if plural else f"{article} {name}"
+
+
+_PLURALS = {
+    "switch that is off": "switches that are off",
+    "switch that is on": "switches that are on",
+    "bare bush": "bare bushes",
+    "box": "boxes",
+}
+_SINGULARS = {plural: name for name, plural in _PLURALS.items()}
 
 
 # -- parsing -----------------------------------------------------------------------------
@@ -283,6 +337,7 @@ _HEADER = re.compile(
 _CARRY = re.compile(r"You carry (?:nothing|an? (.+))\.")
 _GOAL = re.compile(r"(?:No goal is in sight|A goal is (\d+) (\w+) and (\d+) (\w+))\.")
 _ROW = re.compile(r"(?:(Beside you)|Rows? (\d+)(?: to (\d+))?|(\d+)(?: to (\d+))? ahead): (.*)\.")
+_STATUS = re.compile(r"Energy (\d+), strength (\d+), role (\w+), pieces of food left (\d+)\.")
 _SAYS = re.compile(r"(\S+) says: (.*)")
 _HINT = re.compile(r"Hint: (.*)")
 _ITEMS = tuple(
@@ -317,13 +372,16 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
     goal: tuple[int, int] | None = None
     messages: list[Letter] = []
     hint: str | None = None
+    status: Status | None = None
     for line in lines[2:]:
         if match := _HINT.fullmatch(line):
             hint = unescape(match.group(1))
         elif match := _GOAL.fullmatch(line):
             goal = _read_goal(match, line)
+        elif match := _STATUS.fullmatch(line):
+            status = _read_status(match, line, form)
         elif match := _SAYS.fullmatch(line):
-            messages.append(Letter(match.group(1), "all", unescape(match.group(2))))
+            messages.append(_read_letter(match, line, form))
         elif match := _ROW.fullmatch(line):
             _read_row(match, line, cells, form)
         else:
@@ -341,7 +399,25 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
         carrying=carried,
         cells=tuple(map(tuple, cells)),
         goal=goal,
+        status=status,
     )
+
+
+def _read_status(match: re.Match[str], line: str, form: Layout) -> Status:
+    """Read energy, strength, role and food."""
+    energy, level, food = (int(match.group(i)) for i in (1, 2, 4))
+    _require(form.status, line, "this envelope has no status")
+    _require(match.group(3) in ROLES, line, f"roles are {', '.join(ROLES)}")
+    _require(max(energy, level, food) <= 255, line, "numbers go up to 255")
+    return Status(energy, level, match.group(3), food)
+
+
+def _read_letter(match: re.Match[str], line: str, form: Layout) -> Letter:
+    """Read what another agent says."""
+    symbols = [str(symbol) for symbol in range(1, form.symbols + 1)]
+    _require(match.group(1) in form.names, line, f"agents are {', '.join(form.names)}")
+    _require(match.group(2) in symbols, line, f"symbols are {', '.join(symbols) or 'none'}")
+    return Letter(match.group(1), "all", match.group(2))
 
 
 def _require(condition: bool, line: str, allowed: str) -> None:
@@ -420,7 +496,7 @@ def _read_column(words: str, line: str, form: Layout) -> int:
 def _read_noun(noun: str, line: str, form: Layout) -> str:
     """Read a noun, with or without its article, singular or plural."""
     bare = noun.removeprefix("a ").removeprefix("an ")
-    for name in (_FROM_MASS.get(noun), bare, bare.removesuffix("s")):
+    for name in (_FROM_MASS.get(noun), bare, _SINGULARS.get(bare), bare.removesuffix("s")):
         if name in form.cell_codes:
             return str(name)
     kinds: list[Any] = [*NAMES.values(), *(f"{name} facing ..." for name in form.names)]

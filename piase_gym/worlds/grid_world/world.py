@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,60 +13,70 @@ from numpy.typing import NDArray
 from piase_gym.commands import Command, Outcome, Param, Result, Verb
 from piase_gym.errors import EnvelopeError, GenerationError
 from piase_gym.kernels import direct
+from piase_gym.statics import Static
 from piase_gym.textcode import HINT_CODE, hash_text
 from piase_gym.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.grid_world import batch as kernels
 from piase_gym.worlds.grid_world import render, views
 from piase_gym.worlds.grid_world.cells import MAX_CODE
-from piase_gym.worlds.grid_world.config import MAX_SIDE, GridWorldConfig, GridWorldEnvelope
+from piase_gym.worlds.grid_world.config import (
+    MAX_SIDE,
+    MAX_SYMBOLS,
+    GridWorldConfig,
+    GridWorldEnvelope,
+)
+from piase_gym.worlds.grid_world.events import MILESTONES, OUTCOMES, RESULTS
+from piase_gym.worlds.grid_world.manual import fault_sentence, manual
 from piase_gym.worlds.grid_world.state import (
-    BLOCKED,
     CANONICAL,
-    GOAL_REACHED,
-    ILLEGAL,
-    MILESTONES,
-    NO_FREE_CELL,
-    NO_KEY,
-    NUM_EVENTS,
-    REFUSED,
-    TIMEOUT,
-    TOO_LONG,
-    UNPARSABLE,
+    config_table,
     find_problem,
     new_single,
     new_states,
-    new_table,
+    static_for,
 )
 from piase_gym.worlds.grid_world.views import GridFacts
 
 DIRECTIONS = ("up", "down", "left", "right")
-GRAMMAR = (
-    Verb(
-        "move",
-        "turn that way and step if the cell is free",
-        (Param("direction", choices=DIRECTIONS),),
-        ("go", "walk"),
-    ),
-    Verb("stay", "do nothing", synonyms=("wait", "noop")),
-    Verb(
-        "interact", "pick up, drop, open, close or unlock what is ahead", synonyms=("use", "toggle")
-    ),
-)
 
 
-def _outcomes() -> tuple[Outcome, ...]:
-    """Return the outcome of every event; what is not listed went well."""
-    special = {
-        BLOCKED: Outcome.FAILED,
-        NO_KEY: Outcome.FAILED,
-        ILLEGAL: Outcome.ILLEGAL,
-        UNPARSABLE: Outcome.UNPARSABLE,
-        TOO_LONG: Outcome.TOO_LONG,
-        TIMEOUT: Outcome.TIMEOUT,
-        REFUSED: Outcome.REFUSED,
-    }
-    return tuple(special.get(event, Outcome.OK) for event in range(NUM_EVENTS))
+def _grammar(symbols: int) -> tuple[Verb, ...]:
+    """Return the verbs, each with a message if there is a channel."""
+    saying = Param(
+        "symbol", kind="integer", before="saying", minimum=1, maximum=symbols, optional=True
+    )
+    message = (saying,) if symbols else ()
+    return (
+        Verb(
+            "move",
+            "turn that way and step if the cell is free",
+            (Param("direction", choices=DIRECTIONS), *message),
+            ("go", "walk"),
+        ),
+        Verb("stay", "do nothing", message, ("wait", "noop")),
+        Verb(
+            "interact",
+            "pick up, drop, open, close, unlock, switch or lift what is ahead",
+            message,
+            ("use", "toggle"),
+        ),
+    )
+
+
+@functools.cache
+def _commands(symbols: int) -> tuple[Command, ...]:
+    """Return the command of every index: symbol * 6 + action."""
+    silent = [
+        *(Command("move", {"direction": direction}) for direction in DIRECTIONS),
+        Command("stay"),
+        Command("interact"),
+    ]
+    said = [{}, *({"symbol": symbol} for symbol in range(1, symbols + 1))]
+    return tuple(Command(verb, {**values, **more}) for more in said for verb, values in silent)
+
+
+_OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
 
 class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
@@ -128,12 +139,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     version: ClassVar[int] = 0
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     canonical: ClassVar[Sequence[str]] = CANONICAL
-    outcome_of: ClassVar[Sequence[Outcome]] = _outcomes()
-    commands: ClassVar[tuple[Command, ...]] = (
-        *(Command("move", {"direction": direction}) for direction in DIRECTIONS),
-        Command("stay"),
-        Command("interact"),
-    )
+    outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
 
     envelope: GridWorldEnvelope
 
@@ -143,6 +149,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         Raises:
             GenerationError: If no level can be made from the config.
         """
+        self.k = static_for(config.fixed_sizes(), config)
         super().__init__(config)
         self._step: Any = None
         self.form = views.Layout(self.config)
@@ -155,8 +162,13 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
-        """``move <direction>``, ``stay``, ``interact``."""
-        return GRAMMAR
+        """``move <direction>``, ``stay``, ``interact``; with a channel, ``... saying <symbol>``."""
+        return _grammar(self.envelope.symbols)
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """The command of every index: symbol * 6 + action."""
+        return _commands(self.envelope.symbols)
 
     @property
     def noop(self) -> Command:
@@ -171,6 +183,8 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         area = form.rows * form.columns
         high[:area] = MAX_CODE
         high[area : area + 8] = (*(MAX_SIDE,) * 4, 3, 31, 2 * MAX_SIDE, 2 * MAX_SIDE)
+        if self.envelope.symbols:
+            high[-self.envelope.agents :] = MAX_SYMBOLS
         return Box(np.zeros(form.length, np.uint8), high, dtype=np.uint8)
 
     @property
@@ -187,41 +201,57 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def new_batch(self, count: int, configs: Sequence[GridWorldConfig]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
-        tables = np.concatenate([new_table(config, self.envelope) for config in configs])
+        tables = np.concatenate([config_table(config, self.envelope) for config in configs])
         shape = (count, len(self.agents), self.form.length, self.num_actions)
         return Batch(new_states(self.envelope, count), tables, shape)
 
+    def static_of(self, batch: Batch) -> Static:
+        """Return what the kernels of a batch are compiled for; its tables may have changed."""
+        if batch.static_tables is not batch.tables:
+            values = {**dict(self.k.key), "full": bool(batch.tables["full"].any())}
+            batch.static, batch.static_tables = Static(**values), batch.tables
+        found: Static = batch.static
+        return found
+
     def reset_batch(self, batch: Batch, which: NDArray[np.int64]) -> int:
         """Start the next episode of some environments."""
-        return int(kernels.reset(batch.states, batch.tables, which, *batch.flat()))
+        return int(
+            kernels.reset(batch.states, batch.tables, self.static_of(batch), which, *batch.flat())
+        )
 
     def look_batch(self, batch: Batch) -> None:
         """Write vectors and masks again, after the records were replaced."""
-        kernels.look(batch.states, batch.tables, batch.obs.reshape(-1), *batch.flat()[1::4])
+        kernels.look(
+            batch.states,
+            batch.tables,
+            self.static_of(batch),
+            batch.obs.reshape(-1),
+            *batch.flat()[1::4],
+        )
 
     def explain_fault(self, fault: int, config: GridWorldConfig) -> str:
         """Say why no level could be made."""
-        return _fault_sentence(fault, config)
+        return fault_sentence(fault, config)
 
     def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
         """Advance every environment by one step."""
         outputs, final = batch.flat(), batch.final_obs.reshape(-1)
-        found = kernels.step(batch.states, batch.tables, mode, focal, acts, *outputs, final)
-        return int(found)
+        where = batch.states, batch.tables, self.static_of(batch)
+        return int(kernels.step(*where, mode, focal, acts, *outputs, final))
 
     def run_reset(self, seed: np.uint64) -> None:
         """Make a level; raise if the config does not allow one."""
-        fault = kernels.reset_one(self.one, seed)
+        fault = kernels.reset_one(self.one, self.k, seed)
         if fault:
-            raise GenerationError(_fault_sentence(fault, self.config))
+            raise GenerationError(fault_sentence(fault, self.config))
 
     def run_step(self) -> int:
         """Advance by one step."""
         if self._step is None:
-            notable: int = kernels.step_one(self.one)
-            self._step = direct(kernels.step_one, self.one)
+            notable: int = kernels.step_one(self.one, self.k)
+            self._step = direct(kernels.step_one, self.one, self.k)
         else:
-            notable = self._step(self.one)
+            notable = self._step(self.one, self.k)
         return notable
 
     def state_problem(self, record: Any, table: Any) -> str:
@@ -230,7 +260,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def refresh(self) -> None:
         """Rebuild maps, vectors and masks from the canonical state."""
-        kernels.refresh_one(self.one)
+        kernels.refresh_one(self.one, self.k)
 
     def admit(self, config: GridWorldConfig) -> None:
         """Check the envelope, that `observe` stays, and that a level can be made."""
@@ -240,13 +270,15 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
                 f"observe={self.config.observe!r}; make another environment"
             )
         super().admit(config)
-        if fault := kernels.reset_one(self.new_single(config), np.uint64(0)):
-            raise GenerationError(_fault_sentence(fault, config))
+        k = static_for(self.envelope, config)
+        if fault := kernels.reset_one(self.new_single(config), k, np.uint64(0)):
+            raise GenerationError(fault_sentence(fault, config))
 
     def configure(self, config: GridWorldConfig) -> None:
         """Take another config."""
         super().configure(config)
-        self.tables[...] = new_table(self.config, self.envelope)
+        self.tables[...] = config_table(self.config, self.envelope)
+        self.k, self._step = static_for(self.envelope, self.config), None
         self.form = views.Layout(self.config)
 
     # -- knowledge ------------------------------------------------------------------------
@@ -276,21 +308,20 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         self.refresh()
 
     def result(self, agent: int) -> Result:
-        """Won, if the agent reached a goal."""
-        won = int(self.states["marks"][0, agent]) & GOAL_REACHED
-        return Result.WON if won else Result.LOST
+        """Won or lost, as its fate says."""
+        return RESULTS[int(self.states["fate"][0, agent])]
 
     def state(self) -> NDArray[np.int32]:
-        """Return t, width, height, agents, then x, y, heading, carry, alive, marks of each agent.
+        """Return t, width, height, agents and food left, then what is known of each agent.
 
-        After these come the goals and the objects, row by row of the envelope's grid.
+        That is x, y, heading, carry, alive, fate, marks, role, level, symbol said and energy. After
+        these come the goals and the objects, row by row of the envelope's grid.
         """
         record, slots = self.states[0], len(self.agents)
-        side = int(self.tables["side"][0])
-        cells = record["cells"].reshape(side, side)
+        cells = record["cells"].reshape(self.k.side, self.k.side)
         parts = [
-            [record["t"], record["width"], record["height"], record["agents"]],
-            *(record[name][:slots] for name in ("x", "y", "heading", "carry", "alive", "marks")),
+            [record[name] for name in ("t", "width", "height", "agents", "num_food")],
+            *(record[name][:slots] for name in _OF_AGENTS),
             record["goals"].ravel(),
             cells[: self.envelope.height, : self.envelope.width].ravel(),
         ]
@@ -299,19 +330,13 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     @property
     def manual(self) -> Manual:
         """The words of the prompt."""
-        return Manual(_rules_text(self.config), _rewards_text(self.config), self._goal_text)
-
-    def _goal_text(self, _agent: int) -> str:
-        """Say what there is to do."""
-        if self.config.layout == "door_key":
-            return "find the key, unlock the door, and step onto a goal."
-        return "step onto a goal."
+        return manual(self.config)
 
     # -- pictures -------------------------------------------------------------------------
 
     def _scene(self) -> render.Scene:
         """Describe the state for the painters."""
-        return render.scene(self.states[0], int(self.tables["side"][0]), self.agents)
+        return render.scene(self.states[0], self.k.side, self.agents)
 
     def ansi(self) -> str:
         """Draw the grid with letters."""
@@ -326,44 +351,3 @@ def _longest_text(form: views.Layout) -> int:
     """Return an upper bound for the length of a text."""
     name = max(len(agent) for agent in form.names)
     return 400 + form.rows * (20 + form.columns * (name + 40)) + HINT_TEXT
-
-
-def _fault_sentence(fault: int, config: GridWorldConfig) -> str:
-    """Say why no level could be made."""
-    what = f"layout {config.layout!r} of {config.width} by {config.height}"
-    if fault == NO_FREE_CELL:
-        return (
-            f"GridWorld: {what} has no free cell left for {config.agents} agents, the goals and "
-            f"the objects; take a larger grid, fewer agents or fewer walls"
-        )
-    return (
-        f"GridWorld: {what} has no way from every agent to a goal; "
-        f"move the walls, the goal or the start, or lower obstacle_density"
-    )
-
-
-def _rules_text(config: GridWorldConfig) -> str:
-    """Explain the grid, in a few sentences."""
-    shown = (
-        "You see the whole grid; rows and columns count from 0 at the top left."
-        if config.observe == "grid"
-        else f"You see a square of {config.window} by {config.window} cells, turned so that you "
-        "look ahead: you stand in the middle of its nearest row. Left and right are yours."
-    )
-    share = "can share a cell" if config.collisions == "pass" else "block each other"
-    hidden = "" if config.see_through_walls else " Walls and closed doors hide what lies behind."
-    return (
-        "You live on a grid of cells. Columns and rows count from 0 at the top left, and up, down, "
-        "left and right are the directions of the grid. A move turns you that way, even if the "
-        "cell is not free. Interact acts on the one cell ahead of you: it picks up a key if your "
-        "hands are empty, puts down what you carry on free floor, opens and closes doors, and "
-        f"unlocks a locked door if you carry a key. Agents {share}. {shown}{hidden} Cells that an "
-        "observation does not mention are free floor."
-    )
-
-
-def _rewards_text(config: GridWorldConfig) -> str:
-    """List the reward table."""
-    fields: Mapping[str, Any] = type(config.rewards).model_fields
-    values = config.rewards.model_dump()
-    return "; ".join(f"{fields[key].description} {values[key]:+g}" for key in values) + "."
