@@ -22,7 +22,7 @@ STEPS: tuple[Cell, ...] = ((0, -1), (1, 0), (0, 1), (-1, 0))
 MOVES = {0: 0, 1: 2, 2: 3, 3: 1}
 """The heading of each move."""
 STAY, INTERACT, ACTIONS = 4, 5, 6
-TRIES, HINT = 100, 8
+TRIES, HINT = 200, 8
 
 
 @dataclass
@@ -184,22 +184,32 @@ class ReferenceGridWorld:
         return free[0]
 
     def _reaches_goal(self, agent: Agent) -> bool:
-        queue = [(agent.x, agent.y)]
-        seen = set(queue)
-        for x, y in queue:  # grows while it is walked through
-            if self.cells[x, y] == codes.GOAL:
+        """Whether a goal can be reached alone; a key in reach opens the doors in reach."""
+        has_key = agent.carrying == codes.KEY
+        while True:
+            reached = self._within_reach(agent, has_key)
+            if any(self.cells[cell] == codes.GOAL for cell in reached):
                 return True
-            for dx, dy in STEPS:
-                near = (x + dx, y + dy)
-                if near not in seen and self.cells.get(near, codes.WALL) != codes.WALL:
-                    seen.add(near)
-                    queue.append(near)
-        return False
+            beside = {(x + dx, y + dy) for x, y in reached for dx, dy in STEPS}
+            if has_key or not any(self.cells.get(cell) == codes.KEY for cell in beside):
+                return False
+            has_key = True
+
+    def _within_reach(self, agent: Agent, has_key: bool) -> list[Cell]:
+        walkable = {codes.FLOOR, codes.GOAL, codes.CLOSED, codes.OPEN}
+        if has_key:
+            walkable |= {codes.KEY, codes.LOCKED}
+        queue = [(agent.x, agent.y)]
+        for x, y in queue:  # grows while it is walked through
+            near = [(x + dx, y + dy) for dx, dy in STEPS]
+            queue += [c for c in near if c not in queue and self.cells.get(c) in walkable]
+        return queue
 
     def step(self, acts: Sequence[int]) -> StepOut:
         """Let every agent act in order, by the index of its action (negative: no command)."""
         n = len(self.agents)
         out = StepOut([0.0] * n, [False] * n, [False] * n, ["ok"] * n)
+        self._could = [self._may_interact(agent) for agent in self.agents]
         for i, (agent, act) in enumerate(zip(self.agents, acts, strict=True)):
             agent.played = agent.playing
             if agent.played:
@@ -246,8 +256,10 @@ class ReferenceGridWorld:
 
     def _interact(self, agent: Agent) -> tuple[float, str]:
         rewards = self.config.rewards
-        if not self._may_interact(agent):
+        if not self._could[agent.number]:
             return rewards.illegal, "illegal"
+        if not self._may_interact(agent):
+            return rewards.interact, "failed"  # somebody was faster
         ahead = agent.at(1, 0)
         found = self.cells[ahead]
         if found == codes.LOCKED and agent.carrying != codes.KEY:

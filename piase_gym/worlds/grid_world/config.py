@@ -308,6 +308,7 @@ class GridWorldConfig(WorldConfig):
             and self.collisions == "block"
             and self.see_through_walls
             and not self.shared_reward
+            and self.observe == "window"
         )
 
     def fixed_sizes(self) -> GridWorldEnvelope:

@@ -47,13 +47,12 @@ def copy_rows(s, k, base, rows, columns, obs, p):
 @device
 def frame(s, w, k, a, obs, p):
     """Copy what agent `a` sees to ``obs[p:]``: the window turned to its heading, or the grid."""
-    if k.grid:
-        copy_rows(s, k, k.ahead + k.beside, w.frame_h, w.frame_w, obs, p)
-        return
     here = np.int64(s.at[4 * a + s.heading[a]])
     if k.frame:  # a constant, which lets the compiler unroll the loops
         base = here - (k.frame - 1) * k.stride - k.frame // 2
         copy_rows(s, k, base, k.frame, k.frame, obs, p)
+    elif w.full_grid:
+        copy_rows(s, k, k.ahead + k.beside, w.frame_h, w.frame_w, obs, p)
     else:
         base = here - (w.frame_h - 1) * k.stride - w.frame_w // 2
         copy_rows(s, k, base, w.frame_h, w.frame_w, obs, p)
@@ -108,7 +107,7 @@ def goal_sense(s, w, k, a, obs, p):
     The low byte is ahead (or down), the high one right, both offset to be positive; 0 for none.
     Nothing ever stands on a goal, so only what hides cells can hide it.
     """
-    if k.frame and not k.full and s.num_goals == 1:
+    if k.frame and s.num_goals == 1:
         return sense_one(s, k, a)
     found = 0
     nearest = 1 << 30
@@ -117,7 +116,7 @@ def goal_sense(s, w, k, a, obs, p):
         dx = np.int64(s.goals[g, 0]) - np.int64(s.x[a])
         dy = np.int64(s.goals[g, 1]) - np.int64(s.y[a])
         distance = abs(dx) + abs(dy)
-        if k.grid:
+        if not k.frame and w.full_grid:
             code, shown = (dy + 64) | (dx + 64) << 8, True
         else:
             rows = k.frame if k.frame else np.int64(w.frame_w)
@@ -126,7 +125,7 @@ def goal_sense(s, w, k, a, obs, p):
             right = dy * DX[h] - dx * DY[h] + half
             shown = (ahead >= 0) & (ahead < rows) & (right >= 0) & (right < rows)
             code = (ahead + 1) | (right + 1) << 8
-            if not k.frame or k.full:
+            if not k.frame:
                 cell = (rows - 1 - ahead) * rows + right if shown else 0
                 shown = shown and peek(obs, p + cell) == GOAL
         near = shown & (distance < nearest)
@@ -151,12 +150,10 @@ def sense_one(s, k, a):
 def sight(s, w, k, a, obs, p):
     """Write the vector of agent `a` to ``obs[p:p + w.length]``."""
     frame(s, w, k, a, obs, p)
-    if not k.grid:
-        if not k.frame and w.window < w.frame_w:
+    if not k.frame and not w.full_grid:
+        if w.window < w.frame_w:
             shorten(w, obs, p)
-        if k.frame and k.full and w.window < k.frame:
-            shorten(w, obs, p)
-        if k.full and w.occlude:
+        if w.occlude:
             occlude(w, obs, p)
     q = p + (k.frame * k.frame if k.frame else np.int64(w.frame_w) * np.int64(w.frame_h))
     x, y, heading = np.uint64(s.x[a]), np.uint64(s.y[a]), np.uint64(s.heading[a])
@@ -165,7 +162,7 @@ def sight(s, w, k, a, obs, p):
     word |= np.uint64(goal_sense(s, w, k, a, obs, p)) << U48
     store64(obs, q, word)
     store64(obs, q + 8, load64(s.hint, HINT_CODE * a))
-    if k.grid:
+    if not k.frame and w.full_grid:
         own = p + np.int64(s.y[a]) * w.frame_w + s.x[a]
         poke(obs, own, AGENT + 4 * a + np.int64(s.heading[a]))
     else:
@@ -238,7 +235,7 @@ def observe(s, w, k, o, events, obs, masks):
 @device
 def sizes(w, k):
     """Return the length of a vector and of a mask, as constants where they are known."""
-    if k.frame and not k.full:
+    if k.frame:
         return k.frame * k.frame + SCALARS, ACTIONS
     return np.int64(w.length), np.int64(w.num_actions)
 

@@ -23,6 +23,7 @@ from piase_gym.worlds.grid_world.config import (
     MAX_MOVERS,
     MAX_PATCHES,
     MAX_SIDE,
+    MAX_SYMBOLS,
     GridWorldConfig,
     GridWorldEnvelope,
 )
@@ -34,16 +35,15 @@ NUM_ACTIONS: Final = 6  # without a message
 
 
 @functools.cache
-def static(side: int, margin: int, capacity: int, frame: int, grid: bool, full: bool) -> Static:
+def static(side: int, margin: int, capacity: int, plain: bool) -> Static:
     """Return what kernels know when they are compiled.
 
     Args:
         side: The largest map that fits, 16, 32 or 64.
         margin: The largest window that fits, 7 or 15.
-        capacity: How many agents fit, 4, 8 or 32.
-        frame: The side of the window, if it is 7; 0 if it is known only at run time.
-        grid: Whether the whole grid is shown.
-        full: Whether anything is in use beyond doors, keys and goals, seen through walls.
+        capacity: How many agents fit, 4 or 32.
+        plain: Whether there is nothing but doors, keys and goals, in a window of 7 by 7 cells that
+            sees through walls.
     """
     stride = side + 2 * (margin // 2)
     return Static(
@@ -53,19 +53,16 @@ def static(side: int, margin: int, capacity: int, frame: int, grid: bool, full: 
         beside=margin // 2,
         area=(side + margin - 1) * stride,  # of one turned map
         capacity=capacity,
-        frame=frame,
-        grid=grid,
-        full=full,
+        frame=7 if plain else 0,  # 0: known only at run time
+        full=not plain,
     )
 
 
 def static_for(envelope: GridWorldEnvelope, *configs: GridWorldConfig) -> Static:
     """Return the sizes of an envelope, and what some configs that share it need."""
-    grid = configs[0].observe == "grid"
-    window = all(config.window == envelope.window for config in configs)
-    plain = all(config.plain_rules for config in configs) and window and not envelope.wide
-    frame = 7 if envelope.window == 7 and not grid else 0
-    return static(*buckets(envelope), frame, grid, not plain)
+    plain = all(config.plain_rules for config in configs) and not envelope.wide
+    seven = envelope.window == 7 and all(config.window == 7 for config in configs)
+    return static(*buckets(envelope), plain and seven and configs[0].observe == "window")
 
 
 def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int]:
@@ -74,7 +71,7 @@ def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int]:
     A few sizes serve all, because each is a separate compilation.
     """
     side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
-    capacity = next(c for c in (4, 8, MAX_AGENTS) if c >= envelope.agents)
+    capacity = next(c for c in (4, MAX_AGENTS) if c >= envelope.agents)
     return side, 7 if envelope.window <= 7 else 15, capacity
 
 
@@ -151,22 +148,26 @@ def vector_length(envelope: GridWorldEnvelope, rows: int, columns: int) -> int:
 
 
 @functools.cache
-def single(envelope: GridWorldEnvelope, grid: bool) -> np.dtype[Any]:
+def single(side: int, margin: int, agents: int, kind: int) -> np.dtype[Any]:
     """Return one record for all that a batch of one needs: state, table, acts and outputs.
 
     One argument instead of nine makes a call from Python several times cheaper.
+
+    Args:
+        side: The largest map that fits, as `buckets` says.
+        margin: The largest window that fits.
+        agents: How many agents fit.
+        kind: 0 for narrow outputs, 1 for wide ones, 2 for wide ones that show the whole grid.
     """
-    side, margin, agents = buckets(envelope)
-    frame = (side if grid else margin) ** 2
-    wide = STATUS + agents if envelope.wide else 0
-    actions = NUM_ACTIONS * (17 if envelope.symbols else 1)
+    length = (side if kind == 2 else margin) ** 2 + SCALARS + (STATUS + agents if kind else 0)
+    actions = NUM_ACTIONS * (1 + MAX_SYMBOLS if kind else 1)
     return np.dtype(
         [
             ("state", layout(side, margin, agents)),
             ("table", TABLE),
             ("acts", "<i4", agents),
             ("coded", "u1"),  # 1 if acts may be codes, such as ABSENT
-            ("obs", "u1", agents * (frame + SCALARS + wide)),
+            ("obs", "u1", agents * length),
             ("masks", "i1", agents * actions),
             ("rewards", "<f8", agents),
             ("terminated", "u1", agents),  # numba has no nested booleans
@@ -179,7 +180,9 @@ def single(envelope: GridWorldEnvelope, grid: bool) -> np.dtype[Any]:
 
 def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
-    one = np.zeros(1, single(envelope, config.observe == "grid"))
+    narrow = not static_for(envelope, config).full
+    kind = 2 if config.observe == "grid" else 0 if narrow else 1
+    one = np.zeros(1, single(*buckets(envelope), kind))
     one["table"] = config_table(config, envelope)
     return one
 

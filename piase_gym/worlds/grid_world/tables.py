@@ -78,6 +78,7 @@ TABLE: Final = np.dtype(
         ("slots", "<i4"),  # agents in the outputs: the envelope's
         ("full", "<i4"),  # 1 if this config needs kernels with all rules
         ("occlude", "<i4"),
+        ("full_grid", "<i4"),
         # Rules.
         ("step", "<i4", 4),  # a step up, right, down and left, in a turned map
         ("pass_through", "<i4"),
@@ -176,6 +177,7 @@ def _set_views(table: Any, config: GridWorldConfig, envelope: GridWorldEnvelope)
     table["length"] += 4 * envelope.status + (envelope.agents if envelope.symbols else 0)
     table["status"], table["channel"] = envelope.status, envelope.symbols > 0
     table["num_actions"], table["slots"] = 6 * (1 + envelope.symbols), envelope.agents
+    table["full_grid"] = config.observe == "grid"
     table["occlude"] = not config.see_through_walls
 
 

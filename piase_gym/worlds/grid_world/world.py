@@ -30,10 +30,12 @@ from piase_gym.worlds.grid_world.events import MILESTONES, OUTCOMES, RESULTS
 from piase_gym.worlds.grid_world.manual import fault_sentence, manual
 from piase_gym.worlds.grid_world.state import (
     CANONICAL,
+    buckets,
     config_table,
     find_problem,
     new_single,
     new_states,
+    static,
     static_for,
 )
 from piase_gym.worlds.grid_world.views import GridFacts
@@ -208,8 +210,9 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def static_of(self, batch: Batch) -> Static:
         """Return what the kernels of a batch are compiled for; its tables may have changed."""
         if batch.static_tables is not batch.tables:
-            values = {**dict(self.k.key), "full": bool(batch.tables["full"].any())}
-            batch.static, batch.static_tables = Static(**values), batch.tables
+            plain = not batch.tables["full"].any()
+            batch.static = static(*buckets(self.envelope), plain)
+            batch.static_tables = batch.tables
         found: Static = batch.static
         return found
 
