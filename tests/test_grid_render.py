@@ -25,7 +25,7 @@ from piase_gym.worlds.grid_world.render import Figure, Scene
 from piase_gym.worlds.grid_world.state import layout
 
 CODES = {symbol: code for code, symbol in SYMBOLS.items()}
-NEW = 20  # an object that nobody has painted
+NEW = 25  # an object that nobody has painted
 
 
 def cells(*rows: str) -> NDArray[np.uint8]:
@@ -43,7 +43,7 @@ TWO = Scene(ROOM, (figure(0, 1, 1, 2, carrying=KEY), figure(11, 3, 2, 3)), 5)
 
 
 def record() -> Any:
-    state = np.zeros(1, layout(16, 7))[0]
+    state = np.zeros(1, layout(16, 7, 4))[0]
     state["width"], state["height"], state["agents"], state["t"] = 5, 4, 2, 5
     state["cells"].reshape(16, 16)[:4, :5] = ROOM
     state["x"][:2], state["y"][:2], state["heading"][:2] = (1, 3), (1, 2), (2, 3)
@@ -126,7 +126,7 @@ def test_ansi_leaves_out_agents_that_are_done() -> None:
 
 def test_ansi_of_an_unknown_object() -> None:
     scene = Scene(np.array([[NEW, FLOOR]], np.uint8), (), 0)
-    assert render.ansi(scene) == "?.\n\n. floor   ? object 20"
+    assert render.ansi(scene) == "?.\n\n. floor   ? object 25"
 
 
 def test_the_first_of_the_agents_in_a_cell_is_on_top() -> None:

@@ -28,6 +28,7 @@ from piase_gym.worlds.grid_world.cells import (
     UNSEEN,
     WALL,
 )
+from piase_gym.worlds.grid_world.props import PROPS
 
 COLOURS: Final = (
     "#0072b2 #d55e00 #cc79a7 #56b4e9 #e69f00 #009e73 #f0e442 #3b3b3b "
@@ -158,6 +159,7 @@ PAINTERS: Final[dict[int, Callable[[Brush], None]]] = {
     LOCKED: paint_locked,
     CLOSED: paint_closed,
     OPEN: paint_open,
+    **PROPS,
 }
 """How each object is painted, on top of the floor."""
 
