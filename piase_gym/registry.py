@@ -244,8 +244,50 @@ def _register_own() -> None:
         for name, layout in (("FourRooms", "four_rooms"), ("Obstacles", "obstacles")):
             task = f"{NAMESPACE}/GridWorld-{name}-{size}x{size}-v0"
             register_task(TaskSpec(id=task, world="GridWorld", config={**square, "layout": layout}))
+    for name, size, fields in _GRID_TASKS:
+        square = {"width": size, "height": size, "border": True, "max_steps": 4 * size * size}
+        task = f"{NAMESPACE}/GridWorld-{name}-v0"
+        register_task(TaskSpec(id=task, world="GridWorld", config={**square, **fields}))
     _register_text_room()
     _register_physics()
+
+
+_CROWD = {"agents": 4, "max_steps": 250}
+_GRID_TASKS: tuple[tuple[str, int, dict[str, Any]], ...] = (
+    ("MultiRoom-12x12", 12, {"layout": "multi_room"}),
+    ("MultiRoom-Locked-12x12", 12, {"layout": "multi_room", "rooms": 3, "doors": "locked"}),
+    ("MultiRoom-Gates-12x12", 12, {"layout": "multi_room", "rooms": 3, "doors": "gates"}),
+    ("Maze-9x9", 9, {"layout": "maze"}),
+    ("Maze-15x15", 15, {"layout": "maze"}),
+    ("Hazards-8x8", 8, {"hazards": 6}),
+    ("Boxes-8x8", 8, {"boxes": 6}),
+    ("Drones-8x8", 8, {"movers": 4, "mover_chance": 0.25}),
+    ("Foraging-8x8-2p", 8, {"layout": "foraging", "agents": 2}),
+    (
+        "Foraging-Coop-8x8-2p",
+        8,
+        {"layout": "foraging", "agents": 2, "food": 2, "min_food_level": 2},
+    ),
+    ("Tag-10x10-4p", 10, {"layout": "tag", "taggers": 2, **_CROWD}),
+    ("Orchard-12x12-4p", 12, {"fruits": 12, "energy": 60, "random_goals": 0, **_CROWD}),
+    (
+        "Everything-16x16-4p",
+        16,
+        {
+            "layout": "multi_room",
+            "doors": "mixed",
+            "rooms": 4,
+            "symbols": 4,
+            "energy": 250,
+            "boxes": 3,
+            "hazards": 3,
+            "fruits": 4,
+            "movers": 2,
+            "see_through_walls": False,
+            "agents": 4,
+        },
+    ),
+)
 
 
 def _register_text_room() -> None:

@@ -126,6 +126,7 @@ class GridWorldConfig(WorldConfig):
     food: int | None = Field(
         None, ge=0, le=32, description="pieces of food; default 3 for layout 'foraging', else 0"
     )
+    min_food_level: int = Field(1, ge=1, le=MAX_FOOD, description="lightest food")
     food_level: int = Field(2, ge=1, le=MAX_FOOD, description="heaviest food, in agents' strength")
     levels: tuple[Annotated[int, Field(ge=1, le=MAX_FOOD)], ...] = Field(
         (), description="strength of each agent at lifting food; default 1"
@@ -141,6 +142,9 @@ class GridWorldConfig(WorldConfig):
     )
     goal_pos: Position | tuple[Position, ...] | None = Field(
         None, description="(x, y) of the goal, or several; default one at random"
+    )
+    random_goals: int = Field(
+        1, ge=0, le=MAX_GOALS, description="goals at random places, where none is fixed"
     )
     collisions: Literal["block", "pass"] = Field(
         "block", description="whether agents block each other or may share a cell"
@@ -237,6 +241,10 @@ class GridWorldConfig(WorldConfig):
             raise ValueError(f"map and movers make {movers + self.movers}; at most {MAX_MOVERS}")
         if fruits + self.fruits > MAX_PATCHES:
             raise ValueError(f"map and fruits make {fruits + self.fruits}; at most {MAX_PATCHES}")
+        if self.min_food_level > self.food_level:
+            raise ValueError(
+                f"min_food_level={self.min_food_level} is above food_level={self.food_level}"
+            )
         if self.layout == "foraging" and self.goal_pos:
             raise ValueError("layout 'foraging' has food instead of goals; leave out goal_pos")
 
@@ -276,7 +284,12 @@ class GridWorldConfig(WorldConfig):
     @property
     def any_goals(self) -> int:
         """How many goals stand at random places."""
-        return 0 if self.goals or self.clearing or self.layout == "tag" else 1
+        return 0 if self.goals or self.clearing or self.layout == "tag" else self.random_goals
+
+    @property
+    def surviving(self) -> bool:
+        """Whether the task is only to last to the end."""
+        return not (self.goals or self.any_goals or self.clearing or self.num_taggers)
 
     @property
     def difficulties(self) -> tuple[float, float] | None:
@@ -304,6 +317,7 @@ class GridWorldConfig(WorldConfig):
         extras = (self.boxes, self.hazards, self.fruits, self.movers, self.num_food, self.energy)
         return (
             not any(extras)
+            and not self.surviving
             and self.layout not in ("multi_room", "custom", "tag")
             and self.collisions == "block"
             and self.see_through_walls

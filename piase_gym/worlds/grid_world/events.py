@@ -79,7 +79,7 @@ STARVED: Final = 3
 WAS_CAUGHT: Final = 4
 CLEARED: Final = 5  # all food is gathered, or every runner is caught
 OUT_OF_TIME: Final = 6
-ESCAPED: Final = 7  # a runner at the end of time
+ESCAPED: Final = 7  # a runner at the end of time, or whoever had only to last
 
 RESULTS: Final = {
     ARRIVED: Result.WON,

@@ -136,11 +136,11 @@ def scatter(s, w, k, difficulty):
         s.movers[s.num_movers, 0], s.movers[s.num_movers, 1] = cell % k.side, cell // k.side
         s.movers[s.num_movers, 2] = draw(s, 4)
         s.num_movers += 1
-    heaviest = w.food_level
+    spread = w.food_level - w.min_food_level
     if difficulty >= 0.0:
-        heaviest = 1 + np.int64(np.floor(difficulty * (w.food_level - 1) + 0.5))
+        spread = np.int64(difficulty * spread + 0.5)
     for _ in range(w.food):
-        weight = 1 + draw(s, heaviest)
+        weight = w.min_food_level + draw(s, 1 + spread)
         place(s, w, k, FOOD + weight - 1, 0, last)
         s.num_food += 1
         s.all_food += weight

@@ -38,6 +38,8 @@ def _goal(config: GridWorldConfig, agent: int) -> str:
         return chase if agent < config.num_taggers else "you are a runner: do not get tagged."
     if config.clearing:
         return "gather all food; heavy food takes several agents at once."
+    if config.surviving:
+        return "keep going until the time is over, and collect what is worth something."
     if config.layout == "door_key":
         return "find the key, unlock the door, and step onto a goal."
     return "step onto a goal."

@@ -230,7 +230,9 @@ def tick(s, w, k, o, acts, rewards, terminated, truncated, events):
             if s.alive[a]:
                 truncated[o + a] = True
                 s.alive[a] = 0
-                s.fate[a] = ESCAPED if k.full and s.role[a] == RUNNER else OUT_OF_TIME
+                s.fate[a] = OUT_OF_TIME
+                if k.full and (s.role[a] == RUNNER or w.survive):
+                    s.fate[a] = ESCAPED
         s.left = 0
         return 1
     return notable

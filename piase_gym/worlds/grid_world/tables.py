@@ -92,6 +92,7 @@ TABLE: Final = np.dtype(
         ("mover_period", "<i4"),
         ("mover_chance", "<u4"),  # chance in 2**-32 of a new direction
         ("clearing", "<i4"),  # 1 if the episode is won when all food is gathered
+        ("survive", "<i4"),  # 1 if lasting to the end is all there is to do
         ("taggers", "<i4"),  # agents that chase the others; 0 if nobody does
         ("levels", "u1", MAX_AGENTS),
         # What follows from interacting with a cell, with empty hands and with full ones.
@@ -113,6 +114,7 @@ TABLE: Final = np.dtype(
         ("movers", "<i4"),
         ("food", "<i4"),
         ("food_level", "<i4"),
+        ("min_food_level", "<i4"),
         ("search", "<i4"),  # 1 if a level may be unsolvable and must be checked
         ("num_goals", "<i4"),  # fixed ones
         ("any_goals", "<i4"),  # goals at random places, if there are no fixed ones
@@ -145,7 +147,7 @@ def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope, stride: int)
         table[name] = getattr(config, name)
     for name in ("hazard_ends", "fruit_energy", "mover_period", "rooms", "boxes", "hazards"):
         table[name] = getattr(config, name)
-    for name in ("fruits", "movers", "food_level"):
+    for name in ("fruits", "movers", "food_level", "min_food_level"):
         table[name] = getattr(config, name)
     _set_views(table, config, envelope)
     table["step"] = -stride, 1, stride, -1
@@ -153,6 +155,7 @@ def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope, stride: int)
     table["shared"] = config.shared_reward
     table["regrow"] = _chance(config.regrow)
     table["mover_chance"] = _chance(config.mover_chance)
+    table["survive"] = config.surviving
     table["clearing"], table["taggers"] = config.clearing, config.num_taggers
     table["levels"][: config.agents] = 1
     table["levels"][: len(config.levels)] = config.levels
