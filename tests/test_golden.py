@@ -45,8 +45,10 @@ def draw(env: Any, name: str, dice: Stream) -> int:
 
 
 def rollout(task: str) -> dict[str, str]:
-    """Return digests of the states and of everything seen in two episodes of two agents."""
-    env = piase_gym.parallel_env(task, **SETTINGS[task_spec(task).world])
+    """Return digests of the states and of everything seen in two episodes of several agents."""
+    spec = task_spec(task)
+    crowded = int(spec.config.get("agents", 1)) > 1
+    env = piase_gym.parallel_env(task, **({} if crowded else SETTINGS[spec.world]))
     dice, states, seen = Stream(7), [], []
     for _ in range(2):
         observations, _infos = env.reset(seed=11 if not states else None)

@@ -82,15 +82,35 @@ _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
 
 class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
-    """Agents on a grid: find the goal, fetch the key, open the door, keep out of each other's way.
+    """Agents on a grid: find the goal, fetch the key, share the food, keep out of each other's way.
 
     ## Description
 
     A grid of `width` by `height` cells, (0, 0) at the top left. Layouts: `empty`; `obstacles`
-    (random walls, always with a way); `four_rooms` (a cross of walls with four gaps); `door_key` (a
-    wall with a locked door, the key and the agents on its left, the goal on its right). 1 to 32
-    agents act at once; within a step they are served in order, and the first to claim a cell has
-    it. An agent that steps onto a goal has won and leaves the grid.
+    (random walls); `four_rooms` (a cross of walls with four gaps); `door_key` (a wall with a locked
+    door, the key and the agents on its left, the goal on its right); `multi_room` (rooms joined by
+    openings, doors, locked doors or gates); `maze`; `foraging` (food instead of goals, some of it
+    too heavy for one); `tag` (taggers chase runners); `custom` (a `map`). Boxes, hazards, bushes,
+    drones and food can be strewn over every layout, and `difficulty` scales what is random. Every
+    level can be solved: those in which an agent has no way to its task are drawn again.
+
+    1 to 32 agents act at once; within a step they are served in order, and the first to claim a
+    cell has it. What is legal is judged before anybody acts; who comes too late only fails.
+
+    | sign | cell | what it does |
+    |---|---|---|
+    | `.` `#` | floor, wall | |
+    | `G` | goal | who steps onto it has won and leaves the grid |
+    | `k` | key | opens locked doors, and is kept |
+    | `L` `+` `'` | locked, closed, open door | |
+    | `O` | box | moves when walked into, if floor is behind it |
+    | `s` `S` | switch, off and on | turns over all switches and gates, unless a gate is occupied |
+    | `=` `-` | gate, closed and open | |
+    | `~` | hazard | hurts who steps onto it, and ends its episode if `hazard_ends` |
+    | `*` `,` | bush with fruit, bare bush | stepping onto fruit eats it; it grows again by chance |
+    | `d` | drone | moves ahead every `mover_period` steps, and turns back where it cannot |
+    | `1` to `4` | food | takes that much strength (`levels`) in one step |
+    | `@` | start of an agent, in a `map` | |
 
     ## Actions
 
@@ -103,34 +123,48 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     | 4 | `stay` | nothing |
     | 5 | `interact` | act on the cell ahead |
 
+    With `symbols=n`, index ``6 * symbol + action`` also says a symbol to all others (`move up
+    saying 2`); symbol 0 is silence. What is said is heard in the observation after the step.
+
     `interact` picks up a key with empty hands, puts down what is carried on free floor, opens and
-    closes doors, and unlocks a locked door with the key, which is kept. With nothing to act on
-    it is illegal, and masked. Walking against something, or trying a locked door without the key,
-    is legal but fails.
+    closes doors, unlocks a locked door with the key, turns a switch, and lifts food. With nothing
+    to act on it is illegal, and masked. Walking against something, trying a locked door without the
+    key, and lifting food that is too heavy are legal but fail. A tagger tags a runner by walking
+    into it.
 
     ## Observations
 
     `observe="window"`: an egocentric square of `window` by `window` cells, turned so that the
     heading is up; the agent stands in the middle of the nearest row. `observe="grid"`: the whole
-    grid. With `see_through_walls=False` walls and closed doors hide what lies behind them.
+    grid. With `see_through_walls=False` walls, gates and closed doors hide what lies behind them.
 
     The vector is uint8: the cells row by row (0 unseen, 1 outside, 2 floor, 3 wall, 4 goal, 5 key,
-    6 locked door, 7 closed door, 8 open door, from 32 on ``32 + 4 * agent + turn``), then width,
-    height, x, y, heading (0 up, 1 right, 2 down, 3 left), what is carried, the direction of the
-    nearest visible goal (two bytes, 0 0 if none is in sight) and 8 bytes of hashed hint.
+    6 locked, 7 closed, 8 open door, 9 box, 10 and 11 switch off and on, 12 and 13 gate closed and
+    open, 14 hazard, 15 fruit, 16 bare bush, 17 drone, 18 to 21 food, from 32 on ``32 + 4 * agent +
+    turn``), then width, height, x, y, heading (0 up, 1 right, 2 down, 3 left), what is carried, the
+    direction of the nearest visible goal (two bytes, 0 0 if none is in sight) and 8 bytes of hashed
+    hint. If the envelope has `status` (it does where energy, levels, roles or gathering matter),
+    energy, strength, role and pieces of food left follow; if it has `symbols`, one byte an agent
+    with what it said.
 
     The text names the same facts in prose; what it does not mention is free floor.
 
     ## Rewards
 
     Goal +10, move -0.1, blocked -1, stay -0.05, interact -0.1, a locked door without a key -0.1,
-    illegal -1: the fields of `rewards`. With `shared_reward` every agent gets the mean.
+    illegal -1, hazard -10, fruit +1, tagging +10, being tagged -10, starving -10: the fields of
+    `rewards`. All food of a level together is worth 10, by weight, and shared by strength among
+    those who lift it, as in level-based foraging. In `foraging` and `tag` moving, staying and
+    bumping cost less. With `shared_reward` every agent gets the mean.
 
     ## Start and end
 
     Agents start facing right, at `start_pos` (or the first free cell, if that one is not free) or
-    at random. An agent is terminated, and has won, on a goal; it is truncated, and has lost, after
-    `max_steps`. Milestones: `key_found`, `door_opened`, `goal_reached`.
+    at random. An agent is terminated, and has won, on a goal, when all food is gathered, or when
+    every runner is tagged; it is terminated, and has lost, on a hazard, when tagged, or without
+    energy. After `max_steps` it is truncated, and has lost, unless it had only to last so long.
+    Milestones: `key_found`, `door_opened`, `goal_reached`, `box_pushed`, `switch_used`,
+    `fruit_eaten`, `food_gathered`, `tagged`.
 
     ## Versions
 
