@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from piase_gym import runs
 from tests.cli_runner import piase
 from tests.text_room_helpers import SEVEN
 
@@ -26,6 +27,14 @@ def test_run_shows_worlds_and_saves_what_came_of_it(tmp_path: Path) -> None:
     assert "2 of 2 episodes won" in done.stdout
     saved = json.loads((tmp_path / "episode_2.json").read_text("utf-8"))
     assert saved["summary"]["won"]
+
+
+def test_a_logged_run_replays(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    assert piase("run", "lost_key", "--agent", "oracle", "--log", str(path)).returncode == 0
+    report = runs.replay(path)
+    assert report.ok
+    assert report.steps == 7
 
 
 def test_mistakes_of_run_are_one_line() -> None:

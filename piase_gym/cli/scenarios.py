@@ -13,7 +13,7 @@ from rich.table import Table
 from piase_gym.agents import policies
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import Completions, Modules, complete_policies, import_modules
-from piase_gym.errors import ConfigError, MissingExtraError, ScenarioError
+from piase_gym.errors import ConfigError, ScenarioError
 
 TEMPLATE = """\
 scenario_name: "{title}"
@@ -189,13 +189,9 @@ def read_agents(given: list[str] | None) -> dict[str, str] | str | None:
 
 def _logger(path: Path) -> Any:
     """Return a wrapper that writes a log."""
-    try:
-        from piase_gym import wrappers
+    from piase_gym.wrappers import AvtLogger
 
-        make = wrappers.AvtLogger  # type: ignore[attr-defined,unused-ignore]
-    except (AttributeError, ImportError) as error:
-        raise MissingExtraError("--log", "data") from error
-    return lambda env: make(env, path)
+    return lambda env: AvtLogger(env, path)
 
 
 # -- piase scenario -------------------------------------------------------------------------
