@@ -15,6 +15,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -59,30 +60,44 @@ class Reading:
     """What Bullet tells of all movable bodies at one moment: objects first, then agents.
 
     Attributes:
-        table: All of it, shape (bodies, 13).
         raw: For each body (position, quaternion, velocity, spin), as Bullet tells it.
-        position: Shape (bodies, 3).
-        quaternion: Shape (bodies, 4), x y z w.
-        velocity: Shape (bodies, 3).
-        spin: Angular velocity, shape (bodies, 3).
     """
 
-    __slots__ = ("position", "quaternion", "raw", "spin", "table", "velocity")
-
     def __init__(self, raw: list[tuple[Any, ...]]) -> None:
-        """Set the numbers out in arrays."""
+        """Keep what Bullet told; arrays are made when they are asked for."""
         self.raw = raw
-        flat = [value for body in raw for part in body for value in part]
-        table = self.table = np.array(flat, np.float64).reshape(-1, 13)
-        self.position = table[:, :3]
-        self.quaternion = table[:, 3:7]
-        self.velocity = table[:, 7:10]
-        self.spin = table[:, 10:13]
+
+    @cached_property
+    def table(self) -> NDArray[np.float64]:
+        """All of it: position, quaternion, velocity, spin; shape (bodies, 13)."""
+        flat = [value for body in self.raw for part in body for value in part]
+        return np.array(flat, np.float64).reshape(-1, 13)
+
+    @property
+    def position(self) -> NDArray[np.float64]:
+        """Shape (bodies, 3)."""
+        return self.table[:, :3]
+
+    @property
+    def quaternion(self) -> NDArray[np.float64]:
+        """Shape (bodies, 4), x y z w."""
+        return self.table[:, 3:7]
+
+    @property
+    def velocity(self) -> NDArray[np.float64]:
+        """Shape (bodies, 3)."""
+        return self.table[:, 7:10]
+
+    @property
+    def spin(self) -> NDArray[np.float64]:
+        """Angular velocity, shape (bodies, 3)."""
+        return self.table[:, 10:13]
 
     @property
     def sound(self) -> bool:
         """Whether these are places and speeds that can be (no NaN, nothing a cannonball beats)."""
-        return bool(np.abs(self.table[:, :10]).max() < 60.0)  # false for NaN too
+        flat = [value for place, _, speed, _ in self.raw for value in (*place, *speed)]
+        return math.isfinite(sum(flat)) and max(flat) < 60.0 and min(flat) > -60.0
 
 
 class Simulation:

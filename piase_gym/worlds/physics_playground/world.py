@@ -484,9 +484,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         count = len(play.objects)
         bodies = np.zeros((sizes.objects + sizes.agents, 13))
         seats = [*range(count), *range(sizes.objects, sizes.objects + len(play.agents))]
-        reading = self.reading
-        parts = (reading.position, reading.quaternion, reading.velocity, reading.spin)
-        bodies[seats] = np.concatenate(parts, axis=1)
+        bodies[seats] = self.reading.table
         agents = np.zeros((sizes.agents, 5))
         agents[:, 0] = [STATUSES.index(status) for status in play.status]
         for agent, hold in enumerate(play.holds):
