@@ -1,4 +1,4 @@
-"""Writes the pages of the worlds from their docstrings, configs and ids.
+"""Writes the pages of the worlds from their docstrings, configs and ids, and the README's table.
 
 Run it with ``python docs/make_pages.py``; a test keeps the pages fresh.
 """
@@ -16,6 +16,8 @@ from piase_gym import registry
 from piase_gym.errors import MissingExtraError
 
 FOLDER = Path(__file__).with_name("worlds")
+README = Path(__file__).parents[1] / "README.md"
+START, END = "<!-- worlds -->\n", "<!-- end of worlds -->"
 
 
 def page(name: str) -> str:
@@ -53,8 +55,35 @@ def ids_table(name: str, config: Any) -> str:
     return "\n".join(rows)
 
 
+def worlds_table() -> str:
+    """List the worlds that ship, with the kinds of their ids."""
+    rows = ["| world | what it is | tasks |", "|---|---|---|"]
+    for name in registry.worlds():
+        spec = registry.world_spec(name)
+        if spec.world.startswith("piase_gym."):
+            link = f"[{name}](docs/worlds/{name}.md)"
+            rows.append(f"| {link} | {spec.summary} | {kinds(name)} |")
+    return "\n".join(rows) + "\n"
+
+
+def kinds(name: str) -> str:
+    """Name the kinds of a world's ids, without sizes and versions, and how many there are."""
+    ids = piase_gym.tasks(name)
+    words = [task.split("/")[1].split("-")[1:-1] for task in ids]
+    plain = ["-".join(w for w in part if not w[0].isdigit()) for part in words]
+    found = dict.fromkeys(kind for kind in plain if kind)
+    return f"{len(ids)} ids: {', '.join(found)}" if found else "1 id"
+
+
+def readme(text: str) -> str:
+    """Return the README with its table written anew."""
+    before, rest = text.split(START)
+    return before + START + worlds_table() + END + rest.split(END)[1]
+
+
 def main() -> None:
-    """Write every page."""
+    """Write every page and the README's table."""
+    README.write_text(readme(README.read_text("utf-8")), encoding="utf-8")
     FOLDER.mkdir(exist_ok=True)
     for name in registry.worlds():
         if not registry.world_spec(name).world.startswith("piase_gym."):

@@ -39,3 +39,5 @@ def test_pages_of_worlds_are_fresh() -> None:
         if path.stem == "PhysicsPlayground" and importlib.util.find_spec("pybullet") is None:
             continue  # its docstring stands beside its imports
         assert path.read_text("utf-8") == pages.page(path.stem), "run python docs/make_pages.py"
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert text == pages.readme(text), "run python docs/make_pages.py"
