@@ -176,7 +176,7 @@ class Simulation:
         number: int = p.createMultiBody(
             body.mass,
             self._shape(body),
-            -1,
+            self._look_of_ramp(body) if body.shape == "ramp" else -1,
             body.position,
             [0.0, 0.0, math.sin(body.yaw / 2.0), math.cos(body.yaw / 2.0)],
             physicsClientId=self.client,
@@ -213,6 +213,25 @@ class Simulation:
                 p.createCollisionShape(p.GEOM_MESH, vertices=corners, physicsClientId=client)
             )
         return int(p.createCollisionShape(p.GEOM_BOX, halfExtents=half, physicsClientId=client))
+
+    def _look_of_ramp(self, body: Body) -> int:
+        """Build what is seen of a ramp; Bullet draws other shapes as they collide."""
+        corners, seen, normals = np.array(wedge(body.half)), [], []
+        for face in WEDGE_FACES:
+            a, b, c = corners[list(face)]
+            normal = np.cross(b - a, c - a)
+            if normal @ (a + b + c) < 0.0:  # Bullet draws corners that go around clockwise
+                normal, b, c = -normal, c, b
+            seen += [a.tolist(), c.tolist(), b.tolist()]
+            normals += [(normal / np.linalg.norm(normal)).tolist()] * 3
+        number: int = p.createVisualShape(
+            p.GEOM_MESH,
+            vertices=seen,
+            indices=list(range(len(seen))),
+            normals=normals,
+            physicsClientId=self.client,
+        )
+        return number
 
     # -- running --------------------------------------------------------------------------
 
@@ -368,6 +387,14 @@ def wedge(half: Sequence[float]) -> list[list[float]]:
     x, y, z = half
     low = [[side, edge, -z] for side in (-x, x) for edge in (-y, y)]
     return [*low, [x, -y, z], [x, y, z]]
+
+
+WEDGE_FACES = (
+    *((0, 2, 1), (1, 2, 3)),  # below
+    *((0, 1, 4), (1, 5, 4)),  # the slope
+    *((2, 4, 3), (3, 4, 5)),  # the high end
+    *((0, 4, 2), (1, 3, 5)),  # the sides
+)
 
 
 def _disconnect(client: int) -> None:
