@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation import evaluate
-    from piase_gym.benchmarks.results import Results, TaskResult
+    from piase_gym.benchmarks.scores import Results, TaskResult
     from piase_gym.benchmarks.suites import Row, Suite
 
 __all__ = ["Results", "Row", "Suite", "TaskResult", "evaluate"]
 
 _LAZY = {
-    "Results": "results",
+    "Results": "scores",
     "Row": "suites",
     "Suite": "suites",
-    "TaskResult": "results",
+    "TaskResult": "scores",
     "evaluate": "evaluation",
 }
 

@@ -15,14 +15,17 @@ from piase_gym.benchmarks.journal import Journal
 from piase_gym.benchmarks.policies import Policy, PolicyLike, read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL, EpisodeRecord, split_seeds
 from piase_gym.benchmarks.references import References, gap_of, read_references, shipped
-from piase_gym.benchmarks.results import Results, summarise
 from piase_gym.benchmarks.rollout import Job
+from piase_gym.benchmarks.scores import Results, summarise
 from piase_gym.benchmarks.suites import Problem, Row, Setting, Suite, read_suite
 from piase_gym.benchmarks.workers import Pool, play_here
 from piase_gym.errors import ConfigError, StorageError, SuiteError
+from piase_gym.registry import task_spec, world_spec
 
 CHUNK = 10
 """Episodes in one job: few enough to spread, many enough to make a world once."""
+BATCH = 100
+"""The same, where they are played at once."""
 JOURNAL = "episodes.jsonl"
 RESULTS = "results.json"
 
@@ -93,6 +96,8 @@ def evaluate(
         raise SuiteError(f"nothing in suite {chosen.name!r} can be played: {reasons}")
     journal = None if out is None else Journal(Path(out) / JOURNAL)
     run = _Run(settings, policies, tuple(seeds), journal)
+    if not run.wanted:
+        raise SuiteError(f"nothing can be played: {run.skipped[0].what}")
     run.play(_player(workers, modules, timeout), progress)
     if journal is not None and not journal.flush():
         problems.append(Problem("storage", _unsaved(journal)))
@@ -139,16 +144,21 @@ class _Run:
         self.jobs: list[Job] = []
         known = {} if journal is None else journal.records
         self.found: dict[tuple[Any, ...], EpisodeRecord] = {}
+        self.skipped: list[Problem] = []
         for setting in settings:
             for policy in policies:
+                if lack := _lack(setting, policy):
+                    self.skipped.append(Problem(setting.label, lack))
+                    continue
                 job = Job(setting, policy, seeds)
                 blanks = [job.blank(seed) for seed in seeds]
                 self.wanted += blanks
                 old = {b.seed: _relabel(known[b.key], b) for b in blanks if b.key in known}
                 self.found.update({_place(record): record for record in old.values()})
                 left = [seed for seed in seeds if seed not in old]
-                for start in range(0, len(left), CHUNK):
-                    chunk = tuple(left[start : start + CHUNK])
+                size = BATCH if policy.batched else CHUNK
+                for start in range(0, len(left), size):
+                    chunk = tuple(left[start : start + size])
                     self.jobs.append(Job(setting, policy, chunk))
 
     def play(
@@ -169,6 +179,16 @@ class _Run:
     def records(self) -> list[EpisodeRecord]:
         """Return all episodes in order."""
         return [self.found[_place(blank)] for blank in self.wanted]
+
+
+def _lack(setting: Setting, policy: Policy) -> str | None:
+    """Say that a world has no such player of its own; that is not the policy's fault."""
+    spec = world_spec(task_spec(setting.task).world)
+    if policy.source == "oracle" and spec.oracle is None:
+        return f"{spec.name} has no oracle"
+    if policy.source == "scripted" and spec.scripted is None:
+        return f"{spec.name} has no script"
+    return None
 
 
 def _place(record: EpisodeRecord) -> tuple[Any, ...]:
@@ -198,6 +218,8 @@ def _finish(
         gap = gap_of(setting, references)
         for policy in dict.fromkeys(policy.name for policy in run.policies):
             own = [r for r in records if (r.setting, r.policy) == (setting.label, policy)]
+            if not own:
+                continue
             rows.append(summarise(asdict(setting), policy, own, gap))
     parts: dict[str, Any] = {
         "suite": suite.manifest(),
@@ -205,6 +227,7 @@ def _finish(
         "rows": tuple(rows),
         "episodes": tuple(records),
         "versions": versions(),
+        "skipped": tuple(run.skipped),
     }
     results = Results(**parts, problems=tuple(problems))
     if out is None:

@@ -99,6 +99,15 @@ class Policy:
     source: Any
     run: int = 0
 
+    @property
+    def batched(self) -> bool:
+        """Whether it is known, without loading anything, to act in a batch."""
+        source = self.source
+        if isinstance(source, str) and source in policies():
+            source = make_agent(source)
+        kind = source if isinstance(source, type) else type(source)
+        return issubclass(kind, Agent) and kind.act_batch is not Agent.act_batch
+
     def make(self) -> Agent:
         """Return a new agent.
 

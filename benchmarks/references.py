@@ -95,20 +95,21 @@ def display_name(policy: str, setting: Setting) -> str:
 def gap_of(setting: Setting, references: References) -> Gap:
     """Return the references of a setting and whether they can be told from each other."""
     entry = references.get("settings", {}).get(setting.label)
-    high_name = display_name(setting.high, setting)
+    low_name, high_name = setting.low[0], display_name(setting.high, setting)
 
     def closed(why: str, low: float | None = None, high: float | None = None) -> Gap:
-        return Gap(low, high, setting.low, high_name, setting.certified, why)
+        return Gap(low, high, low_name, high_name, setting.certified, why)
 
     if entry is None:
         return closed("there are no references; play them with: piase bench references")
     if (entry["version"], entry["config_hash"]) != (setting.version, setting.config_hash):
         return closed("the references are of another version or config of the task")
-    values = {name: entry["policies"].get(name, {}).get("values") for name in _ends(setting)}
-    missing = [name for name, found in values.items() if not found]
+    values = {name: np.array(found["values"]) for name, found in entry["policies"].items()}
+    missing = [name for name in (*setting.low, setting.high) if name not in values]
     if missing:
         return closed(f"there is no reference of {' and '.join(missing)}")
-    low, high = (np.array(values[name]) for name in _ends(setting))
+    low_name = max(setting.low, key=lambda name: float(values[name].mean()))
+    low, high = values[low_name], values[setting.high]
     means = float(low.mean()), float(high.mean())
     if len(low) != len(high) or len(low) < 2:
         return closed("the references were not played on the same seeds", *means)
@@ -116,9 +117,4 @@ def gap_of(setting: Setting, references: References) -> Gap:
     if gap.low <= LEAST_GAP:
         why = f"the gap of {gap.estimate:.3g} ({gap.low:.3g} to {gap.high:.3g}) is within noise"
         return closed(why, *means)
-    return Gap(*means, setting.low, high_name, setting.certified, None)
-
-
-def _ends(setting: Setting) -> tuple[str, str]:
-    """Return the names of the low and the high policy."""
-    return setting.low, setting.high
+    return Gap(*means, low_name, high_name, setting.certified, None)

@@ -8,7 +8,7 @@ certain: the world is an array world without letters and every agent has promise
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -157,8 +157,14 @@ def seat_seed(seed: int, seat: int) -> int:
 # -- one at a time ------------------------------------------------------------------------
 
 
-def play_one(table: Table, seed: int) -> EpisodeRecord:
-    """Play one episode; a policy that fails gives a record with a `fault`."""
+def play_one(table: Table, seed: int, watch: Callable[[], None] | None = None) -> EpisodeRecord:
+    """Play one episode; a policy that fails gives a record with a `fault`.
+
+    Args:
+        table: The world and the policies.
+        seed: Of the episode.
+        watch: Called at the start and after every step.
+    """
     blank = table.job.blank(seed)
     start = time.perf_counter()
     meter = Meter(table.world, blank.focal)
@@ -170,8 +176,12 @@ def play_one(table: Table, seed: int) -> EpisodeRecord:
             agent.reset(seat_seed(seed, seat))
         meter.begin()
         while meter.playing:
+            if watch is not None:
+                watch()
             acts = _ask(driver, agents)
             meter.take(driver.step(acts))
+        if watch is not None:
+            watch()
     except Exception as error:  # a policy may fail in any way, and the other episodes go on
         return replace(blank, fault=f"step {meter.steps}: {describe(error)}")
     return meter.finish(blank, table.job.setting.measure, time.perf_counter() - start)

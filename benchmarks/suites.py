@@ -47,7 +47,8 @@ class Row:
         partners: Who plays the other seats; each is a line of results of its own.
         held_out_partners: Who plays them instead in the split ``held_out``.
         held_out: Whether the whole row is played in the split ``held_out`` only.
-        low: Policy whose mean is 0 points.
+        low: Policies that do not look; the mean of the best of them is 0 points. (Where bumping
+            into walls costs more than standing still, random play is no floor.)
         high: Policy whose mean is 100 points.
         certified: Whether `high` is proved optimal; only then it is called an oracle.
         suites: Names of the suites it is in.
@@ -61,7 +62,7 @@ class Row:
     partners: tuple[str, ...] = ()
     held_out_partners: tuple[str, ...] = ()
     held_out: bool = False
-    low: str = "random"
+    low: tuple[str, ...] = ("random", "noop")
     high: str = "oracle"
     certified: bool = False
     suites: tuple[str, ...] = ("standard",)
@@ -140,7 +141,7 @@ class Setting:
     measure: str
     focal: int
     partner: str
-    low: str
+    low: tuple[str, ...]
     high: str
     certified: bool
 

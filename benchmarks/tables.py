@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from piase_gym.benchmarks.references import Gap
-from piase_gym.benchmarks.results import Results, TaskResult
+from piase_gym.benchmarks.references import Gap, References
+from piase_gym.benchmarks.scores import Results, TaskResult
 from piase_gym.benchmarks.statistics import Interval
 
 HEAD = ("task", "policy", "episodes", "score", "raw value", "success", "steps", "remarks")
@@ -71,3 +71,21 @@ def plain_table(results: Results) -> str:
     shown = ["  ".join(c.ljust(w) for c, w in zip(x, widths, strict=True)).rstrip() for x in lines]
     shown += [f"problem: {problem.where}: {problem.what}" for problem in results.problems]
     return "\n".join(shown)
+
+
+def reference_table(found: References) -> str:
+    """Write stored references as a table in Markdown: what the documents show."""
+    head = ("task", "random", "noop", "scripted", "oracle or planner", "certified")
+    rows = []
+    for label, entry in found.get("settings", {}).items():
+        means = {name: part["mean"] for name, part in entry["policies"].items()}
+        low, high = max(means[name] for name in entry["low"]), means.get(entry["high"])
+        cells = [f"{means[name]:.2f}" if name in means else "–" for name in ("random", "noop")]
+        script = means.get("scripted")
+        told = "–"
+        if script is not None and high is not None and high > low:
+            told = f"{script:.2f} ({100 * (script - low) / (high - low):.0f})"
+        top = "–" if high is None else f"{high:.2f}"
+        yes = "yes" if entry["certified"] else "no"
+        rows.append((label.removeprefix("piase/"), *cells, told, top, yes))
+    return markdown(head, rows)

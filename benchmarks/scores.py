@@ -36,6 +36,7 @@ class TaskResult:
         version: Version of the world.
         config_hash: Hash of the config.
         measure: What `value` is the mean of.
+        partner: Who played the other seats; empty if there were none.
         policy: Name of the policy.
         runs: How many training runs it has.
         episodes: How many episodes have a result.
@@ -58,6 +59,7 @@ class TaskResult:
     version: int
     config_hash: str
     measure: str
+    partner: str
     policy: str
     runs: int
     episodes: int
@@ -101,6 +103,7 @@ def summarise(
         version=int(setting["version"]),
         config_hash=str(setting["config_hash"]),
         measure=str(setting["measure"]),
+        partner=str(setting["partner"]),
         policy=policy,
         runs=len({record.run for record in records}),
         episodes=len(fine),
@@ -174,8 +177,8 @@ class Results:
         rows: A `TaskResult` a setting and policy, in the order of the suite.
         episodes: Every episode, in a fixed order.
         problems: What could not be evaluated or stored.
+        skipped: Players that worlds do not have, such as an oracle.
         versions: Of the package and of what decides about numbers.
-        cross_play: Win rates of policies against each other, by setting; see `cross_play`.
     """
 
     suite: Mapping[str, Any]
@@ -183,8 +186,8 @@ class Results:
     rows: tuple[TaskResult, ...]
     episodes: tuple[EpisodeRecord, ...] = ()
     problems: tuple[Problem, ...] = ()
+    skipped: tuple[Problem, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
-    cross_play: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -208,11 +211,15 @@ class Results:
             UnknownNameError: If there is none.
         """
         wanted = self.policies[0] if policy is None and self.policies else policy
-        found = self._table.get((setting, str(wanted)))
+        found = self.find(setting, str(wanted))
         if found is None:
             known = [f"{row.setting}, {row.policy}" for row in self.rows]
             raise UnknownNameError("row", f"{setting}, {wanted}", known)
         return found
+
+    def find(self, setting: str, policy: str) -> TaskResult | None:
+        """Return one row, or None."""
+        return self._table.get((setting, policy))
 
     @functools.cached_property
     def _table(self) -> dict[tuple[str, str], TaskResult]:
@@ -262,10 +269,11 @@ class Results:
         """Return the results as JSON-able values."""
         return {
             "protocol": PROTOCOL,
-            **{name: getattr(self, name) for name in ("suite", "split", "versions", "cross_play")},
+            **{name: getattr(self, name) for name in ("suite", "split", "versions")},
             "rows": [_row_to_json(row) for row in self.rows],
             "episodes": [record.to_json() for record in self.episodes],
             "problems": [asdict(problem) for problem in self.problems],
+            "skipped": [asdict(problem) for problem in self.skipped],
         }
 
     @classmethod
@@ -283,21 +291,24 @@ class Results:
             )
         try:
             return cls(
-                **{name: data[name] for name in ("suite", "split", "versions", "cross_play")},
+                **{name: data[name] for name in ("suite", "split", "versions")},
                 rows=tuple(_row_from_json(row) for row in data["rows"]),
                 episodes=tuple(EpisodeRecord.from_json(item) for item in data["episodes"]),
                 problems=tuple(Problem(**item) for item in data["problems"]),
+                skipped=tuple(Problem(**item) for item in data["skipped"]),
             )
         except (KeyError, TypeError) as error:
             raise ProtocolError(f"{where} are damaged: {error!r}") from None
 
     def save(self, path: str | Path) -> None:
-        """Write the results to a JSON file, atomically.
+        """Write the results to a JSON file, atomically; a throughput in it is kept.
 
         Raises:
             StorageError: If that fails; the old file is as it was.
         """
-        write_json(Path(path), self.to_json())
+        kept = read_sections(Path(path))
+        extra = {"throughput": kept["throughput"]} if "throughput" in kept else {}
+        write_json(Path(path), {**self.to_json(), **extra})
 
     @classmethod
     def load(cls, path: str | Path) -> Results:
@@ -317,6 +328,15 @@ class Results:
         from piase_gym.benchmarks.tables import plain_table
 
         return plain_table(self)
+
+
+def read_sections(path: Path) -> dict[str, Any]:
+    """Return what a file of results holds, if it is one of this protocol; else nothing."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) and data.get("protocol") == PROTOCOL else {}
 
 
 def _by_seed(records: Iterable[EpisodeRecord]) -> dict[int, float]:

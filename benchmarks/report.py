@@ -1,0 +1,245 @@
+"""Reports: from a stored `results.json` to Markdown, plots, films and one HTML page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from piase_gym.benchmarks import plots, tables
+from piase_gym.benchmarks.cross_play import cross_tables
+from piase_gym.benchmarks.films import film, write_gif
+from piase_gym.benchmarks.journal import write_atomically
+from piase_gym.benchmarks.page import Page
+from piase_gym.benchmarks.policies import Policy, read_policies
+from piase_gym.benchmarks.protocol import PROTOCOL
+from piase_gym.benchmarks.scores import Results, read_sections
+from piase_gym.benchmarks.suites import Setting
+from piase_gym.errors import PiaseError, ProtocolError
+
+FILMS = 12
+"""Most films in a report."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One section of a report.
+
+    Attributes:
+        title: Heading.
+        words: Paragraphs.
+        head: Head of a table.
+        rows: Its rows.
+        pictures: Files and their descriptions.
+    """
+
+    title: str
+    words: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    rows: Sequence[tuple[str, ...]] = ()
+    pictures: tuple[tuple[Path, str], ...] = ()
+
+
+def write_report(out: Path) -> list[Path]:
+    """Write ``report.md`` and ``report.html`` beside a stored ``results.json``.
+
+    Returns:
+        The two files.
+
+    Raises:
+        ProtocolError: If there are no results of this protocol.
+        StorageError: If they cannot be written.
+    """
+    path = out / "results.json"
+    data = read_sections(path)
+    if not data:
+        raise ProtocolError(
+            f"{path} holds no results of protocol {PROTOCOL}; make them with: "
+            f"piase bench smoke --out {out}"
+        )
+    parts: list[Part] = []
+    title = "piase_gym: benchmark report"
+    if "rows" in data:
+        results = Results.from_json(data, str(path))
+        parts += result_parts(results, out)
+    if "throughput" in data:
+        parts += throughput_parts(data["throughput"], out)
+    markdown, page = _render(title, parts, out)
+    write_atomically(out / "report.md", markdown.encode())
+    write_atomically(out / "report.html", page.encode())
+    return [out / "report.md", out / "report.html"]
+
+
+def _render(title: str, parts: Sequence[Part], out: Path) -> tuple[str, str]:
+    """Return the report as Markdown and as HTML."""
+    page, lines = Page(title), [f"# {title}", ""]
+    for part in parts:
+        page.text("h2", part.title)
+        lines += [f"## {part.title}", ""]
+        for words in part.words:
+            page.text("p", words)
+            lines += [words, ""]
+        if part.rows:
+            page.table(part.head, part.rows)
+            lines += [tables.markdown(part.head, part.rows)]
+        films = [(path, words) for path, words in part.pictures if path.suffix == ".gif"]
+        for path, words in part.pictures:
+            lines += [f"![{words}]({path.relative_to(out).as_posix()})", ""]
+            if path.suffix != ".gif":
+                page.picture(path, words)
+        if films:
+            page.films(films)
+    return "\n".join(lines), page.html()
+
+
+# -- evaluation ---------------------------------------------------------------------------
+
+
+def result_parts(results: Results, out: Path) -> list[Part]:
+    """Return the sections about an evaluation."""
+    parts = [_summary(results, out), _scores(results, out)]
+    parts += _crossing(results, out)
+    parts.append(_behaviour(results))
+    films = tuple(sorted((out / "films").glob("*.gif")))[:FILMS]
+    if films:
+        told = tuple((path, _told(path)) for path in films)
+        parts.append(Part("Films", ("One episode each, on the first seed.",), pictures=told))
+    if results.problems:
+        rows = [(problem.where, problem.what) for problem in results.problems]
+        parts.append(Part("Problems", head=("where", "what"), rows=rows))
+    parts.append(_provenance(results))
+    return parts
+
+
+def _summary(results: Results, out: Path) -> Part:
+    """Say what was played and how well."""
+    rows = []
+    for policy in results.policies:
+        own = [row for row in results.rows if row.policy == policy]
+        scored = sum(row.score is not None for row in own)
+        whole = sum(row.episodes for row in own)
+        overall = tables.interval(results.overall(policy), 1)
+        rows.append((policy, overall, f"{scored} of {len(own)}", str(whole)))
+    words = (
+        f"Suite {results.suite['name']}, split {results.split}: {len(results.settings)} tasks. "
+        "0 points are the best policy that does not look (random or no-op), 100 points are the "
+        "task's oracle, or its planner where optimality is not certified. The overall score is "
+        "the interquartile mean over tasks and training runs; intervals are 95 %.",
+    )
+    drawn = (
+        (plots.plot_profiles(results, out / "plots" / "profiles.png"), "Performance profiles"),
+        (plots.plot_improvement(results, out / "plots" / "improvement.png"), "Who beats whom"),
+    )
+    pictures = tuple((path, words) for path, words in drawn if path is not None)
+    head = ("policy", "overall score", "tasks scored", "episodes")
+    return Part("Overall", words, head, rows, pictures)
+
+
+def _scores(results: Results, out: Path) -> Part:
+    """Return the table of all rows."""
+    drawn = plots.plot_scores(results, out / "plots" / "scores.png")
+    pictures = () if drawn is None else ((drawn, "Scores by task and policy"),)
+    return Part("Tasks", (), tables.HEAD, tables.result_rows(results), pictures)
+
+
+def _crossing(results: Results, out: Path) -> list[Part]:
+    """Return the sections about play with partners."""
+    found = cross_tables(results)
+    pictures = tuple(
+        (plots.plot_cross_play(table, out / "plots" / f"cross_play_{number}.png"), table.label)
+        for number, table in enumerate(found)
+    )
+    words = (
+        "Lines are the evaluated policies in the focal seats, columns who plays the other seats.",
+    )
+    return [Part("Partners", words, pictures=pictures)] if found else []
+
+
+def _behaviour(results: Results) -> Part:
+    """Return what the policies did on the way."""
+    rows = []
+    for row in results.rows:
+        marks = ", ".join(f"{name} {mean:.2f}" for name, mean in row.milestones.items())
+        outcomes = ", ".join(f"{name} {100 * x:.0f} %" for name, x in row.outcomes.items())
+        told = f"{row.messages:.1f}", f"{row.hints:.1f}", f"{row.seconds:.2f}"
+        refer = tables.references(row.gap)
+        rows.append((row.setting, row.policy, refer, outcomes, marks, *told))
+    head = ("task", "policy", "0 and 100 points", "outcomes", "milestones", "messages", "hints")
+    return Part("Behaviour", (), (*head, "seconds"), rows)
+
+
+def _provenance(results: Results) -> Part:
+    """Say what the numbers depend on."""
+    seeds = [record.seed for record in results.episodes]
+    rows = [(name, version) for name, version in results.versions.items()]
+    rows.append(("seeds", f"{min(seeds)} to {max(seeds)}" if seeds else "none"))
+    return Part("Versions", (), ("what", "value"), rows)
+
+
+def _told(path: Path) -> str:
+    """Return the caption of a film from its name."""
+    task, _, policy = path.stem.partition("__")
+    return f"{task}: {policy}"
+
+
+def slug(text: str) -> str:
+    """Return a text as the name of a file."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "_", text.removeprefix("piase/")).strip("_")
+
+
+def make_films(
+    settings: Sequence[Setting], policies: Any, seed: int, out: Path, most: int = FILMS
+) -> list[Path]:
+    """Film the first episode of policies on tasks, tasks in turn, until there are enough.
+
+    What cannot be filmed is left out: its failure is in the results already.
+    """
+    found: list[Path] = []
+    chosen: list[Policy] = [policy for policy in read_policies(policies) if policy.run == 0]
+    for setting in settings:
+        for policy in chosen:
+            path = out / "films" / f"{slug(setting.label)}__{slug(policy.name)}.gif"
+            if len(found) >= most:
+                return found
+            try:
+                frames = film(setting, policy, seed)
+            except (PiaseError, ValueError):
+                continue
+            if frames:
+                write_gif(frames, path)
+                found.append(path)
+    return found
+
+
+# -- throughput ---------------------------------------------------------------------------
+
+
+def throughput_parts(data: Any, out: Path) -> list[Part]:
+    """Return the sections about throughput."""
+    rows = data["environments"]
+    base = rows[0]["rate"] if rows else 1.0
+    lines = [
+        (row["name"], f"{row['rate']:,.0f}", f"{row['rate'] / base:.3f}", row["version"])
+        for row in rows
+    ]
+    words = (
+        "Agent-steps per CPU-second of one process under random actions; all rows in turn in one "
+        "run, medians. Figures drift with the machine, ratios less so.",
+        "Not installed, so not measured: " + (", ".join(data["missing"]) or "nothing") + ".",
+        *(f"{name} failed: {why}" for name, why in data["failed"].items()),
+    )
+    picture = (plots.plot_rates(rows, out / "plots" / "throughput.png"), "Throughput")
+    head = ("environment", "agent-steps per CPU-second", "ratio to the first", "version")
+    parts = [Part("Throughput", words, head, lines, (picture,))]
+    parts += [_scan_part(name, scan, out) for name, scan in data["scaling"].items()]
+    return parts
+
+
+def _scan_part(name: str, scan: Any, out: Path) -> Part:
+    """Return the section about one thing that grows."""
+    axis, title = scan["axis"], scan["title"]
+    picture = plots.plot_scaling(scan["points"], axis, out / "plots" / f"{name}.png")
+    rows = [(str(point[axis]), f"{point['rate']:,.0f}") for point in scan["points"]]
+    return Part(title, (), (axis, "agent-steps per CPU-second"), rows, ((picture, title),))

@@ -1,0 +1,271 @@
+"""``piase bench``: play suites, measure throughput, write reports, renew references."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from piase_gym.cli.console import console, errors
+from piase_gym.cli.options import import_modules
+from piase_gym.errors import ConfigError, StorageError
+
+if TYPE_CHECKING:
+    from piase_gym.benchmarks.protocol import EpisodeRecord
+    from piase_gym.benchmarks.scores import Results
+    from piase_gym.benchmarks.suites import Problem, Suite
+
+bench = typer.Typer(no_args_is_help=True, help="Play suites, measure, and report.")
+
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of results, plots and reports.")]
+Workers = Annotated[int, typer.Option(metavar="N", min=1, help="Processes.")]
+Policies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        "-p",
+        metavar="NAME[=POLICY]",
+        help="A policy: a name, a model's path or module:attribute. Repeat for several; the "
+        "same NAME= several times are runs of one method.",
+    ),
+]
+Episodes = Annotated[
+    int | None, typer.Option("--episodes", "-n", metavar="N", min=1, help="Seeds a task.")
+]
+Modules = Annotated[
+    list[str] | None,
+    typer.Option("--module", "-m", help="A module to import first, which registers worlds."),
+]
+DEFAULT_OUT = Path("bench")
+SMOKE = ("random", "scripted", "oracle")
+STANDARD = ("random", "noop", "scripted", "oracle")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this group."""
+    app.add_typer(bench, name="bench")
+
+
+@bench.command()
+def smoke(
+    out: Out = DEFAULT_OUT,
+    workers: Workers = 2,
+    episodes: Episodes = None,
+    policy: Policies = None,
+    module: Modules = None,
+) -> None:
+    """Play every world that exists for a short while."""
+    _run("smoke", out, workers, episodes, None, policy, SMOKE, module)
+
+
+@bench.command()
+def standard(
+    out: Out = DEFAULT_OUT,
+    workers: Workers = 2,
+    episodes: Episodes = None,
+    policy: Policies = None,
+    module: Modules = None,
+    split: Annotated[str, typer.Option(help="train, dev or held_out.")] = "held_out",
+) -> None:
+    """Play the suite that papers report, on held-out seeds, scenarios and partners."""
+    _run("standard", out, workers, episodes, split, policy, STANDARD, module)
+
+
+@bench.command()
+def suite(
+    suite: Annotated[str, typer.Argument(help="A suite, a task, or a manifest's path.")],
+    out: Out = DEFAULT_OUT,
+    workers: Workers = 2,
+    episodes: Episodes = None,
+    policy: Policies = None,
+    module: Modules = None,
+    split: Annotated[str | None, typer.Option(help="train, dev or held_out.")] = None,
+) -> None:
+    """Play any suite, task or manifest."""
+    _run(suite, out, workers, episodes, split, policy, STANDARD, module)
+
+
+@bench.command()
+def throughput(
+    out: Out = DEFAULT_OUT,
+    rounds: Annotated[int, typer.Option(min=1, help="Measurements of each row.")] = 5,
+    seconds: Annotated[float, typer.Option(min=0.01, help="CPU-seconds of each.")] = 0.2,
+) -> None:
+    """Measure speed beside the peers that are installed, and as sizes grow."""
+    from piase_gym.benchmarks.scaling import store_throughput
+    from piase_gym.benchmarks.scaling import throughput as measure_all
+
+    with console.status("measuring; every row in turn"):
+        found = measure_all(rounds=rounds, seconds=seconds)
+    table = Table("environment", title="Agent-steps per CPU-second, medians of one run")
+    table.add_column("rate", justify="right")
+    table.add_column("ratio to the first", justify="right")
+    base = found["environments"][0]["rate"]
+    for row in found["environments"]:
+        table.add_row(row["name"], f"{row['rate']:,.0f}", f"{row['rate'] / base:.3f}")
+    console.print(table)
+    console.print(f"not installed: {', '.join(found['missing']) or 'nothing'}")
+    for name, why in found["failed"].items():
+        console.print(f"[yellow]{name} failed:[/] {why}")
+    store_throughput(found, out)
+    _report(out)
+
+
+@bench.command()
+def report(out: Out = DEFAULT_OUT) -> None:
+    """Write the report anew from the stored results."""
+    _report(out)
+
+
+@bench.command()
+def references(
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write; default: the package's.")
+    ] = None,
+    workers: Workers = 2,
+    episodes: Annotated[int, typer.Option("--episodes", "-n", min=2, help="Seeds a task.")] = 100,
+    policy: Policies = None,
+    journal: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep episodes here, to resume.")
+    ] = None,
+    module: Modules = None,
+) -> None:
+    """Play the reference policies and write references.json anew."""
+    from piase_gym.benchmarks import reference_runs
+    from piase_gym.benchmarks.references import FILE
+
+    import_modules(module)
+    target = Path(reference_runs.__file__).with_name(FILE) if out is None else out
+    with _Bar() as bar:
+        found, problems = reference_runs.measure_references(
+            policies=read_choices(policy, ()),
+            episodes=episodes,
+            workers=workers,
+            out=journal,
+            modules=tuple(module or ()),
+            progress=bar.advance,
+        )
+    reference_runs.write_references(target, found)
+    console.print(f"{len(found['settings'])} tasks are in {target}")
+    _tell(problems)
+
+
+def read_choices(policies: Sequence[str] | None, usual: Sequence[str]) -> dict[str, Any]:
+    """Return policies by name, each with its runs, from ``NAME`` and ``NAME=POLICY``.
+
+    Raises:
+        ConfigError: If a part is missing.
+    """
+    found: dict[str, list[str]] = {}
+    for given in policies or usual:
+        name, equals, value = given.partition("=")
+        if not name or (equals and not value):
+            raise ConfigError(f"--policy takes NAME or NAME=POLICY, not {given!r}")
+        label = name if equals else Path(name).stem if name.endswith(".zip") else name
+        found.setdefault(label, []).append(value or name)
+    return dict(found)
+
+
+def _run(
+    name: str,
+    out: Path,
+    workers: int,
+    episodes: int | None,
+    split: str | None,
+    policy: Sequence[str] | None,
+    usual: Sequence[str],
+    module: Sequence[str] | None,
+) -> None:
+    """Evaluate, film, report, and end with an exit code."""
+    from piase_gym.benchmarks.evaluation import evaluate
+    from piase_gym.benchmarks.suites import read_suite
+
+    import_modules(module)
+    suite, policies = read_suite(name), read_choices(policy, usual)
+    with _Bar() as bar:
+        results = evaluate(
+            policies,
+            suite,
+            episodes=episodes,
+            split=split,
+            workers=workers,
+            out=out,
+            modules=tuple(module or ()),
+            progress=bar.advance,
+        )
+    _show(results)
+    try:
+        _film(suite, results, policies, out)
+        _report(out)
+    except StorageError as error:
+        errors.print(f"[yellow]no report:[/] {error}", soft_wrap=True)
+    _tell(results.problems)
+    if any(row.faults for row in results.rows):
+        console.print("[bold red]some episodes have no result[/]; run again to play them")
+        raise typer.Exit(1)
+
+
+class _Bar:
+    """A progress bar of episodes."""
+
+    def __init__(self) -> None:
+        parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        self._bar = Progress(*parts, TimeElapsedColumn(), console=errors, transient=True)
+        self._task = self._bar.add_task("starting", total=None)
+
+    def __enter__(self) -> _Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def advance(self, record: EpisodeRecord, done: int, whole: int) -> None:
+        """Show one more episode."""
+        what = f"{record.setting}, {record.policy}"
+        self._bar.update(self._task, completed=done, total=whole, description=what)
+
+
+def _film(suite: Suite, results: Results, policies: Any, out: Path) -> None:
+    """Make the films of a report."""
+    from piase_gym.benchmarks.report import make_films
+
+    settings, _ = suite.settings(results.split)
+    make_films(settings, policies, results.episodes[0].seed, out)
+
+
+def _show(results: Results) -> None:
+    """Print the table of results."""
+    from piase_gym.benchmarks import tables
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in tables.HEAD[:-1]:
+        table.add_column(name, no_wrap=True, overflow="fold")
+    said: dict[str, None] = {}
+    for row in tables.result_rows(results):
+        table.add_row(*row[:-1])
+        if row[-1]:
+            said[f"{row[0]}, {row[1]}: {row[-1]}"] = None
+    console.print(table)
+    for remark in said:
+        console.print(remark, soft_wrap=True, markup=False)
+
+
+def _report(out: Path) -> None:
+    """Write the report and say where it is."""
+    from piase_gym.benchmarks.report import write_report
+
+    for path in write_report(out):
+        console.print(f"wrote {path}")
+
+
+def _tell(problems: Sequence[Problem]) -> None:
+    """Print problems; any is a failure."""
+    for problem in problems:
+        errors.print(f"[bold red]problem:[/] {problem.where}: {problem.what}", soft_wrap=True)
+    if problems:
+        raise typer.Exit(1)
