@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from piase_gym.benchmarks.evaluation import Progress, evaluate, versions
-from piase_gym.benchmarks.journal import write_json
+from piase_gym.benchmarks.journal import write_atomically
 from piase_gym.benchmarks.policies import PolicyLike, read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL, EpisodeRecord
 from piase_gym.benchmarks.rollout import make_world
@@ -150,5 +153,8 @@ def check_certificates(setting: Setting, records: Sequence[EpisodeRecord]) -> li
 
 
 def write_references(path: Path, references: Mapping[str, Any]) -> None:
-    """Write references to a file, atomically."""
-    write_json(path, dict(references))
+    """Write references to a file, atomically; a list of numbers takes one line."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    text = orjson.dumps(dict(references), option=options)
+    lists = re.compile(rb"\[[-\d.e+,\s]+\]")
+    write_atomically(path, lists.sub(lambda found: b" ".join(found[0].split()), text))

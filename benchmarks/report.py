@@ -13,13 +13,13 @@ from piase_gym.benchmarks.cross_play import cross_tables
 from piase_gym.benchmarks.films import film, write_gif
 from piase_gym.benchmarks.journal import write_atomically
 from piase_gym.benchmarks.page import Page
-from piase_gym.benchmarks.policies import Policy, read_policies
+from piase_gym.benchmarks.policies import read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL
 from piase_gym.benchmarks.scores import Results, read_sections
 from piase_gym.benchmarks.suites import Setting
 from piase_gym.errors import PiaseError, ProtocolError
 
-FILMS = 12
+FILMS = 18
 """Most films in a report."""
 
 
@@ -121,7 +121,7 @@ def _summary(results: Results, out: Path) -> Part:
         scored = sum(row.score is not None for row in own)
         whole = sum(row.episodes for row in own)
         overall = tables.interval(results.overall(policy), 1)
-        rows.append((policy, overall, f"{scored} of {len(own)}", str(whole)))
+        rows.append((policy, overall, f"{scored} of {len(results.settings)}", str(whole)))
     words = (
         f"Suite {results.suite['name']}, split {results.split}: {len(results.settings)} tasks. "
         "0 points are the best policy that does not look (random or no-op), 100 points are the "
@@ -190,27 +190,34 @@ def slug(text: str) -> str:
 
 
 def make_films(
-    settings: Sequence[Setting], policies: Any, seed: int, out: Path, most: int = FILMS
+    settings: Sequence[Setting], policies: Any, results: Results, out: Path, most: int = FILMS
 ) -> list[Path]:
-    """Film the first episode of policies on tasks, tasks in turn, until there are enough.
+    """Film first episodes: of each task the best policy, then the second best, and so on.
 
     What cannot be filmed is left out: its failure is in the results already.
     """
     found: list[Path] = []
-    chosen: list[Policy] = [policy for policy in read_policies(policies) if policy.run == 0]
-    for setting in settings:
-        for policy in chosen:
-            path = out / "films" / f"{slug(setting.label)}__{slug(policy.name)}.gif"
-            if len(found) >= most:
-                return found
+    chosen = {policy.name: policy for policy in reversed(read_policies(policies))}
+    ranks = [_by_value(results, setting.label) for setting in settings]
+    for rank in range(len(chosen)):
+        for setting, names in zip(settings, ranks, strict=True):
+            if rank >= len(names) or len(found) >= most:
+                continue
+            path = out / "films" / f"{slug(setting.label)}__{slug(names[rank])}.gif"
+            seed = results.of(setting.label, names[rank])[0].seed
             try:
-                frames = film(setting, policy, seed)
+                frames = film(setting, chosen[names[rank]], seed)
             except (PiaseError, ValueError):
                 continue
-            if frames:
-                write_gif(frames, path)
-                found.append(path)
+            write_gif(frames, path)
+            found.append(path)
     return found
+
+
+def _by_value(results: Results, setting: str) -> list[str]:
+    """Return the names of the policies that have played a task, the best first."""
+    rows = [row for row in results.rows if row.setting == setting and row.value is not None]
+    return [row.policy for row in sorted(rows, key=lambda row: -(row.value or (0.0,))[0])]
 
 
 # -- throughput ---------------------------------------------------------------------------

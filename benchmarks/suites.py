@@ -107,6 +107,7 @@ TABLE: tuple[Row, ...] = (
         partners=("random", "noop"),
         held_out_partners=("scripted", "oracle"),
     ),
+    Row(task="piase/TextRoom-v0"),
     Row(task="piase/TextRoom-LostKey-v0", suites=("smoke", "standard")),
     Row(task="piase/TextRoom-Quest-Easy-v0"),
     Row(task="piase/TextRoom-Quest-Medium-v0"),

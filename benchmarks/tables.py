@@ -64,11 +64,17 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Write lines of cells in columns."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
 def plain_table(results: Results) -> str:
     """Write results as an aligned table, with the problems below."""
-    lines = [HEAD, *result_rows(results)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
-    shown = ["  ".join(c.ljust(w) for c, w in zip(x, widths, strict=True)).rstrip() for x in lines]
+    shown = [aligned([HEAD, *result_rows(results)])]
     shown += [f"problem: {problem.where}: {problem.what}" for problem in results.problems]
     return "\n".join(shown)
 

@@ -13,6 +13,8 @@ from pydantic import BaseModel
 
 import piase_gym
 from piase_gym import registry
+from piase_gym.benchmarks.references import shipped
+from piase_gym.benchmarks.tables import reference_table
 from piase_gym.errors import MissingExtraError
 
 FOLDER = Path(__file__).with_name("worlds")
@@ -81,6 +83,13 @@ def readme(text: str) -> str:
     return before + START + worlds_table() + END + rest.split(END)[1]
 
 
+def with_references(text: str) -> str:
+    """Return the page about benchmarks with the numbers of the stored references."""
+    before, rest = text.split("<!-- references -->\n")
+    after = rest.split("<!-- end -->")[1]
+    return f"{before}<!-- references -->\n{reference_table(shipped())}<!-- end -->{after}"
+
+
 def main() -> None:
     """Write every page and the README's table."""
     README.write_text(readme(README.read_text("utf-8")), encoding="utf-8")
@@ -93,6 +102,8 @@ def main() -> None:
         except MissingExtraError:
             continue  # the page stays as it is
         (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
+    numbers = FOLDER.with_name("benchmarks.md")
+    numbers.write_text(with_references(numbers.read_text("utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     results = evaluate(policies, suite, out=out)
     assert results.complete
-    make_films(suite.settings()[0], policies, results.episodes[0].seed, out)
+    make_films(suite.settings()[0], policies, results, out)
     write_report(out)
     return out
 

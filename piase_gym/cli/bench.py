@@ -12,7 +12,7 @@ from rich.table import Table
 
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import import_modules
-from piase_gym.errors import ConfigError, StorageError
+from piase_gym.errors import ConfigError
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.protocol import EpisodeRecord
@@ -201,7 +201,7 @@ def _run(
     try:
         _film(suite, results, policies, out)
         _report(out)
-    except StorageError as error:
+    except OSError as error:
         errors.print(f"[yellow]no report:[/] {error}", soft_wrap=True)
     _tell(results.problems)
     if any(row.faults for row in results.rows):
@@ -235,24 +235,18 @@ def _film(suite: Suite, results: Results, policies: Any, out: Path) -> None:
     from piase_gym.benchmarks.report import make_films
 
     settings, _ = suite.settings(results.split)
-    make_films(settings, policies, results.episodes[0].seed, out)
+    make_films(settings, policies, results, out)
 
 
 def _show(results: Results) -> None:
     """Print the table of results."""
     from piase_gym.benchmarks import tables
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in tables.HEAD[:-1]:
-        table.add_column(name, no_wrap=True, overflow="fold")
-    said: dict[str, None] = {}
-    for row in tables.result_rows(results):
-        table.add_row(*row[:-1])
+    rows = tables.result_rows(results)
+    console.print(tables.aligned([tables.HEAD[:-1], *(row[:-1] for row in rows)]), soft_wrap=True)
+    for row in rows:
         if row[-1]:
-            said[f"{row[0]}, {row[1]}: {row[-1]}"] = None
-    console.print(table)
-    for remark in said:
-        console.print(remark, soft_wrap=True, markup=False)
+            console.print(f"{row[0]}, {row[1]}: {row[-1]}", soft_wrap=True, markup=False)
 
 
 def _report(out: Path) -> None:
