@@ -1,14 +1,14 @@
 """Policies as the protocol takes them: a name, a fingerprint, and how to make a fresh agent.
 
-Anything that chooses actions will do: a name of `piase_gym.agents`, ``module:attribute``, the path
-of a Stable-Baselines3 model, an `Agent` (object or class), a model with ``predict``, or a function
-of a `Percept`.
+Anything that chooses actions will do: a name of `piase_gym.agents`, the path of a model of
+Stable-Baselines3 (``sb3:PATH``, or ``sb3-greedy:PATH`` for its most probable actions),
+``module:attribute``, an `Agent` (object or class), a model with ``predict``, or a function of a
+`Percept`.
 """
 
 from __future__ import annotations
 
 import copy
-import functools
 import hashlib
 import importlib
 import inspect
@@ -25,8 +25,9 @@ from gymnasium import spaces
 
 from piase_gym.agents import Agent, Percept, make_agent, policies
 from piase_gym.agents.base import Action
+from piase_gym.agents.catalogue import families
 from piase_gym.digest import digest_json
-from piase_gym.errors import MissingExtraError, PolicyError, UnknownNameError
+from piase_gym.errors import PolicyError, UnknownNameError
 from piase_gym.world import World
 
 PolicyLike = Any
@@ -101,9 +102,11 @@ class Policy:
 
     @property
     def batched(self) -> bool:
-        """Whether it is known, without loading anything, to act in a batch."""
+        """Whether it is likely, as far as is known without loading it, to act in a batch."""
         source = self.source
-        if isinstance(source, str) and source in policies():
+        if isinstance(source, str):
+            if source not in policies():
+                return True  # models in files do
             source = make_agent(source)
         kind = source if isinstance(source, type) else type(source)
         return issubclass(kind, Agent) and kind.act_batch is not Agent.act_batch
@@ -116,9 +119,7 @@ class Policy:
         """
         source = self.source
         if isinstance(source, str):
-            return _make_named(source)
-        if isinstance(source, Path):
-            return ModelAgent(load_model(source, self.fingerprint))
+            return make_agent(source)  # which reads a model's file once
         if isinstance(source, Agent):
             return copy.deepcopy(source)
         if isinstance(source, type):
@@ -169,19 +170,30 @@ def read_policies(policy: PolicyLike, name: str | None = None) -> list[Policy]:
 
 
 def _read_named(policy: str | Path, name: str | None, run: int) -> Policy:
-    """Read a registered name, ``module:attribute``, or the path of a model."""
-    if isinstance(policy, str) and policy in policies():
-        return Policy(name or policy, f"name:{policy}", policy, run)
-    path = Path(policy)
+    """Read a registered name, the path of a model, or ``module:attribute``."""
+    text = str(policy)
+    if text in policies():
+        return Policy(name or text, f"name:{text}", text, run)
+    prefix, colon, rest = text.partition(":")
+    if colon and prefix in families():
+        return _read_file(prefix, Path(rest), name, run)
+    path = Path(text)
     if path.suffix == ".zip" or path.is_file():
-        if not path.is_file():
-            raise PolicyError(f"there is no model {str(path)!r}")
+        return _read_file("sb3", path, name, run)
+    if colon:
+        return read_policy(_import(text), name or rest, run)
+    raise UnknownNameError("policy", text, (*policies(), *(f"{p}:PATH" for p in families())))
+
+
+def _read_file(prefix: str, path: Path, name: str | None, run: int) -> Policy:
+    """Read a policy of a family; the file's contents are its fingerprint."""
+    try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-        return Policy(name or path.stem, f"file:{digest}", path.resolve(), run)
-    if isinstance(policy, str) and ":" in policy:
-        found = _import(policy)
-        return read_policy(found, name or policy.partition(":")[2], run)
-    raise UnknownNameError("policy", str(policy), policies())
+    except OSError as error:
+        why = error.strerror or error
+        raise PolicyError(f"there is no model {str(path)!r} to be read: {why}") from None
+    source = f"{prefix}:{path.resolve()}"
+    return Policy(name or path.stem, f"{prefix}:{digest}", source, run)
 
 
 def _import(entry_point: str) -> Any:
@@ -193,44 +205,11 @@ def _import(entry_point: str) -> Any:
         raise PolicyError(f"policy {entry_point!r} cannot be imported: {error}") from None
 
 
-def _make_named(name: str) -> Agent:
-    """Make an agent of a registered name."""
-    return make_agent(name)
-
-
 def _checked(agent: Any) -> Agent:
     """Return an agent, or say that it is none."""
     if not isinstance(agent, Agent):
         raise PolicyError(f"{type(agent).__name__} is not an Agent")
     return agent
-
-
-@functools.lru_cache(maxsize=4)
-def load_model(path: Path, fingerprint: str = "") -> Any:
-    """Load a model of Stable-Baselines3 or sb3-contrib, on the CPU.
-
-    Args:
-        path: Its file.
-        fingerprint: Its hash, so that a file that was written anew is loaded anew.
-
-    Raises:
-        MissingExtraError: If they are not installed.
-        PolicyError: If the file holds no such model.
-    """
-    try:
-        import sb3_contrib
-        import stable_baselines3
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(f"the model {path.name}", "train") from error
-    kinds: list[Any] = [sb3_contrib.MaskablePPO, sb3_contrib.RecurrentPPO, stable_baselines3.PPO]
-    kinds += [stable_baselines3.DQN, stable_baselines3.A2C]
-    reasons = []
-    for kind in kinds:
-        try:
-            return kind.load(path, device="cpu")
-        except Exception as error:  # each kind of model refuses others in its own way
-            reasons.append(f"{kind.__name__}: {str(error).splitlines()[0]:.80}")
-    raise PolicyError(f"{path} holds no model that can be loaded ({'; '.join(reasons)})")
 
 
 # -- fingerprints -------------------------------------------------------------------------

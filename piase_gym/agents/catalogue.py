@@ -30,6 +30,11 @@ def register_family(prefix: str, make: Callable[[str], Agent]) -> None:
     _families[prefix] = make
 
 
+def families() -> tuple[str, ...]:
+    """Return the prefixes of families of policies, sorted."""
+    return tuple(sorted(_families))
+
+
 def policies() -> tuple[str, ...]:
     """Return the names of all policies, sorted."""
     return tuple(sorted(_policies))
