@@ -1,8 +1,9 @@
-"""Other environments, measured beside ours: those that are installed, and which ones are not.
+"""Environments of the field, measured beside ours: those that are installed, and which are not.
 
-Each row of `PEERS` names a module and a function that makes something to step. All are stepped
+They play other games, so their figures tell orders of magnitude; `peers` compares like with like.
+Each row of `NEIGHBOURS` names a module and a function that makes something to step. All are stepped
 through their own API, with random actions drawn beforehand, in this process and on one core;
-batched peers and ours count every environment's agents. Observations are made but not looked at.
+batched ones and ours count every environment's agents. Observations are made but not looked at.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.benchmarks.throughput import Row
+from piase_gym.benchmarks.timing import Row
 
 Run = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Peer:
+class Neighbour:
     """A package that may be installed.
 
     Attributes:
@@ -64,7 +65,7 @@ def gymnasium_row(label: str, env: Any, agents: int = 1) -> Row:
             if np.all(terminated) or np.all(truncated):
                 env.reset()
 
-    return label, agents, run
+    return Row(label, agents, run)
 
 
 def parallel_row(label: str, env: Any) -> Row:
@@ -84,34 +85,7 @@ def parallel_row(label: str, env: Any) -> Row:
             actions = draws[state["t"] & 255]
             env.step({agent: actions[agent] for agent in env.agents})
 
-    return label, len(agents), run
-
-
-def minigrid() -> Iterator[Row]:
-    """MiniGrid's door and key on 16x16."""
-    import gymnasium
-    import minigrid  # noqa: F401  # registers its ids
-
-    yield gymnasium_row("MiniGrid-DoorKey-16x16", gymnasium.make("MiniGrid-DoorKey-16x16-v0"))
-
-
-def envpool() -> Iterator[Row]:
-    """EnvPool's cart pole, 64 environments on one thread."""
-    import envpool as pool
-
-    count = 64
-    env = pool.make("CartPole-v1", env_type="gymnasium", num_envs=count, num_threads=1)
-    env.reset()
-    rng = np.random.default_rng(0)
-    draws = rng.integers(0, 2, (256, count)).astype(np.int32)
-    state = {"t": 0}
-
-    def run(steps: int) -> None:
-        for _ in range(steps):
-            state["t"] += 1
-            env.step(draws[state["t"] & 255])
-
-    yield f"EnvPool CartPole-v1, {count} environments", count, run
+    return Row(label, len(agents), run)
 
 
 def mpe2() -> Iterator[Row]:
@@ -163,7 +137,7 @@ def textworld() -> Iterator[Row]:
             if done or state["t"] % 100 == 0:
                 env.reset()
 
-    yield "TextWorld, 5 rooms", 1, run
+    yield Row("TextWorld, 5 rooms", 1, run)
 
 
 def panda() -> Iterator[Row]:
@@ -192,7 +166,7 @@ def jumanji() -> Iterator[Row]:
             held["state"], _ = step(held["state"], draws[held["t"] & 63])
         jax.block_until_ready(held["state"])
 
-    yield f"Jumanji Maze (JAX, without resets), {count} environments", count, run
+    yield Row(f"Jumanji Maze (JAX, without resets), {count} environments", count, run)
 
 
 def xland() -> Iterator[Row]:
@@ -214,18 +188,17 @@ def xland() -> Iterator[Row]:
             held["step"] = step(params, held["step"], draws[held["t"] & 63])
         jax.block_until_ready(held["step"])
 
-    yield f"XLand-MiniGrid DoorKey-16x16 (JAX, without resets), {count} environments", count, run
+    label = f"XLand-MiniGrid DoorKey-16x16 (JAX, without resets), {count} environments"
+    yield Row(label, count, run)
 
 
-PEERS = (
-    Peer("MiniGrid", "minigrid", "minigrid", minigrid),
-    Peer("EnvPool", "envpool", "envpool", envpool),
-    Peer("mpe2", "mpe2", "mpe2", mpe2),
-    Peer("LBF", "lbforaging", "lbforaging", foraging),
-    Peer("RWARE", "rware", "rware", warehouse),
-    Peer("TextWorld", "textworld", "textworld", textworld),
-    Peer("panda-gym", "panda_gym", "panda-gym", panda),
-    Peer("Jumanji", "jumanji", "jumanji", jumanji),
-    Peer("XLand-MiniGrid", "xminigrid", "xminigrid", xland),
+NEIGHBOURS = (
+    Neighbour("mpe2", "mpe2", "mpe2", mpe2),
+    Neighbour("LBF", "lbforaging", "lbforaging", foraging),
+    Neighbour("RWARE", "rware", "rware", warehouse),
+    Neighbour("TextWorld", "textworld", "textworld", textworld),
+    Neighbour("panda-gym", "panda_gym", "panda-gym", panda),
+    Neighbour("Jumanji", "jumanji", "jumanji", jumanji),
+    Neighbour("XLand-MiniGrid", "xminigrid", "xminigrid", xland),
 )
-"""The peers. Another one is one row."""
+"""The packages. Another one is one row."""

@@ -240,8 +240,20 @@ def throughput_parts(data: Any, out: Path) -> list[Part]:
     picture = (plots.plot_rates(rows, out / "plots" / "throughput.png"), "Throughput")
     head = ("environment", "agent-steps per CPU-second", "ratio to the first", "version")
     parts = [Part("Throughput", words, head, lines, (picture,))]
+    parts.append(_peer_part(data["peers"]))
     parts += [_scan_part(name, scan, out) for name, scan in data["scaling"].items()]
     return parts
+
+
+def _peer_part(data: Any) -> Part:
+    """Return the section about the same task in other packages."""
+    bases = list(data["rates"][0]["ratios"])
+    rows = [
+        (row["name"], f"{row['rate']:,.0f}", *(f"{row['ratios'][base]:.2f}" for base in bases))
+        for row in data["rates"]
+    ]
+    head = ("environment", "agent-steps per CPU-second", *(f"x {base}" for base in bases))
+    return Part("The same task", (data["title"] + ".",), head, rows)
 
 
 def _scan_part(name: str, scan: Any, out: Path) -> Part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 import piase_gym
 from piase_gym.benchmarks.evaluation import versions
 from piase_gym.benchmarks.journal import write_json
-from piase_gym.benchmarks.neighbours import PEERS, Peer, gymnasium_row
+from piase_gym.benchmarks.neighbours import NEIGHBOURS, Neighbour, gymnasium_row
+from piase_gym.benchmarks.peers import compare
 from piase_gym.benchmarks.protocol import PROTOCOL
 from piase_gym.benchmarks.scores import read_sections
-from piase_gym.benchmarks.throughput import Row, measure, noop_row
+from piase_gym.benchmarks.throughput import noop_row
+from piase_gym.benchmarks.timing import Row, measure
 from piase_gym.errors import PiaseError
 from piase_gym.registry import load, world_spec
 
@@ -33,18 +36,19 @@ BURST = 16
 
 
 def throughput(
-    *, rounds: int = 5, seconds: float = 0.2, peers: tuple[Peer, ...] = PEERS
+    *, rounds: int = 5, seconds: float = 0.2, neighbours: tuple[Neighbour, ...] = NEIGHBOURS
 ) -> dict[str, Any]:
     """Measure everything in one run.
 
     Args:
         rounds: How often each row is measured; medians are kept.
         seconds: CPU-seconds of each measurement.
-        peers: Which peers.
+        neighbours: Which environments of the field.
 
     Returns:
-        ``environments`` (rows with name, rate, version, own), ``missing`` and ``failed`` peers,
-        ``scaling`` by what grows, and versions.
+        ``environments`` (rows with name, rate, version, own), ``missing`` and ``failed`` ones,
+        ``peers`` (GridWorld beside MiniGrid and EnvPool on the same task), ``scaling`` by what
+        grows, and versions.
     """
     rows: list[Row] = [noop_row(8)]
     about: dict[str, dict[str, Any]] = {rows[0][0]: {"version": "", "own": False}}
@@ -64,13 +68,17 @@ def throughput(
 
     for world in shipped_worlds():
         add(world, True, piase_gym.__version__, lambda world=world: world_rows(world))  # type: ignore[misc]
-    for peer in peers:
+    for peer in neighbours:
         if peer.installed:
             add(peer.name, False, peer.version, lambda peer=peer: list(peer.make()))  # type: ignore[misc]
     rates = measure(rows, rounds, seconds, BURST)
+    matched = compare(rounds, seconds)
+    absent = [title.partition(",")[0] for title in matched.missing]
+    absent += [peer.name for peer in neighbours if not peer.installed]
     return {
         "environments": [{"name": n, "rate": rate, **about[n]} for n, rate in rates.items()],
-        "missing": [peer.name for peer in peers if not peer.installed],
+        "missing": list(dict.fromkeys(absent)),
+        "peers": {"title": matched.table.title, "rates": [asdict(r) for r in matched.table.rates]},
         "failed": failed,
         "scaling": scaling(rounds, seconds),
         "versions": versions(),
@@ -132,7 +140,7 @@ def parallel_random(world: str, view: str) -> Row:
                     seen[name]["text"]
 
     told = ", every text read" if view == "both" else ""
-    return f"{world} parallel_env, view={view}{told}", len(names), run
+    return Row(f"{world} parallel_env, view={view}{told}", len(names), run)
 
 
 def batch_random(label: str, world: str, num_envs: int, **config: Any) -> Row:
@@ -148,7 +156,7 @@ def batch_random(label: str, world: str, num_envs: int, **config: Any) -> Row:
             state["t"] += 1
             env.step(draws[state["t"] & 31])
 
-    return label, num_envs * agents, run
+    return Row(label, num_envs * agents, run)
 
 
 def scaling(rounds: int, seconds: float) -> dict[str, Any]:

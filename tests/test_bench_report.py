@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
-from piase_gym.benchmarks.neighbours import PEERS, Peer, gymnasium_row
+from piase_gym.benchmarks.neighbours import NEIGHBOURS, Neighbour, gymnasium_row
 from piase_gym.benchmarks.references import shipped
 from piase_gym.benchmarks.suites import read_suite
 from piase_gym.errors import ProtocolError
@@ -112,13 +112,13 @@ def test_a_report_of_nothing_says_what_to_do(tmp_path: Path) -> None:
 
 
 def broken() -> Any:
-    """A peer that is installed and does not work."""
+    """One that is installed and does not work."""
     raise RuntimeError("no licence")
     yield
 
 
 def cart_pole() -> Any:
-    """A peer that works."""
+    """One that works."""
     import gymnasium
 
     yield gymnasium_row("cart pole", gymnasium.make("CartPole-v1"))
@@ -128,13 +128,13 @@ def test_throughput_names_what_is_missing_and_what_fails(tmp_path: Path) -> None
     from piase_gym.benchmarks import scaling
     from piase_gym.benchmarks.report import write_report
 
-    peers = (
-        Peer("Nowhere", "no_such_module_anywhere", "nowhere", broken),
-        Peer("Broken", "gymnasium", "gymnasium", broken),
-        Peer("CartPole", "gymnasium", "gymnasium", cart_pole),
+    neighbours = (
+        Neighbour("Nowhere", "no_such_module_anywhere", "nowhere", broken),
+        Neighbour("Broken", "gymnasium", "gymnasium", broken),
+        Neighbour("CartPole", "gymnasium", "gymnasium", cart_pole),
     )
-    found = scaling.throughput(rounds=1, seconds=0.001, peers=peers)
-    assert found["missing"] == ["Nowhere"]
+    found = scaling.throughput(rounds=1, seconds=0.001, neighbours=neighbours)
+    assert "Nowhere" in found["missing"]
     assert found["failed"] == {"Broken": "RuntimeError: no licence"}
     names = [row["name"] for row in found["environments"]]
     assert "cart pole" in names
@@ -159,9 +159,9 @@ def test_throughput_and_evaluation_share_a_file(tmp_path: Path) -> None:
     assert len(Results.load(path).episodes) == 2
 
 
-def test_peers_are_those_of_the_field() -> None:
-    names = {peer.name for peer in PEERS}
-    assert {"MiniGrid", "EnvPool", "mpe2", "LBF", "RWARE", "TextWorld", "panda-gym"} <= names
+def test_neighbours_are_those_of_the_field() -> None:
+    names = {peer.name for peer in NEIGHBOURS}
+    assert {"mpe2", "LBF", "RWARE", "TextWorld", "panda-gym", "Jumanji"} <= names
 
 
 # -- command line -------------------------------------------------------------------------
