@@ -1,0 +1,318 @@
+"""Training learns, stops, goes on exactly after interruptions, and fails with sentences."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from piase_gym.agents import RandomAgent, make_agent
+from piase_gym.errors import (
+    AgentError,
+    ConfigError,
+    StorageError,
+    TrainingError,
+    UnknownNameError,
+)
+from tests import probes
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("stable_baselines3")
+contrib = pytest.importorskip("sb3_contrib")
+
+from piase_gym.benchmarks import practice  # noqa: E402  # needs the extra
+from piase_gym.benchmarks.checkpoints import Folder, write_whole  # noqa: E402
+from piase_gym.benchmarks.learn import Progress, TrainSettings, train  # noqa: E402
+
+probes.register()
+TINY = {"width": 4, "height": 4, "max_steps": 12}
+SMALL: dict[str, Any] = {
+    "task": "GridWorld",
+    "algo": "maskable_ppo",
+    "config": TINY,
+    "num_envs": 8,
+    "num_steps": 16,
+    "minibatch": 64,
+    "epochs": 2,
+    "width": 16,
+    "layers": (16,),
+    "eval_episodes": 10,
+    "eval_every": 256,
+    "save_every": 256,
+    "steps": 1024,
+}
+
+
+def small(**changes: Any) -> TrainSettings:
+    """Settings of a run of seconds."""
+    return TrainSettings(**{**SMALL, **changes})
+
+
+def weights(path: Path) -> dict[str, Any]:
+    """The parameters in a model's file."""
+    with zipfile.ZipFile(path) as archive, archive.open("policy.pth") as file:
+        loaded: dict[str, Any] = torch.load(file, weights_only=True)
+        return loaded
+
+
+def same(first: Path, second: Path) -> bool:
+    """Tell whether two models' parameters are equal, bit for bit."""
+    a, b = weights(first), weights(second)
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def looks(path: Path) -> list[tuple[int, float]]:
+    """What was seen on the dev seeds, and when."""
+    return [(row["steps"], row["dev"]) for row in Folder(path).history()]
+
+
+class Interrupt:
+    """Sends a signal once training has done so many steps."""
+
+    def __init__(self, after: int) -> None:
+        self.after, self.sent = after, False
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.steps >= self.after and not self.sent:
+            self.sent = True
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_it_learns_and_stops_when_it_may(tmp_path: Path) -> None:
+    settings = small(
+        steps=100_000,
+        num_envs=64,
+        minibatch=256,
+        epochs=4,
+        width=64,
+        layers=(64,),
+        learning_rate=5e-3,
+        eval_every=5000,
+        eval_episodes=100,
+        save_every=50_000,
+        stop_at=0.9,
+    )
+    told: list[Progress] = []
+    result = train(settings, tmp_path / "run", report=told.append)
+    assert told[0].dev < 0.5
+    assert result.reason == "solved"
+    assert result.dev >= 0.9
+    assert result.steps < 100_000
+    assert result.wilson95[0] < result.dev <= result.wilson95[1]
+    stored = json.loads((tmp_path / "run" / "result.json").read_text("utf-8"))
+    assert stored["dev"] == result.dev
+    # The policy plays by name, on levels that nobody has seen.
+    world = settings.make_world()
+    won, played = practice.success(make_agent(f"sb3:{result.policy}"), world, {}, range(3000, 3200))
+    assert played == 200
+    assert won >= 160
+    assert list((tmp_path / "run" / "tensorboard").glob("events*"))
+    # It is also an ordinary model of sb3-contrib.
+    contrib.MaskablePPO.load(result.policy, device="cpu")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"algo": "ippo", "config": {**TINY, "agents": 2}, "normalize_rewards": False},
+        {"algo": "ppo", "config": {**TINY, "agents": 2}, "partners": {"agent_0": "random"}},
+        {"algo": "ppo", "task": "PointProbe", "config": {}, "num_envs": 2},
+        {"algo": "ippo", "task": "TextProbe", "config": {}, "num_envs": 2},
+    ],
+    ids=["masks", "shared", "partners", "point", "text"],
+)
+def test_an_interrupted_run_ends_as_an_unbroken_one(tmp_path: Path, changes: Any) -> None:
+    settings = small(**changes)
+    whole = train(settings, tmp_path / "whole")
+    broken = train(settings, tmp_path / "broken", report=Interrupt(300))
+    assert whole.reason == "finished"
+    assert broken.reason == "interrupted"
+    assert 0 < broken.steps < whole.steps
+    random = np.random.get_state()[1].copy()  # type: ignore[index]  # noqa: NPY002
+    torch.manual_seed(99)
+    resumed = train(settings, tmp_path / "broken", resume=True)
+    assert (np.random.get_state()[1] != random).any()  # type: ignore[index]  # noqa: NPY002
+    assert resumed.steps == whole.steps
+    assert same(*(Folder(tmp_path / name).checkpoints()[0] for name in ("whole", "broken")))
+    assert looks(tmp_path / "whole") == looks(tmp_path / "broken")
+    assert (resumed.dev, resumed.best_steps) == (whole.dev, whole.best_steps)
+
+
+def command(out: Path, *more: str) -> list[str]:
+    """The command line of the small run."""
+    words = ["train", "GridWorld", "--algo", "maskable_ppo", "--out", str(out)]
+    for key, value in TINY.items():
+        words += ["-c", f"{key}={value}"]
+    for key, value in SMALL.items():
+        if key not in ("task", "algo", "config", "steps"):
+            words += ["--set", f"{key}={json.dumps(value)}"]
+    code = "from piase_gym.cli import main; main()"
+    return [sys.executable, "-c", code, *words, "--steps", "1024", *more]
+
+
+def test_a_killed_run_goes_on(tmp_path: Path) -> None:
+    train(small(), tmp_path / "whole")
+    process = subprocess.Popen(command(tmp_path / "killed"), stdout=subprocess.DEVNULL)
+    try:
+        while process.poll() is None and len(Folder(tmp_path / "killed").checkpoints()) < 2:
+            time.sleep(0.01)
+    finally:
+        process.kill()
+        process.wait()
+    again = [*command(tmp_path / "killed"), "--resume"]
+    done = subprocess.run(again, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "finished after 1,024 steps" in done.stdout
+    assert same(*(Folder(tmp_path / name).checkpoints()[0] for name in ("whole", "killed")))
+    assert looks(tmp_path / "whole") == looks(tmp_path / "killed")
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_whole(path, b"before")
+    code = (
+        "import resource, signal, sys\n"
+        "from pathlib import Path\n"
+        "from piase_gym.benchmarks.checkpoints import write_whole\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "try:\n"
+        "    write_whole(Path(sys.argv[1]), bytes(5000))\n"
+        "except OSError as error:\n"
+        "    print(type(error).__name__, error)\n"
+    )
+    words = [sys.executable, "-c", code, str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.startswith(f"StorageError {path} could not be written: "), done.stderr
+    assert path.read_bytes() == b"before"
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_full_disk_ends_a_run_with_a_sentence_and_keeps_what_is_there(tmp_path: Path) -> None:
+    settings = small()
+    train(settings, tmp_path / "run", report=Interrupt(300))
+    before = Folder(tmp_path / "run").checkpoints()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, limits[1]))
+    try:
+        with pytest.raises(StorageError, match="could not be written"):
+            train(settings, tmp_path / "run", resume=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert Folder(tmp_path / "run").checkpoints() == before
+    assert train(settings, tmp_path / "run", resume=True).reason == "finished"
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
+    settings = small()
+    whole = train(settings, tmp_path / "run")
+    newest, older = Folder(tmp_path / "run").checkpoints()
+    expected = newest.with_suffix(".kept")
+    shutil.copy(newest, expected)
+    newest.write_bytes(newest.read_bytes()[:500])
+    resumed = train(settings, tmp_path / "run", resume=True)
+    assert resumed.steps == whole.steps
+    assert same(newest, expected)
+    for path in (newest, older):
+        path.write_bytes(b"nothing")
+    with pytest.raises(TrainingError, match="only damaged checkpoints"):
+        train(settings, tmp_path / "run", resume=True)
+
+
+def test_folders_of_other_runs_are_refused(tmp_path: Path) -> None:
+    train(small(), tmp_path / "run")
+    with pytest.raises(ConfigError, match="holds a run already; resume it or choose another"):
+        train(small(), tmp_path / "run")
+    other = small(config={**TINY, "max_steps": 13}, seed=4)
+    with pytest.raises(ConfigError, match="seed is 0 there and 4 here"):
+        train(other, tmp_path / "run", resume=True)
+    with pytest.raises(TrainingError, match="holds no run"):
+        train(small(), tmp_path / "nothing", resume=True)
+    # A checkpoint that somebody has put there from another run.
+    train(other, tmp_path / "other")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    shutil.copytree(tmp_path / "other" / "checkpoints", tmp_path / "run" / "checkpoints")
+    with pytest.raises(TrainingError, match="is a checkpoint of another run: settings is"):
+        train(small(), tmp_path / "run", resume=True)
+
+
+def test_a_policy_that_diverges_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"diverged.*the last checkpoint is .*\.zip"):
+        train(small(learning_rate=1e30, normalize_rewards=False), tmp_path / "run")
+    for path in Folder(tmp_path / "run").checkpoints():
+        assert all(torch.isfinite(values).all() for values in weights(path).values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"algo": "pppo"}, UnknownNameError, "unknown algorithm 'pppo'; did you mean 'ppo'"),
+        ({"task": "piase/GridWorld-v9"}, UnknownNameError, "unknown id"),
+        ({"steps": 0}, ConfigError, "steps"),
+        ({"seed": 2_000_000}, ConfigError, "seed"),
+        ({"learning_rate": float("nan")}, ConfigError, "learning_rate"),
+        ({"stepz": 5}, ConfigError, "did you mean 'steps'"),
+        ({"config": {"widht": 5}}, ConfigError, "did you mean 'width'"),
+    ],
+)
+def test_bad_settings_are_refused(changes: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        small(**changes)
+
+
+def test_bad_partners_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match="leave at least one to the learner"):
+        train(small(partners={"agent_0": "random"}), tmp_path / "a")
+    with pytest.raises(AgentError, match="there is no agent 'agent_7'"):
+        train(small(partners={"agent_7": "random"}), tmp_path / "b")
+    with pytest.raises(UnknownNameError, match="unknown policy 'rendom'"):
+        pair = {**TINY, "agents": 2}
+        train(small(config=pair, partners={"agent_1": "rendom"}), tmp_path / "c")
+
+
+def test_success_in_a_batch_is_success_alone() -> None:
+    world = small(config={**TINY, "agents": 2}).make_world()
+    seeds, partners = range(40), {"agent_1": "random"}
+    batch = practice.success(RandomAgent(), world, partners, seeds)  # type: ignore[arg-type]
+    alone = [practice._alone(RandomAgent(), world, partners, seed) for seed in seeds]
+    assert batch == (sum(row.count("won") for row in alone), 40)
+    assert 0 < batch[0] < 40
+
+
+def test_files_of_ours_are_read_without_unpickling(tmp_path: Path) -> None:
+    result = train(small(steps=128), tmp_path / "run")
+    bad = tmp_path / "bad.zip"
+    with zipfile.ZipFile(result.policy) as old, zipfile.ZipFile(bad, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, b"no data" if name == "data" else old.read(name))
+    make_agent(f"sb3:{bad}")
+
+
+def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path) -> None:
+    for more, words in (
+        (["--algo", "sac"], "unknown algorithm 'sac'"),
+        (["--set", "epoch=3"], "did you mean 'epochs'"),
+        (["--set", "algo=ppo"], "option of its own"),
+        (["--partner", "oracle"], "write agent=policy"),
+        (["--resume"], "holds no run"),
+    ):
+        words_of = ["train", "GridWorld", "--out", str(tmp_path / "run"), *more]
+        code = [sys.executable, "-c", "from piase_gym.cli import main; main()", *words_of]
+        done = subprocess.run(code, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert words in " ".join((done.stdout + done.stderr).split())
+        assert "Traceback" not in done.stderr
