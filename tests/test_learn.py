@@ -279,9 +279,9 @@ def test_bad_partners_are_refused(tmp_path: Path) -> None:
         train(small(partners={"agent_0": "random"}), tmp_path / "a")
     with pytest.raises(AgentError, match="there is no agent 'agent_7'"):
         train(small(partners={"agent_7": "random"}), tmp_path / "b")
+    pair = small(config={**TINY, "agents": 2}, partners={"agent_1": "rendom"})
     with pytest.raises(UnknownNameError, match="unknown policy 'rendom'"):
-        pair = {**TINY, "agents": 2}
-        train(small(config=pair, partners={"agent_1": "rendom"}), tmp_path / "c")
+        train(pair, tmp_path / "c")
 
 
 def test_success_in_a_batch_is_success_alone() -> None:
@@ -306,7 +306,7 @@ def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path) -> None:
     for more, words in (
         (["--algo", "sac"], "unknown algorithm 'sac'"),
         (["--set", "epoch=3"], "did you mean 'epochs'"),
-        (["--set", "algo=ppo"], "option of its own"),
+        (["--set", "task=GridWorld"], "option of its own"),
         (["--partner", "oracle"], "write agent=policy"),
         (["--resume"], "holds no run"),
     ):
