@@ -158,3 +158,4 @@ def show(result: TrainResult, folder: Path) -> None:
     console.print(table)
     if result.reason == "interrupted":
         console.print(f"Go on with: piase train ... --out {folder} --resume", soft_wrap=True)
+        raise typer.Exit(130)
