@@ -50,7 +50,7 @@ class Events:
     def __init__(self) -> None:
         """Start with no listener."""
         self._listeners: list[tuple[Listener, frozenset[str] | None]] = []
-        self.watchers: list[tuple[Watcher, bool]] = []
+        self.watchers: tuple[tuple[Watcher, bool], ...] = ()
         self._count()
 
     def _count(self) -> None:
@@ -73,7 +73,16 @@ class Events:
             A function that ends the subscription; calling it twice does no harm.
         """
         entry = (listener, None if kinds is None else frozenset(kinds))
-        return self._join(self._listeners, entry)
+        self._listeners.append(entry)
+        self._count()
+
+        def unsubscribe() -> None:
+            places = [place for place, item in enumerate(self._listeners) if item is entry]
+            if places:
+                del self._listeners[places[0]]
+                self._count()
+
+        return unsubscribe
 
     def watch(self, watcher: Watcher, decoded: bool = False) -> Callable[[], None]:
         """Call ``watcher(acts, tick)`` after every step; cheaper than to subscribe.
@@ -85,18 +94,13 @@ class Events:
         Returns:
             A function that ends the watch; calling it twice does no harm.
         """
-        return self._join(self.watchers, (watcher, decoded))
-
-    def _join(self, where: list[Any], entry: Any) -> Callable[[], None]:
-        """Add an entry to a list, and return how to take it out again."""
-        where.append(entry)
+        entry = (watcher, decoded)
+        self.watchers = (*self.watchers, entry)
         self._count()
 
         def leave() -> None:
-            places = [place for place, item in enumerate(where) if item is entry]
-            if places:
-                del where[places[0]]
-                self._count()
+            self.watchers = tuple(item for item in self.watchers if item is not entry)
+            self._count()
 
         return leave
 

@@ -182,15 +182,16 @@ class Driver:
         events = self.events
         if commands is not None:
             events.post("step", commands=commands, tick=tick, step=self.steps)
-        for agent, notes in tick.notes.items():
-            for milestone in notes.get("milestones", ()):
-                events.post("milestone", self.world.agents[agent], name=milestone)
+        if tick.notes:
+            for agent, notes in tick.notes.items():
+                for milestone in notes.get("milestones", ()):
+                    events.post("milestone", self.world.agents[agent], name=milestone)
         if self.world.mailboxes is not None:
             letters = self.world.mailboxes.history
             for letter in letters[self._letters :]:
                 events.post("message", letter.sender, **letter._asdict())
             self._letters = len(letters)
-        for watcher, decoded in tuple(events.watchers):
+        for watcher, decoded in events.watchers:
             watcher(commands if decoded else acts, tick)
 
     def set_order(self, order: Sequence[int]) -> None:

@@ -26,6 +26,7 @@ from piase_gym.runs.schema import (
 
 _UNKNOWN = EventType("engine")
 CACHE_SIZE = 4096
+_THREE = tuple(f"{number:03d}" for number in range(1000))
 
 
 class Line(NamedTuple):
@@ -61,7 +62,7 @@ class Extra:
 
 
 StepItem = tuple[
-    int, int, int, tuple[str, ...], bytes, Sequence[str], Sequence[float], str | None, Extra | None
+    int, int, int, tuple[str, ...], bytes, Sequence[str], Sequence[float], str, Extra | None
 ]
 """A step as it is kept until it is written: clock, step, episode, agents in play, their indices (a
 byte each), outcomes, rewards, digest, and what else there is."""
@@ -126,7 +127,10 @@ class Encoder:
         )
         self._heads = _Texts(self._head)
         self._parties: dict[tuple[str, ...], _Party] = {}
-        self._second, self._prefix = -1, ""
+        self._milli, self._prefix = -1, ""
+        self._names: tuple[str, ...] | None = None
+        self._last = _Party(())
+        """The party of the last step, and who was in it."""
         self._clock = time.time_ns() - time.monotonic_ns()
         self._step_head = self._heads[SYSTEM, "ENVIRONMENT_EVENT_OCCURRED", None, None]
         self._details = False
@@ -139,11 +143,12 @@ class Encoder:
 
     def stamp(self, ns: int) -> str:
         """Return a reading of the monotonic clock as a time of day, without the final Z."""
-        seconds, micros = divmod((ns + self._clock) // 1000, 1_000_000)
-        if seconds != self._second:
-            self._second = seconds
-            self._prefix = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds))
-        return f"{self._prefix}{micros:06d}"
+        milli, micro = divmod((ns + self._clock) // 1000, 1000)
+        if milli != self._milli:
+            self._milli = milli
+            seconds, rest = divmod(milli, 1000)
+            self._prefix = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds)) + _THREE[rest]
+        return self._prefix + _THREE[micro]
 
     def _head(self, key: tuple[str, str, str | None, str | None]) -> str:
         """Return the part of a line from the agent to the step."""
@@ -170,27 +175,21 @@ class Encoder:
     def step(self, item: StepItem) -> str:
         """Write one step, and below it what is wanted of single agents."""
         ns, step, episode, names, packed, outcomes, rewards, digest, extra = item
-        party = self._parties.get(names) or self._party(names)
-        stamp = self.stamp(ns)
+        if names is not self._names:
+            self._names, self._last = names, self._parties.get(names) or self._party(names)
+        party = self._last
         self.count += 1
-        head = (
-            f'{{"timestamp":"{stamp}{self._run}{self.count}{self._step_head}{step},'
-            f'"episode":{episode},"event_data":{{"kind":"step","commands":'
-        )
-        state = f'"{digest}"' if digest is not None else "null"
         if extra is None:
-            line = (
-                f'{head}{party.commands[packed]},"outcomes":{party.outcomes[",".join(outcomes)]},'
-                f'"rewards":{party.rewards[tuple(rewards)]},{party.calm},"digest":{state}}}}}\n'
-            )
+            commands, flags, more = party.commands[packed], party.calm, ""
         else:
+            commands, flags = extra.commands or party.commands[packed], party.flags(extra)
             more = "".join(f",{encode(key)}:{encode(value)}" for key, value in extra.more.items())
-            line = (
-                f"{head}{extra.commands or party.commands[packed]},"
-                f'"outcomes":{party.outcomes[",".join(outcomes)]},'
-                f'"rewards":{party.rewards[tuple(rewards)]},{party.flags(extra)},'
-                f'"digest":{state}{more}}}}}\n'
-            )
+        line = (
+            f'{{"timestamp":"{self.stamp(ns)}{self._run}{self.count}{self._step_head}{step},'
+            f'"episode":{episode},"event_data":{{"kind":"step","commands":{commands},'
+            f'"outcomes":{party.outcomes[",".join(outcomes)]},'
+            f'"rewards":{party.rewards[tuple(rewards)]},{flags},"digest":"{digest}"{more}}}}}\n'
+        )
         if self._details or not self._steps:
             return self._with_details(item, line)
         return line

@@ -92,7 +92,7 @@ class Recorder:
         self.world, self.options = world, options
         self.agents = world.agents
         self.levels = Levels(options.level, options.levels, world.name)
-        self.run_id = options.run_id or f"{world.name}-{uuid.uuid4().hex}"
+        self.run_id = options.run_id or f"{world.name}-{uuid.uuid4().hex[:16]}"
         encoder = Encoder(self.run_id, options.experiment_id, world.name, self.levels.wants)
         encoder.set_detail(self.levels.highest, self.levels.steps)
         self.writer = Writer(encoder, sinks, options.on_error)

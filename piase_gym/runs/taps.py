@@ -13,6 +13,7 @@ from piase_gym.runs.lines import Extra
 from piase_gym.runs.manifest import command_table, command_value, make_manifest
 from piase_gym.runs.plain import encode
 from piase_gym.runs.recorder import Options, Recorder
+from piase_gym.runs.schema import CRITICAL
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import LONG
 from piase_gym.world import Tick
@@ -48,6 +49,8 @@ class DriverRecorder(Recorder):
         self._seers = [n for n in names if self.wants(n, "PERCEPTION_INPUT_RECEIVED")]
         self._plain = False
         """Whether the next step can be taken note of in the quick way, unless it is notable."""
+        self._light = self.levels.highest == CRITICAL and not self._late
+        """Whether steps are only counted."""
         self._due = options.snapshot_every
         self.start(make_manifest(driver.world, driver.partners, face, options.level, options.more))
         self._take_over()
@@ -81,6 +84,12 @@ class DriverRecorder(Recorder):
         ns = time.monotonic_ns()
         book = self.book
         if book is None:
+            return
+        if self._light and book.begun and not tick.ended:
+            self.step += 1
+            book.rewards.append(book.pick(tick.rewards) if book.pick else tick.rewards)
+            if len(book.rewards) >= FOLD:
+                book.fold()
             return
         if not self._plain or tick.ended or tick.notes:
             self._step_slowly(ns, book, acts, tick)
@@ -141,7 +150,7 @@ class DriverRecorder(Recorder):
         self._plain = self._table and self._steps_wanted and not self._seers
         if tick.ended or self.step >= self._due or len(self.queue) >= LONG:
             self._now_and_then(book)
-            if tick.ended:
+            if tick.ended and not any(self.world.alive[i] for i in self.driver.own):
                 self.writer.flush()
 
     def _commands(self, book: Book, acts: list[Any]) -> tuple[bytes, str | None]:
