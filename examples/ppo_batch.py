@@ -42,6 +42,7 @@ from torch.distributions import Categorical
 
 import piase_gym
 from piase_gym.adapters.features import CellEncoder
+from piase_gym.benchmarks.statistics import wilson
 
 HELD_OUT = range(2_000_000, 2_001_000)
 """Training never meets these: a batch starts with the seeds s, s + 1, ... and goes on with hashes
@@ -235,13 +236,6 @@ def evaluate(
     return float(won.mean())
 
 
-def wilson(share: float, count: int, z: float = 1.959964) -> tuple[float, float]:
-    """Return Wilson's interval for a share of `count` trials (E. B. Wilson, 1927)."""
-    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
-    half = z / (1 + z * z / count) * (share * (1 - share) / count + z * z / (4 * count**2)) ** 0.5
-    return middle - half, middle + half
-
-
 def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str, Any]:
     """Train and evaluate once; return the result as a JSON-able value."""
     warm = piase_gym.batch_env(task, num_envs=1)
@@ -264,7 +258,7 @@ def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str,
     result["cpu_seconds"] = round(seconds, 1)
     for name, greedy in (("sampled", False), ("argmax", True)):
         share = evaluate(trainer.policy, task, greedy=greedy)
-        low, high = wilson(share, len(HELD_OUT))
+        _, low, high = wilson(share * len(HELD_OUT), len(HELD_OUT))
         console.print(
             f"{task} seed {seed}: {share:.1%} [{low:.1%}, {high:.1%}] {name}", soft_wrap=True
         )

@@ -137,14 +137,6 @@ def test_illegal_actions_are_never_taken(ppo: ModuleType) -> None:
     assert rollout.masks.gather(-1, rollout.actions[..., None]).all()
 
 
-def test_wilsons_interval_is_that_of_scipy(ppo: ModuleType) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    for won, count in ((0, 7), (3, 10), (981, 1000), (50, 50)):
-        interval = stats.binomtest(won, count).proportion_ci(method="wilson")
-        low, high = ppo.wilson(won / count, count)
-        np.testing.assert_allclose((low, high), (interval.low, interval.high), atol=1e-6)
-
-
 def test_the_command_writes_its_results(tmp_path: Path) -> None:
     out = tmp_path / "results.json"
     words = ["piase/GridWorld-Empty-5x5-v0", "--seeds", "0", "1", "--out", str(out)]

@@ -229,3 +229,14 @@ def test_a_file_written_anew_is_read_anew(tmp_path: Path) -> None:
         found.append(load_network(path).probabilities(shown, masks))
     assert np.abs(found[0] - found[1]).max() > 0.1
     assert load_network(path) is load_network(path)
+
+
+def test_the_protocol_takes_models_by_name(saved: dict[str, Any]) -> None:
+    from piase_gym.benchmarks import evaluate
+
+    task, path = "piase/GridWorld-Empty-5x5-v0", saved["folder"] / "masked.zip"
+    drawn, greedy = (evaluate(f"{kind}:{path}", task, episodes=3) for kind in ("sb3", "sb3-greedy"))
+    assert not drawn.problems
+    assert not greedy.problems
+    with pytest.raises(PolicyError, match="there is no model"):
+        evaluate("sb3:nowhere.zip", task, episodes=3)
