@@ -11,6 +11,7 @@ a float.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import inspect
@@ -24,7 +25,7 @@ import numpy as np
 from llvmlite import ir
 from numba import config as numba_config
 from numba import njit, typeof, types
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic
 
 from piase_gym.rng import GOLDEN
@@ -55,6 +56,21 @@ def source_stamp(folder: str) -> str:
     return digest.hexdigest()
 
 
+class _Store(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of a function, where a disk that fails is no reason to fail."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return compiled code, or None to have it compiled."""
+        with contextlib.suppress(OSError):
+            return super().load_overload(sig, target_context)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save compiled code, if the disk takes it."""
+        with contextlib.suppress(OSError):
+            super().save_overload(sig, data)
+
+
 class _Index(IndexDataCacheFile):  # type: ignore[misc]
     """Numba's index of a cache; one that another version of us has written counts as empty."""
 
@@ -79,7 +95,7 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
         if not hasattr(cache._cache_file, "_source_stamp"):
             return njit(function, **options)
         cache._cache_file._source_stamp = source_stamp(folder)
-        cache._cache_file.__class__ = _Index
+        cache._cache_file.__class__, cache.__class__ = _Index, _Store
     except (RuntimeError, AttributeError):
         # Nowhere to write, as in a read-only container: compile in every process.
         return njit(function, **options)

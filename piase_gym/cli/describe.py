@@ -13,7 +13,7 @@ from gymnasium.spaces import Box
 from pydantic import BaseModel
 
 from piase_gym.commands import Misread
-from piase_gym.registry import find, load, make_config, task_spec, tasks
+from piase_gym.registry import find, load, make_config, task_fields, task_spec, tasks
 from piase_gym.world import World
 
 MAX_LISTED = 40
@@ -32,7 +32,7 @@ def describe(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     spec, task = find(name)
     model = load(spec.config, spec)
-    given = {**(task.config if task else {}), **model.plain(fields)}
+    given = {**(task_fields(task) if task else {}), **model.plain(fields)}
     config = make_config(spec, given)
     world: World[Any, Any] = load(spec.world, spec)(config)
     try:

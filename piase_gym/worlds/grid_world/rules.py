@@ -197,7 +197,7 @@ def act(s, w, k, a, index, o, rewards, events):
     if index < 0:
         return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
     if index < MOVES:
-        return walk(s, w, k, a, HEADING_OF[index], o, rewards, events)
+        return walk(s, w, k, a, HEADING_OF[index] & 3, o, rewards, events)
     return STAY if index == STAYING else interact(s, w, k, a)
 
 
@@ -244,15 +244,17 @@ def tick_plain(s, w, k, o, acts, rewards, terminated, truncated, events):
     notable, left = 0, 0
     for i in range(w.agents):
         a = np.int64(s.order[i])
+        row = np.uint64(o + a)  # unsigned: no need to ask whether it counts from the end
         event = NONE
         if s.alive[a]:
-            event = act(s, w, k, a, np.int64(acts[o + a]), o, rewards, events)
-        notable |= marked(s, w, a, event)
+            event = act(s, w, k, a, np.int64(acts[row]), o, rewards, events)
+        number = np.uint64(event)
+        notable |= marked(s, w, a, number)
         left += np.int64(s.alive[a])
-        events[o + a] = event
-        rewards[o + a] = w.reward[event]
-        terminated[o + a] = event == REACH_GOAL
-        truncated[o + a] = False
+        events[row] = event
+        rewards[row] = w.reward[number]
+        terminated[row] = event == REACH_GOAL
+        truncated[row] = False
     notable |= left != s.left
     s.left = left
     return notable
