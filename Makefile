@@ -19,7 +19,7 @@ RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $
 
 PEERS := .venv-peers
 
-.PHONY: install demo test test-rllib lint types bench peers docs
+.PHONY: install demo test test-rllib lint types bench speed peers docs
 
 install: $(STAMP)
 
@@ -39,10 +39,18 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/python -m mypy
 
+# `make bench BENCH=standard` plays the whole suite; the report is bench/report.html.
+BENCH ?= smoke
+
 bench: $(STAMP)
+	$(BIN)/piase bench $(BENCH) --out bench
+	$(BIN)/piase bench throughput --out bench
+
+# The tables of docs/speed.md, on this machine.
+speed: $(STAMP)
 	$(BIN)/python -m piase_gym.benchmarks.throughput
 
-# What `make bench` compares GridWorld with, if it is there.
+# What `make bench` and `make speed` compare GridWorld with, if it is there.
 peers: $(PEERS)/.installed
 
 docs: $(DOCS_STAMP)

@@ -22,7 +22,7 @@ from piase_gym.errors import PiaseError
 from piase_gym.registry import load, world_spec
 
 SCALES: dict[str, tuple[int, ...]] = {
-    "agents": (1, 2, 4, 8, 16, 32),
+    "agents": (1, 4, 16, 32),
     "side": (8, 16, 32, 64),
     "batch": (1, 4, 16, 64, 256, 1024, 4096),
 }

@@ -124,9 +124,14 @@ def cart_pole() -> Any:
     yield gymnasium_row("cart pole", gymnasium.make("CartPole-v1"))
 
 
-def test_throughput_names_what_is_missing_and_what_fails(tmp_path: Path) -> None:
+def test_throughput_names_what_is_missing_and_what_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from piase_gym.benchmarks import scaling
     from piase_gym.benchmarks.report import write_report
+
+    # Each size of map and team is a kernel of its own, and compiling them all takes minutes.
+    monkeypatch.setattr(scaling, "SCALES", {"agents": (4,), "side": (16,), "batch": (1, 64)})
 
     neighbours = (
         Neighbour("Nowhere", "no_such_module_anywhere", "nowhere", broken),
