@@ -39,7 +39,7 @@ def from_map(*rows: str, **settings: Any) -> GridWorld:
     world = make(width=width, height=height, agents=agents, **settings)
     world.reset(0)
     state = world.get_state()
-    side = int(world.tables["side"][0])
+    side = world.k.side
     for y, row in enumerate(rows):
         for x, sign in enumerate(row):
             state["cells"][y * side + x] = FLOOR if sign.isdigit() else SIGNS[sign]
@@ -65,7 +65,7 @@ def all_won(world: GridWorld, agents: Sequence[int]) -> bool:
 def reference_of(world: GridWorld) -> ReferenceGridWorld:
     """Return the reference in the present state of a world with one agent."""
     reference = ReferenceGridWorld(world.config)
-    record, side = world.states[0], int(world.tables["side"][0])
+    record, side = world.states[0], world.k.side
     width, height = world.config.width, world.config.height
     cells = record["cells"].reshape(side, side)
     reference.cells = {(x, y): int(cells[y, x]) for y in range(height) for x in range(width)}

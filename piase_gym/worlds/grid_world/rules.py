@@ -75,7 +75,7 @@ def walk(s, w, k, a, heading, o, rewards, events):
         if seen == BOX and push(s, k, a, heading):
             ground, event = FLOOR, PUSH
         elif seen >= AGENT:
-            if w.taggers and chase(s, w, k, a, (seen - AGENT) >> 2, o, rewards, events):
+            if w.taggers and chase(s, w, k, a, heading, o, rewards, events):
                 appear(s, w, k, a)
                 return TAG
             if w.pass_through:
@@ -143,9 +143,15 @@ def push(s, k, a, heading):
 
 
 @helper
-def chase(s, w, k, a, b, o, rewards, events):
-    """Let agent `a` tag agent `b`, if that is their game. Returns whether it did."""
-    if s.role[a] != TAGGER or s.role[b] != RUNNER:
+def chase(s, w, k, a, heading, o, rewards, events):
+    """Let agent `a` tag the first runner ahead, if that is its game. Returns whether it did."""
+    if s.role[a] != TAGGER:
+        return False
+    x, y, b = np.int64(s.x[a]) + DX[heading], np.int64(s.y[a]) + DY[heading], -1
+    for i in range(w.agents):  # not who is seen: agents that pass each other can share a cell
+        if b < 0 and s.alive[i] and s.role[i] == RUNNER and s.x[i] == x and s.y[i] == y:
+            b = i
+    if b < 0:
         return False
     s.alive[b] = 0
     s.fate[b] = WAS_CAUGHT
