@@ -1,13 +1,16 @@
 """GridWorld's oracle: it sees the whole state, and plans for one agent or for the team.
 
 One agent alone gets a shortest plan, several get plans that fit together. A plan is followed until
-the world differs from what it foresaw.
+the world differs from what it foresaw. Where nothing can be foreseen, as among drones, or where the
+task is another than to reach a goal, every step is decided anew; see `improvise`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from piase_gym.worlds.grid_world.cells import MOVER
+from piase_gym.worlds.grid_world.improvise import Improviser
 from piase_gym.worlds.grid_world.planning import MOVE_OF, STAY, shortest
 from piase_gym.worlds.grid_world.teamwork import Scene, Team, look
 from piase_gym.worlds.grid_world.world import GridWorld
@@ -30,6 +33,7 @@ class GridOracle:
 
     def __init__(self, world: GridWorld) -> None:
         self.world = world
+        self._improviser = Improviser(world)
         self._scene: Scene | None = None
         self._team: Team | None = None
         self._asked: set[int] = set()
@@ -48,12 +52,26 @@ class GridOracle:
         return None if track is None else track.actions
 
     def certificate(self, agent: int) -> int | None:
-        """Return in how many steps an agent could arrive if it were alone, or None if never."""
-        plan = self.plan(agent)
-        return None if plan is None else len(plan)
+        """Return in how many steps an agent could arrive if it were alone, clear of hazards.
+
+        None if never, or if that is not known: where drones fly, where the way is longer than the
+        energy lasts, or where boxes can be pushed about in too many ways.
+        """
+        scene = look(self.world)
+        if not scene.alive[agent]:
+            return 0 if scene.arrived[agent] else None
+        if MOVER in scene.ground.cells:
+            return None
+        track = shortest(scene.ground, scene.walkers[agent])
+        if track is None or not track.least:
+            return None
+        energy, steps = int(self.world.states[0]["energy"][agent]), len(track.actions)
+        return None if self.world.config.energy and steps > energy else steps
 
     def act(self, agent: int) -> int:
         """Return the index of the action for the present state; an ended agent stays."""
+        if self._improviser.needed():
+            return self._improviser.act(agent)
         team = self._follow(look(self.world))
         if agent in team.strays:  # it asks, so it follows
             self._distrust.pop(agent, None)

@@ -9,6 +9,7 @@ What keeps it small:
 
 - A blocked move only turns, and only `interact` asks for a heading; so headings are told apart
   only on places beside a key or a closed door.
+- Hazards are never stepped on, whether or not they end the episode.
 - Closing a door never helps: it takes ground away, and what is opened again costs steps.
 - Dropping never helps while the agent's own key is the only one. Take a plan that drops it: leave
   out the drop, the next pick-up and the bumps against the key. The key stays at hand, the ground
@@ -27,13 +28,18 @@ from itertools import pairwise
 from typing import Final
 
 from piase_gym.worlds.grid_world.cells import (
+    BOX,
     CLOSED,
     FLOOR,
+    GATE,
+    GATE_OPEN,
     GOAL,
     HAZARD,
     KEY,
     LOCKED,
     OPEN,
+    SWITCH_OFF,
+    SWITCH_ON,
     WALKABLE,
 )
 
@@ -51,8 +57,14 @@ BEFORE: Final = 1
 AFTER: Final = 2
 ANY_HEADING: Final = 4
 _SAFE = frozenset(WALKABLE) - {HAZARD}
-_PASSABLE = _SAFE | {KEY, LOCKED, CLOSED}
+_PASSABLE = _SAFE | {KEY, LOCKED, CLOSED, GATE, BOX}
 _IS_OPEN = bytes(code in _SAFE for code in range(256))
+_USED: Final = (KEY, LOCKED, CLOSED, SWITCH_OFF, SWITCH_ON)
+_TURNED: Final = bytes.maketrans(
+    bytes((SWITCH_OFF, SWITCH_ON, GATE, GATE_OPEN)), bytes((SWITCH_ON, SWITCH_OFF, GATE_OPEN, GATE))
+)
+MAX_MAPS: Final = 3000
+"""So many maps a search goes through; boxes that can be pushed about make ever more."""
 _OUTLINE = bytes(GOAL if c == GOAL else int(c in _PASSABLE) for c in range(256))
 
 Slot = tuple[int, int, int]
@@ -89,8 +101,10 @@ class Track:
     actions: list[int]
     places: list[int]
     changes: list[tuple[int, int, int]] = field(default_factory=list)
-    """(step, place, new code) of every key taken or dropped and every door opened."""
+    """(step, place, new code) of every object taken, dropped, opened, turned or pushed."""
     arrives: bool = True
+    least: bool = True
+    """Whether no plan has fewer steps; not known where the search ran out of maps."""
 
 
 @dataclass
@@ -166,10 +180,12 @@ class _Search:
         self.traffic, self.far = traffic, distances(ground)
         self.maps = [(ground.cells, me.carry)]
         self.number = {self.maps[0]: 0}
+        self.alone = not (traffic.busy or traffic.parked or traffic.freed)
+        self.capped = False
         self.width = 1 + max((len(at) + 1 for at in traffic.busy.values()), default=1)
         self.beside = bytearray([rule == MAY_DROP] * self.area)
         for place, code in enumerate(ground.cells):
-            if code in (KEY, LOCKED, CLOSED):
+            if code in _USED:
                 for step in self.steps:
                     if 0 <= place + step < self.area:
                         self.beside[place + step] = 1
@@ -180,6 +196,8 @@ class _Search:
 
     def push(self, old: int, level: int, place: int, slot: int, heading: int, time: int) -> None:
         """Note a way to a state, if it is the first or an earlier one."""
+        if level < 0:
+            return
         if not self.beside[place]:
             heading = ANY_HEADING
         state = ((level * self.area + place) * self.width + slot) * 5 + heading
@@ -219,20 +237,43 @@ class _Search:
                     time = max(now + 1, first)
                     if time <= end and time <= leave + 1:
                         self.push(state, level, to, number, way, time)
+            elif cells[to] == BOX and self.alone and cells[to + step] == FLOOR:
+                self.push(state, self.pushed(level, to, to + step), to, 0, way, now + 1)
             # A key or a door is faced by bumping into it; floor, for a drop, only by walking.
             bump = not _IS_OPEN[cells[to]]
             if (bump or heading == way) and self.beside[place] and now < last:
-                changed = self.interact(level, to)
+                changed = self.interact(level, place, to)
                 if changed >= 0:
                     after = changed if heading == way else level
                     self.push(state, after, place, slot, way, now + 1)
 
-    def interact(self, level: int, ahead: int) -> int:
-        """Return the map after interacting with a place; -1 if that is of no use."""
+    def pushed(self, level: int, box: int, to: int) -> int:
+        """Return the map after a box was pushed; -1 if there are too many."""
+        cells, carry = self.maps[level]
+        after = bytearray(cells)
+        after[box], after[to] = FLOOR, BOX
+        return self.map_number(bytes(after), carry)
+
+    def map_number(self, cells: bytes, carry: int) -> int:
+        """Return the number of a map, -1 if there are too many."""
+        key = (cells, carry)
+        if key not in self.number:
+            if len(self.maps) >= MAX_MAPS:
+                self.capped = True
+                return -1
+            self.number[key] = len(self.maps)
+            self.maps.append(key)
+        return self.number[key]
+
+    def interact(self, level: int, place: int, ahead: int) -> int:
+        """Return the map after interacting with what is ahead; -1 if that is of no use."""
         cells, carry = self.maps[level]
         code, then = cells[ahead], 0
         if ahead in self.traffic.freed:
             return -1
+        if code in (SWITCH_OFF, SWITCH_ON):
+            jammed = cells[place] == GATE_OPEN
+            return -1 if jammed else self.map_number(cells.translate(_TURNED), carry)
         if code == KEY and (carry == 0 or self.rule == MANY_HANDS):
             then, carry = FLOOR, KEY
         elif code == CLOSED or (code == LOCKED and carry == KEY):
@@ -241,11 +282,7 @@ class _Search:
             then, carry = carry, 0
         if not then:
             return -1
-        key = (cells[:ahead] + bytes((then,)) + cells[ahead + 1 :], carry)
-        if key not in self.number:
-            self.number[key] = len(self.maps)
-            self.maps.append(key)
-        return self.number[key]
+        return self.map_number(cells[:ahead] + bytes((then,)) + cells[ahead + 1 :], carry)
 
     def track(self, state: int) -> Track:
         """Return the way that led to a state."""
@@ -254,7 +291,7 @@ class _Search:
             states.append(state)
             state = self.came[state]
         states.reverse()
-        track = Track([], [self.split(states[0])[1]])
+        track = Track([], [self.split(states[0])[1]], least=not self.capped)
         for old, new in pairwise(states):
             self.extend(track, old, new)
         return track
@@ -264,12 +301,14 @@ class _Search:
         level, place, _, _ = self.split(old)
         after, to, _, heading = self.split(new)
         waits = self.time[new] - self.time[old] - 1
-        if after != level:
+        if after != level and to == place:
             action = INTERACT
-            ahead = place + self.steps[heading]
-            track.changes.append((self.time[new] - 1, ahead, self.maps[after][0][ahead]))
         else:
             action = MOVE_OF[self.steps.index(to - place) if to != place else heading]
+        if after != level:
+            pairs = enumerate(zip(self.maps[level][0], self.maps[after][0], strict=True))
+            changed = [(at, code) for at, (was, code) in pairs if was != code]
+            track.changes += [(self.time[new] - 1, at, code) for at, code in changed]
         track.actions += [*[STAY] * waits, action]
         track.places += [*[place] * waits, to]
 
