@@ -40,7 +40,9 @@ from piase_gym.worlds.grid_world.teamwork import Scene, look
 from piase_gym.worlds.grid_world.world import GridWorld
 
 HUNGRY: Final = 60
-"""Energy below which an agent on its way to a goal eats first."""
+"""Energy below which an agent on its way to a goal sees whether it must eat first."""
+WIDE_BERTH: Final = 4
+"""Distance to taggers from which a runner looks for room rather than for more distance."""
 _OPEN = frozenset(WALKABLE) - {HAZARD}
 _SHARED = (BOX, GATE, GATE_OPEN, SWITCH_OFF, SWITCH_ON)
 _BOXES_STAY = bytes.maketrans(bytes((BOX,)), bytes((WALL,)))
@@ -204,16 +206,27 @@ class _Moment:
         fruit = {place for place, code in enumerate(self.cells) if code == FRUIT}
         acts: dict[int, int] = {}
         for agent in sorted(self.living, key=lambda a: self.energy[a]):
-            most = 255 - self.config.fruit_energy if self.config.surviving else HUNGRY
+            if self.lasts(agent):
+                continue
             far = self.far([self.at[agent]], self.others(agent))
             near = [(far[place], place) for place in fruit if place in far]
-            if self.energy[agent] > most or not near:
+            if not near:
                 continue
             fruit.discard(min(near)[1])
-            action = self.approach(agent, [min(near)[1]])
-            if action is not None:
-                acts[agent] = action
+            step = self.approach(agent, [min(near)[1]])
+            if step is not None:
+                acts[agent] = step
         return acts
+
+    def lasts(self, agent: int) -> bool:
+        """Tell whether an agent needs nothing to eat: it arrives first, or has plenty."""
+        energy, several = self.energy[agent], len(self.living) > 1
+        if self.config.surviving:
+            return bool(energy > 255 - self.config.fruit_energy)
+        if energy > HUNGRY:
+            return True
+        track = search(self.scene.ground, self.scene.walkers[agent])
+        return track is not None and len(track.actions) * (1 + several) <= energy
 
     # -- food ------------------------------------------------------------------------------
 
@@ -294,9 +307,13 @@ class _Moment:
                 choices.append((self.refuge(here + step, far), MOVE_OF[heading]))
         return max(choices)[1]
 
-    def refuge(self, place: int, hunted: dict[int, int]) -> tuple[bool, int, int]:
-        """Return how safe a place is: not in reach, places reached before taggers, distance."""
+    def refuge(self, place: int, hunted: dict[int, int]) -> tuple[int, int, int]:
+        """Return how safe a place is: how far off, places reached before taggers, distance.
+
+        Who is three steps off cannot tag in the next step, even if it moves first; farther than
+        `WIDE_BERTH` it matters more not to be cornered.
+        """
         mine = self.far([place], set())
         room = sum(steps < hunted.get(to, NEVER) for to, steps in mine.items())
         away = hunted.get(place, NEVER)
-        return away > 1, room, away
+        return min(away, WIDE_BERTH), room, away
