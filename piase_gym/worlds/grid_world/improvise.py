@@ -256,8 +256,8 @@ class _Moment:
         if self.at[agent] == post:
             action = self.face(agent, place)
             return action if ready or action != INTERACT else STAY
-        action = self.approach(agent, [post])
-        return self.make_way(agent) if action is None else action
+        step = self.approach(agent, [post])
+        return self.make_way(agent) if step is None else step
 
     def team(self, place: int, free: set[int]) -> tuple[int, int, dict[int, int]] | None:
         """Return (steps, food, post of each agent) of the team that lifts some food soonest."""
