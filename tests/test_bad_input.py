@@ -108,7 +108,7 @@ def assert_untouched(env: Any, call: Callable[[], object]) -> None:
     [
         ("GridWrold", UnknownNameError, ("'GridWrold'", "did you mean 'GridWorld'?")),
         ("piase/GridWorld-v7", UnknownNameError, ("'piase/GridWorld-v7'", "'piase/GridWorld-v0'")),
-        ("zebra/", UnknownNameError, ("'zebra/'", "allowed", "'piase/GridWorld-v0'")),
+        ("zebra/", UnknownNameError, ("'zebra/'", "allowed", "'piase/GridWorld-")),
         ("", UnknownNameError, ("''", "allowed", "'GridWorld'")),
         (None, ConfigError, ("string", "NoneType")),
         (7, ConfigError, ("string", "int")),

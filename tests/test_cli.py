@@ -343,7 +343,8 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     lines = [
         line for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.split("\n")
     ]
-    quick = [line for line in lines if line and "check" not in line and "demo" not in line]
+    slow = ("check", "demo", "RUN")  # RUN stands for a log that the reader has
+    quick = [line for line in lines if line and not any(word in line for word in slow)]
     assert len(quick) >= 8
     call = " ".join(f"'{word}'" for word in COMMAND)
     script = "\n".join(["set -e", f'piase() {{ {call} "$@"; }}', *quick])

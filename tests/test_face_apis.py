@@ -73,8 +73,8 @@ def test_render() -> None:
 @pytest.mark.parametrize("task", piase_gym.tasks("GridWorld"))
 def test_every_id_is_in_the_registries(task: str) -> None:
     parallel = pettingzoo.make("parallel", task)
-    assert parallel.reset(seed=1)[0].keys() == {"agent_0"}
-    assert pettingzoo.make("aec", task).possible_agents == ["agent_0"]
+    assert list(parallel.reset(seed=1)[0]) == parallel.possible_agents
+    assert pettingzoo.make("aec", task).possible_agents == parallel.possible_agents
     env = gymnasium.make(f"piase_gym:{task}")
     observation, info = env.reset(seed=1)
     assert observation in env.observation_space

@@ -17,7 +17,7 @@ def fault_sentence(fault: int, config: GridWorldConfig) -> str:
     if fault == NO_FREE_CELL:
         return (
             f"GridWorld: {what} has no free cell left for {config.agents} agents, the goals and "
-            f"the objects; take a larger grid, fewer agents, objects or walls"
+            f"the objects; take a larger grid, fewer agents, fewer objects or fewer walls"
         )
     task = "all food" if config.clearing else "each other" if config.num_taggers else "a goal"
     return (
