@@ -18,6 +18,7 @@ from piase_gym.registry import (
     tasks,
     worlds,
 )
+from piase_gym.shipped import register_shipped
 
 if TYPE_CHECKING:
     from piase_gym.faces.aec import aec_env
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from piase_gym.simulation import Simulation
 
 __version__ = "0.1.0"
+
+register_shipped()
 
 __all__ = [
     "Command",

@@ -1,0 +1,152 @@
+"""The worlds and ids that ship with the package: rows for the table of `piase_gym.registry`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from piase_gym.registry import NAMESPACE, TaskSpec, WorldSpec, register_task, register_world
+
+_CROWD = {"agents": 4, "max_steps": 250}
+_GRID_TASKS: tuple[tuple[str, int, dict[str, Any]], ...] = (
+    ("MultiRoom-12x12", 12, {"layout": "multi_room"}),
+    ("MultiRoom-Locked-12x12", 12, {"layout": "multi_room", "rooms": 3, "doors": "locked"}),
+    ("MultiRoom-Gates-12x12", 12, {"layout": "multi_room", "rooms": 3, "doors": "gates"}),
+    ("Maze-9x9", 9, {"layout": "maze"}),
+    ("Maze-15x15", 15, {"layout": "maze"}),
+    ("Hazards-8x8", 8, {"hazards": 6}),
+    ("Boxes-8x8", 8, {"boxes": 6}),
+    ("Drones-8x8", 8, {"movers": 4, "mover_chance": 0.25}),
+    ("Foraging-8x8-2p", 8, {"layout": "foraging", "agents": 2}),
+    (
+        "Foraging-Coop-8x8-2p",
+        8,
+        {"layout": "foraging", "agents": 2, "food": 2, "min_food_level": 2},
+    ),
+    ("Tag-10x10-4p", 10, {"layout": "tag", "taggers": 2, **_CROWD}),
+    ("Orchard-12x12-4p", 12, {"fruits": 12, "energy": 60, "random_goals": 0, **_CROWD}),
+    (
+        "Everything-16x16-4p",
+        16,
+        {
+            "layout": "multi_room",
+            "doors": "mixed",
+            "rooms": 4,
+            "symbols": 4,
+            "energy": 250,
+            "boxes": 3,
+            "hazards": 3,
+            "fruits": 4,
+            "movers": 2,
+            "see_through_walls": False,
+            "agents": 4,
+        },
+    ),
+)
+
+
+def register_shipped() -> None:
+    """Fill the table with what ships (again changes nothing)."""
+    _register_grid_world()
+    _register_text_room()
+    _register_physics()
+
+
+def _register_grid_world() -> None:
+    """Fill in GridWorld and its ids."""
+    grid = "piase_gym.worlds.grid_world"
+    register_world(
+        WorldSpec(
+            name="GridWorld",
+            summary="Navigate, unlock and share a grid, seen through a window or whole.",
+            world=f"{grid}.world:GridWorld",
+            config=f"{grid}.config:GridWorldConfig",
+            parser=f"{grid}.views:parse",
+            oracle=f"{grid}.oracle:GridOracle",
+            scripted=f"{grid}.scripted:GridScript",
+        )
+    )
+    register_task(TaskSpec(id="piase/GridWorld-v0", world="GridWorld"))
+    for size in (5, 6, 8, 16):
+        corner = (size - 2, size - 2)
+        square = {"width": size, "height": size, "border": True, "max_steps": 4 * size * size}
+        rows: dict[str, dict[str, Any]] = {
+            "Empty": {"layout": "empty", "start_pos": (1, 1), "goal_pos": corner},
+            "Empty-Random": {"layout": "empty"},
+            "DoorKey": {"layout": "door_key", "goal_pos": corner, "max_steps": 10 * size * size},
+        }
+        for name, fields in rows.items():
+            task = f"{NAMESPACE}/GridWorld-{name}-{size}x{size}-v0"
+            if not (name == "DoorKey" and size == 5):
+                register_task(TaskSpec(id=task, world="GridWorld", config={**square, **fields}))
+    for size in (8, 16):
+        square = {"width": size, "height": size, "border": True, "max_steps": 4 * size * size}
+        for name, layout in (("FourRooms", "four_rooms"), ("Obstacles", "obstacles")):
+            task = f"{NAMESPACE}/GridWorld-{name}-{size}x{size}-v0"
+            register_task(TaskSpec(id=task, world="GridWorld", config={**square, "layout": layout}))
+    for name, size, fields in _GRID_TASKS:
+        square = {"width": size, "height": size, "border": True, "max_steps": 4 * size * size}
+        task = f"{NAMESPACE}/GridWorld-{name}-v0"
+        register_task(TaskSpec(id=task, world="GridWorld", config={**square, **fields}))
+
+
+def _register_text_room() -> None:
+    """Fill in TextRoom and its ids."""
+    room = "piase_gym.worlds.text_room"
+    register_world(
+        WorldSpec(
+            name="TextRoom",
+            summary="A text adventure: rooms, locks, hidden things, written stories and quests.",
+            world=f"{room}.world:TextRoom",
+            config=f"{room}.config:TextRoomConfig",
+            parser=f"{room}.views:parse",
+            oracle=f"{room}.oracle:TextRoomOracle",
+            aliases=("TextBasedRoom",),
+        )
+    )
+    register_task(TaskSpec(id="piase/TextRoom-v0", world="TextRoom"))
+    told = {
+        "LostKey": "lost_key",
+        "StoneGate": "stone_gate",
+        "ThreeLevers": "three_levers",
+        "Sluice": "sluice",
+    }
+    for name, scenario in told.items():
+        task = f"piase/TextRoom-{name}-v0"
+        register_task(TaskSpec(id=task, world="TextRoom", scenario=scenario))
+    quests = {
+        "Easy": {"rooms": 3, "depth": 1, "distractors": 2},
+        "Medium": {"rooms": 6, "depth": 3, "distractors": 4},
+        "Hard": {"rooms": 12, "depth": 6, "distractors": 10, "max_steps": 400},
+    }
+    for name, fields in quests.items():
+        task = f"piase/TextRoom-Quest-{name}-v0"
+        register_task(TaskSpec(id=task, world="TextRoom", config=fields))
+
+
+def _register_physics() -> None:
+    """Fill in PhysicsPlayground and its tasks."""
+    physics = "piase_gym.worlds.physics_playground"
+    register_world(
+        WorldSpec(
+            name="PhysicsPlayground",
+            summary="Rovers and spheres push, grip, stack and carry things that have mass.",
+            world=f"{physics}.world:PhysicsPlayground",
+            config=f"{physics}.config:PhysicsPlaygroundConfig",
+            parser=f"{physics}.prose:parse",
+            oracle=f"{physics}.oracle:PhysicsOracle",
+            extra="physics",
+        )
+    )
+    register_task(TaskSpec(id="piase/PhysicsPlayground-v0", world="PhysicsPlayground"))
+    rows: dict[str, dict[str, Any]] = {
+        "Reach": {"task": "reach"},
+        "Reach-Sphere": {"task": "reach", "body": "sphere"},
+        "Push": {"task": "push", "max_steps": 400},
+        "Stack": {"task": "stack", "max_steps": 400},
+        "Gather": {"task": "gather", "max_steps": 800},
+        "KeepAway-2p": {"task": "keep_away", "agents": 2},
+        "Carry-2p": {"task": "carry", "agents": 2, "max_steps": 400},
+    }
+    for name, fields in rows.items():
+        task = f"{NAMESPACE}/PhysicsPlayground-{name}-v0"
+        register_task(TaskSpec(id=task, world="PhysicsPlayground", config=fields))
