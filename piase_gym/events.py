@@ -45,12 +45,15 @@ class Events:
         heard: Whether anybody wants to know of steps; faces build nothing if not.
         decodes: Whether anybody wants the acts of steps as commands.
         watchers: Who is called with every step, and whether with commands.
+        origin: What the environment was made from, for the manifests of its runs: ``scenario``
+            and ``curricula``; see `piase_gym.runs.declare_curriculum`.
     """
 
     def __init__(self) -> None:
         """Start with no listener."""
         self._listeners: list[tuple[Listener, frozenset[str] | None]] = []
         self.watchers: tuple[tuple[Watcher, bool], ...] = ()
+        self.origin: dict[str, Any] = {}
         self._count()
 
     def _count(self) -> None:
@@ -115,8 +118,9 @@ class Events:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave listeners behind when an environment is copied or pickled."""
-        return {}
+        return {"origin": self.origin}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Start with no listener."""
         Events.__init__(self)
+        self.origin.update(state.get("origin", {}))

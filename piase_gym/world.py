@@ -389,6 +389,13 @@ class World(ABC, Generic[C, F]):
         """
         return surroundings_by_name(facts, self.agents)
 
+    def position(self, agent: int) -> Any:
+        """Return where an agent is: coordinates, or the name of a place; ``None`` if nowhere.
+
+        The default asks `surroundings`; worlds that know it cheaply say so themselves.
+        """
+        return self.surroundings(self.facts(agent)).position
+
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint to an agent until the end of the episode or the next hint.
 

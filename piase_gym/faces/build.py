@@ -83,8 +83,8 @@ def build_driver(
     fields: Mapping[str, Any],
 ) -> Driver:
     """Make a world whose agents the caller plays, but for the seats of `partners`."""
-    config, spec, _ = resolve(name, scenario, envelope, fields)
-    return Driver(load(spec.world, spec)(config), spec, partners)
+    config, spec, task = resolve(name, scenario, envelope, fields)
+    return _drive(config, spec, task, partners, scenario)
 
 
 def build_focal_driver(
@@ -114,4 +114,17 @@ def build_focal_driver(
     if focal not in names:
         raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(names)}")
     seats = gym_partners(names, task, partners, focal)
-    return Driver(load(spec.world, spec)(config), spec, seats)
+    return _drive(config, spec, task, seats, scenario)
+
+
+def _drive(
+    config: Any, spec: WorldSpec, task: TaskSpec | None, partners: Partners | None, scenario: object
+) -> Driver:
+    """Make the world and its driver, which knows the scenario for the manifests of logs."""
+    driver = Driver(load(spec.world, spec)(config), spec, partners)
+    source = scenario if scenario is not None else task.scenario if task else None
+    if source is not None:
+        from piase_gym.scenarios import load as load_scenario
+
+        driver.events.origin["scenario"] = load_scenario(source).origin()
+    return driver

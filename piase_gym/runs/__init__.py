@@ -16,18 +16,12 @@ if TYPE_CHECKING:
     from piase_gym.runs.counting import Stats, stats
     from piase_gym.runs.exports import export
     from piase_gym.runs.forks import Branch, ForkReport, fork
-    from piase_gym.runs.metrics import (
-        METRICS,
-        Metrics,
-        MetricSpec,
-        PiaAVTInterface,
-        View,
-        metric_types,
-    )
+    from piase_gym.runs.metric_table import METRICS, MetricSpec, metric_types
+    from piase_gym.runs.metrics import Metrics, PiaAVTInterface
     from piase_gym.runs.pictures import frames, plot, render
     from piase_gym.runs.player import Divergence, ReplayReport, replay
     from piase_gym.runs.reader import Run, read
-    from piase_gym.runs.recording import log, record
+    from piase_gym.runs.recording import declare_curriculum, log, record
     from piase_gym.runs.sinks import (
         ConsoleSink,
         EventSink,
@@ -35,6 +29,7 @@ if TYPE_CHECKING:
         LoggerInterface,
         MemorySink,
     )
+    from piase_gym.runs.windows import View
 
 _LAZY = {
     "ConsoleSink": "sinks",
@@ -42,19 +37,20 @@ _LAZY = {
     "EventSink": "sinks",
     "FileSink": "sinks",
     "LoggerInterface": "sinks",
-    "METRICS": "metrics",
+    "METRICS": "metric_table",
     "MemorySink": "sinks",
-    "MetricSpec": "metrics",
+    "MetricSpec": "metric_table",
     "Metrics": "metrics",
     "PiaAVTInterface": "metrics",
     "ReplayReport": "player",
     "Run": "reader",
     "ValidationReport": "checks",
-    "View": "metrics",
-    "metric_types": "metrics",
+    "View": "windows",
+    "metric_types": "metric_table",
     "ForkReport": "forks",
     "Branch": "forks",
     "fork": "forks",
+    "declare_curriculum": "recording",
     "export": "exports",
     "Stats": "counting",
     "stats": "counting",
@@ -88,6 +84,7 @@ __all__ = [
     "Stats",
     "ValidationReport",
     "View",
+    "declare_curriculum",
     "export",
     "fork",
     "frames",

@@ -50,7 +50,8 @@ class BatchRecorder(Recorder):
         if env.world.milestones:
             self._marks = env.batch.states["marks"][:, : len(self.agents)].copy()
         more = {"num_envs": env.num_envs, **options.more}
-        self.start(make_manifest(env.world, env.partners, face, options.level, more))
+        origin = env.events.origin
+        self.start(make_manifest(env.world, env.partners, face, options.level, origin, more))
         if env.ready.any():
             self._on_batch_restore()
         self._leave.append(env.events.subscribe(self._hear, KINDS))
@@ -145,6 +146,10 @@ class BatchRecorder(Recorder):
                 self._note_ends(extra, book, slot)
             if slot in marks:
                 extra.more = {**extra.more, "milestones": marks[slot]}
+            if self.aims:
+                arrived = self.aims.reached(env.at(slot), playing, slot)
+                if arrived:
+                    extra.more = {**extra.more, "targets": arrived}
             if self._seers:
                 extra.percepts = self._percepts(slot, book.names)
             row, own = acts[slot], [rewards[slot][i] for i in playing]

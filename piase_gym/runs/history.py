@@ -9,8 +9,8 @@ from typing import Any
 
 from piase_gym.runs.expand import step_events
 from piase_gym.runs.reader import Event
+from piase_gym.runs.schema import ATTEMPT
 
-ATTEMPT = "DSE_STEP_ATTEMPT_START"
 _DERIVED = frozenset(
     {
         "AGENT_ACTION_SENT_TO_ENV",
@@ -40,6 +40,8 @@ class Episode:
             while it goes on.
         outcomes: How often each outcome was had.
         milestones: Milestone -> the step of the run at which it was reached.
+        arrived: The step of the run at which the agent first stood on the target of its curriculum
+            step, or 0.
         messages: Messages sent.
         hints: Hints received.
         measures: What the world measured at the end.
@@ -58,6 +60,7 @@ class Episode:
     result: str = ""
     outcomes: Counter[str] = field(default_factory=Counter)
     milestones: dict[str, int] = field(default_factory=dict)
+    arrived: int = 0
     messages: int = 0
     hints: int = 0
     measures: dict[str, float] = field(default_factory=dict)
@@ -82,6 +85,27 @@ class Step:
     messages: int
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt at a step of a curriculum.
+
+    Attributes:
+        number: Which of the agent's attempts in this run it is, from 1.
+        order: The `order` of the curriculum step, if the line says it.
+        slot: The environment of a batch in which it takes place; ``None`` for all.
+        aimed: Whether it has a target to stand on.
+        step: Steps of the run before it.
+        sequence: Number of the event with which it began.
+    """
+
+    number: int
+    order: int | None
+    slot: int | None
+    aimed: bool
+    step: int
+    sequence: int
+
+
 @dataclass
 class AgentHistory:
     """What is remembered of one agent.
@@ -89,14 +113,18 @@ class AgentHistory:
     Attributes:
         episodes: Its episodes, in the order in which they began.
         steps: Its last steps.
-        hints: For each hint: the step and the attempt in which it came.
-        attempts: For each attempt: the step of the run and the number of the event.
+        hints: For each hint: the step, the attempt and the slot in which it came.
+        attempts: Its attempts, in the order in which they began.
     """
 
     steps: deque[Step]
     episodes: list[Episode] = field(default_factory=list)
-    hints: list[tuple[int, int]] = field(default_factory=list)
-    attempts: list[tuple[int, int]] = field(default_factory=list)
+    hints: list[tuple[int, int, int]] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+
+    def attempt_in(self, slot: int) -> int:
+        """Return the number of the attempt that is under way in a slot, or 0."""
+        return next((a.number for a in reversed(self.attempts) if a.slot in (None, slot)), 0)
 
 
 class History:
@@ -147,13 +175,20 @@ class History:
         elif kind == "ENVIRONMENT_STATE_CHANGED" and data.get("kind") == "restore":
             self._begin(data)
         elif kind == ATTEMPT:
-            self.of(event["agent_id"]).attempts.append((self.step, self.sequence))
+            self._take_attempt(event["agent_id"], data)
         elif kind == "LEARNING_EPISODE_END":
             self._end(event, data)
         elif kind == "SIMULATION_CONTROL" and data.get("control") == "start":
             self.manifest, self.table = data, data.get("actions", ())
             for agent in data.get("agents", ()):
                 self.of(agent)
+
+    def _take_attempt(self, agent: str, data: Mapping[str, Any]) -> None:
+        """Take in the beginning of an attempt."""
+        attempts = self.of(agent).attempts
+        aimed = data.get("target_coords") is not None
+        number, order, slot = len(attempts) + 1, data.get("order"), data.get("slot")
+        attempts.append(Attempt(number, order, slot, aimed, self.step, self.sequence))
 
     def _begin(self, data: Mapping[str, Any]) -> None:
         """Let another episode begin; what goes on in the slot is broken off."""
@@ -172,6 +207,7 @@ class History:
         rewards, outcomes = data["rewards"], data["outcomes"]
         letters = Counter(letter["sender"] for letter in data.get("messages", ()))
         milestones, results = data.get("milestones", {}), data.get("results", {})
+        targets = data.get("targets", ())
         for agent in data["commands"]:
             history = self.of(agent)
             row = self._open.get((slot, agent)) or self._new_row(history, agent, slot, number, step)
@@ -182,6 +218,8 @@ class History:
             row.messages += letters[agent]
             for name in milestones.get(agent, ()):
                 row.milestones.setdefault(name, step)
+            if agent in targets and not row.arrived:
+                row.arrived = step
             sent = letters[agent]
             history.steps.append(Step(step, number, slot, row.attempt, outcome, reward, sent))
             if agent in results:
@@ -192,7 +230,7 @@ class History:
         self, history: AgentHistory, agent: str, slot: int, number: int, step: int
     ) -> Episode:
         """Open an agent's episode in its first step."""
-        attempt, seed = len(history.attempts), self._seeds.get(slot)
+        attempt, seed = history.attempt_in(slot), self._seeds.get(slot)
         row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=self.sequence)
         row.hints = self._hints.pop(agent, 0)
         self._open[slot, agent] = row
@@ -203,7 +241,8 @@ class History:
         """Take in a hint; one that comes before an episode's first step counts for it too."""
         agent = data["agent"]
         history = self.of(agent)
-        history.hints.append((self.step, len(history.attempts)))
+        slot = data.get("slot", 0)
+        history.hints.append((self.step, history.attempt_in(slot), slot))
         row = self._open.get((data.get("slot", 0), agent))
         if row is not None:
             row.hints += 1
@@ -219,18 +258,23 @@ class History:
                     row.measures = dict(measures)
                     break
 
-    def lines(self, agent: str, since: int, after: int) -> Iterator[dict[str, Any]]:
+    def lines(
+        self, agent: str, since: int, after: int, slot: int | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Yield remembered events that concern an agent, steps as lines of single agents.
 
         Args:
             agent: The agent.
             since: Number of the first event.
             after: Only events after this step of the run.
+            slot: Only events of this environment of a batch.
         """
         for sequence, event in self.events:
             if sequence < since or event["step"] <= after:
                 continue
             data = event["event_data"]
+            if slot is not None and data.get("slot", slot) != slot:
+                continue
             if data.get("kind") == "step":
                 for name, kind, part in step_events(data, event["episode"], self.table):
                     if name == agent:

@@ -58,6 +58,7 @@ def make_manifest(
     seats: Mapping[int, Agent],
     face: str,
     level: str,
+    origin: Mapping[str, Any],
     more: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the `event_data` of the first line.
@@ -67,7 +68,9 @@ def make_manifest(
         seats: Who plays the agents that the caller does not.
         face: ``parallel``, ``gymnasium``, ``batch``, or another name.
         level: How much is logged.
-        more: Further entries: number of environments, scenario and curriculum with their hashes.
+        origin: What the environment was made from: ``scenario`` (``{name, sha256}``) and
+            ``curricula`` (``{agent: {name, version, sha256}}``), as far as there are any.
+        more: Further entries, such as the number of environments.
     """
     config = plain_config(world.config)
     return {
@@ -77,10 +80,8 @@ def make_manifest(
         "world_version": world.version,
         "config": config,
         "config_hash": digest_json(config),
-        "scenario": None,
-        "scenario_hash": None,
-        "curriculum": None,
-        "curriculum_hash": None,
+        "scenario": origin.get("scenario"),
+        "curricula": origin.get("curricula", {}),
         "face": face,
         "num_envs": 1,
         "agents": list(world.agents),

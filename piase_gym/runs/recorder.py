@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.errors import ConfigError
+from piase_gym.runs.aims import Aims
 from piase_gym.runs.book import Book
 from piase_gym.runs.expand import task_event
 from piase_gym.runs.levels import Levels
@@ -100,6 +101,7 @@ class Recorder:
         self.wants = self.levels.wants
         self.step, self.episodes = 0, 0
         self.closed = False
+        self.aims = Aims()
         self._tallies = {name: Tally() for name in self.agents}
         self._messages = self._hints = self._void = 0
         self._began = time.monotonic_ns()
@@ -130,6 +132,7 @@ class Recorder:
     ) -> None:
         """Queue one line, if the levels want it."""
         name = agent or SYSTEM
+        self.aims.hear(event_type, agent, data)
         if self.wants(name, event_type, component):
             number = self.present if episode is None else episode
             clock = time.monotonic_ns() if ns is None else ns
@@ -157,6 +160,7 @@ class Recorder:
             number = old.episode
         else:
             number, self.episodes = self.episodes, self.episodes + 1
+        self.aims.again(slot or 0)
         return Book(self.agents, slot, number, seed, time.monotonic_ns(), self.step)
 
     def describe_goals(self) -> None:

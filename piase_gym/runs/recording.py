@@ -46,7 +46,7 @@ def record(
         snapshot_every: Steps between two full snapshots of the state.
         on_error: What to do when lines cannot be written: ``"warn"`` or ``"stop"``.
         overwrite: Whether a log that is at `path` already may be lost.
-        more: Further entries of the manifest, such as ``scenario`` and ``scenario_hash``.
+        more: Further entries of the manifest, with names of your own.
 
     Returns:
         The recorder; its `finish` completes the log, and so does closing the environment.
@@ -107,6 +107,27 @@ def _tap(env: Any) -> Any:
         f"{type(core).__name__} is not an environment of piase_gym; allowed: a ParallelEnv, AEC, "
         "Gymnasium or batched environment of one of its worlds, or a wrapper around one"
     )
+
+
+def declare_curriculum(
+    env: Any, agent: str, name: str, version: str, sha256: str, **more: Any
+) -> None:
+    """Say which curriculum an agent follows: in the manifests of logs that begin from now on.
+
+    Logs that are being written get a line ``DSE_AGENT_CURRICULUM_START``.
+
+    Args:
+        env: The environment, or a wrapper around it.
+        agent: Who follows it.
+        name: The curriculum's name.
+        version: Its version.
+        sha256: The SHA-256 of its canonical JSON, in hexadecimal digits.
+        more: Further entries of the line.
+    """
+    entry = {"name": name, "version": version, "sha256": sha256}
+    log(env, "DSE_AGENT_CURRICULUM_START", {**entry, **more}, agent)
+    core = env.unwrapped if hasattr(env, "unwrapped") else env
+    core.events.origin.setdefault("curricula", {})[agent] = entry
 
 
 def log(

@@ -15,7 +15,7 @@ from piase_gym.runs.reader import Event
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS
 
 if TYPE_CHECKING:
-    from piase_gym.runs.metrics import View
+    from piase_gym.runs.windows import View
 
 _TYPES = {"step": "BIGINT", "episode": "BIGINT", "event_data": "JSON"}
 COLUMNS = {name: _TYPES.get(name, "VARCHAR") for name in (*FIELDS, *MORE_FIELDS)}

@@ -52,7 +52,16 @@ class DriverRecorder(Recorder):
         self._light = self.levels.highest == CRITICAL and not self._late
         """Whether steps are only counted."""
         self._due = options.snapshot_every
-        self.start(make_manifest(driver.world, driver.partners, face, options.level, options.more))
+        self.start(
+            make_manifest(
+                driver.world,
+                driver.partners,
+                face,
+                options.level,
+                driver.events.origin,
+                options.more,
+            )
+        )
         self._take_over()
         events = driver.events
         self._leave.append(events.subscribe(self._hear, KINDS))
@@ -147,7 +156,8 @@ class DriverRecorder(Recorder):
             )
         if tick.ended or self._late:
             self._change_seats(book, ns)
-        self._plain = self._table and self._steps_wanted and not self._seers
+        awaited = bool(self.aims) and self.aims.wanted(book.playing, self.agents)
+        self._plain = self._table and self._steps_wanted and not (self._seers or awaited)
         if tick.ended or self.step >= self._due or len(self.queue) >= LONG:
             self._now_and_then(book)
             if tick.ended and not any(self.world.alive[i] for i in self.driver.own):
@@ -174,6 +184,10 @@ class DriverRecorder(Recorder):
         if tick.ended:
             ended = [i for i in book.playing if tick.terminated[i] or tick.truncated[i]]
             more["results"] = {names[i]: str(self.world.result(i)) for i in ended}
+        if self.aims:
+            arrived = self.aims.reached(self.world, book.playing)
+            if arrived:
+                more["targets"] = arrived
         if self._letters:
             more["messages"], self._letters = self._letters, []
         return more

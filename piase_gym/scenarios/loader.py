@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from piase_gym.config import WorldConfig
-from piase_gym.digest import digest_json
+from piase_gym.digest import canonical_json, digest_json
 from piase_gym.errors import ConfigError, MissingExtraError, ScenarioError, UnknownNameError
 from piase_gym.registry import load as load_entry_point
 from piase_gym.registry import make_config, world_spec
@@ -80,6 +81,11 @@ class Scenario:
     def digest(self) -> str:
         """Return 64 bits that stand for the scenario, for logs."""
         return digest_json(self.head.model_dump(mode="json"))
+
+    def origin(self) -> dict[str, str]:
+        """Return its name and the SHA-256 of its content, for the manifests of runs."""
+        content = canonical_json(self.head.model_dump(mode="json"))
+        return {"name": self.name, "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _library() -> dict[str, Path]:

@@ -344,6 +344,10 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         self.states["hint"][0, code] = hash_text(self.hints[agent])
         self.refresh()
 
+    def position(self, agent: int) -> list[int]:
+        """Return the column and the row of an agent."""
+        return [int(self.states["x"][0, agent]), int(self.states["y"][0, agent])]
+
     def result(self, agent: int) -> Result:
         """Won or lost, as its fate says."""
         return RESULTS[int(self.states["fate"][0, agent])]

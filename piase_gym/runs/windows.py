@@ -1,0 +1,156 @@
+"""Windows: how far back a question about an agent looks, and what it then sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from piase_gym.errors import ConfigError, suggest
+from piase_gym.runs.history import AgentHistory, Attempt, Episode, History, Step
+from piase_gym.runs.reader import Event
+
+WINDOWS = ("attempts", "episodes", "env_steps")
+Value = float | int | bool | str | None
+Window = Mapping[str, int] | None
+"""``{"attempts": n}``, ``{"episodes": n}`` or ``{"env_steps": n}``; ``None`` means the last
+attempt, or, without attempts, the whole run."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What a metric may look at: one agent, as far as a window goes.
+
+    Attributes:
+        agent: The agent.
+        episodes: Its episodes in the window, finished or not, oldest first.
+        steps: Its steps in the window, oldest first.
+        hints: Hints received in the window.
+        attempts: All its attempts so far, oldest first.
+        current: Those of them that the window begins with or after; all, for windows of episodes
+            and steps.
+        after: The window begins after this step of the run; -1 where episodes bound it.
+        lines: Yields the events of the window that concern the agent, as lines of a log.
+    """
+
+    agent: str
+    episodes: Sequence[Episode]
+    steps: Sequence[Step]
+    hints: int
+    attempts: Sequence[Attempt]
+    current: Sequence[Attempt]
+    after: int
+    lines: Callable[[], Iterator[Event]]
+
+    @property
+    def finished(self) -> list[Episode]:
+        """The episodes that came to their own end."""
+        return [row for row in self.episodes if row.finished]
+
+
+def check_window(window: Window) -> tuple[str, int]:
+    """Return a window's kind and size.
+
+    Raises:
+        ConfigError: If it is not allowed.
+    """
+    if window is None:
+        return "attempts", 1
+    if not isinstance(window, Mapping) or len(window) != 1:
+        raise ConfigError(
+            f"a window is one of {{'attempts': n}}, {{'episodes': n}}, {{'env_steps': n}}, "
+            f"not {window!r:.60}"
+        )
+    ((kind, count),) = window.items()
+    if kind not in WINDOWS:
+        raise ConfigError(f"unknown window {kind!r}; {suggest(kind, WINDOWS)}")
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ConfigError(f"a window has a positive number of {kind}, not {count!r}")
+    return kind, count
+
+
+def look(history: History, agent: str, window: tuple[str, int], slot: int | None) -> View:
+    """Return what a window shows of an agent.
+
+    Args:
+        history: What is remembered of the run.
+        agent: An agent of the run.
+        window: What `check_window` returned.
+        slot: Only this environment of a batch; ``None`` for all.
+    """
+    known, (kind, count) = history.agents[agent], window
+    attempts = [a for a in known.attempts if slot is None or a.slot in (None, slot)]
+    here = _Here(known, slot)
+    if kind == "attempts":
+        return _last_attempts(history, here, agent, attempts, count)
+    if kind == "episodes":
+        return _last_episodes(history, here, agent, attempts, count)
+    after = history.step - count
+    return View(
+        agent,
+        [row for row in here.episodes() if row.end > after],
+        [step for step in here.steps() if step.step > after],
+        sum(at > after for at, _ in here.hints()),
+        attempts,
+        attempts,
+        after,
+        lambda: history.lines(agent, 0, after, slot),
+    )
+
+
+class _Here:
+    """What is remembered of one agent in one slot, or in all."""
+
+    def __init__(self, known: AgentHistory, slot: int | None) -> None:
+        self.known, self.slot = known, slot
+
+    def episodes(self) -> Sequence[Episode]:
+        """Return its episodes."""
+        rows = self.known.episodes
+        return rows if self.slot is None else [row for row in rows if row.slot == self.slot]
+
+    def steps(self) -> Iterator[Step]:
+        """Yield its steps."""
+        return (step for step in self.known.steps if self.slot in (None, step.slot))
+
+    def hints(self) -> Iterator[tuple[int, int]]:
+        """Yield step and attempt of its hints."""
+        return ((at, n) for at, n, slot in self.known.hints if self.slot in (None, slot))
+
+
+def _last_attempts(
+    history: History, here: _Here, agent: str, attempts: Sequence[Attempt], count: int
+) -> View:
+    """Look at the last attempts; where there was none, at the whole run."""
+    current = attempts[-count:]
+    numbers = {attempt.number for attempt in current} or {0}
+    since = current[0].sequence if current else 0
+    return View(
+        agent,
+        [row for row in here.episodes() if row.attempt in numbers],
+        [step for step in here.steps() if step.attempt in numbers],
+        sum(number in numbers for _, number in here.hints()),
+        attempts,
+        current,
+        -1,
+        lambda: history.lines(agent, since, -1, here.slot),
+    )
+
+
+def _last_episodes(
+    history: History, here: _Here, agent: str, attempts: Sequence[Attempt], count: int
+) -> View:
+    """Look at the last finished episodes."""
+    rows = [row for row in here.episodes() if row.finished][-count:]
+    numbers = {(row.slot, row.episode) for row in rows}
+    start = rows[0].start if rows else history.step
+    since = rows[0].sequence if rows else history.sequence + 1
+    return View(
+        agent,
+        rows,
+        [step for step in here.steps() if (step.slot, step.episode) in numbers],
+        sum(at >= start for at, _ in here.hints()),
+        attempts,
+        attempts,
+        -1,
+        lambda: history.lines(agent, since, -1, here.slot),
+    )
