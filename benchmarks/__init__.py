@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation import evaluate
-    from piase_gym.benchmarks.scores import Results, TaskResult
-    from piase_gym.benchmarks.suites import Row, Suite
+    from piase_gym.benchmarks.scores import Results
+    from piase_gym.benchmarks.settings import Row
+    from piase_gym.benchmarks.suites import Suite
+    from piase_gym.benchmarks.task_scores import TaskResult
 
 __all__ = ["Results", "Row", "Suite", "TaskResult", "evaluate"]
 
 _LAZY = {
     "Results": "scores",
-    "Row": "suites",
+    "Row": "settings",
     "Suite": "suites",
-    "TaskResult": "scores",
+    "TaskResult": "task_scores",
     "evaluate": "evaluation",
 }
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from piase_gym.benchmarks.evaluation import evaluate
 from piase_gym.benchmarks.scores import Results
+from piase_gym.benchmarks.settings import Row
 from piase_gym.benchmarks.statistics import Interval, wilson
-from piase_gym.benchmarks.suites import Row
 from piase_gym.errors import SuiteError
 
 

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import piase_gym
+from piase_gym.benchmarks.jobs import Job
 from piase_gym.benchmarks.journal import Journal
+from piase_gym.benchmarks.manifests import read_suite
 from piase_gym.benchmarks.policies import Policy, PolicyLike, read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL, EpisodeRecord, split_seeds
 from piase_gym.benchmarks.references import References, gap_of, read_references, shipped
-from piase_gym.benchmarks.rollout import Job
-from piase_gym.benchmarks.scores import Results, summarise
-from piase_gym.benchmarks.suites import Problem, Row, Setting, Suite, read_suite
+from piase_gym.benchmarks.scores import Results
+from piase_gym.benchmarks.settings import Problem, Row, Setting
+from piase_gym.benchmarks.suites import Suite
+from piase_gym.benchmarks.task_scores import summarise
 from piase_gym.benchmarks.workers import Pool, play_here
 from piase_gym.errors import ConfigError, StorageError, SuiteError
 from piase_gym.registry import task_spec, world_spec

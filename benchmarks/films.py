@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.benchmarks.jobs import Job, Table, make_world
 from piase_gym.benchmarks.policies import Policy
-from piase_gym.benchmarks.rollout import Job, Table, make_world, play_one
-from piase_gym.benchmarks.suites import Setting
+from piase_gym.benchmarks.settings import Setting
+from piase_gym.benchmarks.single_play import play_one
 
 FRAMES = 120
 SIDE = 240

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents import Agent, BatchPercept, Percept, make_agent
-from piase_gym.benchmarks.rollout import seat_seed
+from piase_gym.benchmarks.jobs import seat_seed
 from piase_gym.faces.batch import BatchEnv
 from piase_gym.faces.driver import Driver, to_act
 from piase_gym.registry import world_spec

@@ -10,12 +10,13 @@ from typing import Any
 import orjson
 
 from piase_gym.benchmarks.evaluation import Progress, evaluate, versions
+from piase_gym.benchmarks.jobs import make_world
 from piase_gym.benchmarks.journal import write_atomically
 from piase_gym.benchmarks.policies import PolicyLike, read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL, EpisodeRecord
-from piase_gym.benchmarks.rollout import make_world
 from piase_gym.benchmarks.scores import Results
-from piase_gym.benchmarks.suites import Problem, Setting, Suite, smoke, standard
+from piase_gym.benchmarks.settings import Problem, Setting
+from piase_gym.benchmarks.suites import Suite, smoke, standard
 from piase_gym.errors import PiaseError
 from piase_gym.registry import load, task_spec, world_spec
 

@@ -16,7 +16,7 @@ from piase_gym.benchmarks.page import Page
 from piase_gym.benchmarks.policies import read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL
 from piase_gym.benchmarks.scores import Results, read_sections
-from piase_gym.benchmarks.suites import Setting
+from piase_gym.benchmarks.settings import Setting
 from piase_gym.errors import PiaseError, ProtocolError
 
 FILMS = 18

@@ -1,86 +1,16 @@
-"""Suites: which tasks are played, by whom, and what is measured. A world is one row of `TABLE`.
-
-A `Row` may stand for a family of ids (``piase/GridWorld-Empty-*``) and for several partners;
-`settings` resolves it against the registry into `Setting` objects, one a line of results.
-"""
+"""Suites: which tasks are played, by whom, and what is measured. A world is one row of `TABLE`."""
 
 from __future__ import annotations
 
 import fnmatch
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from piase_gym.benchmarks.protocol import MEASURES, PROTOCOL, SEEDS, config_hash, split_seeds
-from piase_gym.errors import (
-    PiaseError,
-    ProtocolError,
-    SuiteError,
-    UnknownNameError,
-    suggest,
-)
-from piase_gym.registry import (
-    TaskSpec,
-    load,
-    make_config,
-    task_fields,
-    task_spec,
-    tasks,
-    world_spec,
-    worlds,
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One task, or one family of tasks, of the suites.
-
-    Attributes:
-        task: An id, or a pattern over ids with ``*``.
-        config: Fields of the config on top of the id's.
-        label: What to call it; default the id, and the config's fields if there are any.
-        measure: ``return``, ``per_capita`` or ``win_rate``.
-        focal: How many seats the evaluated policy takes; default all. Which ones rotates with
-            the seed.
-        partners: Who plays the other seats; each is a line of results of its own.
-        held_out_partners: Who plays them instead in the split ``held_out``.
-        held_out: Whether the whole row is played in the split ``held_out`` only.
-        low: Policies that do not look; the mean of the best of them is 0 points. (Where bumping
-            into walls costs more than standing still, random play is no floor.)
-        high: Policy whose mean is 100 points.
-        certified: Whether `high` is proved optimal; only then it is called an oracle.
-        suites: Names of the suites it is in.
-    """
-
-    task: str
-    config: Mapping[str, Any] = field(default_factory=dict)
-    label: str = ""
-    measure: str = "return"
-    focal: int | None = None
-    partners: tuple[str, ...] = ()
-    held_out_partners: tuple[str, ...] = ()
-    held_out: bool = False
-    low: tuple[str, ...] = ("random", "noop")
-    high: str = "oracle"
-    certified: bool = False
-    suites: tuple[str, ...] = ("standard",)
-
-    def __post_init__(self) -> None:
-        """Check what does not depend on the registry.
-
-        Raises:
-            SuiteError: If the measure is unknown, or seats and partners do not go together.
-        """
-        if self.measure not in MEASURES:
-            hint = suggest(self.measure, MEASURES)
-            raise SuiteError(f"{self.task}: unknown measure {self.measure!r}; {hint}")
-        if self.focal is None and (self.partners or self.held_out_partners):
-            raise SuiteError(f"{self.task}: partners need focal=..., the seats they do not take")
-        if self.focal is not None and not (self.partners or self.held_out_partners):
-            raise SuiteError(f"{self.task}: focal={self.focal} needs partners for the other seats")
-
+from piase_gym.benchmarks.protocol import PROTOCOL, SEEDS
+from piase_gym.benchmarks.settings import Problem, Row, Setting, expand
+from piase_gym.errors import PiaseError
+from piase_gym.registry import task_spec, tasks, worlds
 
 GRID = "piase/GridWorld"
 TABLE: tuple[Row, ...] = (
@@ -115,54 +45,6 @@ TABLE: tuple[Row, ...] = (
     Row(task="piase/TextRoom-StoneGate-v0", measure="win_rate"),
 )
 """The suites' rows. Adding a world is adding one."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """One line of results: a task under a config, the seats, and the partners.
-
-    Attributes:
-        label: What it is called in results; with partners, ``<row> with <partner>``.
-        task: Id of the task.
-        version: Version of the world.
-        config: Fields of the config, those of the id included.
-        config_hash: Hash of the config.
-        agents: Names of the seats.
-        measure, low, high, certified: As in `Row`.
-        focal: How many seats the evaluated policy takes.
-        partner: Who plays the others; empty if there are none.
-    """
-
-    label: str
-    task: str
-    version: int
-    config: Mapping[str, Any]
-    config_hash: str
-    agents: tuple[str, ...]
-    measure: str
-    focal: int
-    partner: str
-    low: tuple[str, ...]
-    high: str
-    certified: bool
-
-    def seats(self, seed: int) -> tuple[bool, ...]:
-        """Tell which seats are focal in the episode of a seed; they rotate from seed to seed."""
-        count = len(self.agents)
-        return tuple((seat - seed) % count < self.focal for seat in range(count))
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that could not be evaluated, and why.
-
-    Attributes:
-        where: A row, setting, episode or file.
-        what: One sentence.
-    """
-
-    where: str
-    what: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,67 +100,6 @@ class Suite:
         }
 
 
-def expand(row: Row, split: str) -> list[Setting]:
-    """Return the settings that a row stands for in a split.
-
-    Raises:
-        UnknownNameError: If no id fits its task.
-        ConfigError: If its config is not allowed.
-        SuiteError: If it has more focal seats than agents.
-    """
-    ids = fnmatch.filter(tasks(), row.task) if set("*?[") & set(row.task) else [row.task]
-    if not ids:
-        raise UnknownNameError("task", row.task, tasks())
-    partners = row.held_out_partners if split == "held_out" else row.partners
-    found = []
-    for task in ids:
-        base = resolve_task(row, task)
-        if row.focal is None:
-            found.append(base)
-            continue
-        for partner in partners or row.partners:
-            found.append(replace(base, label=f"{base.label} with {partner}", partner=partner))
-    return found
-
-
-def resolve_task(row: Row, task: str) -> Setting:
-    """Return the setting of one id of a row, without its partner."""
-    spec = task_spec(task)
-    world = world_spec(spec.world)
-    given = _fields_of(spec)
-    config = make_config(world, {**given, **row.config})
-    agents = config.names(config.fixed_envelope().agents)
-    focal = len(agents) if row.focal is None else row.focal
-    if not 1 <= focal <= len(agents) or (row.focal is not None and focal == len(agents)):
-        raise SuiteError(f"{task}: focal={focal} leaves no partner among {len(agents)} agents")
-    label = row.label or task
-    if row.config and not row.label:
-        label += f" ({', '.join(f'{key}={value}' for key, value in sorted(row.config.items()))})"
-    return Setting(
-        label=label,
-        task=spec.id,
-        version=int(load(world.world, world).version),
-        config={**given, **row.config},
-        config_hash=config_hash(config),
-        agents=agents,
-        measure=row.measure,
-        focal=focal,
-        partner="",
-        low=row.low,
-        high=row.high if world.oracle or row.high != "oracle" else "scripted",
-        certified=row.certified,
-    )
-
-
-def _fields_of(task: TaskSpec) -> dict[str, Any]:
-    """Return the config fields of an id as values that JSON has; a scenario is written out."""
-    if task.scenario is None:
-        return dict(task.config)
-    config = make_config(world_spec(task.world), task_fields(task))
-    fields: dict[str, Any] = config.model_dump(mode="json", exclude_unset=True)
-    return fields
-
-
 def smoke() -> Suite:
     """Return the suite of every world that exists: its rows, or its plain id without one."""
     rows = [row for row in TABLE if "smoke" in row.suites]
@@ -298,92 +119,3 @@ def standard() -> Suite:
 
 SUITES = {"smoke": smoke, "standard": standard}
 """Suites by name."""
-
-
-def read_suite(suite: str | Path | Suite | Row | Iterable[str | Row]) -> Suite:
-    """Return a suite: by name, from a manifest's path, of one task, or of several.
-
-    Raises:
-        UnknownNameError: If a single name is neither a suite, a task nor a file.
-        SuiteError: If a manifest cannot be read.
-        ProtocolError: If it is of another protocol version.
-    """
-    if isinstance(suite, Suite):
-        return suite
-    if isinstance(suite, Row):
-        return Suite(name=suite.label or suite.task, rows=(suite,))
-    if isinstance(suite, Path) or (isinstance(suite, str) and suite.endswith(".json")):
-        return _read_manifest(Path(suite))
-    if isinstance(suite, str):
-        if suite in SUITES:
-            return SUITES[suite]()
-        rows = _rows_of(suite)
-        if not any(fnmatch.filter(tasks(), row.task) for row in rows):
-            raise UnknownNameError("suite or task", suite, (*SUITES, *tasks()))
-        return Suite(name=suite, rows=rows)
-    if not isinstance(suite, Iterable):
-        raise SuiteError(f"a suite is a name, a path, rows or task ids, not {suite!r:.60}")
-    return Suite(name="own", rows=_read_rows(list(suite)))
-
-
-def _rows_of(task: str) -> tuple[Row, ...]:
-    """Return the declared rows of a task, or a plain row."""
-    task = task.rsplit(":", 1)[-1]
-    rows = [replace(row, held_out=False) for row in TABLE if (row.label or row.task) == task]
-    for row in () if rows else TABLE:
-        if not row.label and fnmatch.fnmatch(task, row.task):
-            rows.append(replace(row, task=task, held_out=False))
-    return tuple(rows[:1]) or (Row(task=task),)
-
-
-def _read_rows(items: Sequence[Any]) -> tuple[Row, ...]:
-    """Return a row for each id or row of a list."""
-    rows: list[Row] = []
-    for item in items:
-        if not isinstance(item, str | Row):
-            raise SuiteError(f"a suite's rows are task ids or Row objects, not {item!r:.60}")
-        rows += _rows_of(item) if isinstance(item, str) else [item]
-    if not rows:
-        raise SuiteError("a suite needs at least one row")
-    return tuple(rows)
-
-
-def _read_manifest(path: Path) -> Suite:
-    """Read what `Suite.manifest` wrote."""
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise SuiteError(f"{path}: the manifest cannot be read: {error}") from None
-    if not isinstance(data, Mapping) or "rows" not in data:
-        raise SuiteError(f"{path}: a manifest is a mapping with a key 'rows'")
-    if data.get("protocol") != PROTOCOL:
-        found = data.get("protocol")
-        raise ProtocolError(f"{path} is of protocol {found!r}; allowed here: {PROTOCOL}")
-    return Suite(
-        name=str(data.get("name", path.stem)),
-        rows=tuple(_read_row(item, path) for item in data["rows"]),
-        episodes=_checked_episodes(data, path),
-        split=str(data.get("split", "dev")),
-    )
-
-
-def _checked_episodes(data: Mapping[str, Any], path: Path) -> int:
-    """Check split and episodes of a manifest."""
-    try:
-        return len(split_seeds(str(data.get("split", "dev")), data.get("episodes", 20)))
-    except SuiteError as error:
-        raise SuiteError(f"{path}: {error}") from None
-
-
-def _read_row(item: Any, path: Path) -> Row:
-    """Read one row of a manifest."""
-    if isinstance(item, str):
-        return _rows_of(item)[0]
-    names = [entry.name for entry in fields(Row)]
-    if not isinstance(item, Mapping) or "task" not in item:
-        raise SuiteError(f"{path}: a row is a mapping with a key 'task', not {item!r:.60}")
-    for key in item:
-        if key not in names:
-            raise SuiteError(f"{path}: unknown key {key!r} in a row; {suggest(key, names)}")
-    lists = {key: tuple(value) for key, value in item.items() if isinstance(value, list)}
-    return Row(**{**item, **lists})

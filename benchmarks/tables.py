@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from piase_gym.benchmarks.references import Gap, References
-from piase_gym.benchmarks.scores import Results, TaskResult
+from piase_gym.benchmarks.scores import Results
 from piase_gym.benchmarks.statistics import Interval
+from piase_gym.benchmarks.task_scores import TaskResult
 
 HEAD = ("task", "policy", "episodes", "score", "raw value", "success", "steps", "remarks")
 

@@ -21,8 +21,9 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from piase_gym.benchmarks.jobs import Job
 from piase_gym.benchmarks.protocol import EpisodeRecord
-from piase_gym.benchmarks.rollout import Job, play
+from piase_gym.benchmarks.rollout import play
 from piase_gym.errors import PolicyError
 
 ATTEMPTS = 2

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
+from piase_gym.benchmarks.manifests import read_suite
 from piase_gym.benchmarks.neighbours import NEIGHBOURS, Neighbour, gymnasium_row
 from piase_gym.benchmarks.references import shipped
-from piase_gym.benchmarks.suites import read_suite
 from piase_gym.errors import ProtocolError
 
 pytest.importorskip("matplotlib")

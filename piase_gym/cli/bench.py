@@ -17,7 +17,8 @@ from piase_gym.errors import ConfigError
 if TYPE_CHECKING:
     from piase_gym.benchmarks.protocol import EpisodeRecord
     from piase_gym.benchmarks.scores import Results
-    from piase_gym.benchmarks.suites import Problem, Suite
+    from piase_gym.benchmarks.settings import Problem
+    from piase_gym.benchmarks.suites import Suite
 
 bench = typer.Typer(no_args_is_help=True, help="Play suites, measure, and report.")
 
@@ -182,7 +183,7 @@ def _run(
 ) -> None:
     """Evaluate, film, report, and end with an exit code."""
     from piase_gym.benchmarks.evaluation import evaluate
-    from piase_gym.benchmarks.suites import read_suite
+    from piase_gym.benchmarks.manifests import read_suite
 
     import_modules(module)
     suite, policies = read_suite(name), read_choices(policy, usual)
