@@ -50,6 +50,7 @@ from piase_gym.config import WorldConfig, require_fit
 from piase_gym.digest import digest_json
 from piase_gym.errors import ActionError, ConfigError, SnapshotError, UnsupportedError
 from piase_gym.mailbox import Letter, Mailboxes
+from piase_gym.modifiers import Dial, Element
 from piase_gym.surroundings import Surroundings, surroundings_by_name
 
 SNAPSHOT_SCHEMA = 1
@@ -206,6 +207,10 @@ class World(ABC, Generic[C, F]):
     """
     measures: ClassVar[tuple[str, ...]] = ()
     """Names of the numbers that `measure` gives, metrics of this world's own."""
+    dials: ClassVar[tuple[Dial, ...]] = ()
+    """By what this world can be made harder or easier, the main one first."""
+    elements: ClassVar[tuple[Element, ...]] = ()
+    """What can be put into this world."""
     text_length: int = 2000
     """No text of this world is longer than this many characters."""
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from piase_gym.commands import Command, Outcome, Param, Result, Verb
 from piase_gym.errors import EnvelopeError, GenerationError
 from piase_gym.kernels import direct
+from piase_gym.modifiers import Dial, Element
 from piase_gym.statics import Static
 from piase_gym.textcode import HINT_CODE, hash_text
 from piase_gym.world import HINT_TEXT, Manual
@@ -28,6 +29,7 @@ from piase_gym.worlds.grid_world.config import (
 )
 from piase_gym.worlds.grid_world.events import MILESTONES, OUTCOMES, RESULTS
 from piase_gym.worlds.grid_world.manual import fault_sentence, manual
+from piase_gym.worlds.grid_world.modifiers import DIALS, ELEMENTS
 from piase_gym.worlds.grid_world.state import (
     CANONICAL,
     buckets,
@@ -176,6 +178,8 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     canonical: ClassVar[Sequence[str]] = CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    dials: ClassVar[tuple[Dial, ...]] = DIALS
+    elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 
     envelope: GridWorldEnvelope
 

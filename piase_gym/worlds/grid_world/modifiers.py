@@ -1,0 +1,137 @@
+"""What curricula and tutors can change in a GridWorld: its dials and its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from piase_gym.errors import ConfigError
+from piase_gym.modifiers import Dial, Element, Fields, count_of, number_dial
+from piase_gym.worlds.grid_world.cells import (
+    BOX,
+    FLOOR,
+    FOOD,
+    FRUIT,
+    GOAL,
+    HAZARD,
+    KEY,
+    MOVER,
+    SYMBOLS,
+    WALL,
+)
+from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES
+
+_OPTIONS: Final = ("count", "position")
+
+
+def _difficulty(config: Any) -> float:
+    """Return the middle of the range of difficulties; where nothing is said, the middle of all."""
+    low, high = config.difficulties or (0.5, 0.5)
+    return float(low + high) / 2.0
+
+
+def _place(config: Any, said: Mapping[str, Any]) -> tuple[int, int]:
+    """Return a position on the grid.
+
+    Raises:
+        ConfigError: If it is none.
+    """
+    given = said["position"]
+    pair = isinstance(given, list | tuple) and len(given) == 2
+    if not pair or not all(isinstance(v, int) and not isinstance(v, bool) for v in given):
+        raise ConfigError(f"GridWorld: a position is two integers (x, y), not {given!r:.60}")
+    x, y = given
+    if not (0 <= x < config.width and 0 <= y < config.height):
+        raise ConfigError(
+            f"GridWorld: {(x, y)} lies outside of the grid of {config.width} by {config.height}"
+        )
+    return x, y
+
+
+def _draw(config: Any, place: tuple[int, int], code: int) -> Fields:
+    """Put a sign on the map."""
+    x, y = place
+    sign, rows = SYMBOLS[code], list(config.map)
+    if rows[y][x] != SYMBOLS[FLOOR]:
+        raise ConfigError(f"GridWorld: {place} of the map is {rows[y][x]!r}, not free floor")
+    rows[y] = rows[y][:x] + sign + rows[y][x + 1 :]
+    return {"map": tuple(rows)}
+
+
+def _strewn(code: int, field: str, name: str) -> Any:
+    """Return what adds to things at random places, or puts one on a map."""
+
+    def add(config: Any, said: Mapping[str, Any]) -> Fields:
+        if "position" not in said:
+            now = config.num_food if field == "food" else getattr(config, field)
+            return {field: now + count_of("GridWorld", said)}
+        if config.map is None:
+            raise ConfigError(
+                f"GridWorld: {name} has a position only on a map (layout 'custom'); "
+                "leave out position for a random place"
+            )
+        return _draw(config, _place(config, said), code)
+
+    return add
+
+
+def _wall(config: Any, said: Mapping[str, Any]) -> Fields:
+    """Add a wall."""
+    place = _place(config, said)
+    if config.map is not None:
+        return _draw(config, place, WALL)
+    return {"walls": tuple(dict.fromkeys((*config.walls, place)))}
+
+
+def _goal(config: Any, said: Mapping[str, Any]) -> Fields:
+    """Add a goal at a place, or at random ones."""
+    if "position" not in said:
+        count = count_of("GridWorld", said)
+        if config.goals:
+            raise ConfigError("GridWorld: beside fixed goals another one needs a position")
+        return {"random_goals": config.random_goals + count}
+    place = _place(config, said)
+    if config.map is not None:
+        return _draw(config, place, GOAL)
+    return {"goal_pos": tuple(dict.fromkeys((*config.goals, place)))}
+
+
+def _key(config: Any, said: Mapping[str, Any]) -> Fields:
+    """Put a key on the map."""
+    if config.map is None:
+        raise ConfigError("GridWorld: a key can be put on a map (layout 'custom') only")
+    return _draw(config, _place(config, said), KEY)
+
+
+DIALS: Final = (
+    Dial(
+        "difficulty",
+        "scales what is random: walls, rooms, boxes, hazards, drones",
+        0.0,
+        1.0,
+        _difficulty,
+        lambda _config, value: {"difficulty": value},
+    ),
+    number_dial("obstacle_density", "share of cells that layout 'obstacles' blocks", 0.0, 0.6),
+    number_dial("rooms", "most rooms of layout 'multi_room'", 2, 16, whole=True),
+    number_dial("boxes", "boxes at random places", 0, 32, whole=True),
+    number_dial("hazards", "hazards at random places", 0, 64, whole=True),
+    number_dial("movers", "drones at random places", 0, MAX_MOVERS, whole=True),
+    number_dial("mover_chance", "chance that a drone turns", 0.0, 1.0),
+    number_dial("fruits", "bushes at random places", 0, MAX_PATCHES, harder=-1, whole=True),
+    number_dial("random_goals", "goals at random places", 0, MAX_GOALS, harder=-1, whole=True),
+    number_dial("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+)
+"""What `adjust_difficulty` can turn."""
+
+ELEMENTS: Final = (
+    Element("wall", "blocks a cell", ("position",), _wall, ("position",)),
+    Element("goal", "ends the episode of who reaches it", _OPTIONS, _goal),
+    Element("hazard", "hurts who steps onto it", _OPTIONS, _strewn(HAZARD, "hazards", "a hazard")),
+    Element("box", "can be pushed", _OPTIONS, _strewn(BOX, "boxes", "a box")),
+    Element("drone", "moves and is in the way", _OPTIONS, _strewn(MOVER, "movers", "a drone")),
+    Element("fruit", "can be eaten, and regrows", _OPTIONS, _strewn(FRUIT, "fruits", "fruit")),
+    Element("food", "is lifted together", _OPTIONS, _strewn(FOOD, "food", "food")),
+    Element("key", "opens locked doors", ("position",), _key, ("position",)),
+)
+"""What `introduce_element` can add."""

@@ -1,0 +1,89 @@
+"""What curricula and tutors can change in a TextRoom: its dials and its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from piase_gym.errors import ConfigError
+from piase_gym.modifiers import Dial, Element, Fields, count_element, number_dial
+from piase_gym.worlds.text_room import words
+
+_THING: Final = ("description", "can_be_taken", "read_text", "contains")
+
+
+def _generated(field: str, description: str, low: int, high: int) -> Dial:
+    """Return a dial of generated quests; written stories have none."""
+    return Dial(
+        field,
+        description,
+        low,
+        high,
+        lambda config: getattr(config, field) if config.story is None else None,
+        lambda _config, value: {field: value},
+        whole=True,
+    )
+
+
+def _only_generated(element: Element) -> Element:
+    """Return an element that written stories do not have."""
+
+    def add(config: Any, said: Mapping[str, Any]) -> Fields:
+        if config.story is not None:
+            raise ConfigError(
+                f"TextRoom: a {element.name} can be added to generated quests; "
+                "to a written story add an object"
+            )
+        return element.add(config, said)
+
+    return Element(element.name, element.description, element.options, add)
+
+
+def _object(config: Any, said: Mapping[str, Any]) -> Fields:
+    """Add an object to a room of a written story."""
+    if config.story is None:
+        raise ConfigError(
+            "TextRoom: an object can be added to a written story; generated quests have "
+            "distractor and room"
+        )
+    story = config.story.model_dump(mode="json", exclude_unset=True)
+    room, name = said["room"], said["name"]
+    if room not in config.story.rooms:
+        raise ConfigError(f"TextRoom: there is no room {room!r}; {_known(config.story.rooms)}")
+    if name in config.story.object_details or any(
+        name in other.objects for other in config.story.rooms.values()
+    ):
+        raise ConfigError(f"TextRoom: there is an object {name!r} already; give another name")
+    place = story["rooms"][room]
+    place["objects"] = [*place.get("objects", ()), name]
+    details = {key: said[key] for key in _THING if key in said}
+    story["object_details"] = {**story.get("object_details", {}), name: details}
+    return {"story": story}
+
+
+def _known(names: Mapping[str, Any]) -> str:
+    return f"rooms are {', '.join(names)}"
+
+
+DIALS: Final = (
+    _generated("depth", "obstacles on the way of a quest", 0, words.MOST_DEPTH),
+    _generated("rooms", "rooms of a quest", 1, words.MOST_ROOMS),
+    _generated("distractors", "objects that nobody needs", 0, words.MOST_DISTRACTORS),
+    number_dial("message_loss", "share of messages that get lost", 0.0, 1.0),
+    number_dial("message_delay", "steps until a message is heard", 0, 1000, whole=True),
+    number_dial("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+)
+"""What `adjust_difficulty` can turn."""
+
+ELEMENTS: Final = (
+    _only_generated(count_element("distractor", "an object that nobody needs", "distractors")),
+    _only_generated(count_element("room", "another room of the quest", "rooms")),
+    Element(
+        "object",
+        "something in a room of a written story",
+        ("name", "room", *_THING),
+        _object,
+        ("name", "room"),
+    ),
+)
+"""What `introduce_element` can add."""
