@@ -1,1 +1,73 @@
-"""The dynamic scenario engine: curricula as data, and the code that runs them."""
+"""The dynamic scenario engine: curricula as data, and the code that runs them.
+
+Example:
+    >>> from piase_gym import curricula
+    >>> curriculum = curricula.loads('''{"name": "One step", "steps": [
+    ...     {"order": 1, "name": "Walk", "adaptation_rules": [["step_attempts >= 3", "PROCEED"]]}
+    ... ]}''')
+    >>> [step.name for step in curriculum.steps]
+    ['Walk']
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from piase_gym.curricula.actions import Action
+    from piase_gym.curricula.conditions import Condition, Verdict
+    from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision
+    from piase_gym.curricula.loader import load, loads, names
+    from piase_gym.curricula.manager import CurriculumManager
+    from piase_gym.curricula.parts import Criterion, Hint, MetricDefinition, Need, Rule
+    from piase_gym.curricula.progress import AgentProgress
+    from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+    from piase_gym.runs.metrics import PiaAVTInterface
+
+_PLACES = {
+    "actions": ("Action",),
+    "conditions": ("Condition", "Verdict"),
+    "decisions": ("AdaptationDecisionModule", "Decision"),
+    "loader": ("load", "loads", "names"),
+    "manager": ("CurriculumManager",),
+    "progress": ("AgentProgress",),
+    "parts": ("Criterion", "Hint", "MetricDefinition", "Need", "Rule"),
+    "schema": ("CurriculumStep", "DevelopmentalCurriculum"),
+}
+_MODULES = {name: f"piase_gym.curricula.{place}" for place in _PLACES for name in _PLACES[place]}
+_MODULES["PiaAVTInterface"] = "piase_gym.runs.metrics"
+
+__all__ = [
+    "Action",
+    "AdaptationDecisionModule",
+    "AgentProgress",
+    "Condition",
+    "Criterion",
+    "CurriculumManager",
+    "CurriculumStep",
+    "Decision",
+    "DevelopmentalCurriculum",
+    "Hint",
+    "MetricDefinition",
+    "Need",
+    "PiaAVTInterface",
+    "Rule",
+    "Verdict",
+    "load",
+    "loads",
+    "names",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a part when it is first asked for."""
+    if name in _MODULES:
+        import importlib
+
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted({*globals(), *__all__})

@@ -39,6 +39,14 @@ class ScenarioError(ConfigError):
     """A scenario that cannot be found or read."""
 
 
+class CurriculumError(ConfigError):
+    """A curriculum that cannot be found or read, or a part of one that makes no sense."""
+
+
+class ProgressError(PiaseError, ValueError):
+    """Progress in a curriculum that cannot be read, or that belongs to another curriculum."""
+
+
 class ActionError(PiaseError, ValueError):
     """An action of a wrong type or out of range, or actions for the wrong set of agents."""
 

@@ -35,6 +35,15 @@ def find(document: Document, path: tuple[str | int, ...]) -> Key:
 
 def explain(error: ValidationError, model: type[BaseModel], document: Document) -> Iterator[str]:
     """Yield one line a problem: ``file:line:column: key: what is wrong, what is allowed``."""
+    for key, told in located(error, model, document):
+        where = ".".join(map(str, key))
+        yield f"{document.place(key)}: {where + ': ' if where else ''}{told}"
+
+
+def located(
+    error: ValidationError, model: type[BaseModel], document: Document
+) -> Iterator[tuple[Key, str]]:
+    """Yield each problem: the key of the part of the file, and what is wrong with it."""
     for item in error.errors(include_url=False):
         path = tuple(item["loc"])
         if item["type"] == "union_tag_invalid":
@@ -43,8 +52,7 @@ def explain(error: ValidationError, model: type[BaseModel], document: Document) 
         told = _sentence(item, model, path)
         if item["type"] == "missing":
             key = find(document, path[:-1])
-        where = ".".join(map(str, key))
-        yield f"{document.place(key)}: {where + ': ' if where else ''}{told}"
+        yield key, told
 
 
 def _sentence(item: Any, model: type[BaseModel], path: tuple[str | int, ...]) -> str:

@@ -68,8 +68,12 @@ def complain(place: Place, key: Key, message: str) -> ScenarioError:
     return ScenarioError(f"{place}: {where + ': ' if where else ''}{message}")
 
 
-def read_file(path: Path) -> Document:
+def read_file(path: Path, most: int = MOST_BYTES) -> Document:
     """Read a YAML or JSON file.
+
+    Args:
+        path: The file.
+        most: How many bytes of JSON are read.
 
     Raises:
         ScenarioError: If it cannot be read, is too large, or is not plain data.
@@ -78,25 +82,28 @@ def read_file(path: Path) -> Document:
     if path.suffix.lower() not in SUFFIXES:
         raise complain(start, (), f"the file ends in {path.suffix!r}; allowed: {_list(SUFFIXES)}")
     try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise complain(start, (), f"the file has {size} bytes; at most {MOST_BYTES} are read")
+        size, as_json = path.stat().st_size, path.suffix.lower() == ".json"
+        most = most if as_json else MOST_BYTES
+        if size > most:
+            raise complain(start, (), f"the file has {size} bytes; at most {most} are read")
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise complain(start, (), f"the file is not UTF-8 text: {error.reason}") from None
     except OSError as error:
         raise complain(start, (), f"the file cannot be read: {error.strerror}") from None
-    return read_text(text, str(path), as_json=path.suffix.lower() == ".json")
+    return read_text(text, str(path), as_json=as_json, most=most)
 
 
-def read_text(text: str, name: str = "<text>", *, as_json: bool = False) -> Document:
+def read_text(
+    text: str, name: str = "<text>", *, as_json: bool = False, most: int = MOST_BYTES
+) -> Document:
     """Read YAML or JSON.
 
     Raises:
         ScenarioError: If it is too large or not plain data.
     """
-    if len(text) > MOST_BYTES:
-        told = f"the text has {len(text)} characters; at most {MOST_BYTES} are read"
+    if len(text) > most:
+        told = f"the text has {len(text)} characters; at most {most} are read"
         raise complain(Place(name, 1, 1), (), told)
     return _JsonReader(text, name).read() if as_json else _YamlReader(name).read(text)
 

@@ -1,0 +1,301 @@
+"""Decisions: is a step complete, and if not, what does its first rule that holds say?
+
+A decision is a pure function of the step, the number of the attempt, and the values that the
+metrics have; it names every value that it read.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from piase_gym.curricula import actions
+from piase_gym.curricula.actions import Action
+from piase_gym.curricula.conditions import ATTEMPTS
+from piase_gym.curricula.kinds import kind_of, plain_value
+from piase_gym.curricula.parts import Criterion, Need
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.digest import canonical_json
+from piase_gym.runs.metrics import PiaAVTInterface, Value
+
+_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided after an attempt, and why.
+
+    Attributes:
+        agent: The agent.
+        curriculum: Name of the curriculum.
+        step: Order of the step.
+        name: Name of the step.
+        attempt: Number of the attempt, from 1.
+        decision: The decision, as the rule writes it, such as ``APPLY_HINT_01``.
+        rule: The condition that held; ``None`` if the step is complete, or no rule held.
+        reason: Why, in words.
+        values: Every value that was read, by name.
+        next_step: Order of the step of the next attempt; ``None`` at the end.
+        hint: Key of the hint for the next attempt, if any.
+        completed: Whether the step is complete.
+        status: Status of the step from now on.
+        outcome: ``running``, ``finished`` or ``failed``, from now on.
+        env_steps: Environment steps of the attempt.
+        episodes: Episodes of the attempt.
+    """
+
+    agent: str
+    curriculum: str
+    step: int
+    name: str
+    attempt: int
+    decision: str
+    rule: str | None
+    reason: str
+    values: Mapping[str, Value] = field(default_factory=dict)
+    next_step: int | None = None
+    hint: str | None = None
+    completed: bool = False
+    status: str = "in_progress"
+    outcome: str = "running"
+    env_steps: int = 0
+    episodes: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the decision as a JSON-able value."""
+        return asdict(self)
+
+    def to_bytes(self) -> bytes:
+        """Return the decision as canonical JSON: equal decisions give equal bytes."""
+        return canonical_json(self.as_json())
+
+
+class _Reader:
+    """Asks an interface for values, for each once, and notes them."""
+
+    def __init__(
+        self, avt: PiaAVTInterface, agent: str, step: CurriculumStep, attempt: int
+    ) -> None:
+        self.avt, self.agent, self.step = avt, agent, step
+        self.attempt = attempt
+        self.values: dict[str, Value] = {}
+        self._asked: dict[Need, Value] = {}
+
+    def read(self, name: str, window: Mapping[str, int] | None = None) -> Value:
+        """Return the value of a name, or ``None`` if it has none yet."""
+        if name == ATTEMPTS:
+            value: Value = self.attempt
+        else:
+            need = self.step.need(name, window)
+            if need not in self._asked:
+                self._asked[need] = self._ask(need)
+            value = self._asked[need]
+        label = name if window is None else f"{name} over {_window(window)}"
+        self.values[label] = value
+        return value
+
+    def _ask(self, need: Need) -> Value:
+        """Ask the interface; interfaces without windows are asked only for attempts."""
+        window = need.as_window
+        if window is None:
+            return plain_value(self.avt.get_performance_metric(self.agent, need.metric))
+        return plain_value(self.avt.get_performance_metric(self.agent, need.metric, window))
+
+
+def _window(window: Mapping[str, int]) -> str:
+    """Return words for a window."""
+    ((kind, count),) = window.items()
+    return f"{count} {kind}"
+
+
+def _shown(value: Value) -> str:
+    """Return a value as conditions write it."""
+    if value is None:
+        return "no value yet"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, str) else f"{value:.6g}"
+
+
+def meets(criterion: Criterion, value: Value) -> bool:
+    """Tell whether a value meets a criterion; no value and a value of another kind do not."""
+    if value is None or kind_of(value) != kind_of(criterion.value):
+        return False
+    if isinstance(value, bool) and criterion.operator not in ("==", "!="):
+        return False
+    return bool(_COMPARE[criterion.operator](value, criterion.value))
+
+
+class AdaptationDecisionModule:
+    """Decides after each attempt what an agent does next.
+
+    Args:
+        avt_interface: Where the values of metrics come from.
+    """
+
+    def __init__(self, avt_interface: PiaAVTInterface) -> None:
+        """Keep the interface."""
+        self.avt_interface = avt_interface
+
+    def evaluate_step_completion(self, agent_id: str, current_step: CurriculumStep) -> bool:
+        """Tell whether all criteria of a step hold; a step without any is never complete."""
+        return self._completion(_Reader(self.avt_interface, agent_id, current_step, 0))[0]
+
+    def evaluate_adaptation_rules(
+        self, agent_id: str, current_step: CurriculumStep, attempt_count: int
+    ) -> str:
+        """Return the decision of the first rule that holds, or else the default.
+
+        Args:
+            agent_id: The agent.
+            current_step: The step, which is not complete.
+            attempt_count: Number of the attempt, from 1.
+        """
+        reader = _Reader(self.avt_interface, agent_id, current_step, attempt_count)
+        return str(self._rules(reader, lambda _action: True)[0])
+
+    def decide(
+        self,
+        agent_id: str,
+        curriculum: DevelopmentalCurriculum,
+        step: CurriculumStep,
+        attempts: int,
+        *,
+        stages: Collection[str] = (),
+        env_steps: int = 0,
+        episodes: int = 0,
+    ) -> Decision:
+        """Decide after an attempt.
+
+        Args:
+            agent_id: The agent.
+            curriculum: Its curriculum.
+            step: The step that it tried.
+            attempts: Number of the attempt, from 1.
+            stages: The developmental stages that it has reached.
+            env_steps: Environment steps of the attempt, for the records.
+            episodes: Episodes of the attempt, for the records.
+
+        Returns:
+            The decision; the same values always give the same.
+        """
+        reader = _Reader(self.avt_interface, agent_id, step, attempts)
+        complete, told = self._completion(reader)
+        rule: str | None = None
+        if complete:
+            action, reason = actions.plain("PROCEED"), f"complete: {told}"
+            stages = [*stages, step.developmental_stage_reached or ""]
+        else:
+
+            def may(action: Action) -> bool:
+                if action.kind != "BRANCH_TO" or action.target is None:
+                    return True
+                return curriculum.step(action.target).is_open(stages)
+
+            action, rule, why = self._rules(reader, may)
+            reason = f"not complete ({told}); {why}"
+        after = follow(curriculum, step, action, stages)
+        return Decision(
+            agent=agent_id,
+            curriculum=curriculum.name,
+            step=step.order,
+            name=step.name,
+            attempt=attempts,
+            decision=str(action),
+            rule=rule,
+            reason=reason,
+            values=dict(reader.values),
+            next_step=after,
+            hint=str(action.target) if action.kind == "APPLY_HINT" else None,
+            completed=complete,
+            status=_status(complete, after, step),
+            outcome=_outcome(action, after),
+            env_steps=env_steps,
+            episodes=episodes,
+        )
+
+    def _completion(self, reader: _Reader) -> tuple[bool, str]:
+        """Return whether the step is complete, and why or why not."""
+        criteria = reader.step.completion_criteria
+        if not criteria:
+            return False, "it has no criteria"
+        rows = [(c, reader.read(c.metric, c.window)) for c in criteria]
+        failed = [row for row in rows if not meets(*row)]
+        told = [
+            f"{c.metric} is {_shown(value)}, wanted {c.operator} {_shown(c.value)}"
+            for c, value in (failed or rows)
+        ]
+        return not failed, ", ".join(told)
+
+    def _rules(
+        self, reader: _Reader, may: Callable[[Action], bool]
+    ) -> tuple[Action, str | None, str]:
+        """Return what the rules decide, the condition that held, and why."""
+        notes: list[str] = []
+        for number, rule in enumerate(reader.step.rules, start=1):
+            values = {name: reader.read(name) for name in rule.condition.names}
+            verdict = rule.condition.evaluate(values)
+            if verdict.holds and may(rule.action):
+                told = [f"rule {number} holds: {rule.condition.text}", *notes]
+                return rule.action, rule.condition.text, "; ".join(told)
+            if verdict.missing:
+                notes.append(f"rule {number} reads {_listed(verdict.missing)} without a value")
+            elif verdict.problem:
+                notes.append(f"rule {number} cannot be evaluated: {verdict.problem}")
+            elif verdict.holds:
+                notes.append(f"rule {number} leads to a step whose stage is not reached")
+        action, why = _default(reader.step, reader.attempt)
+        return action, None, "; ".join([why, *notes])
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(names)
+
+
+def _default(step: CurriculumStep, attempt: int) -> tuple[Action, str]:
+    """Return what is decided if no rule holds, and why."""
+    used_up = step.max_attempts is not None and attempt >= step.max_attempts
+    if step.on_no_rule == "REPEAT_STEP" and used_up:
+        told = f"no rule holds and all {step.max_attempts} attempts are used up"
+        return actions.plain("FAIL_CURRICULUM"), told
+    return actions.plain(step.on_no_rule), "no rule holds"
+
+
+def follow(
+    curriculum: DevelopmentalCurriculum,
+    step: CurriculumStep,
+    action: Action,
+    stages: Collection[str],
+) -> int | None:
+    """Return the order of the step that a decision leads to, or ``None`` at the end."""
+    if action.kind in ("REPEAT_STEP", "APPLY_HINT"):
+        return step.order
+    if action.kind == "BRANCH_TO" and action.target is not None:
+        return curriculum.step(action.target).order
+    if action.kind == "FAIL_CURRICULUM":
+        return None
+    after = curriculum.step_after(step.order, stages)
+    return None if after is None else after.order
+
+
+def _status(complete: bool, after: int | None, step: CurriculumStep) -> str:
+    """Return the status of a step after a decision."""
+    if complete:
+        return "completed_success"
+    return "in_progress" if after == step.order else "completed_failure"
+
+
+def _outcome(action: Action, after: int | None) -> str:
+    """Return what becomes of the curriculum after a decision."""
+    if action.kind == "FAIL_CURRICULUM":
+        return "failed"
+    return "finished" if after is None else "running"

@@ -1,0 +1,1 @@
+"""The curricula that ship, one file each."""

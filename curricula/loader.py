@@ -1,0 +1,206 @@
+"""Loads curricula: from the library by name, or from files; every error says where and what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from piase_gym.curricula import checking
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
+from piase_gym.scenarios.explaining import find, located
+from piase_gym.scenarios.reading import SUFFIXES, Document, Key, Place, read_file, read_text
+
+SUFFIX = ".curriculum.json"
+MOST_BYTES = 4_000_000
+
+
+def _library() -> dict[str, Path]:
+    """Return the files of the library by name."""
+    folder = files("piase_gym.curricula.library")
+    found = [Path(str(entry)) for entry in folder.iterdir()]
+    return {p.name.removesuffix(SUFFIX): p for p in sorted(found) if p.name.endswith(SUFFIX)}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the curricula that ship, sorted."""
+    return tuple(sorted(_library()))
+
+
+def load(path_or_name: object) -> DevelopmentalCurriculum:
+    """Load a curriculum.
+
+    Args:
+        path_or_name: A name from `names()`, or the path of a ``.json`` file (``.yaml`` and
+            ``.yml`` are read too); a curriculum is returned as it is.
+
+    Returns:
+        The curriculum, checked.
+
+    Raises:
+        CurriculumError: If there is none, or something is wrong with it; each line of the message
+            says ``file:line:column: step, rule: what is wrong, what is allowed``.
+    """
+    if isinstance(path_or_name, DevelopmentalCurriculum):
+        return path_or_name
+    if not isinstance(path_or_name, str | Path):
+        kind = type(path_or_name).__name__
+        raise CurriculumError(f"a curriculum is named by a string or a path, not {kind}")
+    path = find_file(path_or_name)
+    try:
+        document = read_file(path, MOST_BYTES)
+    except ScenarioError as error:
+        raise CurriculumError(_fence(path) or str(error)) from None
+    return build(document, str(path), path.parent)
+
+
+def loads(text: str, source: str = "<text>", folder: Path | None = None) -> DevelopmentalCurriculum:
+    """Read a curriculum from JSON text.
+
+    Args:
+        text: The text.
+        source: What errors call it.
+        folder: Where the files of its prompts lie.
+
+    Raises:
+        CurriculumError: As `load`.
+    """
+    try:
+        document = read_text(text, source, as_json=True, most=MOST_BYTES)
+    except ScenarioError as error:
+        raise CurriculumError(_fenced(text, source) or str(error)) from None
+    return build(document, source, folder)
+
+
+def find_file(path_or_name: str | Path) -> Path:
+    """Return the file that a name or path stands for.
+
+    Raises:
+        CurriculumError: If there is none.
+    """
+    path, known = Path(path_or_name), _library()
+    if str(path_or_name) in known:
+        return known[str(path_or_name)]
+    try:
+        is_file = path.is_file()
+    except (OSError, ValueError):
+        is_file = False
+    if is_file:
+        return path
+    if path.suffix.lower() in SUFFIXES:
+        raise CurriculumError(
+            f"there is no file {str(path)!r:.200}; allowed: a path, or a name of {', '.join(known)}"
+        )
+    raise CurriculumError(str(UnknownNameError("curriculum", f"{path_or_name!s:.200}", known)))
+
+
+def _fence(path: Path) -> str | None:
+    """Return the error of a file that is fenced like a code block, or ``None``."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            return _fenced(stream.read(200), str(path))
+    except OSError:
+        return None
+
+
+def _fenced(text: str, source: str) -> str | None:
+    """Return the error of a text that is fenced like a code block, or ``None``."""
+    first = text.lstrip("\ufeff \t\r\n").split("\n")[0].strip()
+    if not first.startswith(("```", "~~~")):
+        return None
+    line = text[: text.index(first)].count("\n") + 1
+    return (
+        f"{source}:{line}:1: the file is a block of Markdown ({first[:20]}), not JSON; "
+        "remove the line of the fence at its start and the one at its end"
+    )
+
+
+# -- checking -------------------------------------------------------------------------------------
+
+
+def build(document: Document, source: str, folder: Path | None) -> DevelopmentalCurriculum:
+    """Check a document and return the curriculum.
+
+    Raises:
+        CurriculumError: See `load`.
+    """
+    if not isinstance(document.data, Mapping):
+        found = type(document.data).__name__ if document.data is not None else "nothing"
+        raise CurriculumError(f"{source}:1:1: a curriculum is a mapping of keys, not {found}")
+    try:
+        curriculum = DevelopmentalCurriculum.model_validate(document.data)
+    except ValidationError as error:
+        raise CurriculumError("\n".join(_explain(error, document))) from None
+    curriculum._source = source
+    curriculum._folder = folder
+    _check_configs(curriculum, document)
+    curriculum._warnings = tuple(_warnings(curriculum, document, folder))
+    return curriculum
+
+
+def _explain(error: ValidationError, document: Document) -> Iterator[str]:
+    """Yield a line a problem."""
+    problems = checking.problems_in(error)
+    for problem in problems:
+        key = find(document, problem.path)
+        yield f"{document.place(key)}: {problem.message}"
+    if problems:
+        return
+    for key, told in located(error, DevelopmentalCurriculum, document):
+        yield f"{document.place(key)}: {_where(document, key)}{told}"
+
+
+def _where(document: Document, key: Key) -> str:
+    """Return words for a place: the step by order and name, and the key in it."""
+    if len(key) < 2 or key[0] != "steps":
+        return f"{'.'.join(map(str, key))}: " if key else ""
+    step = document.data["steps"][key[1]]
+    name = step.get("name") if isinstance(step, Mapping) else None
+    order = step.get("order", "?") if isinstance(step, Mapping) else "?"
+    label = f"step {order!r:.20} {name!r:.80}" if name else f"steps.{key[1]}"
+    rest = list(key[2:])
+    if rest[:1] == ["adaptation_rules"] and len(rest) > 1:
+        label += f", rule {int(rest[1]) + 1}"
+        rest = rest[2:]
+    inside = ".".join(map(str, rest))
+    return f"{label}: {inside + ': ' if inside else ''}"
+
+
+def _check_configs(curriculum: DevelopmentalCurriculum, document: Document) -> None:
+    """Check what the steps set in the curriculum's own world."""
+    if curriculum.world is None:
+        return
+    try:
+        for _ in curriculum.configs():
+            pass
+    except CurriculumError as error:
+        told = str(error).removeprefix(f"{curriculum.source}: ")
+        key: Key = ()
+        for step in curriculum.steps:
+            if told.startswith(f"{step.label}:"):
+                key = ("steps", step._index, _overrides_key(document, step))
+        raise CurriculumError(f"{document.place(key)}: {told}") from None
+
+
+def _overrides_key(document: Document, step: CurriculumStep) -> str:
+    """Return the name under which a step's overrides stand in the file."""
+    short = "environment_config"
+    raw: Any = document.data["steps"][step._index]
+    return short if short in raw else "environment_config_overrides"
+
+
+def _warnings(
+    curriculum: DevelopmentalCurriculum, document: Document, folder: Path | None
+) -> Iterator[str]:
+    """Yield what does not keep a curriculum from being used."""
+    for step in curriculum.steps:
+        reference = step.prompt_reference
+        if not reference or folder is None:
+            continue
+        if not (folder / reference).is_file():
+            place: Place = document.place(("steps", step._index, "prompt_reference"))
+            yield f"{place}: {step.label}: there is no prompt file {reference!r} in {str(folder)!r}"

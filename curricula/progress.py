@@ -1,0 +1,160 @@
+"""An agent's progress in a curriculum, as a value that can be written and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.schema import DevelopmentalCurriculum
+from piase_gym.errors import ProgressError
+
+SCHEMA = 1
+STATUSES = ("not_started", "in_progress", "completed_success", "completed_failure", "skipped")
+OUTCOMES = ("running", "finished", "failed")
+NOWHERE = -1
+"""The current step of an agent that has not begun."""
+
+
+@dataclass
+class AgentProgress:
+    """How far an agent has come.
+
+    Attributes:
+        agent_id: The agent.
+        curriculum: Name of the curriculum.
+        curriculum_version: Its version.
+        curriculum_sha256: Its `DevelopmentalCurriculum.sha256`.
+        current_step_order: Order of the step that it is in, or was in last; -1 before the first.
+        completed_steps: Orders of the steps that it has completed, in the order of completion.
+        step_attempts: Order -> attempts begun; the first counts 1.
+        statuses: Order -> status, of the steps that have any but ``not_started``.
+        stages: The developmental stages that it has reached, oldest first.
+        outcome: ``running``, ``finished`` or ``failed``.
+        hint: Key of the hint that it gets in the current attempt, if any.
+        decisions: Every decision so far.
+        env_steps: Environment steps in the attempts that were decided on.
+        episodes: Episodes in them.
+    """
+
+    agent_id: str
+    curriculum: str
+    curriculum_version: str = ""
+    curriculum_sha256: str = ""
+    current_step_order: int = NOWHERE
+    completed_steps: list[int] = field(default_factory=list)
+    step_attempts: dict[int, int] = field(default_factory=dict)
+    statuses: dict[int, str] = field(default_factory=dict)
+    stages: list[str] = field(default_factory=list)
+    outcome: str = "running"
+    hint: str | None = None
+    decisions: list[Decision] = field(default_factory=list)
+    env_steps: int = 0
+    episodes: int = 0
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a field, for code written for the seed's dictionaries."""
+        if name not in self.__dataclass_fields__:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    @property
+    def active(self) -> bool:
+        """Whether the curriculum goes on for the agent."""
+        return self.outcome == "running"
+
+    @property
+    def finished(self) -> bool:
+        """Whether the agent has come to the end of the curriculum."""
+        return self.outcome == "finished"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the agent has failed the curriculum."""
+        return self.outcome == "failed"
+
+    @property
+    def stage(self) -> str | None:
+        """The stage that it has reached last."""
+        return self.stages[-1] if self.stages else None
+
+    @property
+    def attempt(self) -> int:
+        """Number of the current attempt of the current step; 0 before the first."""
+        return self.step_attempts.get(self.current_step_order, 0)
+
+    def status(self, order: int) -> str:
+        """Return the status of a step."""
+        return self.statuses.get(order, "not_started")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the progress as a versioned, JSON-able value."""
+        value = asdict(self)
+        for name in ("step_attempts", "statuses"):
+            value[name] = {str(order): entry for order, entry in value[name].items()}
+        return {"schema": SCHEMA, **value}
+
+    @classmethod
+    def from_json(cls, value: object) -> AgentProgress:
+        """Return the progress that a value stands for.
+
+        Raises:
+            ProgressError: If it is of another schema version, or damaged.
+        """
+        if not isinstance(value, Mapping):
+            raise ProgressError(f"progress is a mapping, not {type(value).__name__}")
+        if value.get("schema") != SCHEMA or isinstance(value.get("schema"), bool):
+            raise ProgressError(
+                f"this progress has schema version {value.get('schema')!r}; "
+                f"this piase_gym reads version {SCHEMA}"
+            )
+        data = {name: entry for name, entry in value.items() if name != "schema"}
+        try:
+            for name in ("step_attempts", "statuses"):
+                data[name] = {int(order): entry for order, entry in data[name].items()}
+            data["decisions"] = [Decision(**entry) for entry in data["decisions"]]
+            progress = cls(**data)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ProgressError(f"this progress is damaged: {error}") from None
+        progress._check()
+        return progress
+
+    def _check(self) -> None:
+        """Check the types of what was read.
+
+        Raises:
+            ProgressError: If one is wrong.
+        """
+        whole = [self.current_step_order, self.env_steps, self.episodes, *self.completed_steps]
+        whole += [n for pair in self.step_attempts.items() for n in pair]
+        words = [self.agent_id, self.curriculum, self.curriculum_sha256, *self.stages]
+        right = (
+            all(type(number) is int for number in whole)
+            and all(isinstance(word, str) for word in words)
+            and self.outcome in OUTCOMES
+            and isinstance(self.hint, str | None)
+            and all(status in STATUSES for status in self.statuses.values())
+        )
+        if not right:
+            raise ProgressError("this progress is damaged: a field has a wrong type or value")
+
+    def check_belongs(self, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that this is progress in a curriculum, as it is now.
+
+        Raises:
+            ProgressError: If it is not; the message says what differs.
+        """
+        mine = (self.curriculum, self.curriculum_version)
+        theirs = (curriculum.name, curriculum.version)
+        if self.curriculum_sha256 == curriculum.sha256 and mine == theirs:
+            return
+        what = f"{mine[0]!r} version {mine[1]}"
+        if mine == theirs:
+            told = f"{what} as it was before its steps were changed"
+        else:
+            told = f"{what}, and the curriculum is {theirs[0]!r} version {theirs[1]}"
+        raise ProgressError(
+            f"the progress of {self.agent_id} is in {told}; go on with the curriculum that it "
+            "began with, or begin anew with another progress file"
+        )

@@ -1,0 +1,319 @@
+"""Curricula as data: what a file may say, as pydantic models, checked once.
+
+A curriculum is frozen. What can be checked without a world is checked when it is made; what needs
+the world is checked by `DevelopmentalCurriculum.configs`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    Field,
+    PrivateAttr,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
+
+from piase_gym.config import AgentId, WorldConfig
+from piase_gym.curricula import actions, checking
+from piase_gym.curricula.conditions import ATTEMPTS, Condition
+from piase_gym.curricula.parts import Criterion, Hint, MetricDefinition, Need, Part, Rule, Setting
+from piase_gym.digest import canonical_json
+from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError
+from piase_gym.runs.metrics import check_window
+
+MOST_STEPS = 1000
+MOST_RULES = 100
+Count = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
+Order = Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
+Text = Annotated[str, Field(max_length=20_000)]
+Stage = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class CurriculumStep(Part):
+    """One step of a curriculum: a task, when it is done, and what to do while it is not."""
+
+    order: Order = Field(description="steps run sorted by it; unique")
+    name: str = Field(min_length=1, max_length=200, description="unique")
+    prompt_reference: str | None = Field(
+        None, max_length=1000, description="path of a prompt file, from the curriculum's folder"
+    )
+    max_interactions: Count | None = Field(
+        None, description="environment steps of an episode; default: the world's max_steps"
+    )
+    episodes_per_attempt: Count = Field(1, description="episodes that make one attempt")
+    max_attempts: Count | None = Field(
+        None, description="after so many, if no rule holds, the curriculum has failed; default none"
+    )
+    completion_criteria: tuple[Criterion, ...] = Field(
+        (), max_length=MOST_RULES, description="all must hold; an empty list never completes"
+    )
+    adaptation_rules: tuple[tuple[StrictStr, StrictStr], ...] = Field(
+        (), max_length=MOST_RULES, description="[condition, decision]; the first that holds decides"
+    )
+    environment_config_overrides: dict[str, Any] = Field(
+        default_factory=dict, description="fields of the world's config, over those of its start"
+    )
+    agent_config_overrides: dict[str, Any] = Field(
+        default_factory=dict, description="passed to the agent's configure"
+    )
+    hints: dict[str, Hint] = Field(default_factory=dict, description="key -> hint")
+    agent_state: Literal["keep", "reset"] | tuple[StrictStr, ...] = Field(
+        "keep", description="what of the agent's state lasts into this step: keep, reset, or keys"
+    )
+    developmental_stage_prerequisite: Stage | None = Field(
+        None, description="a stage that the agent must have reached; else the step is skipped"
+    )
+    developmental_stage_reached: Stage | None = Field(
+        None, description="the stage that the agent has reached when it completes this step"
+    )
+    learning_objectives: tuple[Text, ...] | Text | None = Field(None, description="for readers")
+    success_criteria: tuple[Text, ...] | Text | None = Field(None, description="for readers")
+    conditions: Text | None = Field(None, description="for readers")
+    notes: Text | None = Field(None, description="for readers")
+    piase_scenario_reference: Text | None = Field(None, description="for readers")
+    piaavt_metrics_to_track: tuple[Text, ...] | None = Field(None, description="for readers")
+
+    _index: int = PrivateAttr(0)
+    _setting: Setting = PrivateAttr(Setting())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_as(cls, data: Any) -> Any:
+        return checking.read_step(data)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        checking.complain(checking.step_problems(self))
+        return self
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The adaptation rules, read."""
+        steps, hints = self._setting.steps, list(self.hints)
+        return tuple(
+            Rule(Condition(condition), actions.read(action, steps, hints))
+            for condition, action in self.adaptation_rules
+        )
+
+    @property
+    def label(self) -> str:
+        """Words for errors and reasons."""
+        return f"step {self.order} {self.name!r}"
+
+    @property
+    def on_no_rule(self) -> str:
+        """What is decided if the step is not complete and no rule holds."""
+        return self._setting.on_no_rule
+
+    def is_open(self, stages: Collection[str]) -> bool:
+        """Tell whether an agent that has reached these stages may take the step."""
+        wanted = self.developmental_stage_prerequisite
+        return wanted is None or wanted in stages
+
+    def need(self, name: str, window: Mapping[str, int] | None = None) -> Need:
+        """Return what the interface is asked for when the step reads a name."""
+        defined = self._setting.metrics.get(name)
+        if defined is not None:
+            name, window = defined.metric or name, window or defined.window
+        return Need(name, None if window is None else check_window(window))
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Every metric that the step reads, in order, each once."""
+        found = [self.need(c.metric, c.window) for c in self.completion_criteria]
+        names = [name for rule in self.rules for name in rule.condition.names]
+        found += [self.need(name) for name in names if name != ATTEMPTS]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the world's config that the step sets, `max_interactions` as `max_steps`.
+
+        A field ``scenario`` stands for the fields of that scenario.
+        """
+        fields = dict(self.environment_config_overrides)
+        if "scenario" in fields:
+            from piase_gym import scenarios
+
+            fields = {**scenarios.load(fields.pop("scenario")).fields, **fields}
+        if self.max_interactions is not None:
+            fields["max_steps"] = self.max_interactions
+        return fields
+
+    @property
+    def target_coords(self) -> tuple[int, int] | None:
+        """Where ``reached_goal_<order>`` wants the agent to stand, if the step says so."""
+        return checking.target_of(self.agent_config_overrides)
+
+
+class DevelopmentalCurriculum(Part):
+    """A curriculum. See the page on curricula for the meaning of each field."""
+
+    name: str = Field(min_length=1, max_length=200, description="its name")
+    description: Text = Field("", description="what it is about")
+    target_developmental_stage: Text = Field("", description="where it leads")
+    author: Text = Field("", description="who wrote it")
+    version: str = Field("1.0", max_length=100, description="the version of this file")
+    world: str | None = Field(
+        None, description="the world or id that it is for; default: that of the environment"
+    )
+    metrics: dict[str, MetricDefinition] = Field(
+        default_factory=dict, description="names that rules and criteria can use"
+    )
+    on_no_rule: Literal["REPEAT_STEP", "PROCEED", "FAIL_CURRICULUM"] = Field(
+        "REPEAT_STEP", description="what is decided if a step is not complete and no rule holds"
+    )
+    lead: AgentId | None = Field(
+        None, description="the agent whose curriculum wins where two set a shared field differently"
+    )
+    steps: tuple[CurriculumStep, ...] = Field(min_length=1, max_length=MOST_STEPS)
+    overall_learning_goals: tuple[Text, ...] | Text | None = Field(None, description="for readers")
+    evaluation_strategy: Text | None = Field(None, description="for readers")
+
+    _source: str = PrivateAttr("<data>")
+    _folder: Path | None = PrivateAttr(None)
+    _warnings: tuple[str, ...] = PrivateAttr(())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_as(cls, data: Any) -> Any:
+        return checking.read_head(data)
+
+    @field_validator("steps")
+    @classmethod
+    def _sort(cls, steps: tuple[CurriculumStep, ...]) -> tuple[CurriculumStep, ...]:
+        copies = [step.model_copy() for step in steps]
+        for index, step in enumerate(copies):
+            step._index = index
+        return tuple(sorted(copies, key=lambda step: step.order))
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        names = {step.order: step.name for step in self.steps}
+        for step in self.steps:
+            step._setting = Setting(self.on_no_rule, self.metrics, names)
+            step.__dict__.pop("rules", None)
+        checking.complain(checking.curriculum_problems(self))
+        return self
+
+    @property
+    def source(self) -> str:
+        """The file that it was read from, or what else it came from."""
+        return self._source
+
+    @property
+    def folder(self) -> Path | None:
+        """Where its prompt files lie, if it was read from a file."""
+        return self._folder
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the file should know: ``file:line:column: ...``."""
+        return self._warnings
+
+    def find_step(self, order_or_name: int | str) -> CurriculumStep | None:
+        """Return a step by its order (an int) or its name (a string), or ``None``."""
+        for step in self.steps:
+            if order_or_name in (step.order, step.name) and not isinstance(order_or_name, bool):
+                return step
+        return None
+
+    def step(self, order_or_name: int | str) -> CurriculumStep:
+        """Return a step by its order (an int) or its name (a string).
+
+        Raises:
+            CurriculumError: If there is none.
+        """
+        found = self.find_step(order_or_name)
+        if found is None:
+            known = ", ".join(f"{step.order} ({step.name})" for step in self.steps)
+            raise CurriculumError(
+                f"{self.source}: there is no step {order_or_name!r}; steps: {known}"
+            )
+        return found
+
+    def step_after(self, order: int, stages: Collection[str] = ()) -> CurriculumStep | None:
+        """Return the first step after `order` that is open, or ``None`` at the end.
+
+        Args:
+            order: Order of a step; -1 for the beginning.
+            stages: The developmental stages that the agent has reached.
+        """
+        return next((s for s in self.steps if s.order > order and s.is_open(stages)), None)
+
+    @cached_property
+    def needs(self) -> tuple[Need, ...]:
+        """Every metric that is read anywhere, each once."""
+        return tuple(dict.fromkeys(need for step in self.steps for need in step.needs))
+
+    @cached_property
+    def sha256(self) -> str:
+        """What the curriculum does, hashed; words for readers do not count."""
+        prose = set(checking.PROSE)
+        value = self.model_dump(mode="json", exclude=prose)
+        value["steps"] = [step.model_dump(mode="json", exclude=prose) for step in self.steps]
+        return hashlib.sha256(canonical_json(value)).hexdigest()
+
+    def base(self, world: object = None) -> WorldConfig:
+        """Return the config that the steps change: of a world, an id or a config object.
+
+        Args:
+            world: The world; by default the curriculum's own.
+
+        Raises:
+            CurriculumError: If neither names a world.
+        """
+        from piase_gym.faces.build import resolve
+
+        chosen: Any = world if world is not None else self.world
+        if chosen is None:
+            raise CurriculumError(
+                f"{self.source}: the curriculum names no world; add a field 'world', "
+                "or give the world, its config or an environment"
+            )
+        if self.world is not None:
+            checking.same_world(self.world, chosen, self.source)
+        config: WorldConfig = resolve(chosen, None, None, {})[0]
+        return config
+
+    def configs(self, world: object = None) -> Iterator[tuple[CurriculumStep, WorldConfig]]:
+        """Yield each step with the config of its episodes.
+
+        Args:
+            world: The world, id or config object that the steps change; by default the
+                curriculum's own world.
+
+        Raises:
+            CurriculumError: If a step sets what the world does not know; the message names it.
+        """
+        base = self.base(world)
+        for step in self.steps:
+            try:
+                yield step, base.model_copy(update={"envelope": None}).changed(step.fields)
+            except ConfigError as error:
+                raise CurriculumError(f"{self.source}: {step.label}: {error}") from None
+
+    def envelope(self, world: object = None) -> dict[str, int]:
+        """Return the envelope that all steps need, for ``parallel_env(..., envelope=...)``.
+
+        Args:
+            world: As for `configs`; the envelope of a config object is held as well.
+
+        Raises:
+            CurriculumError: If a step sets what the world does not know.
+        """
+        base = self.base(world)
+        try:
+            sizes = base.fixed_envelope()
+        except EnvelopeError:
+            sizes = base.sizes()
+        for _, config in self.configs(world):
+            sizes = sizes.union(config.sizes())
+        return {name: int(value) for name, value in sizes.model_dump().items()}
