@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from piase_gym import errors
+from piase_gym import errors, plugins
 from piase_gym.commands import Command, Outcome, Result
 from piase_gym.registry import (
     TaskSpec,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-register_shipped()
 
 __all__ = [
     "Command",
@@ -45,6 +44,7 @@ __all__ = [
     "gym_env",
     "parallel_env",
     "parse_text",
+    "plugins",
     "register_task",
     "register_world",
     "tasks",
@@ -72,3 +72,7 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """List the public names."""
     return sorted({*globals(), *__all__})
+
+
+register_shipped()
+plugins.register_rows()  # last: they import this package

@@ -87,6 +87,14 @@ class TextParseError(PiaseError, ValueError):
     """A text that `parse_text` cannot read back into facts."""
 
 
+class PluginError(PiaseError, RuntimeError):
+    """A plug-in that cannot be loaded, or does not do what its kind of plug-in must."""
+
+
+class PluginWarning(UserWarning):
+    """A plug-in that is skipped, and why."""
+
+
 class UnsupportedError(PiaseError, RuntimeError):
     """Something that this world does not offer (its capabilities say what it does)."""
 

@@ -7,7 +7,7 @@ written as JSON.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,14 @@ class TaskSpec:
 
 _worlds: dict[str, WorldSpec] = {}
 _tasks: dict[str, TaskSpec] = {}
+late: list[Callable[[], None]] = []
+"""Called before the next look at the table: rows that were not ready earlier."""
+
+
+def _take_late() -> None:
+    """Let rows register that were not ready earlier."""
+    while late:
+        late.pop()()
 
 
 def register_world(spec: WorldSpec) -> None:
@@ -86,7 +94,6 @@ def register_task(spec: TaskSpec) -> None:
     world_spec(spec.world)
     if spec.id in _tasks:
         return
-    _tasks[spec.id] = spec
     gymnasium.register(
         id=spec.id,
         entry_point="piase_gym.faces.single:GymEnv",
@@ -98,15 +105,28 @@ def register_task(spec: TaskSpec) -> None:
     for face in ("parallel", "aec"):
         entry_point = f"piase_gym.faces.{face}:make_task"
         pettingzoo.register(face, spec.id, entry_point, kwargs={"world": spec.id})
+    _tasks[spec.id] = spec
+
+
+def has_world(name: str) -> bool:
+    """Tell whether a world is registered under a name or alias."""
+    return name in _worlds
+
+
+def has_task(task: str) -> bool:
+    """Tell whether an id is registered."""
+    return task in _tasks
 
 
 def worlds() -> tuple[str, ...]:
     """Return the names of all worlds, sorted, without aliases."""
+    _take_late()
     return tuple(sorted({spec.name for spec in _worlds.values()}))
 
 
 def tasks(world: str | None = None) -> tuple[str, ...]:
     """Return the ids of all tasks, sorted, or those of one world."""
+    _take_late()
     rows = _tasks.values()
     if world is not None:
         rows_world = world_spec(world).name
@@ -120,6 +140,7 @@ def world_spec(name: str) -> WorldSpec:
     Raises:
         UnknownNameError: If there is no such world.
     """
+    _take_late()
     if name not in _worlds:
         raise UnknownNameError("world", name, worlds())
     return _worlds[name]
@@ -131,6 +152,7 @@ def task_spec(task: str) -> TaskSpec:
     Raises:
         UnknownNameError: If there is no such id.
     """
+    _take_late()
     task = task.rsplit(":", 1)[-1]
     if task not in _tasks:
         raise UnknownNameError("id", task, tasks())
@@ -151,6 +173,7 @@ def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
     if not isinstance(name, str):
         kind = type(name).__name__
         raise ConfigError(f"a world is named by a string or given as a config, not by a {kind}")
+    _take_late()
     if "/" in name:
         task = task_spec(name)
         return world_spec(task.world), task

@@ -7,21 +7,25 @@ a simulation goes through the same states as any other face that is given the sa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
+from piase_gym.actuators import Actuator
 from piase_gym.agents.answers import AskInTurn, AskOnClock
-from piase_gym.agents.base import Agent, Feedback
+from piase_gym.agents.base import Feedback
+from piase_gym.agents.equipped import Equipment
 from piase_gym.agents.management import AgentManager, Agents, SeatStatus
+from piase_gym.attendance import Attendance
 from piase_gym.commands import Result
 from piase_gym.digest import canonical_json
 from piase_gym.errors import ConfigError
 from piase_gym.events import Events
 from piase_gym.faces.partners import to_act
 from piase_gym.models import ActionCommand
-from piase_gym.opening import check_time_model, find_scenario, make_env, positive
+from piase_gym.opening import find_scenario, make_env, read_limits
+from piase_gym.sensors import Sensor
 from piase_gym.summary import Summary, Tally
 from piase_gym.world import Act
 
@@ -38,7 +42,7 @@ class Scaffold(Protocol):
         ...
 
 
-class Simulation:
+class Simulation(Attendance):
     """Runs a scenario with agents, phase by phase.
 
     Args:
@@ -52,6 +56,8 @@ class Simulation:
         max_steps: A budget of steps for each episode, besides the world's own.
         max_wall_seconds: A budget of wall-clock time for each episode.
         expose_states: Whether agents' inner states are posted (as ``state``) at each step.
+        sensors: Sensors, or their names, whose readings all agents perceive.
+        actuators: Actuators, or their names, through which all commands go.
         folder: Where to save the final state and the summary of each episode.
         wrap: Functions that wrap the environment, innermost first, such as a logger.
         render_mode: As for `parallel_env`.
@@ -75,6 +81,8 @@ class Simulation:
         max_steps: int | None = None,
         max_wall_seconds: float | None = None,
         expose_states: bool = False,
+        sensors: Iterable[str | Sensor] = (),
+        actuators: Iterable[str | Actuator] = (),
         folder: str | Path | None = None,
         wrap: tuple[Callable[[Any], Any], ...] = (),
         render_mode: str | None = None,
@@ -86,27 +94,22 @@ class Simulation:
         self._seed: int | None = seed
         self._expose, self._folder = expose_states, None if folder is None else Path(folder)
         head = self.scenario.head if self.scenario is not None else None
-        self.time_model = check_time_model(time_model or (head.time_model if head else None))
-        self.step_ms = step_ms or (head.step_ms if head else 200)
-        self.max_steps = positive("max_steps", max_steps)
-        budget = (
-            max_wall_seconds
-            if max_wall_seconds is not None or head is None
-            else (head.max_wall_seconds)
-        )
-        self.max_wall_seconds = positive("max_wall_seconds", budget)
+        self.limits = read_limits(head, time_model, step_ms, max_steps, max_wall_seconds)
         self.world_env = make_env(scenario, self.scenario, render_mode, config)
         self.env: Any = self.world_env
         for wrapper in wrap:
             self.env = wrapper(self.env)
         names = tuple(self.world_env.possible_agents)
         self.manager = AgentManager(names, agents)
+        self.equipment = Equipment(self.world_env.world, sensors, actuators)
         self.asker: AskInTurn | AskOnClock = (
-            AskInTurn() if self.time_model == "discrete_steps" else AskOnClock(self.step_ms)
+            AskInTurn(self.equipment.percept)
+            if self.limits.time_model == "discrete_steps"
+            else AskOnClock(self.limits.step_ms, self.equipment.percept)
         )
         self.summaries: list[Summary] = []
         self._begun = self._stop = False
-        self._configure_agents()
+        self.manager.configure(self.scenario.agents if self.scenario is not None else ())
 
     # -- what can be asked -----------------------------------------------------------------
 
@@ -127,16 +130,6 @@ class Simulation:
         return self.world_env.world
 
     # -- phase A ---------------------------------------------------------------------------
-
-    def _configure_agents(self) -> None:
-        """Give agents the settings that the scenario has for them."""
-        for setup in self.scenario.agents if self.scenario is not None else ():
-            agent = self.manager.agents.get(setup.agent_id)
-            settings = dict(setup.initial_agent_config)
-            if setup.prompt_reference is not None:
-                settings["prompt_reference"] = setup.prompt_reference
-            if agent is not None and settings:
-                agent.configure(settings)
 
     def initialize(self, seed: int | None = None) -> None:
         """Phase A 4: set the initial conditions of an episode.
@@ -219,7 +212,7 @@ class Simulation:
             answer = answers.get(number)
             if isinstance(answer, ActionCommand) and answer.execution_priority is not None:
                 priority[number] = answer.execution_priority
-            act = to_act(self.world, number, answer) if answer is not None else None
+            act = self._translate(number, answer)
             acts[name] = self.world.noop if act is None else act
         order = sorted(range(len(self.manager.names)), key=lambda n: (-priority.get(n, 0.0), n))
         if priority or self._order is not None:
@@ -227,6 +220,16 @@ class Simulation:
             self._order = order
             self.events.post("order", order=order)
         return acts
+
+    def _translate(self, number: int, answer: Any) -> Act:
+        """Return what the world is given for an answer, which may go through actuators."""
+        if answer is None:
+            return None
+        return self.equipment.actuation.act(number, answer, self._read)
+
+    def _read(self, number: int, answer: Any) -> Act:
+        """Return what an answer stands for in the world itself."""
+        return to_act(self.world, number, answer)
 
     def _feed_back(self, before: list[str], result: Any) -> None:
         """B6: tell agents what became of their actions, and count it."""
@@ -252,7 +255,10 @@ class Simulation:
         """B7: agents show their inner states, if that is asked for; the bus has the rest."""
         if self._expose and self.events.active:
             for name in self.agents:
-                self.events.post("state", name, state=self.manager.agents[name].get_state())
+                agent = self.manager.agents[name]
+                shown = agent.internal_state()
+                state = agent.get_state() if shown is None else shown
+                self.events.post("state", name, state=state)
 
     def _is_over(self) -> bool:
         """B8: tell whether the episode is over or a budget is used up."""
@@ -260,9 +266,8 @@ class Simulation:
             "episode": not self.world_env.agents,
             "left": bool(self.world_env.agents) and not self.agents,
             "asked": self._stop,
-            "steps": self.max_steps is not None and self._tally.steps >= self.max_steps,
-            "wall_clock": self.max_wall_seconds is not None
-            and time.monotonic() - self._start >= self.max_wall_seconds,
+            "steps": self._tally.steps >= self.limits.max_steps,
+            "wall_clock": time.monotonic() - self._start >= self.limits.max_wall_seconds,
         }
         self._stopped = next((reason for reason, holds in reasons.items() if holds), "running")
         return self._stopped != "running"
@@ -336,28 +341,16 @@ class Simulation:
 
     def summary(self) -> Summary:
         """Return the summary report of the episode so far."""
-        tally, driver = self._tally, self.world_env.driver
-        assert driver.seed is not None
-        metrics = dict(tally.metrics)
-        metrics |= getattr(getattr(self.world, "state_of", None), "metrics", {})
-        return Summary(
+        seed = self.world_env.driver.seed
+        assert seed is not None
+        return self._tally.report(
             scenario=self.scenario.title if self.scenario is not None else self.world.name,
             world=self.world.name,
-            seed=driver.seed,
-            steps=tally.steps,
-            won=Result.WON in tally.results.values(),
+            seed=seed,
             finished=not self.agents,
             stopped=self._stopped,
-            results=dict(tally.results),
-            terminated=dict(tally.terminated),
-            truncated=dict(tally.truncated),
-            returns=dict(tally.returns),
-            outcomes={name: dict(counts) for name, counts in tally.outcomes.items()},
-            milestones=tuple(tally.order),
-            milestones_of={name: tuple(reached) for name, reached in tally.milestones.items()},
-            metrics=metrics,
-            late=dict(tally.late),
             seconds=round(time.monotonic() - self._start, 6),
+            metrics=getattr(getattr(self.world, "state_of", None), "metrics", {}),
         )
 
     def save(self, folder: str | Path, name: str = "final") -> Path:
@@ -401,38 +394,6 @@ class Simulation:
     def stop(self) -> None:
         """Stop before the next step."""
         self._stop = True
-
-    def join(self, agent_id: str, agent: str | Agent = "random") -> None:
-        """Let an agent enter the episode, and say who plays it.
-
-        Raises:
-            AgentError: If there is no such seat, or it is in play already.
-            UnsupportedError: If the world has no `late_join`.
-        """
-        number = self.manager.names.index(self.manager.check(agent_id))
-        self.world.enter(number)
-        self.manager.seat(agent_id, agent).reset(0)
-        self.manager.status[agent_id] = SeatStatus.ACTIVE
-        self.world_env.restore(self.world_env.snapshot())  # the faces and logs take note
-        self._note("join", agent_id)
-
-    def suspend(self, agent_id: str) -> None:
-        """Let an agent pause: its body does the world's no-op."""
-        self.manager.move(agent_id, SeatStatus.SUSPENDED, (SeatStatus.ACTIVE,))
-        self._note("suspend", agent_id)
-
-    def resume(self, agent_id: str) -> None:
-        """Let a suspended agent go on."""
-        self.manager.move(agent_id, SeatStatus.ACTIVE, (SeatStatus.SUSPENDED,))
-        self._note("resume", agent_id)
-
-    def leave(self, agent_id: str) -> None:
-        """Let an agent leave for good: it is truncated, and its body does nothing more."""
-        self.manager.move(agent_id, SeatStatus.LEFT, (SeatStatus.ACTIVE, SeatStatus.SUSPENDED))
-        if self._begun:
-            self._tally.truncated[agent_id] = True
-            self._tally.results[agent_id] = str(Result.ENDED)
-        self._note("leave", agent_id)
 
 
 __all__ = ["Scaffold", "Simulation", "Summary"]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from piase_gym.commands import Result
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -97,3 +99,35 @@ class Tally:
         if "result" in info:
             self.results[name] = str(info["result"])
         self.metrics.update(info.get("metrics", {}))
+
+    def report(
+        self,
+        *,
+        scenario: str,
+        world: str,
+        seed: int,
+        finished: bool,
+        stopped: str,
+        seconds: float,
+        metrics: Mapping[str, float],
+    ) -> Summary:
+        """Return the summary of what was counted; `metrics` are the world's own."""
+        return Summary(
+            scenario=scenario,
+            world=world,
+            seed=seed,
+            steps=self.steps,
+            won=Result.WON in self.results.values(),
+            finished=finished,
+            stopped=stopped,
+            results=dict(self.results),
+            terminated=dict(self.terminated),
+            truncated=dict(self.truncated),
+            returns=dict(self.returns),
+            outcomes={name: dict(counts) for name, counts in self.outcomes.items()},
+            milestones=tuple(self.order),
+            milestones_of={name: tuple(reached) for name, reached in self.milestones.items()},
+            metrics={**self.metrics, **metrics},
+            late=dict(self.late),
+            seconds=seconds,
+        )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from piase_gym.agents.base import Agent, BatchPercept, Feedback, Percept
 from piase_gym.agents.catalogue import make_agent, policies, register_family, register_policy
+from piase_gym.agents.human import HumanAgent
+from piase_gym.agents.q_learning import QLearningAgent
 from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
 
 __all__ = [
     "Agent",
     "BatchPercept",
     "Feedback",
+    "HumanAgent",
     "NoopAgent",
     "OracleAgent",
     "Percept",
+    "QLearningAgent",
     "RandomAgent",
     "ScriptedAgent",
     "make_agent",

@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from piase_gym.agents.base import Agent, Percept
 from piase_gym.commands import Misread, Outcome
 from piase_gym.world import World
+
+MakePercept = Callable[[World[Any, Any], int, int], Percept]
+"""Returns what an agent perceives: of (world, its number, step)."""
 
 
 class Asker(Protocol):
@@ -29,10 +32,14 @@ class Asker(Protocol):
 class AskInTurn:
     """Discrete steps: the world waits until every agent has answered."""
 
+    def __init__(self, percept: MakePercept = Percept) -> None:
+        """Say how percepts are made."""
+        self._percept = percept
+
     def ask(self, world: World[Any, Any], seats: Mapping[int, Agent], step: int) -> dict[int, Any]:
         """Let all agents perceive, then let all answer."""
         for number, agent in seats.items():
-            agent.receive_perception(Percept(world, number, step))
+            agent.receive_perception(self._percept(world, number, step))
         return {number: agent.get_chosen_action() for number, agent in seats.items()}
 
     def close(self) -> None:
@@ -69,9 +76,11 @@ class AskOnClock:
 
     Args:
         step_ms: How long a step lasts, in milliseconds.
+        percept: Makes percepts.
     """
 
-    def __init__(self, step_ms: int) -> None:
+    def __init__(self, step_ms: int, percept: MakePercept = Percept) -> None:
+        self._percept = percept
         self.seconds = step_ms / 1000
         self.late: list[tuple[int, int]] = []
         """(agent, the step for which its answer came too late), of the last step."""
@@ -94,7 +103,7 @@ class AskOnClock:
 
     def _start(self, world: World[Any, Any], number: int, agent: Agent, step: int) -> _Request:
         """Ask one agent in a thread."""
-        request = _Request(agent, Percept(copy.deepcopy(world), number, step), step)
+        request = _Request(agent, self._percept(copy.deepcopy(world), number, step), step)
         name = f"agent-{world.agents[number]}"
         threading.Thread(target=request.run, name=name, daemon=True).start()
         return request

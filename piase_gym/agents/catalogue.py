@@ -5,13 +5,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+from piase_gym import plugins
 from piase_gym.agents.base import Agent
+from piase_gym.agents.human import HumanAgent
+from piase_gym.agents.q_learning import QLearningAgent
 from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
-from piase_gym.errors import UnknownNameError
+from piase_gym.errors import PluginError, UnknownNameError
 
 _policies: dict[str, Callable[[], Agent]] = {
+    "human": HumanAgent,
     "noop": NoopAgent,
     "oracle": OracleAgent,
+    "q_learning": QLearningAgent,
     "random": RandomAgent,
     "scripted": ScriptedAgent,
 }
@@ -36,8 +41,8 @@ def families() -> tuple[str, ...]:
 
 
 def policies() -> tuple[str, ...]:
-    """Return the names of all policies, sorted."""
-    return tuple(sorted(_policies))
+    """Return the names of all policies, those of plug-ins too, sorted."""
+    return tuple(sorted({*_policies, *plugins.names("agents")}))
 
 
 def policy_name(agent: Agent) -> str | None:
@@ -54,6 +59,7 @@ def make_agent(policy: str | Agent) -> Agent:
     Raises:
         UnknownNameError: If no policy has this name.
         PolicyError: If it is a model that cannot be loaded.
+        PluginError: If it is a plug-in that cannot be loaded.
     """
     if isinstance(policy, Agent):
         return policy
@@ -62,9 +68,41 @@ def make_agent(policy: str | Agent) -> Agent:
     prefix, colon, rest = policy.partition(":")
     if colon and prefix in _families:
         return _families[prefix](rest)
-    if policy not in _policies:
-        raise UnknownNameError("policy", policy, _allowed())
-    return _policies[policy]()
+    if policy in _policies:
+        return _policies[policy]()
+    if policy in plugins.names("agents"):
+        return _plugged(policy)
+    raise UnknownNameError("policy", policy, _allowed())
+
+
+def check_policy(policy: str) -> str:
+    """Return the name of a policy, which may be ``prefix:rest``, without making it.
+
+    Raises:
+        UnknownNameError: If no policy has this name.
+    """
+    prefix, colon, rest = policy.partition(":")
+    if policy in policies() or (colon and rest and prefix in _families):
+        return policy
+    raise UnknownNameError("policy", policy, _allowed())
+
+
+def _plugged(name: str) -> Agent:
+    """Make an agent of a plug-in, which is an ordinary policy from then on.
+
+    Raises:
+        PluginError: If it cannot be loaded, or makes no `Agent`.
+    """
+
+    def wrong(made: object) -> str | None:
+        return None if callable(made) else f"it offers a {type(made).__name__}, not an Agent class"
+
+    make: Callable[[], Agent] = plugins.load("agents", name, wrong)
+    agent = make()
+    if not isinstance(agent, Agent):
+        raise PluginError(f"the plug-in {name!r} (agents) makes a {type(agent).__name__}, no Agent")
+    _policies[name] = make
+    return agent
 
 
 def _allowed() -> tuple[str, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from piase_gym.agents.base import Agent
 from piase_gym.agents.catalogue import make_agent
@@ -12,6 +12,25 @@ from piase_gym.errors import AgentError, ConfigError, suggest
 from piase_gym.rng import StreamId, stream_key
 
 Agents = Mapping[str, "str | Agent"] | str | Agent | None
+
+
+class Setup(Protocol):
+    """What a scenario says about one agent."""
+
+    @property
+    def agent_id(self) -> str:
+        """Its seat."""
+        ...
+
+    @property
+    def initial_agent_config(self) -> Mapping[str, Any]:
+        """Its settings."""
+        ...
+
+    @property
+    def prompt_reference(self) -> str | None:
+        """Its prompt."""
+        ...
 
 
 class SeatStatus(StrEnum):
@@ -61,6 +80,16 @@ class AgentManager:
         made.set_id(self.check(name))
         self.agents[name] = made
         return made
+
+    def configure(self, setups: Iterable[Setup]) -> None:
+        """Give agents the settings that a scenario has for them."""
+        for setup in setups:
+            agent = self.agents.get(setup.agent_id)
+            settings = dict(setup.initial_agent_config)
+            if setup.prompt_reference is not None:
+                settings["prompt_reference"] = setup.prompt_reference
+            if agent is not None and settings:
+                agent.configure(settings)
 
     def begin(self, seed: int) -> None:
         """Begin an episode: everybody takes part again, with random draws of its own."""

@@ -6,6 +6,7 @@ Other groups of commands use the same names, so that ``-c`` and ``-m`` mean the 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -14,6 +15,7 @@ import typer
 
 import piase_gym
 from piase_gym.agents import policies
+from piase_gym.agents.catalogue import families
 from piase_gym.errors import ConfigError, PiaseError
 from piase_gym.registry import find, load, world_spec
 
@@ -73,8 +75,23 @@ def complete_settings(ctx: typer.Context, incomplete: str) -> Completions:
 
 
 def complete_policies(incomplete: str) -> Completions:
-    """Complete the names of policies."""
-    return [(name, "") for name in policies() if name.startswith(incomplete)]
+    """Complete the names of policies, also behind a seat."""
+    seat, start = split_seat(incomplete)
+    names = (*policies(), *(f"{prefix}:" for prefix in families()))
+    before = "" if seat is None else f"{seat}="
+    return [(before + name, "") for name in names if name.startswith(start)]
+
+
+SEAT = re.compile(r"([A-Za-z0-9_.*-]*)=(.*)", re.DOTALL)
+
+
+def split_seat(word: str) -> tuple[str | None, str]:
+    """Return seat and policy of ``agent_1=oracle``; without a seat, ``None`` and the policy.
+
+    A policy may have a file's name with ``=`` in it: ``sb3:runs/lr=0.1/model.zip`` names no seat.
+    """
+    found = SEAT.fullmatch(word)
+    return (found[1], found[2]) if found else (None, word)
 
 
 def _import_quietly(ctx: typer.Context) -> None:
@@ -150,4 +167,5 @@ __all__ = [
     "complete_settings",
     "complete_worlds",
     "import_modules",
+    "split_seat",
 ]

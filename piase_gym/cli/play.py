@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from piase_gym.agents import policies
+from piase_gym.agents.catalogue import check_policy
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import (
     Modules,
@@ -14,9 +14,10 @@ from piase_gym.cli.options import (
     WorldName,
     complete_policies,
     import_modules,
+    split_seat,
 )
 from piase_gym.cli.settings import read_settings
-from piase_gym.errors import AgentError, ConfigError, UnknownNameError, UnsupportedError
+from piase_gym.errors import AgentError, ConfigError, UnsupportedError
 from piase_gym.registry import find, make_config, tasks
 
 
@@ -36,8 +37,8 @@ def play(
         list[str] | None,
         typer.Option(
             metavar="POLICY|AGENT=POLICY",
-            help="Who plays the other agents: random, oracle, noop or another policy, for all "
-            "or for one; may be repeated. Default: the id's own partners.",
+            help="Who plays the other agents: random, oracle, noop, sb3:PATH or another policy, "
+            "for all or for one; may be repeated. Default: the id's own partners.",
             autocompletion=complete_policies,
         ),
     ] = None,
@@ -110,10 +111,11 @@ def read_partners(name: str, words: list[str] | None) -> dict[str, Any] | None:
     spec, _ = find(name)
     seats: dict[str, Any] = {}
     for word in words:
-        seat, equals, policy = word.rpartition("=")
-        seat = seat if equals else "*"
-        if policy not in policies():
-            raise UnknownNameError("policy", policy, policies())
+        named, policy = split_seat(word)
+        seat = "*" if named is None else named
+        check_policy(policy)
+        if policy == "human":
+            raise ConfigError("you are the only person here; piase run --agent human takes more")
         if policy == "oracle" and spec.oracle is None:
             raise UnsupportedError(f"{spec.name} has no oracle; take another policy as partner")
         if seat in seats:

@@ -10,9 +10,15 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from piase_gym.agents import policies
+from piase_gym.agents.catalogue import check_policy
 from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import Completions, Modules, complete_policies, import_modules
+from piase_gym.cli.options import (
+    Completions,
+    Modules,
+    complete_policies,
+    import_modules,
+    split_seat,
+)
 from piase_gym.errors import ConfigError, ScenarioError
 
 TEMPLATE = """\
@@ -90,8 +96,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="POLICY|AGENT=POLICY",
-            help="Who plays: random, oracle, noop or another policy, for all or for one; may be "
-            "repeated. Default: random.",
+            help="Who plays: random, oracle, noop, human or another policy, for all or for one; "
+            "may be repeated. Default: random.",
             autocompletion=complete_policies,
         ),
     ] = None,
@@ -169,17 +175,15 @@ def read_agents(given: list[str] | None) -> dict[str, str] | str | None:
 
     Raises:
         ConfigError: If a policy for all is given twice, or beside an agent given twice.
+        UnknownNameError: If there is no such policy.
     """
-    rows = [entry.partition("=") for entry in given or ()]
-    common = [name for name, equals, _ in rows if not equals]
-    named = {name: policy for name, equals, policy in rows if equals}
+    rows = [split_seat(entry) for entry in given or ()]
+    common = [policy for seat, policy in rows if seat is None]
+    named = {seat: policy for seat, policy in rows if seat is not None}
     if len(common) > 1 or len(named) + len(common) < len(rows):
         raise ConfigError(f"--agent is given twice for the same seat: {', '.join(given or ())}")
     for policy in (*common, *named.values()):
-        if policy not in policies():
-            from piase_gym.errors import UnknownNameError
-
-            raise UnknownNameError("policy", policy, policies())
+        check_policy(policy)
     if not named:
         return common[0] if common else None
     if common:

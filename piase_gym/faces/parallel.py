@@ -17,7 +17,7 @@ from piase_gym.faces.face import RENDER_MODES, WorldFace, check_render_mode
 from piase_gym.faces.partners import no_acts
 from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
-from piase_gym.world import Tick
+from piase_gym.world import Act, Tick
 
 StepResult = tuple[
     dict[str, Any],
@@ -226,6 +226,10 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
         except (KeyError, IndexError, TypeError) as error:
             raise self._wrong_agents(actions) from error
         return acts
+
+    def read_action(self, number: int, action: Any) -> Act:
+        """Decode one action of agent number `number`, as `step` does; see `ActionReader.read`."""
+        return self._reader.read(number, action)
 
     def check_action(self, agent: str, action: Any) -> None:
         """Raise `ActionError` if an action is not in the space of an agent."""

@@ -1,0 +1,99 @@
+"""A person as an agent: reads what the world shows as text, and types commands as lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TextIO
+
+from piase_gym.agents.base import Action, Agent, Feedback, Percept
+from piase_gym.commands import Command, Misread
+from piase_gym.errors import UnsupportedError
+
+HELP = ("?", "help")
+SHOWN = 24
+"""How many legal commands are listed."""
+
+
+class HumanAgent(Agent):
+    """Asks a person in the terminal.
+
+    ``?`` shows the world's rules and what is possible now. What cannot be understood, or is not
+    possible now, is explained, and costs no step. An empty line does what the world calls doing
+    nothing. The end of the input (Ctrl-D) stops the simulation, as Ctrl-C does.
+
+    Args:
+        agent_id: Its name.
+        read: Returns the next line that the person types, and raises `EOFError` at the end; by
+            default from standard input.
+        out: Where to write; by default standard output.
+    """
+
+    def __init__(
+        self,
+        agent_id: str = "agent_0",
+        read: Callable[[str], str] | None = None,
+        out: TextIO | None = None,
+    ) -> None:
+        """Sit down before a terminal."""
+        super().__init__(agent_id)
+        self._read = read or input
+        self._out = out
+        self._told = False
+
+    def reset(self, seed: int) -> None:
+        """Tell the rules again at the first step of the episode."""
+        self._told = False
+
+    def act(self) -> Action:
+        """Show what there is, and ask until a line is a command that is possible now.
+
+        Raises:
+            KeyboardInterrupt: At the end of the input; a simulation then stops cleanly.
+        """
+        percept = self.percept
+        if not isinstance(percept, Percept):
+            raise UnsupportedError("a person acts on a Percept; call perceive first")
+        if not self._told:
+            self._told = True
+            self._say(f"Type commands for {percept.agent}; ? tells the rules.")
+        self._say(f"\n{percept.text}")
+        while True:
+            command = self._answer(percept)
+            if command is not None:
+                return command
+
+    def _answer(self, percept: Percept) -> Command | None:
+        """Read one line; ``None`` if it was no command that is possible now."""
+        try:
+            line = self._read(f"{percept.agent}> ").strip()
+        except EOFError:
+            raise KeyboardInterrupt from None
+        world = percept.world
+        if line in HELP:
+            self._say(f"{percept.instructions}\n\nPossible now: {self._possible(percept)}")
+            return None
+        plan = world.plan(percept.index, world.read(percept.index, line) if line else world.noop)
+        if isinstance(plan, Misread):
+            self._say(plan.message)
+            return None
+        return plan
+
+    def _possible(self, percept: Percept) -> str:
+        """List the legal commands."""
+        lines = [percept.world.write(command) for command in percept.commands]
+        more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        return "; ".join(lines[:SHOWN]) + more
+
+    def learn(self, feedback: Feedback) -> None:
+        """Tell what came of the command."""
+        self._say(f"({feedback.outcome}, reward {feedback.reward:g})")
+
+    def _say(self, text: str) -> None:
+        """Write a line."""
+        out = self._out or sys.stdout
+        out.write(text + "\n")
+        out.flush()
+
+
+__all__ = ["HumanAgent"]

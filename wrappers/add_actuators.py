@@ -1,0 +1,78 @@
+"""Commands translated by actuators before the world gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pettingzoo import ParallelEnv
+from pettingzoo.utils import BaseParallelWrapper
+
+from piase_gym.actuators import Actuation, Actuator
+from piase_gym.errors import ConfigError
+
+
+class AddActuators(BaseParallelWrapper[str, Any, Any]):
+    """Sends what agents do through actuators.
+
+    Masks tell which actions are legal once they are translated. Logs hold the commands that the
+    world got, so a replay needs no actuators.
+
+    Args:
+        env: A ParallelEnv of one of our worlds, or a wrapper around one.
+        actuators: Actuators, or their names.
+
+    Raises:
+        UnknownNameError: If there is no such actuator.
+        ConfigError: If a verb of theirs is there already.
+    """
+
+    def __init__(self, env: ParallelEnv[str, Any, Any], *actuators: str | Actuator) -> None:
+        """Find the actuators."""
+        super().__init__(env)
+        if not hasattr(env.unwrapped, "facts"):
+            raise ConfigError(f"AddActuators needs a world of piase_gym, not {type(env).__name__}")
+        self._face: Any = env.unwrapped
+        self.actuation = Actuation(self._face.world, actuators)
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Start an episode; see `WorldParallelEnv.reset`."""
+        observations, infos = self.env.reset(seed=seed, options=options)
+        self._mask(observations, infos)
+        return observations, infos
+
+    def step(self, actions: Mapping[str, Any]) -> Any:
+        """Translate what agents do, and let the world take a step."""
+        given = dict(actions) if isinstance(actions, Mapping) else actions
+        playing = [name for name in self.env.agents if name in given]
+        for name in playing:
+            number = self._face.driver.number(name)
+            given[name] = self.actuation.act(number, given[name], self._face.read_action)
+        found: Any = self.env.step(given)
+        self._mask(found[0], found[-1])
+        return found
+
+    def _mask(self, observations: Mapping[str, Any], infos: Mapping[str, Any]) -> None:
+        """Put in the masks of translated actions."""
+        for name, info in infos.items():
+            if "action_mask" in info:
+                number = self._face.driver.number(name)
+                info["action_mask"] = self.actuation.mask(number, info["action_mask"])
+                shown = observations[name]
+                if isinstance(shown, dict) and "action_mask" in shown:
+                    shown["action_mask"] = info["action_mask"]
+
+    # -- what agents are told --------------------------------------------------------------
+
+    def admissible_commands(self, agent: str) -> list[str]:
+        """Return the legal commands of an agent now, as lines of text."""
+        self._face.driver.require_episode()
+        found = self.actuation.commands(self._face.driver.number(agent))
+        own = {verb.name for verb in self.actuation.verbs}
+        return [c.verb if c.verb in own else self._face.world.write(c) for c in found]
+
+    def instructions(self, agent: str) -> str:
+        """Return the prompt for an agent, with the actuators' commands."""
+        return self.actuation.instructions(self._face.instructions(agent))
