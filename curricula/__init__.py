@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from piase_gym.curricula.parts import Criterion, Hint, MetricDefinition, Need, Rule
     from piase_gym.curricula.progress import AgentProgress
     from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+    from piase_gym.curricula.store import ProgressStore
     from piase_gym.runs.metrics import PiaAVTInterface
 
 _PLACES = {
@@ -32,6 +33,7 @@ _PLACES = {
     "manager": ("CurriculumManager",),
     "progress": ("AgentProgress",),
     "parts": ("Criterion", "Hint", "MetricDefinition", "Need", "Rule"),
+    "store": ("ProgressStore",),
     "schema": ("CurriculumStep", "DevelopmentalCurriculum"),
 }
 _MODULES = {name: f"piase_gym.curricula.{place}" for place in _PLACES for name in _PLACES[place]}
@@ -51,6 +53,7 @@ __all__ = [
     "MetricDefinition",
     "Need",
     "PiaAVTInterface",
+    "ProgressStore",
     "Rule",
     "Verdict",
     "load",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,14 +14,13 @@ from piase_gym.curricula import actions
 from piase_gym.curricula.conditions import ATTEMPTS, Condition
 from piase_gym.curricula.kinds import Kind, kind_of
 from piase_gym.errors import CurriculumError, PiaseError, suggest
-from piase_gym.runs.metrics import MEASURE, METRICS, MILESTONE, metric_types
+from piase_gym.runs.metric_table import MEASURE, METRICS, MILESTONE, metric_types
 
 if TYPE_CHECKING:
     from piase_gym.curricula.parts import Criterion
     from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 
 Path = tuple[str | int, ...]
-REACHED = "reached_goal_"
 PROSE = frozenset(
     "description author learning_objectives success_criteria conditions notes evaluation_strategy "
     "piase_scenario_reference piaavt_metrics_to_track overall_learning_goals".split()
@@ -95,15 +95,17 @@ def read_step(data: Any) -> Any:
     return rest
 
 
-def target_of(overrides: Mapping[str, Any]) -> tuple[int, int] | None:
+def target_of(overrides: Mapping[str, Any]) -> tuple[float, ...] | str | None:
     """Return ``motivation.current_goal_details.target_coords`` of an agent's settings."""
     place: Any = overrides
     for key in ("motivation", "current_goal_details", "target_coords"):
         place = place.get(key) if isinstance(place, Mapping) else None
-    if not isinstance(place, list | tuple) or len(place) != 2:
+    if isinstance(place, str) and place:
+        return place
+    if not isinstance(place, list | tuple) or len(place) not in (2, 3):
         return None
-    whole = all(isinstance(part, int) and not isinstance(part, bool) for part in place)
-    return (int(place[0]), int(place[1])) if whole else None
+    numbers = all(isinstance(part, int | float) and type(part) is not bool for part in place)
+    return tuple(place) if numbers and all(map(math.isfinite, place)) else None
 
 
 def same_world(own: str, given: object, source: str) -> None:
@@ -153,8 +155,8 @@ class Kinds(dict[str, Kind]):
 def kinds_of(curriculum: DevelopmentalCurriculum) -> Kinds:
     """Return the kind of every name that a curriculum can use."""
     kinds = Kinds({ATTEMPTS: "number"})
-    kinds.update({name: _kind(found) for name, found in metric_types().items()})
-    kinds.update({f"{REACHED}{step.order}": "boolean" for step in curriculum.steps})
+    types = metric_types(orders=[step.order for step in curriculum.steps])
+    kinds.update({name: _kind(found) for name, found in types.items()})
     given = _world_metrics(curriculum)
     if given is not None:
         kinds.update(given)
@@ -222,7 +224,8 @@ def _target_problems(step: CurriculumStep) -> Iterator[Problem]:
     details = motivation.get("current_goal_details") if isinstance(motivation, Mapping) else None
     if isinstance(details, Mapping) and "target_coords" in details and step.target_coords is None:
         path = ("agent_config_overrides", "motivation", "current_goal_details", "target_coords")
-        told = f"target_coords are two whole numbers [x, y], not {details['target_coords']!r:.60}"
+        given = f"{details['target_coords']!r:.60}"
+        told = f"target_coords are two or three numbers or the name of a place, not {given}"
         yield Problem(path, f"{step.label}: {told}")
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from piase_gym.curricula.kinds import Checker, Kind, kind_of, plain_value
 from piase_gym.curricula.words import ALLOWED, READ_AS, Word, read_words
 from piase_gym.errors import CurriculumError, suggest
-from piase_gym.runs.metrics import Value
+from piase_gym.runs.windows import Value
 
 ATTEMPTS = "step_attempts"
 """The number of the attempt, a value that every condition can read."""

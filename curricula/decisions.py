@@ -18,7 +18,8 @@ from piase_gym.curricula.kinds import kind_of, plain_value
 from piase_gym.curricula.parts import Criterion, Need
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.digest import canonical_json
-from piase_gym.runs.metrics import PiaAVTInterface, Value
+from piase_gym.runs.metrics import PiaAVTInterface
+from piase_gym.runs.windows import Value
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,

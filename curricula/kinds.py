@@ -9,7 +9,7 @@ from typing import Any, Literal
 from piase_gym.curricula.words import ALLOWED
 from piase_gym.errors import CurriculumError
 from piase_gym.jsonable import jsonable
-from piase_gym.runs.metrics import Value
+from piase_gym.runs.windows import Value
 
 Kind = Literal["number", "boolean", "string"]
 """What a value is; there is no way from one kind to another."""

@@ -22,7 +22,7 @@ from piase_gym.curricula import checking
 from piase_gym.curricula.actions import Action
 from piase_gym.curricula.conditions import Condition
 from piase_gym.errors import CurriculumError
-from piase_gym.runs.metrics import check_window
+from piase_gym.runs.windows import check_window
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 

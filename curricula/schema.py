@@ -26,7 +26,7 @@ from piase_gym.curricula.conditions import ATTEMPTS, Condition
 from piase_gym.curricula.parts import Criterion, Hint, MetricDefinition, Need, Part, Rule, Setting
 from piase_gym.digest import canonical_json
 from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError
-from piase_gym.runs.metrics import check_window
+from piase_gym.runs.windows import check_window
 
 MOST_STEPS = 1000
 MOST_RULES = 100
@@ -148,7 +148,7 @@ class CurriculumStep(Part):
         return fields
 
     @property
-    def target_coords(self) -> tuple[int, int] | None:
+    def target_coords(self) -> tuple[float, ...] | str | None:
         """Where ``reached_goal_<order>`` wants the agent to stand, if the step says so."""
         return checking.target_of(self.agent_config_overrides)
 

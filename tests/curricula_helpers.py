@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.curricula import DevelopmentalCurriculum
-from piase_gym.runs.metrics import PiaAVTInterface, Value, Window
+from piase_gym.runs.metrics import PiaAVTInterface
+from piase_gym.runs.windows import Value, Window
 
 DATA = Path(__file__).with_name("data")
 SIMPLE: dict[str, Any] = {
@@ -55,13 +56,20 @@ class Table(PiaAVTInterface):
         self.values: dict[str, Any] = dict(values or {})
         self.asked: list[tuple[str, str, Window]] = []
 
-    def get_performance_metric(self, agent_id: str, metric: str, window: Window = None) -> Value:
+    def get_performance_metric(
+        self, agent_id: str, metric: str, window: Window = None, *, slot: int | None = None
+    ) -> Value:
         self.asked.append((agent_id, metric, window))
         value: Value = self.values.get(metric)
         return value
 
     def check_event_occurred(
-        self, agent_id: str, signature: str | Mapping[str, Any], window: Window = None
+        self,
+        agent_id: str,
+        signature: str | Mapping[str, Any],
+        window: Window = None,
+        *,
+        slot: int | None = None,
     ) -> bool:
         return False
 

@@ -112,10 +112,10 @@ WRONG: list[tuple[tuple[Any, ...], str, str]] = [
     (
         (
             *("steps", 1, "agent_config_overrides"),
-            {"motivation": {"current_goal_details": {"target_coords": "there"}}},
+            {"motivation": {"current_goal_details": {"target_coords": [1, "there"]}}},
         ),
         "step 2 'Far'",
-        "target_coords are two whole numbers",
+        "target_coords are two or three numbers",
     ),
 ]
 
@@ -338,7 +338,7 @@ def test_what_a_world_does_not_know_is_refused_at_load(tmp_path: Path) -> None:
         curriculum({}, world="GridWorld").envelope("TextRoom")
 
 
-@pytest.mark.parametrize("name", ["actions", "conditions", "manager", "__init__"])
+@pytest.mark.parametrize("name", ["actions", "conditions", "manager", "store", "__init__"])
 def test_examples_in_docstrings(name: str) -> None:
     suffix = "" if name == "__init__" else f".{name}"
     module = importlib.import_module(f"piase_gym.curricula{suffix}")
