@@ -59,8 +59,12 @@ def problems_in(error: ValidationError) -> list[Problem]:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def _without_type(data: Any, wanted: str) -> Any:
-    """Return a mapping without the mark of the prompt suite."""
+def without_type(data: Any, wanted: str) -> Any:
+    """Return a mapping without the mark of the prompt suite.
+
+    Raises:
+        ValueError: If it is marked as something else.
+    """
     if not isinstance(data, Mapping) or "__type__" not in data:
         return data
     if data["__type__"] != wanted:
@@ -73,7 +77,7 @@ _NULLS_ALLOWED = frozenset(PROSE | {"target_developmental_stage", "version"})
 
 def read_head(data: Any) -> Any:
     """Return a curriculum's data without marks and nulls of the prompt suite."""
-    data = _without_type(data, "DevelopmentalCurriculum")
+    data = without_type(data, "DevelopmentalCurriculum")
     if not isinstance(data, Mapping):
         return data
     kept = {n: v for n, v in data.items() if v is not None or n not in _NULLS_ALLOWED}
@@ -85,7 +89,7 @@ def read_head(data: Any) -> Any:
 
 def read_step(data: Any) -> Any:
     """Return a step's data with the other name of `environment_config_overrides` replaced."""
-    data = _without_type(data, "CurriculumStep")
+    data = without_type(data, "CurriculumStep")
     short, long = "environment_config", "environment_config_overrides"
     if not isinstance(data, Mapping) or short not in data:
         return data

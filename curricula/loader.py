@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from piase_gym.curricula import checking
+from piase_gym.curricula import checking, fences
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
 from piase_gym.scenarios.explaining import find, located
@@ -54,7 +54,7 @@ def load(path_or_name: object) -> DevelopmentalCurriculum:
     try:
         document = read_file(path, MOST_BYTES)
     except ScenarioError as error:
-        raise CurriculumError(_fence(path) or str(error)) from None
+        raise CurriculumError(fences.in_file(path) or str(error)) from None
     return build(document, str(path), path.parent)
 
 
@@ -72,7 +72,7 @@ def loads(text: str, source: str = "<text>", folder: Path | None = None) -> Deve
     try:
         document = read_text(text, source, as_json=True, most=MOST_BYTES)
     except ScenarioError as error:
-        raise CurriculumError(_fenced(text, source) or str(error)) from None
+        raise CurriculumError(fences.in_text(text, source) or str(error)) from None
     return build(document, source, folder)
 
 
@@ -96,27 +96,6 @@ def find_file(path_or_name: str | Path) -> Path:
             f"there is no file {str(path)!r:.200}; allowed: a path, or a name of {', '.join(known)}"
         )
     raise CurriculumError(str(UnknownNameError("curriculum", f"{path_or_name!s:.200}", known)))
-
-
-def _fence(path: Path) -> str | None:
-    """Return the error of a file that is fenced like a code block, or ``None``."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as stream:
-            return _fenced(stream.read(200), str(path))
-    except OSError:
-        return None
-
-
-def _fenced(text: str, source: str) -> str | None:
-    """Return the error of a text that is fenced like a code block, or ``None``."""
-    first = text.lstrip("\ufeff \t\r\n").split("\n")[0].strip()
-    if not first.startswith(("```", "~~~")):
-        return None
-    line = text[: text.index(first)].count("\n") + 1
-    return (
-        f"{source}:{line}:1: the file is a block of Markdown ({first[:20]}), not JSON; "
-        "remove the line of the fence at its start and the one at its end"
-    )
 
 
 # -- checking -------------------------------------------------------------------------------------
@@ -196,11 +175,24 @@ def _overrides_key(document: Document, step: CurriculumStep) -> str:
 def _warnings(
     curriculum: DevelopmentalCurriculum, document: Document, folder: Path | None
 ) -> Iterator[str]:
-    """Yield what does not keep a curriculum from being used."""
+    """Yield what does not keep a curriculum from being used: missing prompts.
+
+    Raises:
+        CurriculumError: If a prompt is there, and wrong.
+    """
+    from piase_gym.curricula import prompts
+
     for step in curriculum.steps:
-        reference = step.prompt_reference
-        if not reference or folder is None:
+        if not step.prompt_reference or folder is None:
             continue
-        if not (folder / reference).is_file():
-            place: Place = document.place(("steps", step._index, "prompt_reference"))
-            yield f"{place}: {step.label}: there is no prompt file {reference!r} in {str(folder)!r}"
+        place: Place = document.place(("steps", step._index, "prompt_reference"))
+        path = prompts.file_of(curriculum, step)
+        if path is None:
+            named = f"there is no prompt file {step.prompt_reference!r} in {str(folder)!r}"
+            yield f"{place}: {step.label}: {named}"
+            continue
+        try:
+            prompts.load(path)
+        except CurriculumError as error:
+            told = f"{place}: {step.label}: its prompt is wrong:\n{error}"
+            raise CurriculumError(told) from None

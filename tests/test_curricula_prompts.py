@@ -1,0 +1,117 @@
+"""Prompt files: read, checked, filled, and put into words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from piase_gym import curricula
+from piase_gym.curricula import prompts
+from piase_gym.errors import CurriculumError
+
+PROMPT: dict[str, Any] = {
+    "__type__": "PiaAGIPrompt",
+    "target_agi": None,
+    "author": "A teacher",
+    "objective": "Learn what {thing} is.",
+    "system_rules": {"__type__": "SystemRules", "language": "English"},
+    "requirements": {
+        "__type__": "Requirements",
+        "goal": "Name {thing} in {step}.",
+        "constraints_and_boundaries": "Be short.",
+        "success_metrics": ["said", "{unknown}"],
+    },
+    "users_interactors": None,
+    "executors": {
+        "role": {
+            "name": "Pupil",
+            "skills_focus": ["Speech"],
+            "cognitive_module_configuration": {
+                "personality_config": {"ocean_openness": 0.7, "ocean_neuroticism": None},
+                "motivational_bias_config": {"biases": {"Curiosity": "High", "Task": 0.5}},
+            },
+        }
+    },
+    "workflow_or_curriculum_phase": {
+        "steps": [{"name": "Look", "action_directive": "Look at {thing}."}]
+    },
+    "initiate_interaction": "What is {thing}?",
+}
+
+
+def written(folder: Path, prompt: object = PROMPT, **overrides: Any) -> Path:
+    """Write a prompt and a curriculum that refers to it; returns the curriculum's path."""
+    (folder / "prompts").mkdir(exist_ok=True)
+    (folder / "prompts" / "look.json").write_text(json.dumps(prompt, indent=1))
+    steps = [
+        {
+            "order": 1,
+            "name": "Looking",
+            "prompt_reference": "prompts/look.json",
+            "agent_config_overrides": overrides,
+        }
+    ]
+    path = folder / "words.curriculum.json"
+    path.write_text(json.dumps({"name": "Words", "steps": steps}, indent=1))
+    return path
+
+
+def test_a_prompt_is_filled_from_its_step(tmp_path: Path) -> None:
+    made = curricula.load(written(tmp_path, prompt_values={"thing": "a door"}))
+    assert made.warnings == ()
+    prompt = prompts.prompt_of(made, made.steps[0])
+    assert prompt is not None
+    assert prompt.placeholders == ("unknown",)
+    assert prompt.requirements is not None
+    assert prompt.requirements.goal == "Name a door in Looking."
+    assert prompt.requirements.constraints_and_boundaries == ("Be short.",)
+
+
+def test_a_prompt_reads_as_text() -> None:
+    prompt = prompts.PiaAGIPrompt.model_validate(PROMPT).filled({"thing": "a door"})
+    text = prompt.text()
+    assert text.startswith("- Author: A teacher\n- Objective: Learn what a door is.\n")
+    assert "\n# Requirements\n\n- Goal: Name a door in {step}.\n" in text
+    assert "- Constraints and boundaries: Be short.\n- Success metrics:\n  - said\n" in text
+    assert "## Role\n\n- Name: Pupil\n- Skills focus: Speech\n" in text
+    assert "- Openness: 0.7\n" in text
+    assert "  - Curiosity: High\n  - Task: 0.5\n" in text
+    assert "## Steps 1\n\n- Name: Look\n- Action directive: Look at a door.\n" in text
+    assert "None" not in text
+    assert "Neuroticism" not in text
+    assert "Users" not in text
+
+
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        ({"objectiv": "x"}, "look.json:2:2: objectiv: unknown key 'objectiv'; did you mean 'obj"),
+        ({"requirements": {"goal": 3}}, "look.json:3:3: requirements.goal: "),
+        ({"__type__": "Requirements"}, "__type__ is 'Requirements'; allowed here: 'PiaAGIPrompt'"),
+        ([], "look.json:1:1: "),
+    ],
+)
+def test_a_wrong_prompt_is_told_at_load(prompt: Any, told: str, tmp_path: Path) -> None:
+    path = written(tmp_path, prompt)
+    with pytest.raises(CurriculumError) as caught:
+        curricula.load(path)
+    assert f"{path}:7:4: step 1 'Looking': its prompt is wrong:" in str(caught.value)
+    assert told in str(caught.value)
+
+
+def test_a_fenced_prompt_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text("```json\n{}\n```\n")
+    with pytest.raises(CurriculumError, match=r"p.json:1:1: the file is a block of Markdown"):
+        prompts.load(path)
+
+
+def test_a_missing_prompt_is_no_prompt(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "prompts" / "look.json").unlink()
+    made = curricula.load(path)
+    assert len(made.warnings) == 1
+    assert prompts.prompt_of(made, made.steps[0]) is None
