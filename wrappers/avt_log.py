@@ -63,8 +63,23 @@ class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env)
         self.recorder = recorder
+        self._shorten()
 
-    # PettingZoo's wrapper looks every attribute up twice; the busiest one takes the short way.
+    # PettingZoo's wrapper looks every attribute up twice; the busiest ones take the short way.
+    def _shorten(self) -> None:
+        """Let calls go straight to the environment, which tells its bus what happens."""
+        self.__dict__.update(step=self.env.step, reset=self.env.reset)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the short ways behind too."""
+        kept = super().__getstate__()
+        return {name: kept[name] for name in kept if name not in ("step", "reset")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take them again."""
+        self.__dict__.update(state)
+        self._shorten()
+
     @property
     def agents(self) -> list[Any]:
         """The agents in play."""

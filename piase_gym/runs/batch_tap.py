@@ -11,7 +11,7 @@ import numpy as np
 from piase_gym.commands import OUTCOMES
 from piase_gym.errors import UnsupportedError
 from piase_gym.events import Event
-from piase_gym.runs.book import FOLD, Book
+from piase_gym.runs.book import Book
 from piase_gym.runs.lines import Extra
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.recorder import Options, Recorder
@@ -155,13 +155,9 @@ class BatchRecorder(Recorder):
             row, own = acts[slot], [rewards[slot][i] for i in playing]
             said = [NAMES[codes[slot][i]] for i in playing]
             packed, names = bytes([row[i] for i in playing]), book.names
-            book.rewards.append(own)
+            book.add(own)
             digest = env.digest(slot)
-            self.queue.append(
-                (ns, self.step, book.episode, names, packed, said, own, digest, extra)
-            )
-            if len(book.rewards) >= FOLD:
-                book.fold()
+            self.put((ns, self.step, book.episode, names, packed, said, own, digest, extra))
             if notable[slot]:
                 self._change_seats(book, slot, ns)
         self._now_and_then(stepping, any(notable))
@@ -214,7 +210,7 @@ class BatchRecorder(Recorder):
                 data = {"kind": "snapshot", "snapshot": self.env.slot_snapshot(slot), "slot": slot}
                 number = None if book is None else book.episode
                 self.post("ENVIRONMENT_STATE_CHANGED", data, episode=number)
-        if ended or len(self.queue) >= LONG:
+        if ended or len(self.writer.queue) >= LONG:
             self.writer.flush()
 
     def _percepts(self, slot: int, names: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from struct import Struct
 from typing import Any
 
-from piase_gym.runs.expand import goal_id
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-FOLD = 4096
-"""Rewards are added up after so many steps, at the episode's end at the latest."""
+from piase_gym.runs.expand import goal_id
 
 
 class Book:
@@ -24,30 +25,39 @@ class Book:
         start: Steps of the run at the reset.
         playing: Numbers of the agents in play.
         names: Their names.
-        pick: Takes the entries of those in play out of a list, or ``None`` if all are in play.
+        pick: Takes the entries of those in play out of a list.
+        pack: Turns their rewards into bytes.
         joined: Agent number -> steps of the run when it entered, for open goals.
         results: Agent -> how its episode ended.
+        totals: Agent number -> sum of its rewards so far.
     """
 
     def __init__(
-        self, agents: Sequence[str], slot: int | None, episode: int, seed: int, ns: int, start: int
+        self,
+        agents: Sequence[str],
+        slot: int | None,
+        episode: int,
+        seed: int,
+        ns: int,
+        start: int,
+        totals: Any = None,
     ) -> None:
-        """Open the book at a reset."""
+        """Open the book at a reset; `totals` is where sums are to be kept, a new list if None."""
         self.agents = agents
         self.slot, self.episode, self.seed = slot, episode, seed
         self.ns, self.start = ns, start
         self.begun = False
         self.playing: tuple[int, ...] = ()
         self.names: tuple[str, ...] = ()
-        self.pick: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None
+        self.pick: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
+        self.pack = Struct("").pack
         self.joined: dict[int, int] = {}
         self.results: dict[str, str] = {}
         self.returns: dict[str, float] = {}
         self.lengths: dict[str, int] = {}
         self.measures: dict[str, Any] = {}
-        self.rewards: list[Sequence[float]] = []
-        """Rewards of the last steps, of those who were in play in them."""
-        self._totals: dict[int, float] = {}
+        self.totals = [0.0] * len(agents) if totals is None else totals
+        self.totals[:] = [0.0] * len(agents)
 
     def goal(self, agent: int) -> str:
         """Return the id of an agent's goal."""
@@ -55,30 +65,47 @@ class Book:
 
     def seat(self, playing: Iterable[int]) -> None:
         """Take note of who is in play from now on."""
-        self.fold()
         self.playing = tuple(playing)
         self.names = tuple(self.agents[i] for i in self.playing)
-        if len(self.playing) == len(self.agents):
-            self.pick = None
-        elif len(self.playing) > 1:
-            self.pick = operator.itemgetter(*self.playing)
-        else:
-            alone = self.playing
-            self.pick = lambda values: tuple(values[i] for i in alone)
+        self.pick = picker(self.playing, len(self.agents))
+        self.pack = Struct(f"<{len(self.playing)}d").pack
 
-    def fold(self) -> None:
-        """Add up the rewards kept so far."""
-        if self.rewards:
-            for agent, values in zip(self.playing, zip(*self.rewards, strict=True), strict=True):
-                self._totals[agent] = self._totals.get(agent, 0.0) + float(sum(values))
-            self.rewards.clear()
+    def add(self, rewards: Sequence[float]) -> None:
+        """Add the rewards of one step, of those who are in play."""
+        for agent, reward in zip(self.playing, rewards, strict=True):
+            self.totals[agent] += reward
+
+    def add_many(self, rewards: NDArray[np.float64]) -> None:
+        """Add rewards of those who are in play, shape (steps, agents in play)."""
+        sums = add_up([self.totals[agent] for agent in self.playing], rewards)
+        for agent, total in zip(self.playing, sums, strict=True):
+            self.totals[agent] = total
 
     def total(self, agent: int) -> float:
         """Return what an agent has got in this episode."""
-        self.fold()
-        return self._totals.get(agent, 0.0)
+        return float(self.totals[agent])
 
     @property
     def over(self) -> bool:
         """Whether everybody who took part has ended."""
         return self.begun and not self.playing
+
+
+def add_up(start: ArrayLike, rewards: NDArray[np.float64]) -> list[float]:
+    """Add rewards one after the other, so that sums do not depend on how steps are grouped.
+
+    Args:
+        start: Sums so far, shape (agents,).
+        rewards: Shape (steps, agents).
+    """
+    sums: list[float] = np.add.accumulate(np.vstack((start, rewards)), axis=0)[-1].tolist()
+    return sums
+
+
+def picker(playing: tuple[int, ...], count: int) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Return what takes the entries of those in play out of a list of all agents."""
+    if len(playing) == count:
+        return tuple
+    if len(playing) > 1:
+        return operator.itemgetter(*playing)
+    return lambda values: tuple(values[i] for i in playing)

@@ -23,7 +23,7 @@ SUMMARIES = {
 }
 
 
-def goal_id(agent: str, episode: int) -> str:
+def goal_id(agent: str, episode: int | str) -> str:
     """Return the id of the goal that is one agent's episode, unique in its run."""
     return f"goal_{episode}_{agent}"
 
@@ -47,7 +47,7 @@ def action_details(command: Any, table: Sequence[Mapping[str, Any]]) -> dict[str
 
 
 def step_events(
-    data: Mapping[str, Any], episode: int, table: Sequence[Mapping[str, Any]]
+    data: Mapping[str, Any], episode: int | str, table: Sequence[Mapping[str, Any]]
 ) -> Iterator[AgentEvent]:
     """Yield what a step line says of single agents: commands, outcomes, rewards, messages.
 

@@ -1,16 +1,16 @@
-"""From what happened to lines of text, as fast as Python allows.
+"""From what happened to lines of text, one by one; `piase_gym.runs.bulk` writes many at once.
 
-A step of an array world costs 8 microseconds, so a line about it must not cost more than two:
-values are only taken note of when they happen, lines are written in bulk, and what repeats (names,
-commands, outcomes) is kept as finished text.
+A step of an array world costs 8 microseconds, so a line about it must not cost more than two: what
+repeats (names, commands, outcomes, rewards) is kept as finished text.
 """
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -26,7 +26,8 @@ from piase_gym.runs.schema import (
 
 _UNKNOWN = EventType("engine")
 CACHE_SIZE = 4096
-_THREE = tuple(f"{number:03d}" for number in range(1000))
+THREE = tuple(f"{number:03d}" for number in range(1000))
+T = TypeVar("T")
 
 
 class Line(NamedTuple):
@@ -68,40 +69,53 @@ StepItem = tuple[
 byte each), outcomes, rewards, digest, and what else there is."""
 
 
-class _Texts(dict[Any, str]):
+class Texts(dict[Any, T]):
     """Finished texts by key, made when first asked for, forgotten when there are too many."""
 
-    def __init__(self, make: Callable[[Any], str]) -> None:
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        """Take what makes the text of a key."""
         super().__init__()
         self.make = make
 
-    def __missing__(self, key: Any) -> str:
+    def __missing__(self, key: Any) -> T:
+        """Make the text of a key."""
         if len(self) >= CACHE_SIZE:
             self.clear()
         text = self[key] = self.make(key)
         return text
 
 
-class _Party:
-    """The texts of steps in which the same agents are in play."""
+class Party:
+    """The texts of steps in which the same agents are in play.
+
+    Attributes:
+        commands: By the commands' indices, a byte each.
+        outcomes: By the outcomes, a tuple.
+        rewards: By the rewards, eight bytes each, so that 0.0 and -0.0 differ.
+        calm: That nobody ended.
+    """
 
     def __init__(self, names: tuple[str, ...]) -> None:
+        """Start with no texts."""
         self.names = names
-        self.commands = _Texts(lambda packed: encode(dict(zip(names, packed, strict=True))))
-        self.outcomes = _Texts(
-            lambda joined: encode(dict(zip(names, joined.split(",") if names else (), strict=True)))
-        )
-        self.rewards = _Texts(lambda values: encode(dict(zip(names, values, strict=True))))
+        self.pack = struct.Struct(f"<{len(names)}d").pack
+        self.commands = Texts(lambda packed: f'"commands":{self._by_name(packed)},"outcomes":')
+        self.outcomes = Texts(lambda outcomes: f'{self._by_name(outcomes)},"rewards":')
+        unpack = struct.Struct(f"<{len(names)}d").unpack
+        self.rewards = Texts(lambda values: f"{self._by_name(unpack(values))},")
         nobody = encode(dict.fromkeys(names, False))
-        self.calm = f'"terminated":{nobody},"truncated":{nobody}'
+        self.calm = f'"terminated":{nobody},"truncated":{nobody},"digest":"'
 
-    def flags(self, extra: Extra | None) -> str:
+    def _by_name(self, values: Sequence[Any]) -> str:
+        """Write values by name."""
+        return encode(dict(zip(self.names, values, strict=True)))
+
+    def flags(self, extra: Extra) -> str:
         """Say who ended."""
-        if extra is None or extra.terminated is None or extra.truncated is None:
+        if extra.terminated is None or extra.truncated is None:
             return self.calm
-        terminated = encode(dict(zip(self.names, extra.terminated, strict=True)))
-        truncated = encode(dict(zip(self.names, extra.truncated, strict=True)))
-        return f'"terminated":{terminated},"truncated":{truncated}'
+        terminated, truncated = self._by_name(extra.terminated), self._by_name(extra.truncated)
+        return f'"terminated":{terminated},"truncated":{truncated},"digest":"'
 
 
 class Encoder:
@@ -121,34 +135,30 @@ class Encoder:
         self.world, self.wants = world, wants
         self.count = 0
         self.table: Sequence[Mapping[str, Any]] = ()
-        self._run = (
+        self.run = (
             f'Z","simulation_run_id":{encode(run_id)},"experiment_id":{encode(experiment_id)},'
             '"event_id":"'
         )
-        self._heads = _Texts(self._head)
-        self._parties: dict[tuple[str, ...], _Party] = {}
+        self.heads = Texts(self._head)
+        """The part of a line from the agent to the step: by agent, event type, component, level."""
+        self.parties = Texts(Party)
         self._milli, self._prefix = -1, ""
-        self._names: tuple[str, ...] | None = None
-        self._last = _Party(())
-        """The party of the last step, and who was in it."""
-        self._clock = time.time_ns() - time.monotonic_ns()
-        self._step_head = self._heads[SYSTEM, "ENVIRONMENT_EVENT_OCCURRED", None, None]
-        self._details = False
+        self.clock = time.time_ns() - time.monotonic_ns()
+        self.step_head = self.heads[SYSTEM, "ENVIRONMENT_EVENT_OCCURRED", None, None]
+        self.details = False
         """Whether lines of single agents may be wanted beside those of steps."""
-        self._steps = True
+        self.steps = True
 
     def set_detail(self, level: int, steps: bool) -> None:
         """Take note of the highest level in use, and whether step lines are wanted."""
-        self._details, self._steps = level >= EVENTS, steps
+        self.details, self.steps = level >= EVENTS, steps
 
     def stamp(self, ns: int) -> str:
         """Return a reading of the monotonic clock as a time of day, without the final Z."""
-        milli, micro = divmod((ns + self._clock) // 1000, 1000)
+        milli, micro = divmod((ns + self.clock) // 1000, 1000)
         if milli != self._milli:
-            self._milli = milli
-            seconds, rest = divmod(milli, 1000)
-            self._prefix = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds)) + _THREE[rest]
-        return self._prefix + _THREE[micro]
+            self._milli, self._prefix = milli, moment(milli)
+        return self._prefix + THREE[micro]
 
     def _head(self, key: tuple[str, str, str | None, str | None]) -> str:
         """Return the part of a line from the agent to the step."""
@@ -167,46 +177,39 @@ class Encoder:
         ns, agent, event_type, step, episode, data, component, log_level = item
         self.count += 1
         return (
-            f'{{"timestamp":"{self.stamp(ns)}{self._run}{self.count}'
-            f"{self._heads[agent, event_type, component, log_level]}{step},"
+            f'{{"timestamp":"{self.stamp(ns)}{self.run}{self.count}'
+            f"{self.heads[agent, event_type, component, log_level]}{step},"
             f'"episode":{episode},"event_data":{data}}}\n'
         )
 
     def step(self, item: StepItem) -> str:
         """Write one step, and below it what is wanted of single agents."""
         ns, step, episode, names, packed, outcomes, rewards, digest, extra = item
-        if names is not self._names:
-            self._names, self._last = names, self._parties.get(names) or self._party(names)
-        party = self._last
+        party = self.parties[names]
         self.count += 1
         if extra is None:
             commands, flags, more = party.commands[packed], party.calm, ""
         else:
-            commands, flags = extra.commands or party.commands[packed], party.flags(extra)
+            given = extra.commands
+            commands = f'"commands":{given},"outcomes":' if given else party.commands[packed]
+            flags = party.flags(extra)
             more = "".join(f",{encode(key)}:{encode(value)}" for key, value in extra.more.items())
         line = (
-            f'{{"timestamp":"{self.stamp(ns)}{self._run}{self.count}{self._step_head}{step},'
-            f'"episode":{episode},"event_data":{{"kind":"step","commands":{commands},'
-            f'"outcomes":{party.outcomes[",".join(outcomes)]},'
-            f'"rewards":{party.rewards[tuple(rewards)]},{flags},"digest":"{digest}"{more}}}}}\n'
+            f'{{"timestamp":"{self.stamp(ns)}{self.run}{self.count}{self.step_head}{step},'
+            f'"episode":{episode},"event_data":{{"kind":"step",{commands}'
+            f"{party.outcomes[tuple(outcomes)]}{party.rewards[party.pack(*rewards)]}"
+            f'{flags}{digest}"{more}}}}}\n'
         )
-        if self._details or not self._steps:
+        if self.details or not self.steps:
             return self._with_details(item, line)
         return line
 
-    def _party(self, names: tuple[str, ...]) -> _Party:
-        """Return the texts for these agents."""
-        if len(self._parties) >= CACHE_SIZE:
-            self._parties.clear()
-        party = self._parties[names] = _Party(names)
-        return party
-
     def _with_details(self, item: StepItem, line: str) -> str:
         """Return the lines of a step and of single agents, as far as they are wanted."""
-        if not self._steps:
+        if not self.steps:
             self.count -= 1
-        singles = "".join(self._single_lines(item, line)) if self._details else ""
-        return line + singles if self._steps else singles
+        singles = "".join(self._single_lines(item, line)) if self.details else ""
+        return line + singles if self.steps else singles
 
     def _single_lines(self, item: StepItem, line: str) -> Iterator[str]:
         """Write the lines of single agents that a step stands for."""
@@ -218,6 +221,12 @@ class Encoder:
             for agent, percept in extra.percepts.items():
                 text = encode(percept)
                 yield self.line(Line(ns, agent, "PERCEPTION_INPUT_RECEIVED", step, episode, text))
+
+
+def moment(milli: int) -> str:
+    """Return milliseconds since 1970 as the date and time of a line, without the microseconds."""
+    seconds, rest = divmod(milli, 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds)) + THREE[rest]
 
 
 def _source_type(component: str | None, usual: EventType) -> str:

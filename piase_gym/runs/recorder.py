@@ -15,12 +15,14 @@ from typing import Any
 from piase_gym.errors import ConfigError
 from piase_gym.runs.aims import Aims
 from piase_gym.runs.book import Book
+from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.expand import task_event
 from piase_gym.runs.levels import Levels
-from piase_gym.runs.lines import Encoder, Line
+from piase_gym.runs.lines import Line, StepItem
 from piase_gym.runs.plain import encode
 from piase_gym.runs.schema import EVENTS, GOAL_OF_RESULT, SYSTEM
 from piase_gym.runs.sinks import LoggerInterface
+from piase_gym.runs.stretch import Stretch
 from piase_gym.runs.writer import LONG, Writer
 from piase_gym.world import World
 
@@ -94,11 +96,14 @@ class Recorder:
         self.agents = world.agents
         self.levels = Levels(options.level, options.levels, world.name)
         self.run_id = options.run_id or f"{world.name}-{uuid.uuid4().hex[:16]}"
-        encoder = Encoder(self.run_id, options.experiment_id, world.name, self.levels.wants)
+        encoder = BulkEncoder(self.run_id, options.experiment_id, world.name, self.levels.wants)
         encoder.set_detail(self.levels.highest, self.levels.steps)
         self.writer = Writer(encoder, sinks, options.on_error)
-        self.queue = self.writer.queue
         self.wants = self.levels.wants
+        self.stretch: Stretch | None = None
+        """Where plain steps go, as long as nothing else happens."""
+        self._unsettled = False
+        self._last_ns = 0
         self.step, self.episodes = 0, 0
         self.closed = False
         self.aims = Aims()
@@ -138,9 +143,31 @@ class Recorder:
             clock = time.monotonic_ns() if ns is None else ns
             text = encode(data)
             line = Line(clock, name, event_type, self.step, number, text, component, log_level)
-            self.queue.append(line)
-            if len(self.queue) >= LONG:
+            self.put(line)
+            if len(self.writer.queue) >= LONG:
                 self.writer.flush()
+
+    def put(self, item: Line | StepItem) -> None:
+        """Queue something."""
+        self.interrupt()
+        self._last_ns = item[0]
+        self.writer.queue.append(item)
+
+    def interrupt(self) -> None:
+        """Let no plain step follow those before."""
+        if self.stretch is not None:
+            self.stretch.closed, self.stretch = True, None
+
+    def open_stretch(self, book: Book, time: int) -> None:
+        """Let plain steps follow; they become text later, all at once."""
+        self.stretch, self._unsettled = Stretch(book, self.step, time), True
+        self.writer.queue.append(self.stretch)
+
+    def settle(self) -> None:
+        """Add up the rewards of all plain steps so far."""
+        if self._unsettled:
+            self.writer.encode()
+            self._unsettled = self.stretch is not None
 
     @property
     def present(self) -> int:
@@ -177,8 +204,7 @@ class Recorder:
         """Open the goals of those in play, in the first step of an episode."""
         book.begun = True
         ns = book.ns
-        if self.queue:  # lines stay in the order of their clocks
-            ns = max(ns, self.queue[-1][0])
+        ns = max(ns, self._last_ns)  # lines stay in the order of their clocks
         data = {"seed": book.seed, "agents": list(book.names), **_slot(book)}
         self.post("LEARNING_EPISODE_START", data, episode=book.episode, ns=ns)
         for agent in book.playing:
@@ -198,7 +224,7 @@ class Recorder:
         )
         activated = f'{{"goal_id":"{goal}","reason":"the episode begins"{slot}}}'
         episode = book.episode
-        add = self.queue.append
+        add = self.put
         add(Line(ns, name, "GOAL_CREATED", self.step, episode, created))
         add(Line(ns, name, "GOAL_ACTIVATED", self.step, episode, activated))
         if self.levels.highest >= EVENTS:
@@ -214,6 +240,7 @@ class Recorder:
             ns: The clock.
         """
         name, goal = self.agents[agent], book.goal(agent)
+        self.settle()
         joined = book.joined.pop(agent)
         state = GOAL_OF_RESULT.get(reason, "ABANDONED")
         total, steps = book.total(agent), self.step - joined
@@ -236,7 +263,7 @@ class Recorder:
         text = encode(change)
         # One analysis of the toolkit reads the first name, another the second.
         for kind in ("GOAL_STATUS_CHANGED", "GOAL_STATE_CHANGED"):
-            self.queue.append(Line(ns, name, kind, self.step, book.episode, text))
+            self.put(Line(ns, name, kind, self.step, book.episode, text))
         if self.levels.highest >= EVENTS:
             self._post_task(name, "GOAL_STATUS_CHANGED", change, book.episode, ns)
 

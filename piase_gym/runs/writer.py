@@ -17,13 +17,17 @@ from collections.abc import Callable, Sequence
 import xxhash
 
 from piase_gym.errors import ConfigError, LogWriteError, PiaseError, suggest
-from piase_gym.runs.lines import Encoder, Line, StepItem
+from piase_gym.runs.bulk import BulkEncoder
+from piase_gym.runs.lines import Line, StepItem
 from piase_gym.runs.sinks import LoggerInterface
+from piase_gym.runs.stretch import Rows, Stretch
 
 INTERVAL = 1.0
 """Seconds after which what happened is written at the latest."""
-LONG = 1024
-"""The queue is emptied when it has so many entries."""
+LONG = 512
+"""The queue is emptied when it has so many entries, or so many plain steps."""
+BUFFER = 1 << 16
+"""Characters that are handed over at once, if there are so many."""
 ON_ERROR = ("warn", "stop")
 
 
@@ -31,11 +35,14 @@ class Writer:
     """Turns queued events into lines and hands them to sinks.
 
     Attributes:
-        queue: What happened and is not yet written; append `Line`s and `StepItem`s.
+        queue: What happened and is not yet written: `Line`s, `StepItem`s and `Stretch`es; of these
+            only the last may be open.
         checksum: XXH3 of all lines so far, in hexadecimal digits.
     """
 
-    def __init__(self, encoder: Encoder, sinks: Sequence[LoggerInterface], on_error: str) -> None:
+    def __init__(
+        self, encoder: BulkEncoder, sinks: Sequence[LoggerInterface], on_error: str
+    ) -> None:
         """Write through `encoder` to `sinks`.
 
         Args:
@@ -51,8 +58,10 @@ class Writer:
             raise ConfigError(f"unknown on_error {on_error!r}; {suggest(on_error, ON_ERROR)}")
         self.encoder, self.on_error = encoder, on_error
         self.sinks = list(sinks)
-        self.queue: deque[Line | StepItem] = deque()
+        self.queue: deque[Line | StepItem | Stretch] = deque()
         self.closed = False
+        self._lines: list[str] = []
+        self._size = 0
         self._failures: list[str] = []
         self._lock = threading.RLock()
         self._hash = xxhash.xxh3_64()
@@ -85,13 +94,48 @@ class Writer:
     def drain(self) -> None:
         """Write all that is queued; failures of sinks wait for `complain`."""
         with self._lock:
-            queue, encoder = self.queue, self.encoder
-            lines: list[str] = []
+            self.encode()
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Hand the text to the sinks."""
+        if self._lines:
+            lines, self._lines, self._size = self._lines, [], 0
+            self._send("".join(lines).encode())
+
+    def encode(self) -> None:
+        """Turn what is queued into text; write it only where it is long."""
+        with self._lock:
+            queue = self.queue
             while queue:
-                item = queue.popleft()
-                lines.append(encoder.line(item) if type(item) is Line else encoder.step(item))  # type: ignore[arg-type]
-            if lines:
-                self._send("".join(lines).encode())
+                item = queue[0]
+                if type(item) is Stretch:
+                    closed = item.closed  # before its rows are taken, for none may follow then
+                    self.take(item.take())
+                    if not closed:
+                        return
+                else:
+                    self.take(item)  # type: ignore[arg-type]
+                queue.popleft()
+
+    def take(self, item: Line | StepItem | Rows) -> None:
+        """Turn one thing that happened into text."""
+        if type(item) is Line:
+            text = self.encoder.line(item)
+        elif type(item) is Rows:
+            for text in self.encoder.rows(item):
+                self._add(text)
+            return
+        else:
+            text = self.encoder.step(item)  # type: ignore[arg-type]
+        self._add(text)
+
+    def _add(self, text: str) -> None:
+        """Take text of whole lines."""
+        self._lines.append(text)
+        self._size += len(text)
+        if self._size >= BUFFER:
+            self._hand_over()
 
     def _send(self, data: bytes) -> None:
         """Hand lines to all sinks."""

@@ -286,6 +286,10 @@ class ArrayWorld(World[C, F]):
             return [row.copy() for row in self._obs_rows]
         return [entry[0] if isinstance(entry, tuple) else entry for entry in kept]
 
+    def packed_vectors(self) -> bytes:
+        """Return the vectors of all agents, one after the other, as bytes."""
+        return bytes(self._obs.data)
+
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask, a fresh array each."""
         return [row.copy() for row in self._mask_rows]

@@ -1,0 +1,185 @@
+"""Lines written in bulk are byte for byte those written one by one."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import piase_gym
+from piase_gym import runs
+from piase_gym.commands import OUTCOMES
+from piase_gym.runs import recorder, taps
+from piase_gym.runs.book import Book
+from piase_gym.runs.bulk import SHORT, BulkEncoder
+from piase_gym.runs.levels import Levels
+from piase_gym.runs.stretch import Rows, Stretch
+from piase_gym.wrappers import AvtLogger
+from tests.piaavt import lines
+from tests.run_worlds import grid, keys
+
+NAMES = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=4, unique=True)
+REWARDS = st.floats(width=64) | st.sampled_from([0.0, -0.0, 1.0, -0.1, 1e300, 1e16])
+LEVELS = ("actions", "events", "full")
+
+
+@st.composite
+def stretches(draw: Any) -> tuple[list[str], Rows]:
+    """Draw plain steps of some of some agents; clocks cross milliseconds and seconds."""
+    agents = draw(NAMES)
+    playing = tuple(i for i in range(len(agents)) if draw(st.booleans())) or (0,)
+    count, length = draw(st.integers(1, 3 * SHORT)), draw(st.integers(1, 3))
+    few = [draw(REWARDS) for _ in range(3)]
+    dice = np.random.default_rng(draw(st.integers(0, 2**32)))
+    gaps = dice.choice([1, 900, 10**6, 3 * 10**8], count).cumsum().tolist()
+    book = Book(agents, None, draw(st.integers(0, 10**9)), 0, 0, 0)
+    book.seat(playing)
+    found = Stretch(book, draw(st.integers(0, 10**12)), draw(st.integers(0, 10**6)))
+    for gap in gaps:
+        found.packed.append(bytes(dice.integers(0, 256, len(playing)).tolist()))
+        found.outcomes.append(tuple(OUTCOMES[i] for i in dice.integers(0, 7, len(playing))))
+        found.rewards.append(book.pack(*(few[i] for i in dice.integers(0, 3, len(playing)))))
+        found.digests.append(f"{dice.integers(0, 2**63):016x}")
+        found.vectors.append(dice.integers(0, 256, len(agents) * length, np.uint8).tobytes())
+        found.clocks.append(gap)
+    return agents, found.take()
+
+
+@settings(deadline=None, max_examples=150)
+@given(stretches(), st.sampled_from(LEVELS), st.data())
+def test_bulk_is_one_by_one(drawn: tuple[list[str], Rows], level: str, data: Any) -> None:
+    agents, taken = drawn
+    others = {data.draw(st.sampled_from(agents)): data.draw(st.sampled_from(LEVELS))}
+    wants = Levels(level, others, "World").wants
+    seers = [name for name in agents if wants(name, "PERCEPTION_INPUT_RECEIVED")]
+    if not seers:
+        taken.vectors.clear()
+    texts = []
+    for whole in (True, False):
+        encoder = BulkEncoder('run "1"', "näme", "World", wants)
+        encoder.clock, encoder.count = 1_700_000_000 * 10**9, 98
+        encoder.table = [{"type": "go", "parameters": {"way": "\u2028"}}] * 100
+        encoder.agents, encoder.seers = agents, seers
+        encoder.set_detail(3 if "full" in (level, *others.values()) else 2, True)
+        if whole:
+            texts.append("".join(encoder.rows(taken)))
+        else:
+            texts.append("".join([encoder.step(item) for item in encoder.items(taken)]))
+    assert texts[0] == texts[1]
+    assert texts[0].count("\n") >= len(taken)
+
+
+def test_sums_of_rewards_do_not_depend_on_groups() -> None:
+    dice = np.random.default_rng(0)
+    values = dice.normal(size=(999, 2)) * 10.0 ** dice.integers(-9, 9, (999, 2))
+    sums = []
+    for size in (1, 2, 7, 999):
+        book = Book(["a", "b"], None, 0, 0, 0, 0)
+        book.seat([0, 1])
+        for start in range(0, 999, size):
+            if size == 1:
+                book.add(values[start].tolist())
+            else:
+                book.add_many(values[start : start + size])
+        sums.append((book.total(0), book.total(1)))
+    by_hand = [0.0, 0.0]
+    for row in values.tolist():
+        by_hand = [a + b for a, b in zip(by_hand, row, strict=True)]
+    assert sums == [tuple(by_hand)] * 4
+
+
+def chaos(env: Any, seed: int) -> None:
+    """Do anything at any time, the same for the same seed."""
+    dice = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    for _ in range(400):
+        what = int(dice.integers(100))
+        if what == 0 or not env.agents:
+            env.reset(seed=int(dice.integers(100)))
+        elif what == 1:
+            env.unwrapped.give_hint(env.agents[0], "left \u2028 right")
+        elif what == 2:
+            env.recorder.flush()
+        elif what == 3:
+            env.unwrapped.reconfigure({"max_steps": int(dice.integers(5, 40))})
+        elif what == 4:
+            data = {"order": 1, "target_coords": [1, 1]}
+            runs.log(env, "DSE_STEP_ATTEMPT_START", data, env.agents[0])
+        elif what == 5:
+            env.unwrapped.restore(env.unwrapped.snapshot())
+        elif what == 6:
+            for _ in range(50):
+                if env.agents:
+                    env.step(dict.fromkeys(env.agents, 4))
+        if env.agents:
+            env.step({name: int(dice.integers(env.action_space(name).n)) for name in env.agents})
+
+
+def logged(make: Any, path: Path, quick: bool, monkeypatch: Any, **options: Any) -> bytes:
+    """Return the log of a run whose clock counts its calls."""
+    ticks = itertools.count(10**18, 123_457)
+    clock = lambda: next(ticks)  # noqa: E731
+    monkeypatch.setattr(taps, "monotonic_ns", clock)
+    monkeypatch.setattr(recorder.time, "monotonic_ns", clock)
+    monkeypatch.setattr(recorder.time, "time_ns", lambda: 1_700_000_000 * 10**9)
+    env = AvtLogger(make(), path, run_id="run", **options)
+    encoder, bulk = env.recorder.writer.encoder, []
+    rows = encoder.rows
+    encoder.rows = lambda taken: bulk.append(len(taken)) or rows(taken)
+    if not quick:
+        env.recorder._quick = False
+    for seed in range(3):
+        chaos(env, seed)
+    env.close()
+    monkeypatch.undo()
+    assert sum(bulk) > 500 if quick else not bulk
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("level", ["critical", *LEVELS])
+@pytest.mark.parametrize("make", [grid, keys], ids=["grid", "keys"])
+def test_runs_are_the_same_bytes(
+    make: Any, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"level": level, "snapshot_every": 70}
+    if level == "events":
+        options |= {"levels": {"agent_1": "full"}}
+    wide = lambda: make(max_steps=60)  # noqa: E731
+    texts = [
+        logged(wide, tmp_path / f"{quick}.jsonl", quick, monkeypatch, **options)
+        for quick in (True, False)
+    ]
+    assert texts[0] == texts[1]
+    path = tmp_path / "True.jsonl"
+    assert runs.validate(path).ok, str(runs.validate(path))
+    if level != "critical":
+        assert runs.replay(path).ok, str(runs.replay(path))
+        assert len([e for e in lines(path) if e["event_data"].get("kind") == "step"]) > 1000
+
+
+def test_odd_acts_take_the_slow_way(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(piase_gym.parallel_env("GridWorld", agents=2, actions="text"), path)
+    env.reset(seed=0)
+    acts = ["stay", "dance", "turn left", "STAY ", "x" * 5000]
+    for _ in range(3 * SHORT):
+        for act in acts:
+            if env.agents:
+                env.step(dict.fromkeys(env.agents, act))
+    env.close()
+    assert runs.validate(path).ok
+    assert runs.replay(path).ok
+
+
+def test_rewards_of_every_kind_are_written() -> None:
+    encoder = BulkEncoder("run", "test", "World", Levels("actions", None, "World").wants)
+    party = encoder.parties["a", "b", "c"]
+    text = party.rewards[struct.pack("<3d", float("nan"), -0.0, float("inf"))]
+    assert text == '{"a":null,"b":-0.0,"c":null},'
+    assert party.rewards[struct.pack("<3d", 0.0, 0.0, 0.0)] == '{"a":0.0,"b":0.0,"c":0.0},'
