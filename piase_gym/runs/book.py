@@ -98,7 +98,8 @@ def add_up(start: ArrayLike, rewards: NDArray[np.float64]) -> list[float]:
         start: Sums so far, shape (agents,).
         rewards: Shape (steps, agents).
     """
-    sums: list[float] = np.add.accumulate(np.vstack((start, rewards)), axis=0)[-1].tolist()
+    with np.errstate(over="ignore", invalid="ignore"):  # as sums of Python's floats
+        sums: list[float] = np.add.accumulate(np.vstack((start, rewards)), axis=0)[-1].tolist()
     return sums
 
 

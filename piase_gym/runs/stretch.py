@@ -105,7 +105,7 @@ class Rows:
     def part(self, start: int, stop: int) -> Rows:
         """Return some of the steps."""
         columns = (self.packed, self.outcomes, self.rewards, self.digests, self.vectors)
-        parts = [column[start:stop] for column in (*columns, self.clocks)]  # type: ignore[index]
+        parts = [column[start:stop] for column in (*columns, self.clocks)]
         step, time = self.step + start, self.time + start
         return Rows(self.slot, self.episode, self.names, step, time, *parts)  # type: ignore[arg-type]
 
