@@ -91,6 +91,8 @@ def read_step(data: Any) -> Any:
     """Return a step's data with the other name of `environment_config_overrides` replaced."""
     data = without_type(data, "CurriculumStep")
     short, long = "environment_config", "environment_config_overrides"
+    if isinstance(data, Mapping) and data.get("prompt_reference") == "":
+        data = {**data, "prompt_reference": None}
     if not isinstance(data, Mapping) or short not in data:
         return data
     rest = {name: value for name, value in data.items() if name != short}

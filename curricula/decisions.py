@@ -254,7 +254,7 @@ class AdaptationDecisionModule:
                 notes.append(f"rule {number} cannot be evaluated: {verdict.problem}")
             elif verdict.holds:
                 notes.append(f"rule {number} leads to a step whose stage is not reached")
-        action, why = _default(reader.step, reader.attempt)
+        action, why = default_action(reader.step, reader.attempt)
         return action, None, "; ".join([why, *notes])
 
 
@@ -262,8 +262,8 @@ def _listed(names: tuple[str, ...]) -> str:
     return " and ".join(names)
 
 
-def _default(step: CurriculumStep, attempt: int) -> tuple[Action, str]:
-    """Return what is decided if no rule holds, and why."""
+def default_action(step: CurriculumStep, attempt: int) -> tuple[Action, str]:
+    """Return what is decided if a step is not complete and no rule holds, and why."""
     used_up = step.max_attempts is not None and attempt >= step.max_attempts
     if step.on_no_rule == "REPEAT_STEP" and used_up:
         told = f"no rule holds and all {step.max_attempts} attempts are used up"

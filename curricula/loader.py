@@ -116,6 +116,7 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
         raise CurriculumError("\n".join(_explain(error, document))) from None
     curriculum._source = source
     curriculum._folder = folder
+    curriculum._document = document
     _check_configs(curriculum, document)
     curriculum._warnings = tuple(_warnings(curriculum, document, folder))
     return curriculum

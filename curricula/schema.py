@@ -27,6 +27,8 @@ from piase_gym.curricula.parts import Criterion, Hint, MetricDefinition, Need, P
 from piase_gym.digest import canonical_json
 from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError
 from piase_gym.runs.windows import check_window
+from piase_gym.scenarios.explaining import find
+from piase_gym.scenarios.reading import Document
 
 MOST_STEPS = 1000
 MOST_RULES = 100
@@ -180,6 +182,7 @@ class DevelopmentalCurriculum(Part):
     _source: str = PrivateAttr("<data>")
     _folder: Path | None = PrivateAttr(None)
     _warnings: tuple[str, ...] = PrivateAttr(())
+    _document: Document | None = PrivateAttr(None)
 
     @model_validator(mode="before")
     @classmethod
@@ -217,6 +220,12 @@ class DevelopmentalCurriculum(Part):
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the file should know: ``file:line:column: ...``."""
         return self._warnings
+
+    def place(self, path: tuple[str | int, ...]) -> str:
+        """Return where a part of the curriculum stands: ``file:line:column``, or its source."""
+        if self._document is None:
+            return self.source
+        return str(self._document.place(find(self._document, path)))
 
     def find_step(self, order_or_name: int | str) -> CurriculumStep | None:
         """Return a step by its order (an int) or its name (a string), or ``None``."""

@@ -8,11 +8,22 @@ from typing import Annotated
 import typer
 
 from piase_gym import __version__
-from piase_gym.cli import bench, demo, info, play, plugins, runs, scenarios, train, worlds
+from piase_gym.cli import (
+    bench,
+    curriculum,
+    demo,
+    info,
+    play,
+    plugins,
+    runs,
+    scenarios,
+    train,
+    worlds,
+)
 from piase_gym.cli.console import console, print_error
 from piase_gym.errors import PiaseError
 
-GROUPS = (worlds, info, play, runs, bench, demo, scenarios, plugins, train)
+GROUPS = (worlds, info, play, runs, bench, demo, scenarios, plugins, train, curriculum)
 """Modules with a function `register`, which adds their commands; one module a group."""
 
 app = typer.Typer(

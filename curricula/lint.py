@@ -1,0 +1,293 @@
+"""Looks for what is allowed in a curriculum but cannot be meant: dead rules, dead ends, dead steps.
+
+Errors keep a curriculum from ever ending; warnings are parts of it that never play a part; notes
+are worth knowing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from piase_gym.curricula import checking
+from piase_gym.curricula.analysis import COMPLETE, DEFAULT, Analysis, Outcome, analyse
+from piase_gym.curricula.decisions import default_action, follow
+from piase_gym.curricula.loader import load
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.errors import CurriculumError, PiaseError
+from piase_gym.runs.metric_table import REACHED
+from piase_gym.world import MAX_HINT
+
+Level = Literal["error", "warning", "note"]
+END = -1
+"""Stands for the end of a curriculum in the graph of its steps."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that was found.
+
+    Attributes:
+        level: ``error``, ``warning`` or ``note``.
+        place: ``file:line:column``, or what else the curriculum came from.
+        message: What it is, naming step and rule.
+    """
+
+    level: Level
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        """Return it as one line."""
+        return f"{self.place}: {self.message} ({self.level})"
+
+
+_Found = tuple[Level, checking.Path, str]
+
+
+def lint(path_or_name: object, world: object = None) -> tuple[Finding, ...]:
+    """Look for what cannot be meant.
+
+    Args:
+        path_or_name: A curriculum, its name or its path.
+        world: A world, id or config object to check what the steps set against; by default the
+            curriculum's own.
+
+    Raises:
+        CurriculumError: If there is no such curriculum, or it cannot be used at all.
+    """
+    curriculum = load(path_or_name)
+    findings = []
+    for warning in curriculum.warnings:
+        place, _, message = warning.partition(": ")
+        findings.append(Finding("warning", place, message))
+    for level, path, message in _all(curriculum, world):
+        findings.append(Finding(level, curriculum.place(path), message))
+    order = {"error": 0, "warning": 1, "note": 2}
+    return tuple(sorted(findings, key=lambda finding: order[finding.level]))
+
+
+def _all(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]:
+    """Yield everything that is found."""
+    analyses = {
+        step.order: analyse(step, branched_to=_comes_back(curriculum, step))
+        for step in curriculum.steps
+    }
+    for step in curriculum.steps:
+        yield from _rules(step, analyses[step.order])
+        yield from _hints(step)
+        yield from _metrics(curriculum, step)
+        yield from _stages(curriculum, step)
+        yield from _exits(step, analyses[step.order])
+    yield from _ways(curriculum, analyses)
+    yield from _world(curriculum, world)
+
+
+def _comes_back(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> bool:
+    """Tell whether a branch may lead to a step, or to one before it, once it is over."""
+    return any(
+        rule.action.kind == "BRANCH_TO"
+        and curriculum.step(rule.action.target or 0).order <= step.order
+        and (other.order, rule.action.target) != (step.order, step.order)
+        for other in curriculum.steps
+        for rule in other.rules
+    )
+
+
+def _at(step: CurriculumStep, *rest: str | int) -> checking.Path:
+    return ("steps", step._index, *rest)
+
+
+# -- rules ----------------------------------------------------------------------------------------
+
+
+def _rules(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
+    """Yield rules that never decide, and criteria that never hold."""
+    if not found.sure:
+        told = "its rules tell too many cases apart, so dead rules were not looked for"
+        yield "note", _at(step), f"{step.label}: {told}"
+        return
+    if step.completion_criteria and COMPLETE not in found.all:
+        told = "its criteria can never hold together, so it is never complete"
+        yield "warning", _at(step, "completion_criteria"), f"{step.label}: {told}"
+    for number in range(len(step.rules)):
+        if number in found.all:
+            continue
+        path, label = _at(step, "adaptation_rules", number), checking.rule_label(step, number)
+        if number not in found.alone:
+            told = "its condition can never hold"
+        elif _only_when_complete(step, number):
+            told = "it holds only where the step is complete, and then it is not asked"
+        else:
+            told = "it never decides: where it holds, a rule before it does, or the step is over"
+        yield "warning", path, f"{label}: {told}"
+
+
+def _only_when_complete(step: CurriculumStep, number: int) -> bool:
+    """Tell whether a rule by itself never decides, because the step is complete where it holds."""
+    alone = step.model_copy(update={"adaptation_rules": (step.adaptation_rules[number],)})
+    alone.__dict__.pop("rules", None)
+    return 0 not in analyse(alone).all
+
+
+# -- ways -----------------------------------------------------------------------------------------
+
+
+def _next(curriculum: DevelopmentalCurriculum, step: CurriculumStep, found: Analysis) -> set[int]:
+    """Return the orders of the steps that an attempt can lead to, and the end."""
+    ways = set()
+    stages = {s.developmental_stage_prerequisite or "" for s in curriculum.steps}
+    for attempt, outcomes in found.outcomes.items():
+        for outcome in outcomes:
+            after = follow(curriculum, step, _action(step, attempt, outcome), stages)
+            ways.add(END if after is None else after)
+    return ways
+
+
+def _action(step: CurriculumStep, attempt: int, outcome: Outcome) -> Any:
+    """Return what is decided for an outcome."""
+    if outcome == COMPLETE:
+        from piase_gym.curricula.actions import plain
+
+        return plain("PROCEED")
+    if outcome == DEFAULT:
+        return default_action(step, attempt)[0]
+    return step.rules[int(outcome)].action
+
+
+def _reach(ways: Mapping[int, set[int]], start: int) -> set[int]:
+    """Return what can be reached from a place, itself included."""
+    seen, front = {start}, [start]
+    while front:
+        for after in ways.get(front.pop(), ()):
+            if after not in seen:
+                seen.add(after)
+                front.append(after)
+    return seen
+
+
+def _ways(
+    curriculum: DevelopmentalCurriculum, analyses: Mapping[int, Analysis]
+) -> Iterator[_Found]:
+    """Yield steps that cannot be reached, and steps without a way to the end."""
+    ways = {s.order: _next(curriculum, s, analyses[s.order]) for s in curriculum.steps}
+    reached = _reach(ways, curriculum.steps[0].order)
+    for step in curriculum.steps:
+        if step.order not in reached:
+            told = "no way leads to it from the first step"
+            yield "warning", _at(step), f"{step.label}: {told}"
+        elif END not in _reach(ways, step.order):
+            others = sorted(_reach(ways, step.order) - {step.order})
+            where = f"; it leads only to the steps {others}" if others else ""
+            told = f"there is no way out, whatever the agent does{where}"
+            yield "error", _at(step), f"{step.label}: {told}"
+
+
+def _exits(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
+    """Note steps in which an agent that never succeeds stays for ever."""
+    if not found.sure or not step.completion_criteria:
+        return
+    last = found.outcomes[max(found.outcomes)]
+    default = default_action(step, max(found.outcomes))[0]
+    stays = DEFAULT in last and default.kind == "REPEAT_STEP"
+    leaves = [
+        step.rules[n].action.kind not in ("REPEAT_STEP", "APPLY_HINT")
+        for n in last
+        if isinstance(n, int)
+    ]
+    if stays and not any(leaves):
+        told = "an agent that never completes it stays in it; max_attempts or a rule would end that"
+        yield "note", _at(step), f"{step.label}: {told}"
+
+
+# -- the rest -------------------------------------------------------------------------------------
+
+
+def _hints(step: CurriculumStep) -> Iterator[_Found]:
+    """Yield hints that are never given, and hints that are cut off."""
+    given = {rule.action.target for rule in step.rules if rule.action.kind == "APPLY_HINT"}
+    for key, hint in step.hints.items():
+        if key not in given:
+            told = f"no rule gives the hint {key!r}"
+            yield "warning", _at(step, "hints", key), f"{step.label}: {told}"
+        if len(hint.message) > MAX_HINT:
+            told = f"the hint {key!r} has {len(hint.message)} characters; agents see {MAX_HINT}"
+            yield "warning", _at(step, "hints", key), f"{step.label}: {told}"
+
+
+def _metrics(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
+    """Yield metrics that never have a value, or never the wanted one."""
+    own = f"{REACHED}{step.order}"
+    for need in step.needs:
+        name = need.metric
+        if name.startswith(REACHED) and name != own and need.window is None:
+            told = f"{name} is always false here: it is true only in attempts at that step"
+            yield "warning", _at(step), f"{step.label}: {told}; this step has {own}"
+        if name == "hints_used" and not step.hints and need.window is None:
+            told = "hints_used is always 0 here, for the step has no hints"
+            yield "warning", _at(step), f"{step.label}: {told}"
+        if name in curriculum.metrics and curriculum.metrics[name].metric is None:
+            told = f"{name} is a metric of your own, which whoever runs the curriculum must define"
+            yield "note", _at(step), f"{step.label}: {told}"
+    for number, rule in enumerate(step.rules):
+        unsure = [n for n in rule.condition.names if step.need(n).metric == "steps_to_goal"]
+        if unsure and len(rule.condition.names) > 1 and _has_or(rule.condition.text):
+            told = f"{unsure[0]} has no value before the goal is reached, and then the whole "
+            told += "condition is false; give each side of 'or' a rule of its own"
+            path = _at(step, "adaptation_rules", number)
+            yield "warning", path, f"{checking.rule_label(step, number)}: {told}"
+
+
+def _has_or(text: str) -> bool:
+    """Tell whether a condition has an ``or``."""
+    from piase_gym.curricula.words import read_words
+
+    return any(word.text in ("or", "||") for word in read_words(text))
+
+
+def _stages(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
+    """Yield steps whose stage no step before them leads to."""
+    wanted = step.developmental_stage_prerequisite
+    if wanted is None:
+        return
+    if wanted not in {other.developmental_stage_reached for other in curriculum.steps}:
+        told = f"no step leads to the stage {wanted!r}, so only agents that bring it take this step"
+        path = _at(step, "developmental_stage_prerequisite")
+        yield "warning", path, f"{step.label}: {told}"
+
+
+def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]:
+    """Yield what the steps set that the world does not know, and what its envelope lacks."""
+    if world is None and curriculum.world is None:
+        told = "no world is named, so what the steps set was not checked; give one"
+        yield "note", (), told
+        return
+    try:
+        base = curriculum.base(world)
+        given, wanted = base.sizes(), curriculum.envelope(world)
+    except CurriculumError as error:
+        yield "error", (), str(error).removeprefix(f"{curriculum.source}: ")
+        return
+    except PiaseError as error:
+        yield "error", (), str(error)
+        return
+    larger = type(given)(**wanted)
+    if given.excess(larger):
+        told = f"the steps need more than the world at its start: {', '.join(given.excess(larger))}"
+        yield "note", (), f"{told}; make it with envelope={wanted}"
+    yield from _silent(curriculum, base)
+
+
+def _silent(curriculum: DevelopmentalCurriculum, base: Any) -> Iterator[_Found]:
+    """Yield steps that count messages where nobody can send any."""
+    for step in curriculum.steps:
+        if not any(need.metric == "messages_sent" for need in step.needs):
+            continue
+        config = base.model_copy(update={"envelope": None}).changed(step.fields)
+        if getattr(config, "symbols", None) == 0:
+            told = "messages_sent is always 0 here: the config has no symbols to say"
+            yield "warning", _at(step), f"{step.label}: {told}"
+
+
+__all__ = ["Finding", "lint"]
