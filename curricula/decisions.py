@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from piase_gym.curricula import actions
@@ -286,6 +286,36 @@ def follow(
         return None
     after = curriculum.step_after(step.order, stages)
     return None if after is None else after.order
+
+
+def overruled(
+    decision: Decision,
+    curriculum: DevelopmentalCurriculum,
+    action: Action,
+    stages: Collection[str],
+    reason: str,
+) -> Decision:
+    """Return a decision with another action: one that a tutor or another director has chosen.
+
+    Args:
+        decision: What was decided, of a step that is not complete.
+        curriculum: The curriculum.
+        action: What is done instead.
+        stages: The developmental stages that the agent has reached.
+        reason: Why, in words.
+    """
+    step = curriculum.step(decision.step)
+    after = follow(curriculum, step, action, stages)
+    return replace(
+        decision,
+        decision=str(action),
+        rule=None,
+        reason=reason,
+        next_step=after,
+        hint=str(action.target) if action.kind == "APPLY_HINT" else None,
+        status=_status(decision.completed, after, step),
+        outcome=_outcome(action, after),
+    )
 
 
 def _status(complete: bool, after: int | None, step: CurriculumStep) -> str:

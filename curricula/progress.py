@@ -36,6 +36,7 @@ class AgentProgress:
         decisions: Every decision so far.
         env_steps: Environment steps in the attempts that were decided on.
         episodes: Episodes in them.
+        memory: What its director remembers of it, such as draws and statistics; JSON-able.
     """
 
     agent_id: str
@@ -52,6 +53,7 @@ class AgentProgress:
     decisions: list[Decision] = field(default_factory=list)
     env_steps: int = 0
     episodes: int = 0
+    memory: dict[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         """Return a field, for code written for the seed's dictionaries."""
@@ -134,6 +136,7 @@ class AgentProgress:
             and all(isinstance(word, str) for word in words)
             and self.outcome in OUTCOMES
             and isinstance(self.hint, str | None)
+            and isinstance(self.memory, dict)
             and all(status in STATUSES for status in self.statuses.values())
         )
         if not right:

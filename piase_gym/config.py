@@ -150,6 +150,24 @@ def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:
         )
 
 
+def larger(config: Any, envelope: Envelope, more: Mapping[str, int]) -> Any:
+    """Return a config with an envelope that also allows for more.
+
+    Raises:
+        EnvelopeError: If there is no such size, or it is not allowed.
+    """
+    kind = type(envelope)
+    for name in more:
+        if name not in kind.model_fields:
+            hint = suggest(name, kind.model_fields)
+            raise EnvelopeError(f"{config.world}: an envelope has no size {name!r}; {hint}")
+    try:
+        wanted = kind(**{**envelope.model_dump(), **more})
+    except ValidationError as error:
+        raise EnvelopeError(explain(error, type(config))) from None
+    return config.changed({"envelope": envelope.union(wanted).model_dump()})
+
+
 def _union_hint(envelope: Envelope, sizes: Envelope) -> str:
     """Write the envelope that would have been enough, as a dict literal."""
     return repr(envelope.union(sizes).model_dump())
@@ -202,4 +220,12 @@ def _near(item: Any) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-__all__ = ["ALIASES", "ConfigError", "Envelope", "EnvelopeError", "WorldConfig", "require_fit"]
+__all__ = [
+    "ALIASES",
+    "ConfigError",
+    "Envelope",
+    "EnvelopeError",
+    "WorldConfig",
+    "larger",
+    "require_fit",
+]

@@ -19,10 +19,10 @@ class Event:
     """One thing that happened.
 
     Attributes:
-        kind: What happened: ``reset``, ``step``, ``reconfigure``, ``hint``, ``message``,
-            ``milestone``, ``order``, ``restore``, ``log``, ``close``, or a kind of the poster's
-            own. A batch of environments posts ``batch_reset``, ``batch_step`` and
-            ``batch_restore``.
+        kind: What happened: ``reset``, ``begun`` (after all have heard of a reset), ``step``,
+            ``reconfigure``, ``hint``, ``message``, ``milestone``, ``order``, ``restore``,
+            ``rebuild``, ``log``, ``close``, or a kind of the poster's own. A batch of environments
+            posts ``batch_reset``, ``batch_begun``, ``batch_step`` and ``batch_restore``.
         agent: Whom it concerns, or ``None`` for the whole environment.
         data: Plain values that describe it.
     """
@@ -53,6 +53,8 @@ class Events:
         """Start with no listener."""
         self._listeners: list[tuple[Listener, frozenset[str] | None]] = []
         self.watchers: tuple[tuple[Watcher, bool], ...] = ()
+        self._last = 0
+        """How many of the watchers come after all others."""
         self.origin: dict[str, Any] = {}
         self._count()
 
@@ -87,21 +89,28 @@ class Events:
 
         return unsubscribe
 
-    def watch(self, watcher: Watcher, decoded: bool = False) -> Callable[[], None]:
+    def watch(
+        self, watcher: Watcher, decoded: bool = False, last: bool = False
+    ) -> Callable[[], None]:
         """Call ``watcher(acts, tick)`` after every step; cheaper than to subscribe.
 
         Args:
             watcher: Called after all other events of the step. It must not change its arguments.
             decoded: Whether indices are replaced by the commands that they stood for.
+            last: Whether it is called after all others, so that it may post events of its own.
 
         Returns:
             A function that ends the watch; calling it twice does no harm.
         """
         entry = (watcher, decoded)
-        self.watchers = (*self.watchers, entry)
+        place = len(self.watchers) - (0 if last else self._last)
+        self.watchers = (*self.watchers[:place], entry, *self.watchers[place:])
+        self._last += last
         self._count()
 
         def leave() -> None:
+            if any(item is entry for item in self.watchers):
+                self._last -= last
             self.watchers = tuple(item for item in self.watchers if item is not entry)
             self._count()
 

@@ -188,3 +188,53 @@ def introduce(elements: Sequence[Element], config: Any, element: Mapping[str, An
     if missing:
         raise ConfigError(f"{world}: {found.name} needs {', '.join(missing)}")
     return found.add(config, said)
+
+
+@dataclass(frozen=True)
+class Personal:
+    """A field of the config that holds something of each agent, such as its start.
+
+    Curricula of several agents may each set their own agent's part; `merge` puts them together.
+
+    Attributes:
+        own: Whether a value is one agent's part, rather than the whole field.
+        merge: Config and parts by agent number -> the fields of the config that change.
+    """
+
+    own: Callable[[Any], bool]
+    merge: Callable[[Any, Mapping[int, Any]], Fields]
+
+
+def is_place(value: Any) -> bool:
+    """Tell whether a value is one place: two numbers."""
+    numbers = isinstance(value, list | tuple) and len(value) == 2
+    return numbers and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
+
+
+def by_seat(
+    field: str, own: Callable[[Any], bool], now: Callable[[Any], Sequence[Any]], filling: Any = None
+) -> Personal:
+    """Return a field that is a list with an entry for each of the first agents.
+
+    Args:
+        field: Its name.
+        own: Whether a value is one entry.
+        now: Config -> the entries that it has.
+        filling: The entry of agents of whom nothing is said; ``None`` if there is none.
+    """
+
+    def merge(config: Any, parts: Mapping[int, Any]) -> Fields:
+        entries = list(now(config))
+        for number in range(max(parts) + 1):
+            if number >= len(entries):
+                entries.append(filling)
+            if number in parts:
+                entries[number] = parts[number]
+            elif entries[number] is None:
+                raise ConfigError(
+                    f"{config.world}: {field} of {config.names()[max(parts)]} needs one of "
+                    f"{config.names()[number]} too"
+                )
+        return {field: entries}
+
+    return Personal(own, merge)

@@ -50,7 +50,7 @@ from piase_gym.config import WorldConfig, require_fit
 from piase_gym.digest import digest_json
 from piase_gym.errors import ActionError, ConfigError, SnapshotError, UnsupportedError
 from piase_gym.mailbox import Letter, Mailboxes
-from piase_gym.modifiers import Dial, Element
+from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.surroundings import Surroundings, surroundings_by_name
 
 SNAPSHOT_SCHEMA = 1
@@ -211,6 +211,8 @@ class World(ABC, Generic[C, F]):
     """By what this world can be made harder or easier, the main one first."""
     elements: ClassVar[tuple[Element, ...]] = ()
     """What can be put into this world."""
+    personal: ClassVar[Mapping[str, Personal]] = {}
+    """Fields of the config of which each agent has its own part, by name."""
     text_length: int = 2000
     """No text of this world is longer than this many characters."""
 
@@ -400,6 +402,14 @@ class World(ABC, Generic[C, F]):
         The default asks `surroundings`; worlds that know it cheaply say so themselves.
         """
         return self.surroundings(self.facts(agent)).position
+
+    def ends_at(self, place: Any) -> bool:
+        """Tell whether to come to this place ends an agent's episode at once, in this config.
+
+        Who follows an agent to a target there needs not look at every step. ``False`` is always
+        true enough.
+        """
+        return False
 
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint to an agent until the end of the episode or the next hint.

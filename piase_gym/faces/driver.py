@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from piase_gym.agents.base import Agent, Feedback, Percept
+from piase_gym.config import larger
 from piase_gym.errors import (
     AgentError,
     ClosedError,
@@ -38,6 +39,7 @@ class Driver:
         seed: The effective seed of the present episode, or ``None`` before the first.
         steps: Steps done in the present episode.
         played: Numbers of the caller's agents that are in play now.
+        tick: What the last step did, or ``None`` before the first.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Driver:
         self.seed: int | None = None
         self.steps = 0
         self.played: list[int] = []
+        self.tick: Tick | None = None
         self._letters = 0
         self._order: list[int] = []
         """In which order agents act, as far as it was set."""
@@ -121,6 +124,7 @@ class Driver:
             agent.reset(stream_key(effective, StreamId.PARTNER + number))
         if self.events.active:
             self.events.post("reset", seed=effective, episode=self._episode)
+            self.events.post("begun")  # everybody has heard, and nobody has seen anything yet
 
     def _take_options(self, options: Mapping[str, Any]) -> None:
         """Use known reset options; others only warn, because checkers pass them."""
@@ -151,7 +155,7 @@ class Driver:
             playing = self._ask_partners(acts)
         heard = self.events.heard
         decoded = self._decode(acts) if heard and self.events.decodes else None
-        tick = self.world.step(acts)
+        self.tick = tick = self.world.step(acts)
         self.steps += 1
         if partners:
             for number in playing:
@@ -239,6 +243,36 @@ class Driver:
     # -- configuration --------------------------------------------------------------------
 
     @property
+    def fresh(self) -> bool:
+        """Whether there was no episode yet, so that spaces may still change."""
+        return self.seed is None
+
+    def enlarge(
+        self, envelope: Mapping[str, int], partners: Mapping[str, str | Agent] | None = None
+    ) -> None:
+        """Make the world anew with a larger envelope, before the first reset; posts ``rebuild``.
+
+        Args:
+            envelope: Sizes that later configs may have, beside those that they may have now.
+            partners: Who plays for others in seats that are new.
+
+        Raises:
+            EnvelopeError: If there was a reset already, or a size is unknown or not allowed.
+        """
+        self.require_open()
+        old = self.world
+        config = larger(old.config, old.envelope, envelope)
+        if not self.fresh:
+            raise EnvelopeError(f"this {old.name} was reset, so its spaces are fixed")
+        self.world = type(old)(config)
+        seats = {old.agents[number]: agent for number, agent in self.partners.items()}
+        self.partners = seat_partners(self.world, {**(partners or {}), **seats})
+        self.own = [i for i in range(len(self.world.agents)) if i not in self.partners]
+        old.close()
+        if self.events.active:
+            self.events.post("rebuild")
+
+    @property
     def pending(self) -> Any:
         """The config that holds from the next reset on, if it is another one."""
         return self._next_config
@@ -259,7 +293,12 @@ class Driver:
         current = self._next_config or self.world.config
         config = current.changed(changes)
         self.world.admit(config)
+        self.adopt(config)
+
+    def adopt(self, config: Any) -> None:
+        """Let a config hold from the next reset on; it must be one that the world admits."""
         if self.events.active:
+            current = self._next_config or self.world.config
             self.events.post("reconfigure", changes=current.diff(config))
         self._next_config = config
 

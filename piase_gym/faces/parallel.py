@@ -43,7 +43,7 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
     ) -> None:
         """Put the face on a driver."""
         world = driver.world
-        self.driver = driver
+        self.driver, self._style = driver, style
         self.render_mode = check_render_mode(render_mode)
         self._window = Window() if render_mode == "human" else None
         self.metadata = {
@@ -271,6 +271,21 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
         """Take up a snapshot; the future is then the one it would have had."""
         super().restore(snapshot)
         self._meet()
+
+    def enlarge(self, envelope: Mapping[str, int]) -> None:
+        """Make room for larger configs, before the first reset; spaces are other objects then.
+
+        Raises:
+            EnvelopeError: If there was a reset already, or a size is not allowed.
+        """
+        self.driver.enlarge(envelope)
+        WorldParallelEnv.__init__(
+            self,
+            self.driver,
+            style=self._style,
+            actions=self.actions,
+            render_mode=self.render_mode,
+        )
 
 
 def parallel_env(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.config import WorldConfig
+from piase_gym.config import WorldConfig, larger
 from piase_gym.errors import ResetNeededError
 from piase_gym.faces.actions import ActionReader
-from piase_gym.faces.build import Partners, build_focal_driver
+from piase_gym.faces.build import Partners, build_focal_driver, gym_partners, resolve
 from piase_gym.faces.face import RENDER_MODES, WorldFace, check_render_mode
 from piase_gym.faces.partners import no_acts
 from piase_gym.faces.seeds import check_seed
@@ -62,14 +63,31 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
         self.render_mode = check_render_mode(render_mode)
         self._window = Window() if render_mode == "human" else None
         self.driver = build_focal_driver(world, agent, partners, scenario, envelope, config)
-        made = self.driver.world
         self.number = self.driver.own[0]
-        self.agent = made.agents[self.number]
+        self.agent = self.driver.world.agents[self.number]
+        self._made_from = world, scenario, partners, config
+        self._style = Style(view, mask, wording)
+        self._look_at_world(actions)
+
+    def _look_at_world(self, actions: str) -> None:
+        """Make what depends on the world and its spaces."""
+        made = self.driver.world
         self._reader = ActionReader(made, actions)
-        self._viewer = Viewer(made, Style(view, mask, wording), actions)
+        self._viewer = Viewer(made, self._style, actions)
         self.observation_space = self._viewer.space()
         self.action_space = self._reader.space()
         self._acts = no_acts(made)
+
+    def enlarge(self, envelope: Mapping[str, int]) -> None:
+        """Make room for larger configs, before the first reset; see `WorldParallelEnv.enlarge`."""
+        world, scenario, partners, config = self._made_from
+        _, _, task = resolve(world, scenario, None, config)
+        made = self.driver.world
+        names = made.config.names(larger(made.config, made.envelope, envelope).envelope.agents)
+        seats = gym_partners(names, task, partners, self.agent)
+        new = {name: seat for name, seat in seats.items() if name not in made.agents}
+        self.driver.enlarge(envelope, new)
+        self._look_at_world(self._reader.kind)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

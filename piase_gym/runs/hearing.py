@@ -13,7 +13,9 @@ from piase_gym.runs.sinks import LoggerInterface
 if TYPE_CHECKING:
     from piase_gym.faces.driver import Driver
 
-KINDS = "reset reconfigure hint message order send poll letter restore state log close".split()
+KINDS = (
+    "reset reconfigure hint message order send poll letter restore rebuild state log close".split()
+)
 
 
 class HearingRecorder(Recorder):
@@ -30,6 +32,10 @@ class HearingRecorder(Recorder):
         self.driver = driver
         self.book: Book | None = None
         self._letters: list[dict[str, Any]] = []
+        self._find_seers()
+
+    def _find_seers(self) -> None:
+        """Find out whose perceptions are logged."""
         self._seers = [n for n in self.agents if self.wants(n, "PERCEPTION_INPUT_RECEIVED")]
 
     def books(self) -> Sequence[Book | None]:

@@ -9,8 +9,10 @@ from typing import Any
 
 from piase_gym.runs.expand import step_events
 from piase_gym.runs.reader import Event
-from piase_gym.runs.schema import ATTEMPT
+from piase_gym.runs.schema import ATTEMPT, REBUILD
 
+SPARE = -1
+"""The attempt of episodes that count for none, because theirs had all of its episodes already."""
 _DERIVED = frozenset(
     {
         "AGENT_ACTION_SENT_TO_ENV",
@@ -30,7 +32,7 @@ class Episode:
         agent: The agent.
         episode: Number of the episode in the run.
         slot: The environment in a batch, or 0.
-        attempt: How many attempts of a curriculum step the agent had begun when it began.
+        attempt: Number of the attempt that was under way at its reset, 0 for none, or `SPARE`.
         seed: The effective seed.
         start: Steps of the run before its first step.
         end: Steps of the run after its last one so far.
@@ -96,6 +98,7 @@ class Attempt:
         aimed: Whether it has a target to stand on.
         step: Steps of the run before it.
         sequence: Number of the event with which it began.
+        episodes: How many episodes it has, the first to begin; ``None`` if the line does not say.
     """
 
     number: int
@@ -104,6 +107,7 @@ class Attempt:
     aimed: bool
     step: int
     sequence: int
+    episodes: int | None = None
 
 
 @dataclass
@@ -150,6 +154,10 @@ class History:
         self._open: dict[tuple[int, str], Episode] = {}
         self._seeds: dict[int, int | None] = {}
         self._hints: dict[str, int] = {}
+        self._seats: dict[tuple[int, str], int] = {}
+        """The attempts of the episodes that go on, by slot and agent."""
+        self._begun: dict[tuple[str, int], int] = {}
+        """How many episodes of an attempt have begun, by agent and number."""
 
     def of(self, agent: str) -> AgentHistory:
         """Return what is remembered of an agent; nothing, at first."""
@@ -178,7 +186,7 @@ class History:
             self._take_attempt(event["agent_id"], data)
         elif kind == "LEARNING_EPISODE_END":
             self._end(event, data)
-        elif kind == "SIMULATION_CONTROL" and data.get("control") == "start":
+        elif kind == "SIMULATION_CONTROL" and data.get("control") in ("start", REBUILD):
             self.manifest, self.table = data, data.get("actions", ())
             for agent in data.get("agents", ()):
                 self.of(agent)
@@ -188,18 +196,38 @@ class History:
         attempts = self.of(agent).attempts
         aimed = data.get("target_coords") is not None
         number, order, slot = len(attempts) + 1, data.get("order"), data.get("slot")
-        attempts.append(Attempt(number, order, slot, aimed, self.step, self.sequence))
+        episodes = data.get("episodes")
+        attempts.append(Attempt(number, order, slot, aimed, self.step, self.sequence, episodes))
 
     def _begin(self, data: Mapping[str, Any]) -> None:
         """Let another episode begin; what goes on in the slot is broken off."""
         slot = data.get("slot", 0)
         self._abandon(slot)
         self._seeds[slot] = data.get("seed")
+        for agent in data.get("agents", ()):
+            self._seat(slot, agent)
+
+    def _seat(self, slot: int, agent: str) -> None:
+        """Count an episode for the attempt under way, unless that has all of its episodes."""
+        known = self.of(agent)
+        number = known.attempt_in(slot)
+        most = known.attempts[number - 1].episodes if number else None
+        if most is not None:
+            begun = self._begun.get((agent, number), 0)
+            if begun < most:
+                self._begun[agent, number] = begun + 1
+            else:
+                number = SPARE
+        self._seats[slot, agent] = number
 
     def _abandon(self, slot: int) -> None:
-        """Break off what goes on in a slot."""
+        """Break off what goes on in a slot; its attempts have an episode to come again."""
         for key in [key for key in self._open if key[0] == slot]:
             self._open.pop(key).result = "abandoned"
+        for key in [key for key in self._seats if key[0] == slot]:
+            attempt = key[1], self._seats.pop(key)
+            if attempt in self._begun:
+                self._begun[attempt] -= 1
 
     def _take_step(self, event: Event, data: Mapping[str, Any]) -> None:
         """Take in a step line."""
@@ -225,12 +253,16 @@ class History:
             if agent in results:
                 row.result = results[agent]
                 del self._open[slot, agent]
+                self._seats.pop((slot, agent), None)
 
     def _new_row(
         self, history: AgentHistory, agent: str, slot: int, number: int, step: int
     ) -> Episode:
         """Open an agent's episode in its first step."""
-        attempt, seed = history.attempt_in(slot), self._seeds.get(slot)
+        attempt = self._seats.get((slot, agent))
+        if attempt is None:  # it entered after the reset
+            attempt = history.attempt_in(slot)
+        seed = self._seeds.get(slot)
         row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=self.sequence)
         row.hints = self._hints.pop(agent, 0)
         self._open[slot, agent] = row

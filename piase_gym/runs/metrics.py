@@ -25,6 +25,21 @@ from piase_gym.runs.metric_table import (
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.windows import Value, View, Window, check_window, look
 
+__all__ = [
+    "MEASURE",
+    "METRICS",
+    "MILESTONE",
+    "REACHED",
+    "Metric",
+    "Metrics",
+    "PiaAVTInterface",
+    "Value",
+    "View",
+    "Window",
+    "check_window",
+    "metric_types",
+]
+
 
 class PiaAVTInterface(ABC):
     """What decisions are made from: metrics of agents, and what happened to them."""
@@ -51,8 +66,8 @@ class Metrics(PiaAVTInterface):
     """Metrics of the agents of one run.
 
     Args:
-        run_or_env: A log (a path, or a `Run`), or an environment of ours with any face, which is
-            followed from now on; call `close` to end that.
+        run_or_env: A log (a path, or a `Run`), an environment of ours with any face, which is
+            followed from now on (call `close` to end that), or a `History` that somebody fills.
         retain: How many steps and events are remembered one by one; episodes all are.
 
     Example:
@@ -73,7 +88,8 @@ class Metrics(PiaAVTInterface):
 
     def __init__(self, run_or_env: Any, *, retain: int = 100_000) -> None:
         """Read the log, or start to follow the environment."""
-        self.history = History(retain)
+        given = isinstance(run_or_env, History)
+        self.history: History = run_or_env if given else History(retain)
         self._own: dict[str, Metric] = {}
         self._recorder: Any = None
         if isinstance(run_or_env, str | os.PathLike):
@@ -81,7 +97,7 @@ class Metrics(PiaAVTInterface):
         if isinstance(run_or_env, Run):
             for event in run_or_env:
                 self.history.feed(event)
-        else:
+        elif not given:
             from piase_gym.runs.follow import follow
 
             self._recorder = follow(run_or_env, self.history.feed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any
 
 from piase_gym.errors import RunError
 from piase_gym.runs.manifest import check_manifest
-from piase_gym.runs.schema import FIELDS, MORE_FIELDS
+from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD
 from piase_gym.runs.source import GIVEN_UP, MOST_BAD, Problem, parse, raw_lines
 
 Event = dict[str, Any]
+FIRST_LINES = 64
+"""Another manifest, if there is one, is among so many lines."""
 
 
 class Run:
@@ -20,7 +23,7 @@ class Run:
 
     Attributes:
         path: The file.
-        manifest: The `event_data` of its first line.
+        manifest: The `event_data` of its first line, or of a rebuilding before the first reset.
         run_id: The run's id.
         experiment_id: The experiment's id.
     """
@@ -203,8 +206,24 @@ def read(path: str | os.PathLike[str]) -> Run:
         raise RunError(
             f"{place}: line 1: a run starts with its manifest, not {found['event_type']}"
         )
+    found = {**found, "event_data": _last_manifest(place, found["event_data"])}
     try:
         check_manifest(found["event_data"])
     except RunError as error:
         raise RunError(f"{place}: {error}") from None
     return Run(place, found)
+
+
+def _last_manifest(path: Path, first: dict[str, Any]) -> dict[str, Any]:
+    """Return the manifest that holds: that of the first line, or of a rebuilding before a reset."""
+    manifest = first
+    for raw in itertools.islice(raw_lines(path), 1, FIRST_LINES):
+        event = raw if isinstance(raw, Problem) else parse(raw)
+        if isinstance(event, Problem) or lacking(event):
+            continue
+        data = event["event_data"]
+        if data.get("control") == REBUILD:
+            manifest = {**data, "control": "start"}
+        elif data.get("kind") in ("reset", "restore"):
+            break
+    return manifest

@@ -116,6 +116,12 @@ class Recorder:
         method = weakref.WeakMethod(self.finish)
         self.writer.finish = method
 
+    def take_world(self, world: World[Any, Any]) -> None:
+        """Go on with another world, before the first episode."""
+        self.world, self.agents = world, world.agents
+        self._tallies = {name: Tally() for name in self.agents}
+        self._described = None
+
     # -- lines ----------------------------------------------------------------------------
 
     def start(self, manifest: Mapping[str, Any]) -> None:

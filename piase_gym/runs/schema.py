@@ -27,6 +27,8 @@ FIELDS = (
 MORE_FIELDS = ("event_id", "source_type", "step", "episode")
 """What we add to every line: the line's number, who speaks, steps done, number of the episode."""
 
+REBUILD = "rebuild"
+"""The `control` of another manifest: the environment was made anew before its first reset."""
 ATTEMPT = "DSE_STEP_ATTEMPT_START"
 """An agent begins another attempt at a step of its curriculum."""
 SYSTEM = "system"

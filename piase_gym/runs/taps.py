@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from piase_gym.runs.lines import Extra
 from piase_gym.runs.manifest import command_table, command_value, make_manifest
 from piase_gym.runs.plain import encode
 from piase_gym.runs.recorder import Options
-from piase_gym.runs.schema import CRITICAL
+from piase_gym.runs.schema import CRITICAL, REBUILD
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import LONG
 from piase_gym.world import Tick
@@ -38,6 +38,7 @@ class DriverRecorder(HearingRecorder):
     ) -> None:
         """Write the manifest and start to listen."""
         super().__init__(driver, sinks, options)
+        self.face = face
         self._table = bool(command_table(driver.world))
         self._late = driver.world.capabilities.late_join
         self._lines_wanted = self.levels.steps or self.levels.highest > CRITICAL
@@ -48,26 +49,36 @@ class DriverRecorder(HearingRecorder):
             self._table and not self._late and (self.levels.steps or not self._lines_wanted)
         )
         """Whether there are plain steps at all."""
-        self._digest = driver.world.digest if self.levels.steps else None
-        self._vectors: Callable[[], bytes] | None = None
-        if self._seers:
-            self._vectors = getattr(driver.world, "packed_vectors", None)
         self._outcomes: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self.writer.encoder.agents, self.writer.encoder.seers = self.agents, self._seers
-        self.start(
-            make_manifest(
-                driver.world,
-                driver.partners,
-                face,
-                options.level,
-                driver.events.origin,
-                options.more,
-            )
-        )
+        self._meet_world()
+        self.start(self._manifest())
         self._take_over()
         events = driver.events
         self._leave.append(events.subscribe(self._hear, KINDS))
         self._leave.append(events.watch(self._watch, decoded=not self._table))
+
+    def _meet_world(self) -> None:
+        """Take note of what is asked of the world at every step."""
+        world = self.world
+        self._digest = world.digest if self.levels.steps else None
+        self._vectors: Callable[[], bytes] | None = None
+        if self._seers:
+            self._vectors = getattr(world, "packed_vectors", None)
+        self.writer.encoder.agents, self.writer.encoder.seers = self.agents, self._seers
+
+    def _manifest(self) -> dict[str, Any]:
+        """Return what is needed to execute the run again."""
+        driver, options = self.driver, self.options
+        origin = driver.events.origin
+        world, seats = driver.world, driver.partners
+        return make_manifest(world, seats, self.face, options.level, origin, options.more)
+
+    def _on_rebuild(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
+        """The environment has got larger spaces before its first reset."""
+        self.take_world(self.driver.world)
+        self._find_seers()
+        self._meet_world()
+        self.start({**self._manifest(), "control": REBUILD})
 
     # -- steps ----------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from piase_gym.errors import ConfigError, suggest
-from piase_gym.runs.history import AgentHistory, Attempt, Episode, History, Step
+from piase_gym.runs.history import SPARE, AgentHistory, Attempt, Episode, History, Step
 from piase_gym.runs.reader import Event
 
 WINDOWS = ("attempts", "episodes", "env_steps")
@@ -98,7 +98,7 @@ def look(history: History, agent: str, window: tuple[str, int], slot: int | None
 
 
 class _Here:
-    """What is remembered of one agent in one slot, or in all."""
+    """What is remembered of one agent in one slot, or in all, as far as it counts."""
 
     def __init__(self, known: AgentHistory, slot: int | None) -> None:
         self.known, self.slot = known, slot
@@ -106,11 +106,12 @@ class _Here:
     def episodes(self) -> Sequence[Episode]:
         """Return its episodes."""
         rows = self.known.episodes
-        return rows if self.slot is None else [row for row in rows if row.slot == self.slot]
+        return [r for r in rows if r.attempt != SPARE and self.slot in (None, r.slot)]
 
     def steps(self) -> Iterator[Step]:
         """Yield its steps."""
-        return (step for step in self.known.steps if self.slot in (None, step.slot))
+        steps = self.known.steps
+        return (s for s in steps if s.attempt != SPARE and self.slot in (None, s.slot))
 
     def hints(self) -> Iterator[tuple[int, int]]:
         """Yield step and attempt of its hints."""

@@ -173,6 +173,13 @@ class ArrayWorld(World[C, F]):
     def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
         """Advance every environment by one step; see the world's `step` kernel."""
 
+    def positions(self, states: NDArray[Any]) -> NDArray[Any] | None:
+        """Return where all agents of many environments are, shape (envs, agents, coordinates).
+
+        It is what `position` says of each; ``None`` where the world only knows it one by one.
+        """
+        return None
+
     @abstractmethod
     def run_reset(self, seed: np.uint64) -> None:
         """Call the reset kernel on the batch of one; raise if no level can be made."""

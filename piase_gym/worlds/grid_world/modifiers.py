@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from piase_gym.errors import ConfigError
-from piase_gym.modifiers import Dial, Element, Fields, count_of, number_dial
+from piase_gym.modifiers import (
+    Dial,
+    Element,
+    Fields,
+    Personal,
+    by_seat,
+    count_of,
+    is_place,
+    number_dial,
+)
 from piase_gym.worlds.grid_world.cells import (
     BOX,
     FLOOR,
@@ -135,3 +144,17 @@ ELEMENTS: Final = (
     Element("key", "opens locked doors", ("position",), _key, ("position",)),
 )
 """What `introduce_element` can add."""
+
+
+def _all_goals(_config: Any, parts: Mapping[int, Any]) -> Fields:
+    """Set the goals of all agents, each once."""
+    goals = tuple(dict.fromkeys(tuple(parts[number]) for number in sorted(parts)))
+    return {"goal_pos": goals if len(goals) > 1 else goals[0]}
+
+
+PERSONAL: Final = {
+    "start_pos": by_seat("start_pos", is_place, lambda config: config.starts),
+    "goal_pos": Personal(is_place, _all_goals),
+    "levels": by_seat("levels", lambda v: isinstance(v, int), lambda config: config.levels, 1),
+}
+"""Fields of which each agent may have its own part. A goal is one for all, whoever set it."""

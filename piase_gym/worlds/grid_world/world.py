@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from piase_gym.commands import Command, Outcome, Param, Result, Verb
 from piase_gym.errors import EnvelopeError, GenerationError
 from piase_gym.kernels import direct
-from piase_gym.modifiers import Dial, Element
+from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.statics import Static
 from piase_gym.textcode import HINT_CODE, hash_text
 from piase_gym.world import HINT_TEXT, Manual
@@ -29,7 +29,7 @@ from piase_gym.worlds.grid_world.config import (
 )
 from piase_gym.worlds.grid_world.events import MILESTONES, OUTCOMES, RESULTS
 from piase_gym.worlds.grid_world.manual import fault_sentence, manual
-from piase_gym.worlds.grid_world.modifiers import DIALS, ELEMENTS
+from piase_gym.worlds.grid_world.modifiers import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.grid_world.state import (
     CANONICAL,
     buckets,
@@ -180,6 +180,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     dials: ClassVar[tuple[Dial, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
+    personal: ClassVar[Mapping[str, Personal]] = PERSONAL
 
     envelope: GridWorldEnvelope
 
@@ -351,6 +352,15 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def position(self, agent: int) -> list[int]:
         """Return the column and the row of an agent."""
         return [int(self.states["x"][0, agent]), int(self.states["y"][0, agent])]
+
+    def positions(self, states: NDArray[Any]) -> NDArray[Any]:
+        """Return the column and the row of every agent of many environments."""
+        slots = len(self.agents)
+        return np.stack([states["x"][:, :slots], states["y"][:, :slots]], axis=-1)
+
+    def ends_at(self, place: Any) -> bool:
+        """Tell whether a goal is fixed there."""
+        return isinstance(place, list | tuple) and tuple(place) in self.config.goals
 
     def result(self, agent: int) -> Result:
         """Won or lost, as its fate says."""

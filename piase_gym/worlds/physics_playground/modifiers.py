@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from piase_gym.modifiers import Dial, Element, Fields, count_of, number_dial
+from piase_gym.modifiers import (
+    Dial,
+    Element,
+    Fields,
+    by_seat,
+    count_of,
+    is_place,
+    number_dial,
+)
 from piase_gym.worlds.physics_playground.items import MAX_SIDE
 
 MOST_SPREAD: Final = 4.0
@@ -105,3 +113,6 @@ ELEMENTS: Final = (
     ),
 )
 """What `introduce_element` can add."""
+
+PERSONAL: Final = {"start_pos": by_seat("start_pos", is_place, lambda config: config.start_pos)}
+"""Fields of which each agent may have its own part."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from piase_gym.commands import Command, Misread, Outcome, Result, Verb
 from piase_gym.errors import SnapshotError
 from piase_gym.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
-from piase_gym.modifiers import Dial, Element
+from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.rng import Stream, StreamId
 from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
 from piase_gym.worlds.physics_playground import (
@@ -29,7 +29,7 @@ from piase_gym.worlds.physics_playground.arena import Arena
 from piase_gym.worlds.physics_playground.bullet import Reading, Simulation
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.layouts import new_state
-from piase_gym.worlds.physics_playground.modifiers import DIALS, ELEMENTS
+from piase_gym.worlds.physics_playground.modifiers import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.physics_playground.sensing import Senses
 from piase_gym.worlds.physics_playground.state import STATUSES, EndReason, PlayState
 from piase_gym.worlds.physics_playground.views import PhysicsFacts
@@ -150,6 +150,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     milestones: ClassVar[tuple[str, ...]] = ("gripped", "placed", "done")
     dials: ClassVar[tuple[Dial, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
+    personal: ClassVar[Mapping[str, Personal]] = PERSONAL
 
     def __init__(self, config: PhysicsPlaygroundConfig) -> None:
         """Fix the spaces; Bullet starts with the first episode."""

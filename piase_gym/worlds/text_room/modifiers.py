@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from piase_gym.errors import ConfigError
-from piase_gym.modifiers import Dial, Element, Fields, count_element, number_dial
+from piase_gym.modifiers import Dial, Element, Fields, Personal, count_element, number_dial
 from piase_gym.worlds.text_room import words
 
 _THING: Final = ("description", "can_be_taken", "read_text", "contains")
@@ -87,3 +87,31 @@ ELEMENTS: Final = (
     ),
 )
 """What `introduce_element` can add."""
+
+
+def _casts(config: Any, parts: Mapping[int, Any]) -> Fields:
+    """Put stories together that differ only in where agents start and what they have."""
+    stories = {number: _story(config, story) for number, story in parts.items()}
+    first = stories[min(stories)]
+    cast = list(first["agent_setup"])
+    for number, story in sorted(stories.items()):
+        rest = {key: value for key, value in story.items() if key != "agent_setup"}
+        if rest != {key: value for key, value in first.items() if key != "agent_setup"}:
+            names = config.names()
+            raise ConfigError(
+                f"TextRoom: the stories of {names[min(stories)]} and {names[number]} differ in "
+                "more than their agent_setup"
+            )
+        if number < len(cast):
+            cast[number] = story["agent_setup"][number]
+    return {"story": {**first, "agent_setup": cast}}
+
+
+def _story(config: Any, story: Any) -> dict[str, Any]:
+    """Return a story as plain values, checked."""
+    found: dict[str, Any] = config.changed({"story": story}).story.model_dump(mode="json")
+    return found
+
+
+PERSONAL: Final = {"story": Personal(lambda story: story is not None, _casts)}
+"""Fields of which each agent may have its own part: its place and its things in the story."""

@@ -15,7 +15,7 @@ from piase_gym.commands import Command, Misread, Outcome, Result, Verb, check_co
 from piase_gym.digest import canonical_json
 from piase_gym.errors import AgentError, SnapshotError
 from piase_gym.mailbox import ChannelRules, Letter, Mailboxes
-from piase_gym.modifiers import Dial, Element
+from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.rng import Stream, StreamId
 from piase_gym.surroundings import Surroundings
 from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
@@ -28,7 +28,7 @@ from piase_gym.worlds.text_room.config import (
 )
 from piase_gym.worlds.text_room.generator import generate
 from piase_gym.worlds.text_room.lexicon import bases_of, legal_indices, table_of, vocabulary
-from piase_gym.worlds.text_room.modifiers import DIALS, ELEMENTS
+from piase_gym.worlds.text_room.modifiers import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.text_room.parser import Reader
 from piase_gym.worlds.text_room.sight import Scene, Sight, is_legal, look_around
 from piase_gym.worlds.text_room.state import (
@@ -106,6 +106,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     perception_types: ClassVar[Mapping[str, str]] = views.PERCEPTION_TYPES
     dials: ClassVar[tuple[Dial, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
+    personal: ClassVar[Mapping[str, Personal]] = PERSONAL
 
     envelope: TextRoomEnvelope
 

@@ -1,0 +1,631 @@
+"""A course: the agents of one environment, or of many alike, on their way through curricula.
+
+It holds progress, metrics, director and tutor together, and knows no API: wrappers tell it when
+episodes begin and end, and ask it which config comes next. Everything that it does is posted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from piase_gym.curricula import actions, loader
+from piase_gym.curricula.automatic import make_director
+from piase_gym.curricula.decisions import Decision, overruled
+from piase_gym.curricula.director import Director, Draw, Tried
+from piase_gym.curricula.manager import CurriculumManager
+from piase_gym.curricula.metering import Meter, Passage, Reads
+from piase_gym.curricula.progress import AgentProgress
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.curricula.setup import AgentSetup, Modifier, ScenarioSetupModule
+from piase_gym.curricula.store import ProgressStore
+from piase_gym.curricula.tutors import (
+    Situation,
+    Tutor,
+    allowed_decisions,
+    check_choice,
+    check_words,
+)
+from piase_gym.errors import AgentError, ConfigError, CurriculumError
+from piase_gym.faces.seeds import check_seed
+from piase_gym.modifiers import Fields
+from piase_gym.runs.history import SPARE
+
+if TYPE_CHECKING:
+    from piase_gym.agents.base import Agent
+    from piase_gym.events import Events
+    from piase_gym.world import World
+
+Curricula = Mapping[str, DevelopmentalCurriculum]
+UNSAVED = 200
+"""So many episodes may end without a decision until progress is saved."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to follow, and how.
+
+    Attributes:
+        curricula: The curriculum of each agent.
+        director: What says which step comes next.
+        tutor: Who may choose among decisions, and word hints.
+        store: Where progress is kept.
+        agents: Agents to be configured when they come to a step.
+        seed: The seed of the curricula, from which all draws of the director follow.
+        metrics: Metrics of one's own.
+        lag: An episode that begins at a step depends on those that ended so many steps before it.
+    """
+
+    curricula: Curricula
+    director: Director
+    tutor: Tutor | None = None
+    store: ProgressStore | None = None
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    seed: int = 0
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    lag: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        curricula: Any,
+        own: Sequence[str],
+        *,
+        director: Any = None,
+        tutor: Tutor | None = None,
+        progress: str | Path | ProgressStore | None = None,
+        agents: Mapping[str, Agent] | None = None,
+        seed: int = 0,
+        metrics: Mapping[str, Any] | None = None,
+        lag: int = 1,
+    ) -> Plan:
+        """Return a plan from what users write.
+
+        Args:
+            curricula: Agent -> curriculum, its name or its path; or one curriculum, for the only
+                agent of the caller or, if it names a `lead`, for all of them.
+            own: The caller's agents.
+            director: A director or its name; by default what the curriculum says.
+            tutor: A tutor.
+            progress: A file in which progress is kept.
+            agents: Agents to be configured.
+            seed: ``0..2**63-1``.
+            metrics: Metrics of one's own by name, as `piase_gym.runs.Metrics.define` takes them.
+            lag: 1 or more.
+
+        Raises:
+            AgentError: If an agent is not there.
+            CurriculumError: If a curriculum cannot be used.
+            ConfigError: If something else is not allowed.
+        """
+        if tutor is not None and not isinstance(tutor, Tutor):
+            raise ConfigError(f"a tutor has choose, word and watch; {type(tutor).__name__} has not")
+        if not isinstance(lag, int) or isinstance(lag, bool) or lag < 1:
+            raise ConfigError(f"lag is a positive number of steps, not {lag!r}")
+        store = progress
+        if isinstance(progress, str | Path):
+            store = ProgressStore(progress)
+        if store is not None and not isinstance(store, ProgressStore):
+            raise ConfigError(f"progress is kept in a file, named by a path, not by {progress!r}")
+        return cls(
+            _assign(curricula, own),
+            make_director(director),
+            tutor,
+            store,
+            dict(agents or {}),
+            check_seed(seed),
+            dict(metrics or {}),
+            lag,
+        )
+
+
+def _assign(curricula: Any, own: Sequence[str]) -> dict[str, DevelopmentalCurriculum]:
+    """Return the curriculum of each agent, in the order of the agents."""
+    if not isinstance(curricula, Mapping):
+        curriculum = loader.load(curricula)
+        if len(own) > 1 and curriculum.lead is None:
+            raise ConfigError(
+                f"{curriculum.source}: this environment has the agents {', '.join(own)}; say whose "
+                f"curriculum it is, such as {{{own[0]!r}: ...}}, or name a 'lead' in it"
+            )
+        return dict.fromkeys(own, curriculum)
+    if not curricula:
+        raise ConfigError("no curriculum is given; give one, or a mapping of agents to curricula")
+    for name in curricula:
+        if name not in own:
+            raise AgentError(
+                f"there is a curriculum for {name!r}, but no such agent to follow it; "
+                f"the caller's agents are {', '.join(own)}"
+            )
+    return {name: loader.load(curricula[name]) for name in own if name in curricula}
+
+
+@dataclass
+class _Try:
+    """An attempt that is under way.
+
+    Attributes:
+        step: The step.
+        attempt: Number of the attempt at it.
+        number: Number of the attempt in the run.
+        wanted: How many episodes it has.
+        begun: How many of them have begun.
+        ended: How many have come to their end.
+        env_steps: Steps of those.
+    """
+
+    step: CurriculumStep
+    attempt: int
+    number: int
+    wanted: int
+    begun: int = 0
+    ended: int = 0
+    env_steps: int = 0
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One agent's part in an episode that goes on.
+
+    Attributes:
+        agent: The agent.
+        number: Number of the attempt in the run for which it counts, or `SPARE`, or 0.
+        sequence: Which episode of the course it is.
+        hint: Key of the hint that is given, if any.
+        step: The step.
+        attempt: Number of the attempt at it.
+    """
+
+    agent: str
+    number: int
+    sequence: int
+    step: CurriculumStep
+    attempt: int
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """An episode that has ended, and waits to be counted."""
+
+    step: int
+    slot: int
+    seats: Mapping[str, Seat]
+    passages: Mapping[str, Passage]
+
+
+class Course:
+    """Agents on their way through curricula.
+
+    Args:
+        world: The world that they are in.
+        plan: What to follow, and how.
+        events: Where everything is posted.
+        slots: How many environments there are.
+        base: The config of which holds what no step sets; by default that of the world.
+
+    Attributes:
+        manager: Curricula and progress.
+        meter: Metrics.
+        setup: What makes configs.
+        modifier: Changes the environment by its dials and elements.
+        decisions: What was decided in this run.
+        seats: For each slot, who takes part in its episode.
+        step: Steps of the run so far; wrappers set it.
+        hearers: Called with the agent and the data of every attempt that begins.
+
+    Raises:
+        CurriculumError, EnvelopeError: See `ScenarioSetupModule`.
+        ProgressError: If the progress that is kept does not belong to these curricula.
+    """
+
+    def __init__(
+        self,
+        world: World[Any, Any],
+        plan: Plan,
+        events: Events,
+        slots: int = 1,
+        base: Any = None,
+    ) -> None:
+        """Load progress, and check everything."""
+        self.plan, self.events, self.slots = plan, events, slots
+        self.curricula = dict(plan.curricula)
+        self.setup = ScenarioSetupModule(world, self.curricula, base)
+        self.agent_setup = AgentSetup(plan.agents, self.curricula)
+        self.meter = Meter(list(self.curricula), world.milestones, world.measures, plan.metrics)
+        self._check_metrics()
+        self.manager = CurriculumManager()
+        self._resumed = self._load()
+        self.director = plan.director
+        self.director.open(self.manager, self.meter, plan.seed, list(self.curricula))
+        self.modifier = Modifier(self.setup, self._no_hint, self._tell_tweak)
+        self.decisions: list[Decision] = []
+        self.seats: list[dict[str, Seat]] = [{} for _ in range(slots)]
+        self._tries: dict[str, _Try | None] = dict.fromkeys(self.curricula)
+        self._drawn: list[dict[str, _Try]] = [{} for _ in range(slots)]
+        self._entered: dict[str, int] = {}
+        self._queue: list[_Ended] = []
+        self._sequence = self._unsaved = 0
+        self._begun = False
+        self._config: Any = None
+        self.hearers: list[Callable[[str, Mapping[str, Any]], None]] = []
+        self._declare()
+
+    @property
+    def step(self) -> int:
+        """Steps of the run so far."""
+        return self.meter.history.step
+
+    @step.setter
+    def step(self, step: int) -> None:
+        self.meter.history.step = step
+
+    @property
+    def progress(self) -> dict[str, AgentProgress]:
+        """The progress of each agent."""
+        return self.manager.agent_progress
+
+    @property
+    def reads(self) -> Reads:
+        """What is read of single steps."""
+        if self.plan.metrics:
+            return Reads()
+        return Reads.of(need.metric for c in self.curricula.values() for need in c.needs)
+
+    # -- the beginning ---------------------------------------------------------------------
+
+    def _check_metrics(self) -> None:
+        """Check that every metric that is read can be had.
+
+        Raises:
+            CurriculumError: If one cannot.
+        """
+        for curriculum in self.curricula.values():
+            orders = {f"reached_goal_{step.order}" for step in curriculum.steps}
+            known = {*self.meter.names(), *orders}
+            for need in curriculum.needs:
+                if need.metric not in known:
+                    raise CurriculumError(
+                        f"{curriculum.source}: nothing gives the metric {need.metric!r}; if it is "
+                        f"one of your own, hand it over: metrics={{{need.metric!r}: function}}"
+                    )
+
+    def _load(self) -> bool:
+        """Let every agent begin, or go on where it was; return whether anybody goes on."""
+        store = self.plan.store
+        kept = {} if store is None else store.load(self.curricula)
+        for agent, curriculum in self.curricula.items():
+            if agent in kept:
+                self.manager.resume(kept[agent], curriculum)
+            else:
+                self.manager.start(agent, curriculum)
+        return bool(kept)
+
+    def _declare(self) -> None:
+        """Let the manifests of logs that begin from now on name the curricula."""
+        for agent, curriculum in self.curricula.items():
+            entry = {"name": curriculum.name, "version": curriculum.version}
+            entry["sha256"] = curriculum.sha256
+            self.events.origin.setdefault("curricula", {})[agent] = entry
+
+    def _start(self) -> None:
+        """Post that agents follow curricula, once."""
+        self._begun = True
+        for agent, curriculum in self.curricula.items():
+            progress = self.progress[agent]
+            data = {
+                "name": curriculum.name,
+                "version": curriculum.version,
+                "sha256": curriculum.sha256,
+                "source": Path(curriculum.source).name,
+                "steps": len(curriculum.steps),
+                "current_step_order": progress.current_step_order,
+                "resumed": self._resumed,
+                "seed": self.plan.seed,
+                "director": type(self.director).__name__,
+            }
+            self.post("DSE_AGENT_CURRICULUM_START", data, agent)
+
+    def post(self, event_type: str, data: Mapping[str, Any], agent: str | None = None) -> None:
+        """Post a line for logs."""
+        if self.events.active:
+            self.events.post("log", agent, event_type=event_type, data=dict(data))
+
+    # -- what comes next -------------------------------------------------------------------
+
+    def prepare(self, slots: Iterable[int]) -> list[Any]:
+        """Return the configs of the next episodes of some slots, in their order.
+
+        Attempts that begin now are posted. An episode that was prepared and did not begin is not
+        drawn again.
+        """
+        if not self._begun:
+            self._start()
+        if self.director.per_slot:
+            return [self._prepare_drawn(slot) for slot in slots]
+        orders = {}
+        for agent in self.curricula:
+            draw = self.director.assign(agent)
+            if draw is not None and self._tries[agent] is None:
+                self._tries[agent] = self._try(agent, draw, None)
+            orders[agent] = self.progress[agent].current_step_order
+        config = self._take(orders)
+        return [config for _ in slots]
+
+    def _prepare_drawn(self, slot: int) -> Any:
+        """Return the config of a slot's next episode, with a step for each agent drawn for it."""
+        drawn = self._drawn[slot]
+        for agent in self.curricula:
+            if agent not in drawn:
+                draw = self.director.assign(agent, slot)
+                if draw is not None:
+                    self.manager.set_current_step(agent, draw.order)
+                    drawn[agent] = self._try(agent, draw, slot)
+        return self._take({agent: tried.step.order for agent, tried in drawn.items()})
+
+    def _try(self, agent: str, draw: Draw, slot: int | None) -> _Try:
+        """Let an attempt begin."""
+        curriculum, progress = self.curricula[agent], self.progress[agent]
+        step = curriculum.step(draw.order)
+        self._enter(agent, step)
+        drawn = self.director.per_slot
+        wanted = 1 if drawn else self.director.episodes(step)
+        attempt = progress.step_attempts[step.order]
+        data: dict[str, Any] = {
+            "curriculum": curriculum.name,
+            "order": step.order,
+            "name": step.name,
+            "attempt": attempt,
+            "episodes": wanted,
+            "target_coords": step.target_coords,
+        }
+        if drawn and self.slots > 1:
+            data["slot"] = slot
+        if draw.values:
+            data["drawn_by"] = dict(draw.values)
+        self.post("DSE_STEP_ATTEMPT_START", data, agent)
+        number = self.meter.attempt(agent, data).number
+        for hear in self.hearers:
+            hear(agent, data)
+        return _Try(step, attempt, number, wanted)
+
+    def _enter(self, agent: str, step: CurriculumStep) -> None:
+        """Prepare an agent that comes to a step, or goes on with it in another process."""
+        if self._entered.get(agent) == step.order:
+            return
+        if agent in self._entered:
+            self.setup.untweak()
+        self._entered[agent] = step.order
+        settings = self.setup.settings(agent, step)
+        received = self.agent_setup.enter(agent, step, settings)
+        if settings or step.agent_state != "keep":
+            data = {
+                "order": step.order,
+                "config": settings,
+                "agent_state": step.agent_state,
+                "received": received,
+            }
+            self.post("DSE_AGENT_RECONFIG_APPLIED", data, agent)
+
+    def _take(self, orders: Mapping[str, int]) -> Any:
+        """Return the config of an episode, and post it if it is another one than before."""
+        config = self.setup.config(orders)
+        self.modifier.orders = dict(orders)
+        if config is not self._config:
+            self._config = config
+            fields = self.setup.fields(orders) | self.setup.tweaks
+            self.post("DSE_ENV_RECONFIG_APPLIED", {"orders": dict(orders), "config": fields})
+        return config
+
+    # -- episodes --------------------------------------------------------------------------
+
+    def began(self, slot: int, playing: Sequence[str]) -> dict[str, Seat]:
+        """An episode begins; returns who takes part in it, with the hint that it is to get."""
+        seats = {}
+        for agent in (agent for agent in self.curricula if agent in playing):
+            tried = self._drawn[slot].get(agent) if self.director.per_slot else self._tries[agent]
+            seats[agent] = self._seat(agent, tried)
+        self.seats[slot] = seats
+        return seats
+
+    def _seat(self, agent: str, tried: _Try | None) -> Seat:
+        """Return an agent's part in an episode that begins."""
+        self._sequence += 1
+        progress = self.progress[agent]
+        if tried is None:
+            step = self.curricula[agent].step(progress.current_step_order)
+            number = SPARE if self.meter.history.of(agent).attempts else 0
+            return Seat(agent, number, self._sequence, step, progress.attempt)
+        if tried.begun >= tried.wanted:
+            return Seat(agent, SPARE, self._sequence, tried.step, tried.attempt)
+        tried.begun += 1
+        hint = progress.hint
+        return Seat(agent, tried.number, self._sequence, tried.step, tried.attempt, hint)
+
+    def absent(self, agent: str) -> Seat:
+        """Return the part of an agent that does not take part in the episode.
+
+        Raises:
+            AgentError: If it has no curriculum.
+        """
+        progress = self.manager.progress(agent)
+        step = self.curricula[agent].step(max(progress.current_step_order, 0))
+        return Seat(agent, SPARE, self._sequence, step, progress.attempt)
+
+    def words(self, seat: Seat) -> str | None:
+        """Return the words of the hint that an agent is to get at the beginning of an episode."""
+        if seat.hint is None:
+            return None
+        message = seat.step.hints[seat.hint].message
+        tutor = self.plan.tutor
+        if tutor is not None:
+            message = check_words(tutor.word(seat.agent, seat.hint, message))
+        return message
+
+    def hinted(self, seat: Seat, message: str, by: str, slot: int | None = None) -> None:
+        """Take note of a hint that was given."""
+        self.meter.hint(seat.agent, message, slot)
+        hint = None if seat.hint is None or by == "nudge" else seat.step.hints[seat.hint]
+        data: dict[str, Any] = {
+            "hint": None if hint is None else seat.hint,
+            "message": message,
+            "by": "tutor" if by == "nudge" or self.plan.tutor is not None else "curriculum",
+            "order": seat.step.order,
+            "attempt": seat.attempt,
+        }
+        if hint is not None:
+            data |= {"event_type": hint.event_type, "data": hint.data.model_dump(mode="json")}
+        if slot is not None:
+            data["slot"] = slot
+        self.post("DSE_APPLY_HINT", data, seat.agent)
+
+    def ended(self, slot: int, passages: Mapping[str, Passage]) -> None:
+        """An episode has ended."""
+        seats, self.seats[slot] = self.seats[slot], {}
+        self._drawn[slot] = {}
+        self._queue.append(_Ended(self.step, slot, seats, passages))
+
+    def attempts(self, slot: int) -> dict[str, int]:
+        """Return for each agent in a slot's episode the attempt for which it counts."""
+        return {agent: seat.number for agent, seat in self.seats[slot].items()}
+
+    def broken(self, slot: int, passages: Mapping[str, Passage]) -> None:
+        """An episode was broken off, or never had a step; its attempt gets another one."""
+        seats, self.seats[slot] = self.seats[slot], {}
+        for agent, seat in seats.items():
+            if seat.number > 0:
+                tried = (
+                    self._drawn[slot].get(agent) if self.director.per_slot else self._tries[agent]
+                )
+                if tried is not None and tried.number == seat.number:
+                    tried.begun -= 1
+            if agent in passages:
+                self._record(seat, passages[agent], slot)
+
+    def _record(self, seat: Seat, passage: Passage, slot: int) -> None:
+        """Hand an episode to the meter."""
+        passage.row.sequence = seat.sequence
+        self.meter.take(passage, slot if self.slots > 1 else None)
+
+    # -- decisions -------------------------------------------------------------------------
+
+    def settle(self, until: int | None = None) -> list[Decision]:
+        """Count episodes that ended, in the order (step, slot), and decide where it is time.
+
+        Args:
+            until: Only those that ended at this step or before; by default all.
+
+        Returns:
+            What was decided.
+        """
+        due = [e for e in self._queue if until is None or e.step <= until]
+        if not due:
+            return []
+        self._queue = self._queue[len(due) :]
+        found: list[Decision] = []
+        for ended in sorted(due, key=lambda e: (e.step, e.slot)):
+            for agent, seat in ended.seats.items():
+                if agent in ended.passages:
+                    self._record(seat, ended.passages[agent], ended.slot)
+            for agent, seat in ended.seats.items():
+                found += self._count(agent, seat, ended.passages.get(agent))
+        self._unsaved += len(due)
+        if found or self._unsaved >= UNSAVED:
+            self.save()
+        return found
+
+    def _count(self, agent: str, seat: Seat, passage: Passage | None) -> list[Decision]:
+        """Count an episode for its attempt, and decide if that is over."""
+        if self.director.per_slot:
+            if passage is not None and seat.number > 0:
+                self.director.observe(agent, seat.step.order, passage.row)
+                progress = self.progress[agent]
+                progress.env_steps += passage.row.length
+                progress.episodes += 1
+            return []
+        tried = self._tries[agent]
+        if tried is None or seat.number != tried.number:
+            return []
+        if passage is None:
+            tried.begun -= 1
+            return []
+        tried.ended += 1
+        tried.env_steps += passage.row.length
+        self.director.observe(agent, seat.step.order, passage.row)
+        return [self._decide(agent, tried)] if tried.ended == tried.wanted else []
+
+    def _decide(self, agent: str, tried: _Try) -> Decision:
+        """Decide after an attempt, and move the agent on."""
+        self._tries[agent] = None
+        over = Tried(agent, tried.step, tried.attempt, tried.env_steps, tried.ended)
+        decision = self.director.take(over)
+        assert decision is not None, f"{type(self.director).__name__} decides nothing"
+        decision, by = self._ask_tutor(decision, tried.step)
+        self.post("DSE_ADAPTATION_EVAL", {**decision.as_json(), "by": by}, agent)
+        self.manager.apply(decision)
+        self.decisions.append(decision)
+        for event_type, data in _consequences(decision):
+            self.post(event_type, data, agent)
+        return decision
+
+    def _ask_tutor(self, decision: Decision, step: CurriculumStep) -> tuple[Decision, str]:
+        """Let the tutor choose another decision, where there is a choice."""
+        tutor = self.plan.tutor
+        if tutor is None or decision.completed:
+            return decision, "curriculum"
+        curriculum = self.curricula[decision.agent]
+        allowed = allowed_decisions(step, curriculum)
+        situation = Situation(decision.agent, step, decision, allowed)
+        choice = tutor.choose(situation)
+        if choice is None or check_choice(choice, situation) == decision.decision:
+            return decision, "curriculum"
+        names = {other.order: other.name for other in curriculum.steps}
+        action = actions.read(choice, names, list(step.hints))
+        reason = f"the tutor chose {choice}; the rules say {decision.decision}: {decision.reason}"
+        stages = self.progress[decision.agent].stages
+        return overruled(decision, curriculum, action, stages, reason), "tutor"
+
+    def save(self) -> None:
+        """Write progress into its file, if there is one."""
+        self._unsaved = 0
+        if self.plan.store is not None:
+            self.plan.store.save(self.progress)
+
+    def finish(self) -> None:
+        """Keep what was not kept yet, when the environment is closed."""
+        if self._unsaved:
+            self.save()
+
+    # -- modifications ---------------------------------------------------------------------
+
+    def _no_hint(self, agent: str, hint: str) -> None:
+        """Refuse hints where nobody can give them."""
+        raise ConfigError("hints are given through the wrapper of an environment")
+
+    def on_hint(self, give: Callable[[str, str], None]) -> None:
+        """Let the modifier give hints through a wrapper."""
+        self.modifier = Modifier(self.setup, give, self._tell_tweak)
+
+    def _tell_tweak(self, fields: Fields) -> None:
+        """Post that the world is made otherwise from the next reset on."""
+        data = {"orders": dict(self.modifier.orders), "config": fields, "by": "modifier"}
+        self.post("DSE_ENV_RECONFIG_APPLIED", data)
+
+
+def _consequences(decision: Decision) -> list[tuple[str, dict[str, Any]]]:
+    """Return the events that follow from a decision."""
+    about = {"order": decision.step, "name": decision.name, "attempt": decision.attempt}
+    found: list[tuple[str, dict[str, Any]]] = []
+    if decision.completed:
+        found.append(("DSE_STEP_COMPLETED", about))
+    if decision.outcome == "failed":
+        found.append(("DSE_CURRICULUM_FAILED", {**about, "reason": decision.reason}))
+    elif decision.outcome == "finished":
+        found.append(("DSE_AGENT_CURRICULUM_FINISHED", about))
+    elif decision.decision.startswith("BRANCH_TO_"):
+        found.append(("DSE_BRANCH", {**about, "next_step": decision.next_step}))
+    elif decision.next_step == decision.step and decision.hint is None:
+        found.append(("DSE_REPEAT_STEP", about))
+    return found

@@ -1,0 +1,161 @@
+"""A guide leads one environment through a course: it is what its wrappers have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from piase_gym.agents.base import Percept
+from piase_gym.curricula.course import Course, Plan, Seat
+from piase_gym.curricula.gauges import DriverGauge, Keep
+from piase_gym.curricula.setup import union_envelope
+from piase_gym.curricula.tutors import Glimpse, check_words
+from piase_gym.events import Event
+from piase_gym.world import Tick
+
+if TYPE_CHECKING:
+    from piase_gym.faces.parallel import WorldParallelEnv
+    from piase_gym.faces.single import GymEnv
+
+NUDGE = "nudge"
+
+
+class Guide:
+    """Leads one environment through a course.
+
+    An environment that was never reset gets the envelope that the curricula need.
+
+    Args:
+        face: The environment.
+        plan: What to follow, and how.
+
+    Attributes:
+        course: Progress, metrics, decisions.
+        keeps: What the wrapper hands on of each step's `Tick`: entry and keeper.
+
+    Raises:
+        CurriculumError, EnvelopeError, ProgressError, AgentError: See `Course`.
+    """
+
+    def __init__(self, face: WorldParallelEnv | GymEnv, plan: Plan) -> None:
+        """Make room for all steps, and listen."""
+        self.driver = face.driver
+        base = self.driver.pending or self.driver.world.config
+        if self.driver.fresh:
+            wanted = union_envelope(plan.curricula.values(), base)
+            now = self.driver.world.envelope.model_dump()
+            if any(size > now[name] for name, size in wanted.items()):
+                face.enlarge(wanted)
+        self.course = Course(self.driver.world, plan, self.driver.events, base=base)
+        self.gauge = DriverGauge(self.driver, list(plan.curricula), self.course.reads)
+        self.course.hearers.append(self.gauge.aim)
+        self.course.on_hint(self.give_hint)
+        self.keeps: tuple[Keep, ...] = ()
+        self._config: Any = None
+        self._seen = base
+        self._leave = [self.driver.events.subscribe(self._hear, ("begun", "restore"))]
+        if plan.tutor is not None and getattr(plan.tutor, "watches", True):
+            self._leave.append(self.driver.events.watch(self._watch, last=True))
+
+    # -- episodes --------------------------------------------------------------------------
+
+    def before_reset(self) -> None:
+        """Let the next episode have the config of the steps that agents are in."""
+        self._break_off()
+        self._heed_user()
+        (config,) = self.course.prepare([0])
+        if config is not self._config or self._seen is not self._present():
+            self._config = config
+            if self._present().diff(config):
+                self.driver.adopt(config)
+            self._seen = self._present()
+
+    def _present(self) -> Any:
+        """Return the config that would hold from the next reset on."""
+        return self.driver.pending or self.driver.world.config
+
+    def _heed_user(self) -> None:
+        """Let what was reconfigured by others hold where no step says otherwise."""
+        present = self._present()
+        if present is not self._seen:
+            fields = self._seen.diff(present)
+            fields.pop("envelope", None)
+            if fields:
+                self.course.setup.rebase(self.course.setup.base.changed(fields))
+            self._seen = present
+
+    def after_reset(self) -> None:
+        """Take note of the first moment that the caller sees."""
+        self.gauge.settle()
+        self.keeps = self.gauge.keeps
+        self._heed_user()  # the options of a reset can have a config
+
+    def noted(self, tick: Tick) -> None:
+        """Take in a step in which something ended or was reached."""
+        if self.gauge.note(tick):
+            self.course.step = self.gauge.step
+            self.course.ended(0, self.gauge.fold(self.course.attempts(0)))
+            self.course.settle()
+
+    def _break_off(self) -> None:
+        """End an episode that did not come to its own end."""
+        if self.course.seats[0]:
+            self.course.step = self.gauge.step
+            self.course.broken(0, self.gauge.fold(self.course.attempts(0)))
+
+    def _hear(self, event: Event) -> None:
+        """An episode begins, or goes on from another state."""
+        if event.kind == "restore":
+            self._break_off()
+            self._seen = self._present()
+        self.gauge.begin()
+        self.course.step = self.gauge.step
+        world = self.driver.world
+        playing = [name for name, here in zip(world.agents, world.alive, strict=True) if here]
+        for seat in self.course.began(0, playing).values():
+            message = self.course.words(seat)
+            if message is not None and event.kind == "begun":
+                self._show(seat, message, "hint")
+        self.keeps = self.gauge.keeps
+
+    def close(self) -> None:
+        """Listen no longer, and keep the progress."""
+        for leave in self._leave:
+            leave()
+        if self._leave:
+            self._leave = []
+            self.course.finish()
+
+    # -- hints -----------------------------------------------------------------------------
+
+    def _show(self, seat: Seat, message: str, by: str) -> None:
+        """Show words to an agent, from now on."""
+        world = self.driver.world
+        world.give_hint(world.agents.index(seat.agent), message)
+        shown = world.hints[world.agents.index(seat.agent)]
+        self.driver.events.post("hint", seat.agent, message=shown)
+        self.course.hinted(seat, message, by)
+
+    def give_hint(self, agent: str, message: str) -> None:
+        """Show words to an agent in the midst of an episode."""
+        self.driver.require_episode()
+        self.driver.number(agent)
+        self.course.step = self.gauge.step
+        seat = self.course.seats[0].get(agent)
+        if seat is None:
+            seat = self.course.absent(agent)
+        self._show(seat, check_words(message), NUDGE)
+
+    def _watch(self, _acts: Any, _tick: Tick) -> None:
+        """Let the tutor look at every agent in play, and say something."""
+        tutor, world = self.course.plan.tutor, self.driver.world
+        assert tutor is not None
+        alive, steps = world.alive, self.driver.steps
+        for agent, seat in self.course.seats[0].items():
+            number = world.agents.index(agent)
+            if alive[number]:
+                percept = Percept(world, number, steps)
+                hint = world.hints[number]
+                words = tutor.watch(Glimpse(agent, seat.step, seat.attempt, steps, percept, hint))
+                if words is not None:
+                    self.course.step = self.gauge.step
+                    self._show(seat, check_words(words), NUDGE)

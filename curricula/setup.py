@@ -1,0 +1,391 @@
+"""From the steps of agents to the config of an episode, and to what agents are told."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.digest import canonical_json
+from piase_gym.errors import AgentError, ConfigError, CurriculumError, EnvelopeError
+from piase_gym.jsonable import jsonable
+from piase_gym.modifiers import Fields, adjust, introduce
+
+if TYPE_CHECKING:
+    from piase_gym.agents.base import Agent
+    from piase_gym.world import World
+
+MOST_COMBINATIONS = 400
+"""So many combinations of steps of several agents are checked at the beginning, at most."""
+LENGTH = "max_steps"
+"""Of this shared field the largest value holds: nobody's attempt is cut short."""
+Orders = Mapping[str, int]
+"""Agent -> the order of its step."""
+
+
+class EnvironmentModifierInterface(ABC):
+    """How an environment is changed by an engine or a tutor (seed 002).
+
+    Difficulty and elements hold from the next reset on, for the rest of the step: an episode keeps
+    the rules under which it began. A hint holds at once.
+    """
+
+    @abstractmethod
+    def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
+        """Turn dials of the world; return the fields of the config that change."""
+
+    @abstractmethod
+    def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
+        """Put something into the world; return the fields of the config that change."""
+
+    @abstractmethod
+    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
+        """Show words to an agent."""
+
+
+class Override(NamedTuple):
+    """A field that a step sets.
+
+    Attributes:
+        agent: Whose step it is.
+        step: The step.
+        value: The value.
+    """
+
+    agent: str
+    step: CurriculumStep
+    value: Any
+
+
+class ScenarioSetupModule:
+    """Merges what the steps of all agents set into the config of an episode.
+
+    Args:
+        world: The world of the environment.
+        curricula: The curriculum of each agent.
+        base: The config that the steps change; by default that of the world.
+
+    Raises:
+        CurriculumError: If a step sets what the world does not know, two agents set one shared
+            field differently and no `lead` is named, or there is no such lead.
+        EnvelopeError: If a step does not fit the envelope; the message has the line to write.
+    """
+
+    def __init__(
+        self,
+        world: World[Any, Any],
+        curricula: Mapping[str, DevelopmentalCurriculum],
+        base: Any = None,
+    ) -> None:
+        """Check every step."""
+        self.world, self.curricula = world, dict(curricula)
+        self.base = world.config if base is None else base.pinned(world.envelope)
+        self.lead = _lead(self.curricula)
+        self.tweaks: Fields = {}
+        self._known: dict[tuple[tuple[str, int], ...], Any] = {}
+        self._check()
+
+    # -- what an episode is like -----------------------------------------------------------
+
+    def config(self, orders: Orders) -> Any:
+        """Return the config of an episode in which agents are in these steps.
+
+        What no step sets is as in `base`. It is computed once for each combination.
+        """
+        key = tuple(sorted(orders.items()))
+        if key not in self._known:
+            self._known[key] = self._make(orders)
+        return self._known[key]
+
+    def rebase(self, config: Any) -> None:
+        """Take another config for what no step sets."""
+        self.base = config.pinned(self.world.envelope)
+        self._known.clear()
+
+    def tweak(self, fields: Fields, orders: Orders) -> None:
+        """Change fields over what the steps set, until `untweak`.
+
+        Args:
+            fields: The fields.
+            orders: The steps that agents are in now.
+
+        Raises:
+            ConfigError: If it is not allowed; nothing has changed then.
+        """
+        before, self.tweaks = self.tweaks, {**self.tweaks, **fields}
+        self._known.clear()
+        try:
+            self._make(orders)
+        except ConfigError:
+            self.tweaks = before
+            raise
+
+    def untweak(self) -> None:
+        """Let the steps alone say what holds."""
+        if self.tweaks:
+            self.tweaks = {}
+            self._known.clear()
+
+    def _make(self, orders: Orders) -> Any:
+        """Merge, check and return a config."""
+        config = self.base.changed(self.fields(orders))
+        if self.tweaks:
+            config = config.changed(self.tweaks)
+        self.world.admit(config)
+        return config.pinned(self.world.envelope)
+
+    def fields(self, orders: Orders) -> Fields:
+        """Return the fields of the config that some steps set, merged.
+
+        Raises:
+            CurriculumError: If two agents set one shared field differently.
+        """
+        shared: dict[str, Override] = {}
+        personal: dict[str, dict[int, Any]] = {}
+        for name, override in self._overrides(orders):
+            rule = self.world.personal.get(name)
+            if rule is not None and rule.own(override.value):
+                number = self.world.agents.index(override.agent)
+                personal.setdefault(name, {})[number] = override.value
+            elif name in shared:
+                shared[name] = self._settle(name, shared[name], override)
+            else:
+                shared[name] = override
+        merged = {name: override.value for name, override in shared.items()}
+        for name, parts in personal.items():
+            config = self.base.changed({name: merged[name]}) if name in merged else self.base
+            merged |= self.world.personal[name].merge(config, parts)
+        return merged
+
+    def _overrides(self, orders: Orders) -> Iterator[tuple[str, Override]]:
+        """Yield what the steps set, field by field."""
+        for agent in self.world.agents:
+            if agent in orders and agent in self.curricula:
+                step = self.curricula[agent].step(orders[agent])
+                for name, value in self.base.plain(step.fields).items():
+                    yield name, Override(agent, step, value)
+
+    def _settle(self, name: str, one: Override, other: Override) -> Override:
+        """Return which of two overrides of one shared field holds."""
+        if _same(one.value, other.value):
+            return one
+        if self.lead in (one.agent, other.agent):
+            return one if one.agent == self.lead else other
+        if name == LENGTH:
+            return max(one, other, key=lambda override: override.value)
+        told = " and ".join(
+            f"{self.curricula[o.agent].source}: {o.step.label} sets {name}={o.value!r:.60} "
+            f"for {o.agent}"
+            for o in (one, other)
+        )
+        raise CurriculumError(
+            f"{told}; agents share this field: set the same value, or name a 'lead' in a "
+            "curriculum, whose steps then decide"
+        )
+
+    # -- checks at the beginning -----------------------------------------------------------
+
+    def _check(self) -> None:
+        """Check every step, and steps of different agents together.
+
+        Where there are too many combinations, only pairs of steps are looked at for conflicts.
+        """
+        too_small: list[EnvelopeError] = []
+        for orders in self._combinations():
+            try:
+                if len(orders) == len(self.curricula):
+                    self.config(orders)
+                else:
+                    self.fields(orders)
+            except EnvelopeError as error:
+                too_small.append(error)
+            except CurriculumError:
+                raise
+            except ConfigError as error:
+                told = " and ".join(
+                    f"{self.curricula[agent].source}: {self.curricula[agent].step(order).label}"
+                    for agent, order in orders.items()
+                )
+                raise CurriculumError(f"{told}: {error}") from None
+        if too_small:
+            raise self._too_small(too_small[0])
+
+    def _combinations(self) -> Iterator[Orders]:
+        """Yield which steps may come together: all, or if they are too many, those of pairs."""
+        rows = {a: [s.order for s in c.steps] for a, c in self.curricula.items()}
+        if len(rows) < 2 or math.prod(map(len, rows.values())) <= MOST_COMBINATIONS:
+            for chosen in itertools.product(*rows.values()):
+                yield dict(zip(rows, chosen, strict=True))
+            return
+        for one, other in itertools.combinations(rows, 2):
+            for a, b in itertools.product(rows[one], rows[other]):
+                yield {one: a, other: b}
+
+    def envelope(self) -> dict[str, int]:
+        """Return the envelope that all curricula need; see `DevelopmentalCurriculum.envelope`."""
+        return union_envelope(self.curricula.values(), self.base)
+
+    def _too_small(self, error: EnvelopeError) -> EnvelopeError:
+        """Return the error of an envelope that is too small, with the line to write."""
+        try:
+            wanted = self.envelope()
+        except CurriculumError:
+            return error
+        now = self.world.envelope.model_dump()
+        if all(now[name] >= size for name, size in wanted.items()):
+            return error
+        return EnvelopeError(
+            f"{error}. The environment was reset already, so its spaces are fixed; make it with "
+            f"the envelope of the curricula: parallel_env(..., envelope={wanted!r})"
+        )
+
+    # -- what agents are told --------------------------------------------------------------
+
+    def settings(self, agent: str, step: CurriculumStep) -> dict[str, Any]:
+        """Return what an agent is to be configured with when it comes to a step."""
+        return copy.deepcopy(step.agent_config_overrides)
+
+
+class AgentSetup:
+    """Configures the agents that were handed over, and keeps what of them lasts into a step.
+
+    Args:
+        agents: The agents by name.
+        curricula: The curriculum of each agent.
+
+    Raises:
+        AgentError: If an agent has no curriculum.
+        CurriculumError: If a step keeps what the agent's state does not have.
+    """
+
+    def __init__(
+        self, agents: Mapping[str, Agent], curricula: Mapping[str, DevelopmentalCurriculum]
+    ) -> None:
+        """Take note of how the agents are at the beginning."""
+        for name in agents:
+            if name not in curricula:
+                known = ", ".join(curricula)
+                raise AgentError(f"{name!r} has no curriculum; agents with one: {known}")
+        self.agents = dict(agents)
+        self._first = {name: copy.deepcopy(agent.get_state()) for name, agent in agents.items()}
+        for name in agents:
+            self._check(name, curricula[name])
+
+    def _check(self, name: str, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that what steps keep is there to be kept."""
+        for step in curriculum.steps:
+            kept = () if isinstance(step.agent_state, str) else step.agent_state
+            for key in kept:
+                if key not in self._first[name]:
+                    known = ", ".join(self._first[name]) or "nothing"
+                    raise CurriculumError(
+                        f"{curriculum.source}: {step.label}: agent_state names {key!r}, but the "
+                        f"state of {name} has: {known}"
+                    )
+
+    def enter(self, name: str, step: CurriculumStep, settings: Mapping[str, Any]) -> bool:
+        """Prepare an agent for a step that it comes to.
+
+        Returns:
+            Whether there was anything to do.
+        """
+        agent = self.agents.get(name)
+        if agent is None:
+            return False
+        if step.agent_state != "keep":
+            state = copy.deepcopy(self._first[name])
+            if not isinstance(step.agent_state, str):
+                now = agent.get_state()
+                state |= {key: now[key] for key in step.agent_state if key in now}
+            agent.set_state(state)
+        if settings:
+            agent.configure(settings)
+        return step.agent_state != "keep" or bool(settings)
+
+
+class Modifier(EnvironmentModifierInterface):
+    """Changes the environment of a course by its world's dials and elements.
+
+    Args:
+        setup: What makes the configs.
+        give: Shows words to an agent, at once.
+        told: Called with the fields that changed.
+    """
+
+    def __init__(
+        self,
+        setup: ScenarioSetupModule,
+        give: Callable[[str, str], None],
+        told: Callable[[Fields], None],
+    ) -> None:
+        """Wait for changes."""
+        self._setup, self._give, self._told = setup, give, told
+        self.orders: Orders = {}
+
+    def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
+        """Turn dials of the world, such as ``{"hazards": 3}`` or ``{"by": -0.1}``.
+
+        Raises:
+            ConfigError: If there is no such dial, or the value is not allowed.
+            EnvelopeError: If the world does not fit its envelope then.
+        """
+        config = self._setup.config(self.orders)
+        return self._change(adjust(self._setup.world.dials, config, params))
+
+    def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
+        """Put something into the world, such as ``{"type": "wall", "position": [2, 3]}``.
+
+        Raises:
+            ConfigError: If there is no such element, or it cannot be put there.
+            EnvelopeError: If the world does not fit its envelope then.
+        """
+        config = self._setup.config(self.orders)
+        return self._change(introduce(self._setup.world.elements, config, element_config))
+
+    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
+        """Show words to an agent, in its text and its vector, until the episode ends."""
+        self._give(agent_id, hint)
+
+    def _change(self, fields: Fields) -> Fields:
+        """Let fields hold from the next reset on, for the rest of the step."""
+        self._setup.tweak(fields, self.orders)
+        self._told(fields)
+        return fields
+
+
+def union_envelope(curricula: Any, config: Any) -> dict[str, int]:
+    """Return the least envelope that several curricula need, beside a config's own."""
+    found: dict[str, int] = {}
+    for curriculum in curricula:
+        for name, size in curriculum.envelope(config).items():
+            found[name] = max(size, found.get(name, 0))
+    return found
+
+
+def _lead(curricula: Mapping[str, DevelopmentalCurriculum]) -> str | None:
+    """Return the agent whose steps decide about shared fields, if one is named.
+
+    Raises:
+        CurriculumError: If two are named, or one without a curriculum.
+    """
+    named = {c.lead: c for c in curricula.values() if c.lead is not None}
+    if len(named) > 1:
+        told = " and ".join(f"{c.source} names {lead}" for lead, c in named.items())
+        raise CurriculumError(f"there can be one lead: {told}")
+    for lead, curriculum in named.items():
+        if lead not in curricula:
+            known = ", ".join(curricula)
+            raise CurriculumError(
+                f"{curriculum.source}: lead {lead!r} has no curriculum; agents with one: {known}"
+            )
+        return lead
+    return None
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Compare two values of a field as JSON has them."""
+    return canonical_json(jsonable(one)) == canonical_json(jsonable(other))

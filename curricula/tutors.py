@@ -1,0 +1,156 @@
+"""Tutors: somebody who watches an agent learn, chooses among the decisions of a step, and hints.
+
+A tutor can do no more than the curriculum allows: of an attempt that is not complete it may choose
+any decision that a rule of the step names, or to repeat; and it may word hints, also in the midst
+of an episode. Every choice and every word is an event, so a tutored run replays without the tutor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from piase_gym.agents.base import Percept
+from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.errors import ConfigError, suggest
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a tutor decides about: an attempt that is over and not complete.
+
+    Attributes:
+        agent: The agent.
+        step: The step.
+        decision: What the curriculum's own rules decide.
+        allowed: What may be chosen, as rules write it.
+    """
+
+    agent: str
+    step: CurriculumStep
+    decision: Decision
+    allowed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """What a tutor sees of an agent after a step of an episode.
+
+    Attributes:
+        agent: The agent.
+        step: The curriculum step.
+        attempt: Number of the attempt.
+        steps: Steps of the episode so far.
+        percept: What the agent perceives now.
+        hint: The words that it is shown now, if any.
+    """
+
+    agent: str
+    step: CurriculumStep
+    attempt: int
+    steps: int
+    percept: Percept
+    hint: str | None
+
+
+@runtime_checkable
+class Tutor(Protocol):
+    """What a tutor must be able to do."""
+
+    def choose(self, situation: Situation) -> str | None:
+        """Return one of `Situation.allowed`, or ``None`` for what the rules decide."""
+        ...
+
+    def word(self, agent: str, key: str, message: str) -> str:
+        """Return the words of a hint that was decided on; `message` is what the curriculum says."""
+        ...
+
+    def watch(self, glimpse: Glimpse) -> str | None:
+        """Return words to show the agent now, or ``None`` to say nothing."""
+        ...
+
+
+@dataclass(frozen=True)
+class Nudge:
+    """Words that a scripted tutor says in the midst of an episode.
+
+    Attributes:
+        after: After so many steps of the episode.
+        words: The words.
+        order: In this step of the curriculum; by default in all.
+        attempt: From this attempt on.
+    """
+
+    after: int
+    words: str
+    order: int | None = None
+    attempt: int = 1
+
+
+class ScriptedTutor:
+    """A tutor by rule: fixed choices, fixed words, and nudges.
+
+    Args:
+        choices: (order of a step, number of the attempt) -> decision.
+        words: Key of a hint -> its words, instead of the curriculum's.
+        nudges: What is said in the midst of episodes.
+    """
+
+    def __init__(
+        self,
+        choices: Mapping[tuple[int, int], str] | None = None,
+        words: Mapping[str, str] | None = None,
+        nudges: Sequence[Nudge] = (),
+    ) -> None:
+        """Keep the script."""
+        self.choices, self.words = dict(choices or {}), dict(words or {})
+        self.nudges = tuple(nudges)
+
+    def choose(self, situation: Situation) -> str | None:
+        """Return what the script has for this step and attempt."""
+        return self.choices.get((situation.step.order, situation.decision.attempt))
+
+    def word(self, agent: str, key: str, message: str) -> str:
+        """Return what the script has for this hint."""
+        return self.words.get(key, message)
+
+    def watch(self, glimpse: Glimpse) -> str | None:
+        """Return the words of a nudge that is due."""
+        for nudge in self.nudges:
+            here = nudge.order in (None, glimpse.step.order)
+            if here and glimpse.attempt >= nudge.attempt and glimpse.steps == nudge.after:
+                return nudge.words
+        return None
+
+
+def allowed_decisions(step: CurriculumStep, curriculum: DevelopmentalCurriculum) -> tuple[str, ...]:
+    """Return what a tutor may choose after an attempt at a step that is not complete."""
+    named = [str(rule.action) for rule in step.rules]
+    return tuple(dict.fromkeys([*named, "REPEAT_STEP", curriculum.on_no_rule]))
+
+
+def check_choice(choice: object, situation: Situation) -> str:
+    """Return a tutor's choice, if it may be chosen.
+
+    Raises:
+        ConfigError: If it may not.
+    """
+    if not isinstance(choice, str) or choice not in situation.allowed:
+        raise ConfigError(
+            f"a tutor chose {choice!r:.80} for {situation.agent} after {situation.step.label}; "
+            f"{suggest(choice, situation.allowed)}"
+        )
+    return choice
+
+
+def check_words(words: object) -> str:
+    """Return a tutor's words.
+
+    Raises:
+        ConfigError: If they are no words.
+    """
+    if not isinstance(words, str) or not words.strip():
+        raise ConfigError(f"a tutor's hint is a string that is not blank, not {words!r:.80}")
+    return words

@@ -1,0 +1,205 @@
+"""`CurriculumWrapper`: let agents follow curricula, whatever kind of environment they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+from pettingzoo import ParallelEnv
+from pettingzoo.utils import BaseParallelWrapper
+
+from piase_gym.curricula.course import Course, Plan
+from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.guide import Guide
+from piase_gym.curricula.progress import AgentProgress
+from piase_gym.curricula.setup import EnvironmentModifierInterface
+from piase_gym.errors import ConfigError
+from piase_gym.faces.parallel import WorldParallelEnv
+from piase_gym.faces.single import GymEnv
+
+
+def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it returns
+    env: Any, curricula: Any, **options: Any
+) -> Any:
+    """Wrap an environment so that its agents follow curricula.
+
+    Between two episodes the environment is reconfigured to the steps that the agents are in. An
+    environment that was never reset is given the spaces that all steps need. Spaces never change
+    after that.
+
+    Args:
+        env: A ParallelEnv or Gymnasium Env of one of our worlds, or a wrapper around one.
+        curricula: Agent -> curriculum (an object, a name, or a path). One curriculum alone is for
+            the only agent of the caller, or, if it names a `lead`, for all of them.
+        options: `director` (a `Director` or a name: ``scripted``, ``randomisation``,
+            ``threshold``, ``learning_progress``), `tutor`, `progress` (a file in which progress is
+            kept, and from which it goes on), `agents` (agent -> `Agent` to be configured when it
+            comes to a step), `seed` (of the director's draws; default 0), `metrics` (your own, by
+            name), `lag` (for batches; default 1).
+
+    Returns:
+        A wrapper of the same kind as `env`, with `progress`, `decisions`, `modifier` and `course`.
+
+    Raises:
+        AgentError: If there is a curriculum for an agent that is not there.
+        CurriculumError: If a curriculum is wrong, or sets what the world does not know.
+        EnvelopeError: If the environment was reset and is too small; the message has the line to
+            write.
+        ProgressError: If the progress in the file is of another curriculum or version.
+        ConfigError: If the environment is not one of ours, or an option is not allowed.
+
+    Example:
+        >>> import piase_gym
+        >>> from piase_gym.curricula import DevelopmentalCurriculum
+        >>> won = {"metric": "task_success", "operator": "==", "value": True}
+        >>> corridor = {"width": 4, "height": 2, "start_pos": (0, 0), "goal_pos": (3, 0)}
+        >>> step = {"order": 1, "name": "Walk", "environment_config_overrides": corridor}
+        >>> step["completion_criteria"] = [won]
+        >>> env = CurriculumWrapper(
+        ...     piase_gym.parallel_env("GridWorld"), DevelopmentalCurriculum(name="c", steps=[step])
+        ... )
+        >>> _ = env.reset(seed=0)
+        >>> while env.agents:
+        ...     _ = env.step({"agent_0": 3})
+        >>> [(decision.step, decision.decision) for decision in env.decisions]
+        [(1, 'PROCEED')]
+        >>> env.progress["agent_0"].finished
+        True
+    """
+    for kind, wrapper in WRAPPERS.items():
+        if isinstance(env, kind):
+            return wrapper(env, curricula, **options)
+    raise ConfigError(
+        f"CurriculumWrapper takes a ParallelEnv or a Gymnasium Env of piase_gym, wrapped or not, "
+        f"not {type(env).__name__}"
+    )
+
+
+class _Led:
+    """What the wrappers of all kinds share."""
+
+    course: Course
+
+    @property
+    def progress(self) -> Mapping[str, AgentProgress]:
+        """How far each agent has come."""
+        return self.course.progress
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """What was decided since this wrapper was made, in order."""
+        return self.course.decisions
+
+    @property
+    def modifier(self) -> EnvironmentModifierInterface:
+        """Changes the environment by the dials and elements of its world."""
+        return self.course.modifier
+
+
+class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
+    """A ParallelEnv whose agents follow curricula."""
+
+    def __init__(self, env: ParallelEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
+        """Wrap `env`; see `CurriculumWrapper`."""
+        super().__init__(env)
+        face = _face(env, WorldParallelEnv)
+        self.guide = Guide(face, Plan.of(curricula, face.possible_agents, **options))
+        self.course = self.guide.course
+        # A step costs eight microseconds, so what is looked up in each is looked up here.
+        self._driver = face.driver
+        self._step = env.step
+        self._keeps = self.guide.keeps
+
+    # PettingZoo's wrapper looks every attribute up twice; the busiest one takes the short way.
+    @property
+    def agents(self) -> list[Any]:
+        """The agents in play."""
+        names: list[Any] = self.env.agents
+        return names
+
+    @agents.setter
+    def agents(self, agents: list[Any]) -> None:
+        self.env.agents = agents
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Start an episode of the steps that the agents are in.
+
+        `seed` seeds the world, as always; it never picks the step.
+        """
+        self.guide.before_reset()
+        observations, infos = self.env.reset(seed=seed, options=options)
+        self.guide.after_reset()
+        self._keeps = self.guide.keeps
+        return observations, infos
+
+    def step(self, actions: Any) -> Any:
+        """Let every agent in play act once; at the end of an episode, decide."""
+        found = self._step(actions)
+        tick = self._driver.tick
+        for place, keep in self._keeps:
+            keep(tick[place])
+        if tick[4] or tick[5]:  # `ended` and `notes`
+            self.guide.noted(tick)
+        return found
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.guide.close()
+        self.env.close()
+
+
+class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any]):
+    """A Gymnasium Env whose learner follows a curriculum."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], curricula: Any, **options: Any) -> None:
+        """Wrap `env`; see `CurriculumWrapper`."""
+        face = _face(env, GymEnv)
+        self.guide = Guide(face, Plan.of(curricula, (face.agent,), **options))
+        self.course = self.guide.course
+        super().__init__(env)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode of the step that the learner is in; see `ParallelCurriculum.reset`."""
+        self.guide.before_reset()
+        found = self.env.reset(seed=seed, options=options)
+        self.guide.after_reset()
+        return found
+
+    def step(self, action: Any) -> Any:
+        """Let the learner act once; at the end of an episode, decide."""
+        found = self.env.step(action)
+        tick = self.guide.driver.tick
+        assert tick is not None
+        for place, keep in self.guide.keeps:
+            keep(tick[place])
+        if tick.ended or tick.notes:
+            self.guide.noted(tick)
+        return found
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.guide.close()
+        self.env.close()
+
+
+def _face(env: Any, kind: type) -> Any:
+    """Return the environment of ours behind wrappers.
+
+    Raises:
+        ConfigError: If it is not one.
+    """
+    face = env.unwrapped
+    if not isinstance(face, kind):
+        raise ConfigError(
+            f"{type(face).__name__} is not an environment of piase_gym; allowed: what "
+            "parallel_env, gymnasium.make and batch_env return, wrapped or not"
+        )
+    return face
+
+
+WRAPPERS: dict[type, Any] = {ParallelEnv: ParallelCurriculum, gymnasium.Env: GymCurriculum}
