@@ -317,6 +317,10 @@ class World(ABC, Generic[C, F]):
     def result(self, agent: int) -> Result:
         """How the episode ended for an agent that has ended."""
 
+    def lasting(self, agent: int) -> bool:
+        """Tell whether an agent has nothing to do but to last: then `max_steps` is no defeat."""
+        return False
+
     def measure(self, agent: int) -> Mapping[str, float]:
         """Return what `measures` names, for an agent whose episode has just ended."""
         return {}

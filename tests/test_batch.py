@@ -374,3 +374,19 @@ def test_text_goes_through_gymnasiums_synchronous_vectors() -> None:
 
 def test_batch_is_public() -> None:
     assert piase_gym.batch_env is batch_env
+
+
+def test_partners_that_do_nothing_are_asked_all_at_once() -> None:
+    batch = piase_gym.batch_env("GridWorld", num_envs=3, agents=2, partners={"agent_1": "noop"})
+    batch.reset(seed=5)
+    singles = [
+        piase_gym.parallel_env("GridWorld", agents=2, partners={"agent_1": "noop"})
+        for _ in range(3)
+    ]
+    for slot, single in enumerate(singles):
+        single.reset(seed=5 + slot)
+    for action in (3, 1, 3, 0, 4, 2):
+        batch.step(np.full((3, 1), action))
+        for slot, single in enumerate(singles):
+            single.step({"agent_0": action})
+            assert batch.digest(slot) == single.digest()

@@ -486,17 +486,16 @@ def test_native_wording_and_hints_are_shown() -> None:
     assert "look up" in str(later.visible_text)
 
 
-def test_surroundings_go_by_the_names_of_facts() -> None:
+def test_surroundings_tell_what_is_where_on_the_map() -> None:
     env = Environment("GridWorld", layout="door_key", agents=2, observe="grid")
     env.reset(seed=1)
     around = env.world.surroundings(env.facts("agent_0"))
     names = {thing.name for thing in around.objects}
     assert {"key", "goal", "locked door", "agent_1"} <= names
     assert not names & {"wall", "floor", "outside", "you"}
-    for thing in around.objects:  # the grid is shown whole, so rows and columns are the map's
-        if thing.name == "agent_1":
-            x, y = env.get_observation("agent_1").raw_observations["position"]
-            assert (thing.properties["column"], thing.properties["row"]) == (x, y)
+    (other,) = (thing for thing in around.objects if thing.name == "agent_1")
+    theirs = env.get_observation("agent_1").raw_observations
+    assert other.properties == {"position": theirs["position"], "heading": theirs["heading"]}
     assert (around.position, around.inventory) == (list(env.facts("agent_0").position), ())  # type: ignore[attr-defined]
 
 

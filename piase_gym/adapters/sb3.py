@@ -11,7 +11,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from piase_gym.adapters.common import Source, own_face, require_vector
-from piase_gym.adapters.slots import Slots, SlotVec
+from piase_gym.adapters.slots import SlotStep, SlotVec
 from piase_gym.config import WorldConfig
 from piase_gym.errors import ConfigError
 from piase_gym.faces.batch import BatchEnv
@@ -35,10 +35,10 @@ class Sb3BatchVec(SlotVec):
         shown, infos = self.batch.reset(seed)
         return shown, infos["alive"], infos["seed"].tolist()
 
-    def _advance(self, actions: NDArray[Any]) -> Slots:
+    def _advance(self, actions: NDArray[Any]) -> SlotStep:
         shown, rewards, terminated, truncated, infos = self.batch.step(actions)
         ended, last = infos["_final_obs"], infos["final_obs"]
-        return Slots(shown, infos["alive"], rewards, terminated, truncated, ended, last)
+        return SlotStep(shown, infos["alive"], rewards, terminated, truncated, ended, last)
 
     def _masks(self) -> NDArray[Any]:
         return self.batch.masks()
@@ -88,7 +88,7 @@ class Sb3ParallelVec(SlotVec):
         seeds = [int(env.driver.seed or 0) for env in self.envs]
         return self._shown.copy(), self._alive(), seeds
 
-    def _advance(self, actions: NDArray[Any]) -> Slots:
+    def _advance(self, actions: NDArray[Any]) -> SlotStep:
         grid = (self._envs, self._agents)
         rewards, ended = np.zeros(grid), np.zeros(self._envs, np.bool_)
         terminated, truncated = np.zeros(grid, np.bool_), np.zeros(grid, np.bool_)
@@ -107,7 +107,7 @@ class Sb3ParallelVec(SlotVec):
                 last[e], ended[e] = self._shown[e], True
                 self._look(e, env.reset()[0])
         shown_now = self._shown.copy()
-        return Slots(shown_now, self._alive(), rewards, terminated, truncated, ended, last)
+        return SlotStep(shown_now, self._alive(), rewards, terminated, truncated, ended, last)
 
     def _look(self, number: int, shown: Mapping[str, Any]) -> None:
         """Take over observations and masks of an environment."""

@@ -22,7 +22,7 @@ else:
 
 
 @dataclass(slots=True)
-class Slots:
+class SlotStep:
     """What a step (or a reset) leaves in every slot, as arrays (envs, agents, ...).
 
     Attributes:
@@ -69,7 +69,7 @@ class SlotVec(VecEnv):
         """Start all episodes; return observations, who is in play, and the effective seeds."""
         raise NotImplementedError
 
-    def _advance(self, actions: NDArray[Any]) -> Slots:
+    def _advance(self, actions: NDArray[Any]) -> SlotStep:
         """Let everyone act once, actions (envs, agents, ...)."""
         raise NotImplementedError
 
@@ -124,7 +124,7 @@ class SlotVec(VecEnv):
         self._playing = found.alive.reshape(-1)
         return self._flat(found.shown), rewards.astype(np.float32), dones, rows
 
-    def _end(self, slot: int, found: Slots) -> dict[str, Any]:
+    def _end(self, slot: int, found: SlotStep) -> dict[str, Any]:
         """Return the infos of a slot whose episode, or whose wait, is over."""
         env, agent = divmod(slot, self._agents)
         last = found.last if found.ended[env] else found.shown

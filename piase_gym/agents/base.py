@@ -84,12 +84,14 @@ class BatchPercept:
         masks: Shape (envs, actions), int8.
         seeds: Each environment's seed for this seat, uint64, as `Agent.reset` gets it.
         steps: Steps done in each environment's episode.
+        noop: The index of the command that does nothing, if the batch tells.
     """
 
     vectors: NDArray[Any]
     masks: NDArray[np.int8]
     seeds: NDArray[np.uint64]
     steps: NDArray[np.int64]
+    noop: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,16 @@ class NoopAgent(Agent):
         """Return the world's no-op."""
         return _percept_of(self).world.noop
 
+    def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
+        """Return the no-op for every environment.
+
+        Raises:
+            UnsupportedError: If the batch does not tell which index that is.
+        """
+        if batch.noop is None:
+            raise UnsupportedError("this batch does not tell which index does nothing")
+        return np.full(len(batch.steps), batch.noop, np.int64)
+
 
 class OracleAgent(Agent):
     """Plays the world's oracle, which sees the whole state."""

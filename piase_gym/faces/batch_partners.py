@@ -34,6 +34,7 @@ class BatchPartners:
             UnknownNameError: If a policy does not exist.
         """
         self._slots = slots
+        self._noop = int(slots.world.commands.index(slots.world.noop))
         self.seats = seat_partners(slots.world, partners)
         self._loops = {
             number: [copy.deepcopy(agent) for _ in range(slots.num_envs)]
@@ -62,7 +63,8 @@ class BatchPartners:
             if number in self._loops:
                 acts[:, number] = self._ask_in_turn(number, seeds, steps)
                 continue
-            percept = BatchPercept(batch.obs[:, number], batch.masks[:, number], seeds, steps)
+            shown, masks = batch.obs[:, number], batch.masks[:, number]
+            percept = BatchPercept(shown, masks, seeds, steps, self._noop)
             acts[:, number] = agent.act_batch(percept)
 
     def _ask_in_turn(
@@ -70,8 +72,7 @@ class BatchPartners:
     ) -> list[int]:
         """Ask a partner that can act in one environment at a time only."""
         alive = self._slots.batch.states["alive"][:, number]
-        world = self._slots.world
-        chosen = [world.commands.index(world.noop)] * self._slots.num_envs
+        chosen = [self._noop] * self._slots.num_envs
         for slot, agent in enumerate(self._loops[number]):
             if alive[slot]:
                 single, step = self._slots.at(slot), int(steps[slot])

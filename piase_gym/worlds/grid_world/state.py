@@ -104,6 +104,7 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("level", "u1", agents),
             ("said", "u1", agents),  # the symbol uttered in this step, 0 for silence
             ("energy", "u1", agents),
+            ("order", "u1", agents),  # who acts first
             ("hint", "u1", agents * HINT_CODE),
             ("num_food", "<i4"),  # pieces that are left
             ("all_food", "<i4"),  # the sum of the weights of all pieces at the start
@@ -116,7 +117,6 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("free", "<u8", side),  # while a level is made: bit x of free[y] stands for free floor
             ("left", "<i4"),  # how many agents are in play
             ("can", "u1", agents),  # whether `interact` was legal in the last observation
-            ("order", "u1", agents),
             ("maps", "u1", 4 * rows * stride + 16),
             ("config", "<i4"),  # which table holds
             ("next_config", "<i4"),  # which table holds from the next reset on
@@ -132,7 +132,8 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
 
 CANONICAL: Final = (
     "keys counters seed t width height agents num_goals goals x y heading carry alive fate marks "
-    "role level said energy hint num_food all_food num_patches patches num_movers movers cells"
+    "role level said energy order hint num_food all_food num_patches patches num_movers movers "
+    "cells"
 ).split()
 
 SCALARS: Final = 8 + HINT_CODE
@@ -221,6 +222,8 @@ def find_problem(record: Any, table: Any) -> str:
             return f"{name!r} must be in 0..{stop - 1} for every agent"
     if record["alive"][count:].any():
         return f"'alive' names agents beyond the {count} of the config"
+    if sorted(record["order"][:count].tolist()) != list(range(count)):
+        return f"'order' must name each of the {count} agents once"
     if not np.isin(record["carry"], (0, KEY)).all():
         return f"'carry' must be 0 or {KEY}"
     if not 0 <= record["t"] <= table["max_steps"]:

@@ -120,6 +120,12 @@ class Layout:
         return first - 1, second - self.columns // 2 - 1
 
 
+@functools.lru_cache(maxsize=64)
+def layout_of(config: GridWorldConfig) -> Layout:
+    """Return the layout of a config; of the last few configs it is the same object each time."""
+    return Layout(config)
+
+
 def facts_of(
     vector: NDArray[np.uint8],
     agent: str,
@@ -357,7 +363,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
     Raises:
         TextParseError: If a line is not one that `text_of` writes; the message shows the line.
     """
-    form = Layout(config)
+    form = layout_of(config)
     lines = text.split("\n")
     header = _HEADER.fullmatch(lines[0]) if lines else None
     carry = _CARRY.fullmatch(lines[1]) if len(lines) > 1 else None

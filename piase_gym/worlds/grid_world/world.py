@@ -15,11 +15,12 @@ from piase_gym.errors import EnvelopeError, GenerationError
 from piase_gym.kernels import direct
 from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.statics import Static
+from piase_gym.surroundings import Surroundings
 from piase_gym.textcode import HINT_CODE, hash_text
 from piase_gym.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import ArrayWorld, Batch
+from piase_gym.worlds.grid_world import around, render, views
 from piase_gym.worlds.grid_world import batch as kernels
-from piase_gym.worlds.grid_world import render, views
 from piase_gym.worlds.grid_world.cells import MAX_CODE
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
@@ -27,7 +28,7 @@ from piase_gym.worlds.grid_world.config import (
     GridWorldConfig,
     GridWorldEnvelope,
 )
-from piase_gym.worlds.grid_world.events import MILESTONES, OUTCOMES, RESULTS
+from piase_gym.worlds.grid_world.events import MILESTONES, OUTCOMES, RESULTS, ROLES
 from piase_gym.worlds.grid_world.manual import fault_sentence, manual
 from piase_gym.worlds.grid_world.modifiers import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.grid_world.state import (
@@ -193,7 +194,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         self.k = static_for(config.fixed_sizes(), config)
         super().__init__(config)
         self._step: Any = None
-        self.form = views.Layout(self.config)
+        self.form = views.layout_of(self.config)
         self.text_length = _longest_text(self.form)
         self.reset(0)
 
@@ -321,7 +322,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         super().configure(config)
         self.tables[...] = config_table(self.config, self.envelope)
         self.k, self._step = static_for(self.envelope, self.config), None
-        self.form = views.Layout(self.config)
+        self.form = views.layout_of(self.config)
 
     # -- knowledge ------------------------------------------------------------------------
 
@@ -340,7 +341,11 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     @staticmethod
     def tell(facts: GridFacts, config: GridWorldConfig) -> str:
         """Return the prose of the facts."""
-        return views.text_of(facts, views.Layout(config))
+        return views.text_of(facts, views.layout_of(config))
+
+    def surroundings(self, facts: GridFacts) -> Surroundings:
+        """Return facts in the words of the seeds; what is in sight has its place on the map."""
+        return around.surroundings(facts, self.agents)
 
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint in the text and, hashed, in the vector."""
@@ -361,6 +366,10 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def ends_at(self, place: Any) -> bool:
         """Tell whether a goal is fixed there."""
         return isinstance(place, list | tuple) and tuple(place) in self.config.goals
+
+    def lasting(self, agent: int) -> bool:
+        """Tell whether it runs from taggers, or there is neither goal nor food."""
+        return bool(self.config.surviving or self.states["role"][0, agent] == ROLES.index("runner"))
 
     def result(self, agent: int) -> Result:
         """Won or lost, as its fate says."""

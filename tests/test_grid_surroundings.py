@@ -1,0 +1,73 @@
+"""What GridWorld tells the seed interfaces is where it says, on the map of the state itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import piase_gym
+from piase_gym.faces import PerceptionInterface
+from piase_gym.rng import Stream
+from piase_gym.worlds.grid_world.cells import HEADINGS, NAMES
+
+TASKS = ("GridWorld-Everything-16x16-4p", "GridWorld-DoorKey-8x8", "GridWorld-Tag-10x10-4p")
+
+
+@pytest.mark.parametrize("observe", ["window", "grid"])
+@pytest.mark.parametrize("task", TASKS)
+@given(seed=st.integers(0, 10_000))
+def test_everything_in_sight_is_where_it_says(task: str, observe: str, seed: int) -> None:
+    more: dict[str, Any] = {} if task.endswith("4p") else {"agents": 3, "start_pos": None}
+    more["see_through_walls"] = observe == "grid"
+    env = ENVS.setdefault(
+        (task, observe), piase_gym.parallel_env(f"piase/{task}-v0", observe=observe, **more)
+    )
+    env.reset(seed=seed)
+    dice = Stream(seed)
+    for _ in range(6):
+        record = env.world.states[0]
+        cells = record["cells"].reshape(env.world.k.side, -1)
+        for name in env.agents:
+            facts = env.facts(name)
+            around = env.world.surroundings(facts)
+            assert around.position == list(facts.position)
+            shown = sum(cell not in HIDDEN for row in facts.cells for cell in row)
+            assert len(around.objects) == shown
+            for thing in around.objects:
+                x, y = thing.properties["position"]
+                if thing.kind == "agent":
+                    i = env.world.agents.index(thing.name)
+                    assert (record["x"][i], record["y"][i]) == (x, y)
+                    assert HEADINGS[record["heading"][i]] == thing.properties["heading"]
+                elif thing.name != "drone":  # drones and agents stand on cells of their own
+                    assert NAMES[cells[y, x]] == thing.name
+        if not env.agents:
+            break
+        env.step({name: dice.integer(6) for name in env.agents})
+
+
+ENVS: dict[tuple[str, str], Any] = {}
+HIDDEN = ("", "floor", "wall", "outside", "unseen", "you")
+
+
+def test_explorers_see_places_on_the_map() -> None:
+    env = PerceptionInterface("GridWorld", width=6, height=6, start_pos=(2, 5), goal_pos=(4, 4))
+    env.reset(seed=0)
+    seen = env.get_agent_state("agent_0")
+    assert seen["position"] == [2, 5]
+    assert seen["visible_objects"] == ["goal"]
+    around = env.world.surroundings(env.world.facts(0))
+    assert [thing.properties["position"] for thing in around.objects] == [[4, 4]]
+
+
+def test_energy_and_strength_are_its_stats() -> None:
+    env = piase_gym.parallel_env("GridWorld", energy=30)
+    env.reset(seed=0)
+    around = env.world.surroundings(env.facts("agent_0"))
+    assert around.stats == {"energy": 30, "strength": 1}
+    env = piase_gym.parallel_env("GridWorld")
+    env.reset(seed=0)
+    assert env.world.surroundings(env.facts("agent_0")).stats is None
