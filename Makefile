@@ -50,8 +50,8 @@ bench: $(STAMP)
 speed: $(STAMP)
 	$(BIN)/python -m piase_gym.benchmarks.throughput
 
-# What `make bench` and `make speed` compare GridWorld with, if it is there.
-peers: $(PEERS)/.installed
+# What `make bench` and `make speed` compare our worlds with, if it is there.
+peers: $(PEERS)/.installed $(PEERS)-jax/.installed
 
 docs: $(DOCS_STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -81,5 +81,12 @@ $(RLLIB)/.installed: pyproject.toml constraints.txt
 
 $(PEERS)/.installed:
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --disable-pip-version-check envpool minigrid
+	$(PEERS)/bin/python -m pip install --disable-pip-version-check \
+		envpool lbforaging minigrid mpe2 panda-gym rware textworld
+	@touch $@
+
+$(PEERS)-jax/.installed:
+	$(PYTHON) -m venv $(PEERS)-jax
+	$(PEERS)-jax/bin/python -m pip install --disable-pip-version-check \
+		gymnax jaxmarl jumanji six xminigrid
 	@touch $@

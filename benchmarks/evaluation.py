@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from piase_gym.benchmarks.protocol import PROTOCOL, EpisodeRecord, split_seeds
 from piase_gym.benchmarks.references import References, gap_of, read_references, shipped
 from piase_gym.benchmarks.scores import Results
 from piase_gym.benchmarks.settings import Problem, Row, Setting
+from piase_gym.benchmarks.shelf import Shelf
 from piase_gym.benchmarks.suites import Suite
 from piase_gym.benchmarks.task_scores import summarise
 from piase_gym.benchmarks.workers import Pool, play_here
@@ -153,7 +154,7 @@ class _Run:
                 if lack := _lack(setting, policy):
                     self.skipped.append(Problem(setting.label, lack))
                     continue
-                job = Job(setting, policy, seeds)
+                job = Job(setting, policy.at(setting), seeds)
                 blanks = [job.blank(seed) for seed in seeds]
                 self.wanted += blanks
                 old = {b.seed: _relabel(known[b.key], b) for b in blanks if b.key in known}
@@ -162,7 +163,7 @@ class _Run:
                 size = BATCH if policy.batched else CHUNK
                 for start in range(0, len(left), size):
                     chunk = tuple(left[start : start + size])
-                    self.jobs.append(Job(setting, policy, chunk))
+                    self.jobs.append(replace(job, seeds=chunk))
 
     def play(
         self,
@@ -185,8 +186,12 @@ class _Run:
 
 
 def _lack(setting: Setting, policy: Policy) -> str | None:
-    """Say that a world has no such player of its own; that is not the policy's fault."""
+    """Say that a world has no such player, or a shelf no model; that is not a policy's fault."""
     spec = world_spec(task_spec(setting.task).world)
+    if isinstance(policy.source, Shelf):
+        return policy.source.lack(setting)
+    if policy.source in setting.without:
+        return f"the policy {policy.source} does not know the rules of {setting.task}"
     if policy.source == "oracle" and spec.oracle is None:
         return f"{spec.name} has no oracle"
     if policy.source == "scripted" and spec.scripted is None:

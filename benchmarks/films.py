@@ -31,7 +31,7 @@ def film(setting: Setting, policy: Policy, seed: int) -> list[NDArray[np.uint8]]
         if len(frames) < FRAMES:
             frames.append(world.rgb())
 
-    table = Table(Job(setting, policy, (seed,)), world)
+    table = Table(Job(setting, policy.at(setting), (seed,)), world)
     try:
         table.check()
         play_one(table, seed, watch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,7 @@ class Job:
         setting, policy = self.setting, self.policy
         seats = dict(zip(setting.agents, setting.seats(seed), strict=True))
         focal = tuple(agent for agent, own in seats.items() if own)
-        prints = {True: policy.fingerprint, False: f"name:{setting.partner}"}
+        prints = {True: policy.fingerprint, False: self._partner_print}
         names = {True: policy.name, False: setting.partner}
         key = EpisodeKey(
             task=setting.task,
@@ -49,6 +50,12 @@ class Job:
             seats={agent: names[own] for agent, own in seats.items()},
             focal=focal,
         )
+
+    @functools.cached_property
+    def _partner_print(self) -> str:
+        """The fingerprint of the partner, if there is one."""
+        partner = self.setting.partner
+        return read_policy(partner).at(self.setting).fingerprint if partner else ""
 
 
 def make_world(setting: Setting) -> World[Any, Any]:
@@ -80,7 +87,7 @@ class Table:
         self.spec = world_spec(world.name)
         self.roles: dict[bool, Policy] = {True: job.policy}
         if job.setting.partner:
-            self.roles[False] = read_policy(job.setting.partner)
+            self.roles[False] = read_policy(job.setting.partner).at(job.setting)
 
     def check(self) -> None:
         """Make one agent of each role and see that it fits, before anything is played."""

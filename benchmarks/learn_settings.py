@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.config import explain
 from piase_gym.errors import ConfigError, UnknownNameError
-from piase_gym.registry import find, load, make_config
+from piase_gym.registry import find, load, make_config, task_fields
 from piase_gym.world import World
 
 ALGORITHMS = ("ippo", "maskable_ppo", "ppo")
@@ -77,7 +77,7 @@ class TrainSettings(BaseModel):
             ConfigError: If the config is not allowed, or the actions do not fit the algorithm.
         """
         spec, task = find(self.task)
-        base = dict(task.config) if task else {}
+        base = task_fields(task) if task else {}
         config = make_config(spec, {**base, **load(spec.config, spec).plain(self.config)})
         world: World[Any, Any] = load(spec.world, spec)(config)
         if self.algo == "maskable_ppo" and not world.capabilities.discrete:

@@ -1,9 +1,9 @@
 """Policies as the protocol takes them: a name, a fingerprint, and how to make a fresh agent.
 
 Anything that chooses actions will do: a name of `piase_gym.agents`, the path of a model of
-Stable-Baselines3 (``sb3:PATH``, or ``sb3-greedy:PATH`` for its most probable actions),
-``module:attribute``, an `Agent` (object or class), a model with ``predict``, or a function of a
-`Percept`.
+Stable-Baselines3 (``sb3:PATH``, or ``sb3-greedy:PATH`` for its most probable actions), a folder
+with a model for each task (see `shelf`; ``ppo`` is the one that ships), ``module:attribute``, an
+`Agent` (object or class), a model with ``predict``, or a function of a `Percept`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from piase_gym.agents import Agent, Percept, make_agent, policies
 from piase_gym.agents.base import Action
 from piase_gym.agents.catalogue import families
 from piase_gym.benchmarks.fingerprints import fingerprint
+from piase_gym.benchmarks.settings import Setting
+from piase_gym.benchmarks.shelf import Shelf, shipped_shelves
 from piase_gym.errors import PolicyError, UnknownNameError
 from piase_gym.world import World
 
@@ -101,12 +103,24 @@ class Policy:
     def batched(self) -> bool:
         """Whether it is likely, as far as is known without loading it, to act in a batch."""
         source = self.source
+        if isinstance(source, Shelf):
+            return True
         if isinstance(source, str):
             if source not in policies():
                 return True  # models in files do
             source = make_agent(source)
         kind = source if isinstance(source, type) else type(source)
         return issubclass(kind, Agent) and kind.act_batch is not Agent.act_batch
+
+    def at(self, setting: Setting) -> Policy:
+        """Return what plays a setting: of a shelf, the model of its task.
+
+        Raises:
+            PolicyError: If the shelf has none.
+        """
+        if not isinstance(self.source, Shelf):
+            return self
+        return _read_file("sb3", self.source.path(setting), self.name, self.run)
 
     def make(self) -> Agent:
         """Return a new agent.
@@ -175,11 +189,15 @@ def _read_named(policy: str | Path, name: str | None, run: int) -> Policy:
     if colon and prefix in families():
         return _read_file(prefix, Path(rest), name, run)
     path = Path(text)
+    shelf = Shelf(path.resolve()) if path.is_dir() else shipped_shelves().get(text)
+    if shelf is not None:
+        return Policy(name or path.name, f"shelf:{shelf.folder}", shelf, run)
     if path.suffix == ".zip" or path.is_file():
         return _read_file("sb3", path, name, run)
     if colon:
         return read_policy(_import(text), name or rest, run)
-    raise UnknownNameError("policy", text, (*policies(), *(f"{p}:PATH" for p in families())))
+    known = (*policies(), *shipped_shelves(), *(f"{p}:PATH" for p in families()))
+    raise UnknownNameError("policy", text, known)
 
 
 def _read_file(prefix: str, path: Path, name: str | None, run: int) -> Policy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,15 +13,18 @@ import orjson
 from piase_gym.benchmarks.evaluation import Progress, evaluate, versions
 from piase_gym.benchmarks.jobs import make_world
 from piase_gym.benchmarks.journal import write_atomically
-from piase_gym.benchmarks.policies import PolicyLike, read_policies
+from piase_gym.benchmarks.policies import Policy, PolicyLike, read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL, EpisodeRecord
 from piase_gym.benchmarks.scores import Results
-from piase_gym.benchmarks.settings import Problem, Setting
+from piase_gym.benchmarks.settings import Problem, Row, Setting
+from piase_gym.benchmarks.shelf import Shelf
 from piase_gym.benchmarks.suites import Suite, smoke, standard
-from piase_gym.errors import PiaseError
+from piase_gym.benchmarks.task_scores import TaskResult
+from piase_gym.errors import PiaseError, UnknownNameError
 from piase_gym.registry import load, task_spec, world_spec
+from piase_gym.registry import tasks as known_tasks
 
-POLICIES = ("random", "noop", "scripted", "oracle")
+POLICIES = ("random", "noop", "scripted", "oracle", "ppo")
 EPISODES = 100
 
 
@@ -29,6 +33,7 @@ def measure_references(
     policies: Mapping[str, PolicyLike] | None = None,
     episodes: int = EPISODES,
     suites: Sequence[Suite] | None = None,
+    tasks: Sequence[str] = (),
     workers: int = 1,
     out: str | Path | None = None,
     modules: Sequence[str] = (),
@@ -44,6 +49,7 @@ def measure_references(
             setting's spaces is left out there.
         episodes: Seeds a setting.
         suites: Default: smoke and standard.
+        tasks: Only rows whose task or label fits one of these patterns; default all.
         workers: Processes.
         out: Folder of the journals.
         modules: Modules to import first.
@@ -53,8 +59,7 @@ def measure_references(
         The contents of `references.json`, and what was not as it should be: a reference that
         failed, a certificate that was not met.
     """
-    chosen = [smoke(), standard()] if suites is None else list(suites)
-    suite = Suite(name="references", rows=tuple(row for suite in chosen for row in suite.rows))
+    suite = reference_suite(suites, tasks)
     players = {**{name: name for name in POLICIES}, **(policies or {})}
     entries: dict[str, Any] = {}
     problems: list[Problem] = []
@@ -78,11 +83,48 @@ def measure_references(
         problems += results.problems
         for setting in settings:
             entries[setting.label] = _entry(setting, split, results, players, problems)
-    return {
-        "protocol": PROTOCOL,
-        "versions": versions(),
-        "settings": entries,
-    }, problems
+    return {"protocol": PROTOCOL, "settings": entries}, problems
+
+
+def reference_suite(suites: Sequence[Suite] | None = None, tasks: Sequence[str] = ()) -> Suite:
+    """Return the rows that have references, as one suite.
+
+    Raises:
+        UnknownNameError: If no row fits a pattern.
+    """
+    chosen = [smoke(), standard()] if suites is None else list(suites)
+    rows = list(dict.fromkeys(_key(row) for suite in chosen for row in suite.rows))
+    known = {_key(row): row for suite in chosen for row in suite.rows}
+    for pattern in tasks:
+        if not any(_fits(known[key], pattern) for key in rows):
+            raise UnknownNameError("task of the suites", pattern, [k[1] or k[0] for k in rows])
+    kept = [k for k in rows if not tasks or any(_fits(known[k], pattern) for pattern in tasks)]
+    return Suite(name="references", rows=tuple(known[key] for key in kept))
+
+
+def _key(row: Row) -> tuple[str, str, str]:
+    """Return what tells rows apart."""
+    return row.task, row.label, str(sorted(row.config.items()))
+
+
+def _fits(row: Row, pattern: str) -> bool:
+    """Tell whether a row, or one of the ids that it stands for, fits a pattern."""
+    names = [row.label, row.task, *fnmatch.filter(known_tasks(), row.task)]
+    return any(fnmatch.fnmatch(name, pattern) for name in names)
+
+
+def settings_of(suite: Suite) -> list[Setting]:
+    """Return all settings of a suite, those that only one split has included."""
+    found: dict[str, Setting] = {}
+    for split in ("held_out", "dev"):
+        for setting in suite.settings(split)[0]:
+            found.setdefault(setting.label, setting)
+    return list(found.values())
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored references with some of them measured anew."""
+    return {**new, "settings": {**old.get("settings", {}), **new["settings"]}}
 
 
 def _entry(
@@ -93,8 +135,8 @@ def _entry(
     problems: list[Problem],
 ) -> dict[str, Any]:
     """Return what is stored of one setting."""
-    prints = {policy.name: policy.fingerprint for policy in read_policies(dict(players))}
-    found = {}
+    policies = {policy.name: policy for policy in read_policies(dict(players))}
+    found: dict[str, Any] = {}
     for name in players:
         records = results.of(setting.label, name)
         row = results.find(setting.label, name)
@@ -104,20 +146,14 @@ def _entry(
             what = "; ".join(row.faults)
             problems.append(Problem(f"{setting.label}, {name}", f"the reference failed: {what}"))
             continue
-        values = [record.value for record in records]
-        found[name] = {
-            "fingerprint": prints[name],
-            "mean": row.value.estimate if row.value else None,
-            "values": values,
-            "success": row.success.estimate if row.success else None,
-            "steps": row.steps,
-        }
+        found[name] = _measured(policies[name], setting, row, records)
         if name == setting.high and setting.certified:
             problems += check_certificates(setting, records)
     seeds = [record.seed for record in results.of(setting.label, next(iter(found), ""))]
     return {
         "task": setting.task,
         "version": setting.version,
+        "versions": versions(),
         "config_hash": setting.config_hash,
         "measure": setting.measure,
         "certified": setting.certified,
@@ -127,6 +163,24 @@ def _entry(
         "seeds": [seeds[0], seeds[-1] + 1] if seeds else [],
         "policies": found,
     }
+
+
+def _measured(
+    policy: Policy, setting: Setting, row: TaskResult, records: Sequence[EpisodeRecord]
+) -> dict[str, Any]:
+    """Return what is stored of one policy in one setting; of a trained one, also its training."""
+    playing = policy.at(setting)
+    told: dict[str, Any] = {
+        "fingerprint": playing.fingerprint,
+        "mean": row.value.estimate if row.value else None,
+        "values": [record.value for record in records],
+        "success": row.success.estimate if row.success else None,
+        "steps": row.steps,
+    }
+    if isinstance(policy.source, Shelf):
+        made = policy.source.card(setting)["settings"]
+        told["training"] = {name: made[name] for name in ("algo", "steps", "seed")}
+    return told
 
 
 def check_certificates(setting: Setting, records: Sequence[EpisodeRecord]) -> list[Problem]:

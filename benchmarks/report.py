@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from piase_gym.benchmarks.page import Page
 from piase_gym.benchmarks.policies import read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL
 from piase_gym.benchmarks.scores import Results, read_sections
-from piase_gym.benchmarks.settings import Setting
+from piase_gym.benchmarks.settings import Setting, slug
 from piase_gym.errors import PiaseError, ProtocolError
 
 FILMS = 18
@@ -182,11 +181,6 @@ def _told(path: Path) -> str:
     """Return the caption of a film from its name."""
     task, _, policy = path.stem.partition("__")
     return f"{task}: {policy}"
-
-
-def slug(text: str) -> str:
-    """Return a text as the name of a file."""
-    return re.sub(r"[^A-Za-z0-9.-]+", "_", text.removeprefix("piase/")).strip("_")
 
 
 def make_films(

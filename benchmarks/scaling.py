@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,11 @@ import numpy as np
 import piase_gym
 from piase_gym.benchmarks.evaluation import versions
 from piase_gym.benchmarks.journal import write_json
-from piase_gym.benchmarks.neighbours import NEIGHBOURS, Neighbour, gymnasium_row
-from piase_gym.benchmarks.peers import compare
+from piase_gym.benchmarks.peers import FIELD, Peer, Table, compare
 from piase_gym.benchmarks.protocol import PROTOCOL
 from piase_gym.benchmarks.scores import read_sections
 from piase_gym.benchmarks.throughput import noop_row
-from piase_gym.benchmarks.timing import Row, measure
+from piase_gym.benchmarks.timing import Row, interleave, measure, timers_of
 from piase_gym.errors import PiaseError
 from piase_gym.registry import load, world_spec
 
@@ -36,50 +36,37 @@ BURST = 16
 
 
 def throughput(
-    *, rounds: int = 5, seconds: float = 0.2, neighbours: tuple[Neighbour, ...] = NEIGHBOURS
+    *, rounds: int = 5, seconds: float = 0.2, field: Sequence[Peer] = FIELD
 ) -> dict[str, Any]:
     """Measure everything in one run.
 
     Args:
         rounds: How often each row is measured; medians are kept.
         seconds: CPU-seconds of each measurement.
-        neighbours: Which environments of the field.
+        field: Which environments of other packages.
 
     Returns:
         ``environments`` (rows with name, rate, version, own), ``missing`` and ``failed`` ones,
         ``peers`` (GridWorld beside MiniGrid and EnvPool on the same task), ``scaling`` by what
         grows, and versions.
     """
-    rows: list[Row] = [noop_row(8)]
-    about: dict[str, dict[str, Any]] = {rows[0][0]: {"version": "", "own": False}}
-    failed: dict[str, str] = {}
-
-    def add(name: str, own: bool, version: str, make: Callable[[], list[Row]]) -> None:
-        try:
-            found = make()
-            for row in found:
-                row[2](1)
-        except Exception as error:  # somebody else's environment may fail in any way
-            failed[name] = f"{type(error).__name__}: {str(error)[:200]}"
-            return
-        for row in found:
-            rows.append(row)
-            about[row[0]] = {"version": version, "own": own}
-
-    for world in shipped_worlds():
-        add(world, True, piase_gym.__version__, lambda world=world: world_rows(world))  # type: ignore[misc]
-    for peer in neighbours:
-        if peer.installed:
-            add(peer.name, False, peer.version, lambda peer=peer: list(peer.make()))  # type: ignore[misc]
-    rates = measure(rows, rounds, seconds, BURST)
+    rows = [noop_row(8), *(row for world in shipped_worlds() for row in world_rows(world))]
+    with ExitStack() as stack:
+        others = Table(stack, field)
+        timers = {**timers_of(rows, BURST), **others.timers}
+        found = others.report("", interleave(timers, rounds, seconds))
     matched = compare(rounds, seconds)
-    absent = [title.partition(",")[0] for title in matched.missing]
-    absent += [peer.name for peer in neighbours if not peer.installed]
+    own = f"piase_gym {piase_gym.__version__}"
+    about = {row.name: {"version": own, "own": True} for row in rows[1:]}
+    about[rows[0].name] = {"version": "", "own": False}
+    about |= {name: {"version": told, "own": False} for name, told in found.versions.items()}
     return {
-        "environments": [{"name": n, "rate": rate, **about[n]} for n, rate in rates.items()],
-        "missing": list(dict.fromkeys(absent)),
+        "environments": [
+            {"name": rate.name, "rate": rate.rate, **about[rate.name]} for rate in found.table.rates
+        ],
+        "missing": list(dict.fromkeys((*matched.missing, *found.missing))),
         "peers": {"title": matched.table.title, "rates": [asdict(r) for r in matched.table.rates]},
-        "failed": failed,
+        "failed": {**matched.failed, **found.failed},
         "scaling": scaling(rounds, seconds),
         "versions": versions(),
     }
@@ -106,11 +93,6 @@ def world_rows(world: str) -> list[Row]:
     spec = world_spec(world)
     if load(spec.world, spec).capabilities.batched:
         rows += [batch_random(f"{world} batch_env, 1024 environments", world, 1024)]
-    if world == "GridWorld":
-        import gymnasium
-
-        task = "piase_gym:piase/GridWorld-DoorKey-16x16-v0"
-        rows.append(gymnasium_row("GridWorld-DoorKey-16x16, gymnasium.make", gymnasium.make(task)))
     return rows
 
 
@@ -165,7 +147,7 @@ def scaling(rounds: int, seconds: float) -> dict[str, Any]:
     for axis, sizes in SCALES.items():
         rows = [_scaled(axis, size) for size in sizes]
         rates = measure(rows, rounds, seconds, BURST)
-        points = [{axis: s, "rate": rates[r[0]]} for s, r in zip(sizes, rows, strict=True)]
+        points = [{axis: s, "rate": rates[r.name]} for s, r in zip(sizes, rows, strict=True)]
         found[axis] = {"axis": axis, "title": TITLES[axis], "points": points}
     return found
 

@@ -7,6 +7,7 @@ of its `Setting` objects is one line of results.
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -42,6 +43,7 @@ class Row:
             into walls costs more than standing still, random play is no floor.)
         high: Policy whose mean is 100 points.
         certified: Whether `high` is proved optimal; only then it is called an oracle.
+        without: Reference policies that are left out, because they do not know the task's rules.
         suites: Names of the suites it is in.
     """
 
@@ -56,6 +58,7 @@ class Row:
     low: tuple[str, ...] = ("random", "noop")
     high: str = "oracle"
     certified: bool = False
+    without: tuple[str, ...] = ()
     suites: tuple[str, ...] = ("standard",)
 
     def __post_init__(self) -> None:
@@ -79,17 +82,20 @@ class Setting:
 
     Attributes:
         label: What it is called in results; with partners, ``<row> with <partner>``.
+        name: What files about the task are called: the id without its namespace, and what the row
+            changes in its config.
         task: Id of the task.
         version: Version of the world.
         config: Fields of the config, those of the id included.
         config_hash: Hash of the config.
         agents: Names of the seats.
-        measure, low, high, certified: As in `Row`.
+        measure, low, high, certified, without: As in `Row`.
         focal: How many seats the evaluated policy takes.
         partner: Who plays the others; empty if there are none.
     """
 
     label: str
+    name: str
     task: str
     version: int
     config: Mapping[str, Any]
@@ -101,6 +107,7 @@ class Setting:
     low: tuple[str, ...]
     high: str
     certified: bool
+    without: tuple[str, ...] = ()
 
     def seats(self, seed: int) -> tuple[bool, ...]:
         """Tell which seats are focal in the episode of a seed; they rotate from seed to seed."""
@@ -159,6 +166,7 @@ def resolve_task(row: Row, task: str) -> Setting:
         label += f" ({', '.join(f'{key}={value}' for key, value in sorted(row.config.items()))})"
     return Setting(
         label=label,
+        name=slug("-".join((task, *(f"{key}-{row.config[key]}" for key in sorted(row.config))))),
         task=spec.id,
         version=int(load(world.world, world).version),
         config={**given, **row.config},
@@ -170,7 +178,13 @@ def resolve_task(row: Row, task: str) -> Setting:
         low=row.low,
         high=row.high if world.oracle or row.high != "oracle" else "scripted",
         certified=row.certified,
+        without=row.without,
     )
+
+
+def slug(text: str) -> str:
+    """Return a text as the name of a file."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "_", text.removeprefix("piase/")).strip("_")
 
 
 def _fields_of(task: TaskSpec) -> dict[str, Any]:

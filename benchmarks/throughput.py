@@ -8,7 +8,8 @@ shown, so that ratios hold even where the machine's speed drifts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,12 @@ from rich.table import Table
 
 import piase_gym
 from piase_gym.benchmarks import c_kernel, peers
-from piase_gym.benchmarks.timing import RateTable, Row, measure, rate_table
+from piase_gym.benchmarks.timing import ROUNDS, SECONDS, RateTable, Row, measure, rate_table
+from piase_gym.faces.slots import AUTORESET
+
+BATCHES = (64, 1024, 4096)
+EVERYTHING = "piase/GridWorld-Everything-16x16-4p-v0"
+"""The task in which every rule is in use."""
 
 
 class NoopParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo is untyped here
@@ -130,6 +136,20 @@ def batch_row(num_envs: int) -> Row:
     return Row(f"batch_env, {num_envs} environments", num_envs * c_kernel.AGENTS, run)
 
 
+def kernel_row(num_envs: int) -> Row:
+    """The same without the face: arrays into the compiled step, arrays out."""
+    env = piase_gym.batch_env("GridWorld", num_envs=num_envs, copy=False, **c_kernel.CONFIG)
+    env.reset(seed=0)
+    draws = [actions.reshape(-1) for actions in random_actions(num_envs)]
+    step_batch, batch, mode = env.world.step_batch, env.batch, AUTORESET["next_step"]
+
+    def run(steps: int) -> None:
+        for step in range(steps):
+            step_batch(batch, mode, -1, draws[step % len(draws)])
+
+    return Row(f"GridWorld's kernel, {num_envs} environments", num_envs * c_kernel.AGENTS, run)
+
+
 def c_row(num_envs: int) -> Row:
     """The same rules, written by hand in C."""
     kernel = c_kernel.CKernel(num_envs, 0)
@@ -142,6 +162,20 @@ def c_row(num_envs: int) -> Row:
     return Row(f"C, {num_envs} environments", num_envs * c_kernel.AGENTS, run)
 
 
+def task_row(label: str, task: str, num_envs: int, **config: Any) -> Row:
+    """Any task through `batch_env`."""
+    env = piase_gym.batch_env(task, num_envs=num_envs, copy=False, **config)
+    env.reset(seed=0)
+    shape, rng = (num_envs, len(env.agents)), np.random.default_rng(0)
+    draws = [rng.integers(0, env.action_space.n, shape, np.int32) for _ in range(32)]
+
+    def run(steps: int) -> None:
+        for step in range(steps):
+            env.step(draws[step % len(draws)])
+
+    return Row(label, num_envs * len(env.agents), run)
+
+
 def random_actions(num_envs: int) -> list[NDArray[np.int32]]:
     """Return some steps of random actions."""
     rng = np.random.default_rng(0)
@@ -149,47 +183,100 @@ def random_actions(num_envs: int) -> list[NDArray[np.int32]]:
     return [rng.integers(0, c_kernel.ACTIONS, shape, np.int32) for _ in range(32)]
 
 
-def tables() -> Iterator[RateTable]:
+def tables(rounds: int = ROUNDS, seconds: float = SECONDS) -> Iterator[RateTable]:
     """Measure and give the tables, one after the other."""
     title = "GridWorld's ParallelEnv, medians of interleaved rounds"
-    yield rate_table(title, measure(grid_rows()))
-    if c_kernel.available():
-        for num_envs in (64, 1024, 4096):
-            rows = [noop_row(8), c_row(num_envs), batch_row(num_envs)]
-            title = f"Door-key rules on 16x16, 4 agents, {num_envs} environments"
-            yield rate_table(title, measure(rows, burst=32))
+    yield rate_table(title, measure(grid_rows(), rounds, seconds))
+    for num_envs in BATCHES:
+        rows = [noop_row(8), kernel_row(num_envs), batch_row(num_envs)]
+        bases = [rows[0].name]
+        if c_kernel.available():
+            rows.insert(1, c_row(num_envs))
+            bases.append(rows[1].name)
+        title = f"Door-key rules on 16x16, 4 agents, {num_envs} environments"
+        yield rate_table(title, measure(rows, rounds, seconds, burst=32), bases)
+    yield rate_table(
+        "All rules at once: 16x16, 4 agents, 1024 environments",
+        measure(feature_rows(), rounds, seconds, burst=32),
+    )
+
+
+def feature_rows() -> list[Row]:
+    """The yardstick, the plain rules, and a task in which every rule is in use."""
+    plain = task_row("batch_env, door-key rules", "GridWorld", 1024, **c_kernel.CONFIG)
+    whole = task_row(f"batch_env, {EVERYTHING}", EVERYTHING, 1024)
+    return [noop_row(8), plain, whole]
+
+
+# -- a run, on the screen and as a file ---------------------------------------------------
+
+
+def measure_all(
+    rounds: int = ROUNDS,
+    seconds: float = SECONDS,
+    shown: Callable[[RateTable], None] = lambda table: None,
+) -> dict[str, Any]:
+    """Measure all tables and the peers with GridWorld's task.
+
+    Args:
+        rounds: How often each row is measured; medians are kept.
+        seconds: CPU-seconds of each measurement.
+        shown: Called with each table as it comes.
+
+    Returns:
+        JSON-able: ``tables`` (`RateTable`s), ``missing`` and ``failed`` peers, versions.
+    """
+    found = []
+    for table in tables(rounds, seconds):
+        shown(table)
+        found.append(table)
+    report = peers.compare(rounds, seconds)
+    shown(report.table)
+    return {
+        "tables": [asdict(table) for table in (*found, report.table)],
+        "missing": list(report.missing),
+        "failed": dict(report.failed),
+        "peers": dict(report.versions),
+    }
 
 
 def show(table: RateTable, console: Console) -> None:
     """Print a table with a column of ratios for each base."""
-    bases = list(table.rates[0].ratios)
+    head, *rows = rate_cells(asdict(table))
     shown = Table(title=table.title)
-    shown.add_column("environment")
-    shown.add_column("agent-steps per CPU-second", justify="right")
-    for base in bases:
-        shown.add_column("ratio to the first" if len(bases) == 1 else f"x {base}", justify="right")
-    for row in table.rates:
-        ratios = [f"{row.ratios[base]:.3g}" for base in bases]
-        shown.add_row(row.name, f"{row.rate:,.0f}", *ratios)
+    for number, name in enumerate(head):
+        shown.add_column(name, justify="right" if number else "left")
+    for row in rows:
+        shown.add_row(*row)
     console.print(shown)
 
 
-def show_peers(report: peers.PeerReport, console: Console) -> None:
-    """Print how GridWorld compares with the peers that are installed, and name the others."""
-    show(report.table, console)
-    if report.missing:
-        names = ", ".join(report.missing)
+def rate_cells(table: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a table of rates as words: the head, then a row an environment."""
+    bases = list(table["rates"][0]["ratios"])
+    told = ["ratio to the first"] if len(bases) == 1 else [f"x {base}" for base in bases]
+    lines = [("environment", "agent-steps per CPU-second", *told)]
+    for row in table["rates"]:
+        ratios = (f"{row['ratios'][base]:.3g}" for base in bases)
+        lines.append((row["name"], f"{row['rate']:,.0f}", *ratios))
+    return lines
+
+
+def tell_missing(found: Mapping[str, Any], console: Console) -> None:
+    """Name the peers that were not measured."""
+    if found["missing"]:
+        names = ", ".join(found["missing"])
         console.print(f"Not installed, so not measured: {names}. `make peers` installs them.")
+    for name, why in found["failed"].items():
+        console.print(f"{name} failed: {why}")
+    if not c_kernel.available():
+        console.print("There is no C compiler, so the batch is not compared with C.")
 
 
 def main() -> None:
     """Measure and print the tables."""
     console = Console()
-    for table in tables():
-        show(table, console)
-    if not c_kernel.available():
-        console.print("There is no C compiler, so the batch is not compared with C.")
-    show_peers(peers.compare(), console)
+    tell_missing(measure_all(shown=lambda table: show(table, console)), console)
 
 
 if __name__ == "__main__":

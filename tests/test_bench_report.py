@@ -8,13 +8,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
 from piase_gym.benchmarks.manifests import read_suite
-from piase_gym.benchmarks.neighbours import NEIGHBOURS, Neighbour, gymnasium_row
+from piase_gym.benchmarks.peers import Peer
 from piase_gym.benchmarks.references import shipped
 from piase_gym.errors import ProtocolError
 
@@ -111,17 +110,7 @@ def test_a_report_of_nothing_says_what_to_do(tmp_path: Path) -> None:
 # -- throughput ---------------------------------------------------------------------------
 
 
-def broken() -> Any:
-    """One that is installed and does not work."""
-    raise RuntimeError("no licence")
-    yield
-
-
-def cart_pole() -> Any:
-    """One that works."""
-    import gymnasium
-
-    yield gymnasium_row("cart pole", gymnasium.make("CartPole-v1"))
+STEADY = "import sys\nprint('ready 2', flush=True)\nfor _ in sys.stdin: print(9.0, flush=True)"
 
 
 def test_throughput_names_what_is_missing_and_what_fails(
@@ -132,18 +121,25 @@ def test_throughput_names_what_is_missing_and_what_fails(
 
     # Each size of map and team is a kernel of its own, and compiling them all takes minutes.
     monkeypatch.setattr(scaling, "SCALES", {"agents": (4,), "side": (16,), "batch": (1, 64)})
-
-    neighbours = (
-        Neighbour("Nowhere", "no_such_module_anywhere", "nowhere", broken),
-        Neighbour("Broken", "gymnasium", "gymnasium", broken),
-        Neighbour("CartPole", "gymnasium", "gymnasium", cart_pole),
+    monkeypatch.setenv("PIASE_PEERS_PYTHON", sys.executable)
+    for name, code in (("broken", "print('failed RuntimeError: no licence')"), ("steady", STEADY)):
+        (tmp_path / f"{name}.py").write_text(code)
+    field = (
+        Peer("Nowhere", "no_such_peer", "Nowhere"),
+        Peer("Broken", "broken", "Broken, 1", worker=tmp_path / "broken.py"),
+        Peer("Steady", "steady", "Steady, 1", worker=tmp_path / "steady.py"),
     )
-    found = scaling.throughput(rounds=1, seconds=0.001, neighbours=neighbours)
+    found = scaling.throughput(rounds=1, seconds=0.001, field=field)
     assert "Nowhere" in found["missing"]
-    assert found["failed"] == {"Broken": "RuntimeError: no licence"}
-    names = [row["name"] for row in found["environments"]]
-    assert "cart pole" in names
-    assert any("GridWorld" in name for name in names)
+    assert found["failed"]["Broken, 1"] == "RuntimeError: no licence"
+    rows = {row["name"]: row for row in found["environments"]}
+    assert rows["Steady, 1"] == {
+        "name": "Steady, 1",
+        "rate": 9.0,
+        "version": "Steady 2",
+        "own": False,
+    }
+    assert any("GridWorld" in name for name in rows)
     for axis, sizes in scaling.SCALES.items():
         assert [point[axis] for point in found["scaling"][axis]["points"]] == list(sizes)
     scaling.store_throughput(found, tmp_path)
@@ -162,11 +158,6 @@ def test_throughput_and_evaluation_share_a_file(tmp_path: Path) -> None:
     data = json.loads(path.read_text("utf-8"))
     assert data["throughput"] == {"kept": True}
     assert len(Results.load(path).episodes) == 2
-
-
-def test_neighbours_are_those_of_the_field() -> None:
-    names = {peer.name for peer in NEIGHBOURS}
-    assert {"mpe2", "LBF", "RWARE", "TextWorld", "panda-gym", "Jumanji"} <= names
 
 
 # -- command line -------------------------------------------------------------------------

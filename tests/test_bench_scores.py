@@ -197,8 +197,8 @@ def test_references_are_measured_with_versions_seeds_and_hashes(tmp_path: Path) 
     assert json.dumps(found, sort_keys=True) == json.dumps(again, sort_keys=True)
     entry = found["settings"][EMPTY]
     assert entry["seeds"] == [2_000_000, 2_000_012]
-    assert found["versions"]["numpy"]
-    assert set(entry["policies"]) == {"random", "noop", "scripted", "oracle"}
+    assert entry["versions"]["numpy"]
+    assert {"random", "noop", "scripted", "oracle"} <= set(entry["policies"])
     results = evaluate("oracle", EMPTY, split="held_out", episodes=12, references=found)
     assert results.scores() == {EMPTY: pytest.approx(100.0)}
 

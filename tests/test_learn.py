@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from piase_gym import parallel_env
 from piase_gym.agents import RandomAgent, make_agent
 from piase_gym.errors import (
     AgentError,
@@ -300,6 +301,14 @@ def test_files_of_ours_are_read_without_unpickling(tmp_path: Path) -> None:
         for name in old.namelist():
             new.writestr(name, b"no data" if name == "data" else old.read(name))
     make_agent(f"sb3:{bad}")
+
+
+def test_a_task_with_a_scenario_is_trained_in_its_scenario() -> None:
+    task = "piase/TextRoom-LostKey-v0"
+    trained, played = TrainSettings(task=task).make_world(), parallel_env(task).world
+    assert trained.config == played.config
+    assert trained.agents == played.agents == ("PiaAgent_001",)
+    assert trained.num_actions == played.num_actions
 
 
 def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path) -> None:

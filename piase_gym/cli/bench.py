@@ -43,7 +43,7 @@ Modules = Annotated[
 ]
 DEFAULT_OUT = Path("bench")
 SMOKE = ("random", "scripted", "oracle")
-STANDARD = ("random", "noop", "scripted", "oracle")
+STANDARD = ("random", "noop", "scripted", "oracle", "ppo")
 
 
 def register(app: typer.Typer) -> None:
@@ -134,25 +134,48 @@ def references(
         Path | None, typer.Option(metavar="DIR", help="Keep episodes here, to resume.")
     ] = None,
     module: Modules = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option("--task", metavar="PATTERN", help="Only these tasks; the others are kept."),
+    ] = None,
+    train: Annotated[bool, typer.Option("--train", help="Train the PPO models first.")] = False,
 ) -> None:
     """Play the reference policies and write references.json anew."""
     from piase_gym.benchmarks import reference_runs
-    from piase_gym.benchmarks.references import FILE
+    from piase_gym.benchmarks.references import FILE, read_references
 
     import_modules(module)
     target = Path(reference_runs.__file__).with_name(FILE) if out is None else out
+    if train:
+        _tell(_train(reference_runs.reference_suite(None, task or ()), workers))
     with _Bar() as bar:
         found, problems = reference_runs.measure_references(
             policies=read_choices(policy, ()),
             episodes=episodes,
+            tasks=task or (),
             workers=workers,
             out=journal,
             modules=tuple(module or ()),
             progress=bar.advance,
         )
+    if task and target.is_file():
+        found = reference_runs.merged(read_references(target), found)
     reference_runs.write_references(target, found)
     console.print(f"{len(found['settings'])} tasks are in {target}")
     _tell(problems)
+
+
+def _train(suite: Suite, workers: int) -> list[Problem]:
+    """Train the PPO models of a suite's tasks, and tell of each what came of it."""
+    from piase_gym.benchmarks.reference_runs import settings_of
+    from piase_gym.benchmarks.reference_training import train_models
+    from piase_gym.benchmarks.shelf import shipped_shelves
+
+    def told(name: str, result: Any) -> None:
+        seconds, won = result["cpu_seconds"], f"{result['dev']:.0%}"
+        console.print(f"{name}: {won} of the dev seeds won, {seconds:.0f} CPU-seconds")
+
+    return train_models(settings_of(suite), shipped_shelves()["ppo"], workers=workers, report=told)
 
 
 def read_choices(policies: Sequence[str] | None, usual: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Models of the reference PPO, one a task, as ``piase bench references --train`` writes them."""
