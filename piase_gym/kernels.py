@@ -1,9 +1,9 @@
 """What compiled worlds share: decorators, 8-byte loads and stores, and the random draws.
 
-`device` marks a helper that is inlined into its callers, `kernel` marks what Python calls. Both
-cache compiled code on disk where that is possible. Numba's own cache looks only at the file of the
-function; here the cache is keyed by every source file of the world's folder and of this module,
-so an edited rule or table is never served stale.
+`device` marks a helper that is inlined into its callers, `kernel` marks what Python calls. Kernels
+are cached on disk where that is possible. Numba's own cache looks only at the file of the
+function; here the cache is keyed by every source file of the world's folder and of the shared
+ones, so an edited rule or table is never served stale.
 
 Constants of unsigned arithmetic are `np.uint64` throughout: numba turns ``uint64 op int64`` into
 a float.
@@ -51,8 +51,10 @@ def source_stamp(folder: str) -> str:
     """Return a hash over every kernel source that a world in `folder` can inline."""
     digest = hashlib.sha256(sys.version.encode())
     # Constants of any shared module may be frozen into a kernel, such as `textcode.HINT_CODE`.
-    for path in (*sorted(Path(__file__).parent.glob("*.py")), *sorted(Path(folder).glob("*.py"))):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    shared = Path(__file__).parent
+    for place in (shared, shared / "worlds", Path(folder)):
+        for path in sorted(place.glob("*.py")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
@@ -70,6 +72,17 @@ class _Store(FunctionCache):  # type: ignore[misc]
         with contextlib.suppress(OSError):
             super().save_overload(sig, data)
 
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """Return what tells compiled functions apart.
+
+        What a `kernel_of` takes from around it is known from its name and the stamp of sources;
+        numba would pickle it, which gives other bytes in every process.
+        """
+        if self._py_func.__closure__ is None:
+            return super()._index_key(sig, codegen)
+        code = hashlib.sha256(self._py_func.__code__.co_code).hexdigest()
+        return sig, codegen.magic_tuple(), (code, self._py_func.__qualname__)
+
 
 class _Index(IndexDataCacheFile):  # type: ignore[misc]
     """Numba's index of a cache; one that another version of us has written counts as empty."""
@@ -81,12 +94,11 @@ class _Index(IndexDataCacheFile):  # type: ignore[misc]
             return {}
 
 
-def _cached(function: Callable[..., Any], **options: Any) -> Any:
+def _cached(function: Callable[..., Any], folder: str, **options: Any) -> Any:
     """Compile with an on-disk cache that knows all sources, or without one if none can be had."""
     if not JIT:
         return function
     dispatcher = njit(function, **options)
-    folder = str(Path(inspect.getfile(function)).parent)
     try:
         dispatcher.enable_caching()
         # numba has no public hook for the stamp; without these attributes we do not cache,
@@ -118,7 +130,24 @@ def helper(function: Callable[..., Any]) -> Any:
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Mark a function that Python calls."""
-    return _cached(function, error_model="numpy", pipeline_class=StaticCompiler)
+    folder = str(Path(inspect.getfile(function)).parent)
+    return _cached(function, folder, error_model="numpy", pipeline_class=StaticCompiler)
+
+
+def kernel_of(file: str) -> Callable[[Callable[..., Any]], Any]:
+    """Mark a function that Python calls and that is made anew for each world, around its rules.
+
+    Args:
+        file: The world's module that has it made; the cache goes by its name and its folder.
+    """
+    path = Path(file)
+
+    def wrap(function: Callable[..., Any]) -> Any:
+        function.__qualname__ = f"{path.parent.name}.{path.stem}.{function.__name__}"
+        folder = str(path.parent)
+        return _cached(function, folder, error_model="numpy", pipeline_class=StaticCompiler)
+
+    return wrap
 
 
 def direct(compiled: Any, *args: Any) -> Any:

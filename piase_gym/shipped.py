@@ -49,6 +49,7 @@ def register_shipped() -> None:
     _register_grid_world()
     _register_text_room()
     _register_physics()
+    _register_dilemma()
 
 
 def _register_grid_world() -> None:
@@ -150,3 +151,18 @@ def _register_physics() -> None:
     for name, fields in rows.items():
         task = f"{NAMESPACE}/PhysicsPlayground-{name}-v0"
         register_task(TaskSpec(id=task, world="PhysicsPlayground", config=fields))
+
+
+def _register_dilemma() -> None:
+    """Fill in SocialDilemma and its tasks."""
+    dilemma = "piase_gym.worlds.social_dilemma"
+    register_world(
+        WorldSpec(
+            name="SocialDilemma",
+            summary="Games in which what is best for each is not what is best for all.",
+            world=f"{dilemma}.world:SocialDilemma",
+            config=f"{dilemma}.config:SocialDilemmaConfig",
+            parser=f"{dilemma}.parsing:parse",
+        )
+    )
+    register_task(TaskSpec(id="piase/SocialDilemma-v0", world="SocialDilemma"))

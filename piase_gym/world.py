@@ -186,11 +186,13 @@ class Manual:
         rules: How the world works, in a few sentences.
         rewards: What is rewarded and punished, with numbers.
         goals: For each agent number, what it is to achieve.
+        end: When an episode is over, where that is not only after `max_steps`.
     """
 
     rules: str
     rewards: str
     goals: Callable[[int], str] = field(default=lambda _agent: "")
+    end: str = ""
 
 
 class World(ABC, Generic[C, F]):
@@ -495,7 +497,7 @@ class World(ABC, Generic[C, F]):
             *([f"Goal: {goal}"] if goal else []),
             "Answer with one command a step:\n" + "\n".join(commands),
             f"Rewards: {manual.rewards}",
-            f"An episode ends after {self.config.max_steps} steps at the latest.",
+            manual.end or f"An episode ends after {self.config.max_steps} steps at the latest.",
         ]
         return "\n\n".join(parts)
 

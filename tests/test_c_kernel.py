@@ -37,12 +37,14 @@ class Compiled:
         self.events = np.zeros(rows, np.uint8)
         self.outputs = [getattr(self, name) for name in OUTPUTS]
         self.k = state.static_for(envelope, config)
-        faults = batch.reset(self.states, self.table, self.k, np.arange(num_envs), *self.outputs)
+        faults = batch.KERNELS.reset(
+            self.states, self.table, self.k, np.arange(num_envs), *self.outputs
+        )
         assert faults == 0
 
     def step(self, actions: Any) -> int:
         return int(
-            batch.step(
+            batch.KERNELS.step(
                 self.states, self.table, self.k, 1, -1, actions, *self.outputs, self.final_obs
             )
         )

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from piase_gym.errors import ConfigError
+from piase_gym.worlds.brush import Brush
 from piase_gym.worlds.grid_world import render, tiles
-from piase_gym.worlds.grid_world.brush import Brush
 from piase_gym.worlds.grid_world.cells import (
     FLOOR,
     GOAL,

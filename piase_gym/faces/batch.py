@@ -179,7 +179,7 @@ class BatchEnv(Slots):
         batch = self.batch
         infos: Infos = {"action_mask": self._pick(batch.masks), "alive": self.alive()}
         if stepped:
-            infos["outcome"] = self._outcomes[self._pick(batch.events)]
+            infos["outcome"] = self._outcomes.take(self._pick(batch.events))
             if self._mode == AUTORESET["same_step"]:
                 infos["_final_obs"] = batch.states["ended"].astype(np.bool_)
                 infos["final_obs"] = self._pick(batch.final_obs)
@@ -202,8 +202,9 @@ class BatchEnv(Slots):
 
     def alive(self) -> NDArray[np.bool_]:
         """Return which of the caller's agents are in play, shape (envs, agents)."""
-        alive = self.batch.states["alive"][:, : len(self.world.agents)]
-        return self._pick(alive).astype(np.bool_)
+        flags = self.batch.states["alive"]
+        whole = flags.view((np.void, flags.shape[1]))  # rows are copied faster than single bytes
+        return self._pick(whole.copy().view(np.bool_)[:, : len(self.world.agents)])
 
     # -- what else can be asked -----------------------------------------------------------
 

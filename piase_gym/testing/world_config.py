@@ -93,6 +93,7 @@ def reconfigured_spaces_stay(subject: WorldSubject) -> None:
     larger = subject.config.agents + 1
     env = subject.env()
     try:
+        type(subject.config)(**{**subject.plain_config(), "envelope": None, "agents": larger})
         env = subject.env(envelope={**subject.plain_config().get("envelope", {}), "agents": larger})
         changes: dict[str, Any] = {"agents": larger}
     except Exception:  # so many agents are not allowed

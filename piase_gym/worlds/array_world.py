@@ -49,7 +49,7 @@ class Batch:
     Attributes:
         states: One record an environment.
         tables: One table a config; each record says which one holds.
-        obs: uint8, shape (envs, agents, length).
+        obs: The vectors, shape (envs, agents, length).
         final_obs: The last observations of episodes, under reset in the same step.
         masks: int8, shape (envs, agents, actions).
         rewards: float64, shape (envs, agents); `terminated`, `truncated` (bool) and `events`
@@ -57,14 +57,25 @@ class Batch:
     """
 
     def __init__(
-        self, states: NDArray[Any], tables: NDArray[Any], shape: tuple[int, int, int, int]
+        self,
+        states: NDArray[Any],
+        tables: NDArray[Any],
+        shape: tuple[int, int, int, int],
+        dtype: type[Any] = np.uint8,
     ) -> None:
-        """Allocate outputs for `shape`: environments, agents, vector length, actions."""
+        """Allocate outputs for `shape`: environments, agents, vector length, actions.
+
+        Args:
+            states: The records.
+            tables: The tables.
+            shape: See above.
+            dtype: Of vectors.
+        """
         envs, agents, length, actions = shape
         self.states, self.tables = states, tables
         self.static: Any = None  # what the kernels are compiled for, under `static_tables`
         self.static_tables: Any = None
-        self.obs = np.zeros((envs, agents, length), np.uint8)
+        self.obs = np.zeros((envs, agents, length), dtype)
         self.final_obs = np.zeros_like(self.obs)
         self.masks = np.zeros((envs, agents, actions), np.int8)
         self.rewards = np.zeros((envs, agents), np.float64)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Final
 
-from piase_gym.worlds.grid_world.brush import Brush
+from piase_gym.worlds.brush import Brush
 from piase_gym.worlds.grid_world.cells import (
     BARE,
     BOX,

@@ -317,12 +317,3 @@ def share(w, o, rewards, events):
     for a in range(w.agents):
         if events[o + a] != NONE:
             rewards[o + a] = total / count
-
-
-@device
-def readable(s, w, o, acts, coded):
-    """Tell whether every agent in play gave an index of the table (or a code, if there are any)."""
-    for a in range(w.agents):
-        if s.alive[a] and (acts[o + a] >= w.num_actions or (acts[o + a] < 0 and not coded)):
-            return False
-    return True

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from piase_gym.statics import Static
 from piase_gym.textcode import HINT_CODE
+from piase_gym.worlds import stepping
 from piase_gym.worlds.grid_world.cells import FOOD, KEY, MAX_AGENTS, MAX_FOOD, NAMES, OUTSIDE
 from piase_gym.worlds.grid_world.config import (
     MAX_GOALS,
@@ -115,16 +116,9 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("cells", "u1", side * side),
             ("at", "<i4", agents * 4),  # at[4 * a + r]: where agent a stands in map r
             ("free", "<u8", side),  # while a level is made: bit x of free[y] stands for free floor
-            ("left", "<i4"),  # how many agents are in play
             ("can", "u1", agents),  # whether `interact` was legal in the last observation
             ("maps", "u1", 4 * rows * stride + 16),
-            ("config", "<i4"),  # which table holds
-            ("next_config", "<i4"),  # which table holds from the next reset on
-            ("base", "<u8"),  # what the environment was seeded with
-            ("episode", "<u8"),  # how many resets without a seed followed
-            ("over", "u1"),  # whether the episode is over and the next step resets
-            ("ended", "u1"),  # whether an episode ended in the last step
-            ("fault", "<i4"),
+            *stepping.BOOKKEEPING,
         ],
         align=True,
     )
@@ -162,21 +156,8 @@ def single(side: int, margin: int, agents: int, kind: int) -> np.dtype[Any]:
     """
     length = (side if kind == 2 else margin) ** 2 + SCALARS + (STATUS + agents if kind else 0)
     actions = NUM_ACTIONS * (1 + MAX_SYMBOLS if kind else 1)
-    return np.dtype(
-        [
-            ("state", layout(side, margin, agents)),
-            ("table", TABLE),
-            ("acts", "<i4", agents),
-            ("coded", "u1"),  # 1 if acts may be codes, such as ABSENT
-            ("obs", "u1", agents * length),
-            ("masks", "i1", agents * actions),
-            ("rewards", "<f8", agents),
-            ("terminated", "u1", agents),  # numba has no nested booleans
-            ("truncated", "u1", agents),
-            ("events", "u1", agents),
-        ],
-        align=True,  # so that memory views of fields have native formats
-    )
+    state = layout(side, margin, agents)
+    return stepping.single(state, TABLE, agents, agents * length, agents * actions, "u1")
 
 
 def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:

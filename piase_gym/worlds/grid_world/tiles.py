@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from piase_gym.worlds.grid_world.brush import SCALE, Brush, Point
+from piase_gym.worlds.brush import SCALE, Brush, Point
 from piase_gym.worlds.grid_world.cells import (
     CLOSED,
     FLOOR,
@@ -29,26 +29,21 @@ from piase_gym.worlds.grid_world.cells import (
     WALL,
 )
 from piase_gym.worlds.grid_world.props import PROPS
-
-COLOURS: Final = (
-    "#0072b2 #d55e00 #cc79a7 #56b4e9 #e69f00 #009e73 #f0e442 #3b3b3b "
-    "#780f87 #00e196 #0f1e96 #006900 #f0b4ff #8778f0 #87001e #c32d69 "
-    "#87b400 #694bc3 #96872d #b4c396 #ffa596 #69e1f0 #d287ff #2d4b87 "
-    "#b44bb4 #ff6969 #b41e00 #2d96b4 #874b87 #b4a5d2 #c39678 #00c3b4"
-).split()
-"""A colour for each agent: Okabe and Ito's eight for the colour-blind, then the most distinct."""
-
-PAPER: Final = "#f9f7f2"
-GRID: Final = "#e4e0d7"
-INK: Final = "#2f343b"
-WHITE: Final = "#ffffff"
-SHADOW: Final = "#1f243028"
-GOLD: Final = "#f7bd1f"
-DARK_GOLD: Final = "#8f6000"
-WOOD: Final = "#b0763f"
-DARK_WOOD: Final = "#7a4b21"
-LIGHT_WOOD: Final = "#cb9761"
-
+from piase_gym.worlds.palette import (
+    COLOURS,
+    DARK_GOLD,
+    DARK_WOOD,
+    GOLD,
+    GRID,
+    INK,
+    LIGHT_WOOD,
+    PAPER,
+    SHADOW,
+    WHITE,
+    WOOD,
+    mix,
+    readable,
+)
 
 # -- objects ------------------------------------------------------------------------------
 
@@ -205,12 +200,12 @@ def paint_piece(piece: Piece, brush: Brush) -> None:
         paint_token(piece, brush)
         return
     at, colour, middle = piece.at, piece.colour, (0.5, 0.5)
-    edge = _mix(colour, "#000000", 0.42)
+    edge = mix(colour, "#000000", 0.42)
     brush.disc((0.5, 0.55), 0.37, SHADOW)
     brush.shape((at(0.48), at(0.25, -0.24), at(0.25, 0.24)), edge)
     brush.disc(middle, 0.37, edge)
     brush.disc(middle, 0.335, colour)
-    brush.disc((0.5, 0.49), 0.3, _mix(colour, WHITE, 0.16))
+    brush.disc((0.5, 0.49), 0.3, mix(colour, WHITE, 0.16))
     brush.disc((0.5, 0.51), 0.305, colour)
     size, forward, apart = (0.075, 0.21, 0.125) if piece.numbered else (0.1, 0.13, 0.14)
     for side in (-apart, apart):
@@ -220,7 +215,7 @@ def paint_piece(piece: Piece, brush: Brush) -> None:
         paint_badge(piece, brush)
     if piece.numbered:
         digits = str(piece.number)
-        brush.text(at(-0.08), 0.36 if len(digits) == 1 else 0.3, digits, _readable(colour))
+        brush.text(at(-0.08), 0.36 if len(digits) == 1 else 0.3, digits, readable(colour))
 
 
 def paint_badge(piece: Piece, brush: Brush) -> None:
@@ -233,28 +228,12 @@ def paint_badge(piece: Piece, brush: Brush) -> None:
 
 def paint_token(piece: Piece, brush: Brush) -> None:
     """Paint an agent on a tiny tile: one white eye ahead, and a golden spot for what it carries."""
-    brush.disc((0.5, 0.5), 0.5, _mix(piece.colour, "#000000", 0.3))
+    brush.disc((0.5, 0.5), 0.5, mix(piece.colour, "#000000", 0.3))
     brush.disc((0.5, 0.5), 0.43, piece.colour)
     brush.disc(piece.at(0.27), 0.19, WHITE)
     if piece.carrying:
         brush.disc(piece.at(-0.25), 0.2, DARK_GOLD)
         brush.disc(piece.at(-0.25), 0.14, GOLD)
-
-
-def _channels(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
-
-
-def _mix(colour: str, other: str, share: float) -> str:
-    """Return a colour with a share of another in it."""
-    pairs = zip(_channels(colour), _channels(other), strict=True)
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
-
-
-def _readable(colour: str) -> str:
-    """Return white or ink, whichever can be read on a colour."""
-    red, green, blue = _channels(colour)
-    return INK if 0.3 * red + 0.59 * green + 0.11 * blue > 140 else WHITE
 
 
 # -- tiles --------------------------------------------------------------------------------

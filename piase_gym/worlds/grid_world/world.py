@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from piase_gym.commands import Command, Outcome, Param, Result, Verb
 from piase_gym.errors import EnvelopeError, GenerationError
-from piase_gym.kernels import direct
 from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.statics import Static
 from piase_gym.surroundings import Surroundings
-from piase_gym.textcode import HINT_CODE, hash_text
 from piase_gym.world import HINT_TEXT, Manual
-from piase_gym.worlds.array_world import ArrayWorld, Batch
+from piase_gym.worlds.array_world import Batch
 from piase_gym.worlds.grid_world import around, render, views
-from piase_gym.worlds.grid_world import batch as kernels
+from piase_gym.worlds.grid_world.batch import KERNELS
 from piase_gym.worlds.grid_world.cells import MAX_CODE
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
@@ -42,6 +40,8 @@ from piase_gym.worlds.grid_world.state import (
     static_for,
 )
 from piase_gym.worlds.grid_world.views import GridFacts
+from piase_gym.worlds.kernel_world import KernelWorld
+from piase_gym.worlds.stepping import Kernels
 
 DIRECTIONS = ("up", "down", "left", "right")
 
@@ -84,7 +84,7 @@ def _commands(symbols: int) -> tuple[Command, ...]:
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
 
-class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
+class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     """Agents on a grid: find the goal, fetch the key, share the food, keep out of each other's way.
 
     ## Description
@@ -179,6 +179,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     canonical: ClassVar[Sequence[str]] = CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    kernels: ClassVar[Kernels] = KERNELS
     dials: ClassVar[tuple[Dial, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     personal: ClassVar[Mapping[str, Personal]] = PERSONAL
@@ -193,14 +194,9 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         """
         self.k = static_for(config.fixed_sizes(), config)
         super().__init__(config)
-        self._step: Any = None
         self.form = views.layout_of(self.config)
         self.text_length = _longest_text(self.form)
         self.reset(0)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave machine code behind when the world is copied or pickled."""
-        return {**super().__getstate__(), "_step": None}
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
@@ -256,54 +252,13 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         found: Static = batch.static
         return found
 
-    def reset_batch(self, batch: Batch, which: NDArray[np.int64]) -> int:
-        """Start the next episode of some environments."""
-        return int(
-            kernels.reset(batch.states, batch.tables, self.static_of(batch), which, *batch.flat())
-        )
-
-    def look_batch(self, batch: Batch) -> None:
-        """Write vectors and masks again, after the records were replaced."""
-        kernels.look(
-            batch.states,
-            batch.tables,
-            self.static_of(batch),
-            batch.obs.reshape(-1),
-            *batch.flat()[1::4],
-        )
-
     def explain_fault(self, fault: int, config: GridWorldConfig) -> str:
         """Say why no level could be made."""
         return fault_sentence(fault, config)
 
-    def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
-        """Advance every environment by one step."""
-        outputs, final = batch.flat(), batch.final_obs.reshape(-1)
-        where = batch.states, batch.tables, self.static_of(batch)
-        return int(kernels.step(*where, mode, focal, acts, *outputs, final))
-
-    def run_reset(self, seed: np.uint64) -> None:
-        """Make a level; raise if the config does not allow one."""
-        fault = kernels.reset_one(self.one, self.k, seed)
-        if fault:
-            raise GenerationError(fault_sentence(fault, self.config))
-
-    def run_step(self) -> int:
-        """Advance by one step."""
-        if self._step is None:
-            notable: int = kernels.step_one(self.one, self.k)
-            self._step = direct(kernels.step_one, self.one, self.k)
-        else:
-            notable = self._step(self.one, self.k)
-        return notable
-
     def state_problem(self, record: Any, table: Any) -> str:
         """Check sizes, places and codes."""
         return find_problem(record, table)
-
-    def refresh(self) -> None:
-        """Rebuild maps, vectors and masks from the canonical state."""
-        kernels.refresh_one(self.one, self.k)
 
     def admit(self, config: GridWorldConfig) -> None:
         """Check the envelope, that `observe` stays, and that a level can be made."""
@@ -314,7 +269,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             )
         super().admit(config)
         k = static_for(self.envelope, config)
-        if fault := kernels.reset_one(self.new_single(config), k, np.uint64(0)):
+        if fault := self.kernels.reset_one(self.new_single(config), k, np.uint64(0)):
             raise GenerationError(fault_sentence(fault, config))
 
     def configure(self, config: GridWorldConfig) -> None:
@@ -346,13 +301,6 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def surroundings(self, facts: GridFacts) -> Surroundings:
         """Return facts in the words of the seeds; what is in sight has its place on the map."""
         return around.surroundings(facts, self.agents)
-
-    def give_hint(self, agent: int, hint: str | None) -> None:
-        """Show a hint in the text and, hashed, in the vector."""
-        super().give_hint(agent, hint)
-        code = slice(agent * HINT_CODE, (agent + 1) * HINT_CODE)
-        self.states["hint"][0, code] = hash_text(self.hints[agent])
-        self.refresh()
 
     def position(self, agent: int) -> list[int]:
         """Return the column and the row of an agent."""

@@ -1,0 +1,81 @@
+"""Array worlds whose kernels are those of `stepping`: what calls them, for many and for one."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.errors import GenerationError
+from piase_gym.kernels import direct
+from piase_gym.statics import Static
+from piase_gym.textcode import HINT_CODE, hash_text
+from piase_gym.worlds.array_world import ArrayWorld, Batch, C, F
+from piase_gym.worlds.stepping import Kernels
+
+
+class KernelWorld(ArrayWorld[C, F]):
+    """An array world around the kernels of `stepping`. Set `k` before ``super().__init__``.
+
+    Attributes:
+        k: What the kernels are compiled for.
+    """
+
+    kernels: ClassVar[Kernels]
+    k: Static
+    _step: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave machine code behind when the world is copied or pickled."""
+        return {**super().__getstate__(), "_step": None}
+
+    def static_of(self, batch: Batch) -> Static:
+        """Return what the kernels of a batch are compiled for; its tables may have changed."""
+        return self.k
+
+    def reset_batch(self, batch: Batch, which: NDArray[np.int64]) -> int:
+        """Start the next episode of some environments."""
+        where = batch.states, batch.tables, self.static_of(batch)
+        return int(self.kernels.reset(*where, which, *batch.flat()))
+
+    def look_batch(self, batch: Batch) -> None:
+        """Write vectors and masks again, after the records were replaced."""
+        where = batch.states, batch.tables, self.static_of(batch)
+        self.kernels.look(*where, batch.obs.reshape(-1), *batch.flat()[1::4])
+
+    def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
+        """Advance every environment by one step."""
+        outputs, final = batch.flat(), batch.final_obs.reshape(-1)
+        where = batch.states, batch.tables, self.static_of(batch)
+        return int(self.kernels.step(*where, mode, focal, acts, *outputs, final))
+
+    def run_reset(self, seed: np.uint64) -> None:
+        """Make a level; raise if the config does not allow one."""
+        fault = self.kernels.reset_one(self.one, self.k, seed)
+        if fault:
+            raise GenerationError(self.explain_fault(fault, self.config))
+
+    def run_step(self) -> int:
+        """Advance by one step."""
+        if self._step is None:
+            notable: int = self.kernels.step_one(self.one, self.k)
+            self._step = direct(self.kernels.step_one, self.one, self.k)
+        else:
+            notable = self._step(self.one, self.k)
+        return notable
+
+    def refresh(self) -> None:
+        """Rebuild what is derived from the canonical state, vectors and masks included."""
+        self.kernels.refresh_one(self.one, self.k)
+
+    def explain_fault(self, fault: int, config: C) -> str:
+        """Say why no level could be made; worlds whose levels can fail say more."""
+        return f"{self.name}: no level can be made (fault {fault})"
+
+    def give_hint(self, agent: int, hint: str | None) -> None:
+        """Show a hint in the text and, hashed, in the vector."""
+        super().give_hint(agent, hint)
+        code = slice(agent * HINT_CODE, (agent + 1) * HINT_CODE)
+        self.states["hint"][0, code] = hash_text(self.hints[agent])
+        self.refresh()

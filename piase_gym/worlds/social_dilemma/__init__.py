@@ -1,0 +1,1 @@
+"""SocialDilemma: matrix games and commons. This package itself imports nothing."""

@@ -1,0 +1,225 @@
+"""SocialDilemma's config: which game, for how long, and what agents may know and say."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, field_validator, model_validator
+
+from piase_gym.config import Envelope, WorldConfig
+from piase_gym.worlds.social_dilemma.games import (
+    BIMATRICES,
+    MATRIX_GAMES,
+    MAX_PAYOFF,
+    profile_table,
+    public_goods,
+    volunteers_dilemma,
+)
+from piase_gym.worlds.social_dilemma.limits import (
+    MAX_AGENTS,
+    MAX_MEMORY,
+    MAX_ROUNDS,
+    MAX_SYMBOLS,
+    MAX_TALK,
+)
+
+Game = Literal[
+    "prisoners_dilemma",
+    "stag_hunt",
+    "chicken",
+    "battle_of_the_sexes",
+    "matching_pennies",
+    "public_goods",
+    "volunteers_dilemma",
+]
+GAMES: tuple[str, ...] = Game.__args__  # type: ignore[attr-defined]
+PLAYERS = {"public_goods": 4, "volunteers_dilemma": 4}
+"""How many agents a game has by default, where they are not two."""
+Payoffs = tuple[tuple[float | tuple[float, ...], ...], ...]
+
+
+class SocialDilemmaEnvelope(Envelope):
+    """The sizes that fix SocialDilemma's spaces."""
+
+    agents: int = Field(2, ge=2, le=MAX_AGENTS, description="most agents")
+    symbols: int = Field(0, ge=0, le=MAX_SYMBOLS, description="most symbols of cheap talk")
+    reputation: int = Field(0, ge=0, le=1, description="1: vectors tell what others have done")
+    memory: int = Field(1, ge=1, le=MAX_MEMORY, description="most rounds to look back on")
+
+
+class SocialDilemmaConfig(WorldConfig):
+    """Everything about a SocialDilemma that can be set; see `SocialDilemma` for what it means."""
+
+    world: ClassVar[str] = "SocialDilemma"
+
+    agents: int = Field(
+        2, ge=2, le=MAX_AGENTS, description="how many agents take part; default 2, or 4 of many"
+    )
+    game: Game = Field("prisoners_dilemma", description="what is played")
+    rounds: int = Field(
+        10, ge=1, le=MAX_ROUNDS, description="rounds of a game, or their mean number if geometric"
+    )
+    horizon: Literal["fixed", "geometric"] = Field(
+        "fixed", description="whether the number of rounds is known, or each may be the last"
+    )
+    continuation: float | None = Field(
+        None,
+        gt=0.0,
+        lt=1.0,
+        description="chance of another round if geometric; default 1 - 1 / rounds",
+    )
+    payoffs: Payoffs | None = Field(
+        None,
+        description="for two [row][column] -> (row's, column's) or own payoff; for many [own "
+        "choice][others that cooperate]; default: the game's",
+    )
+    multiplier: float = Field(
+        2.0, ge=0.0, le=1000.0, description="what a contribution of 1 to the public good grows to"
+    )
+    benefit: float = Field(
+        2.0, ge=-1000.0, le=1000.0, description="what everybody gets from a volunteer"
+    )
+    cost: float = Field(1.0, ge=-1000.0, le=1000.0, description="what volunteering costs")
+    noise: float = Field(
+        0.0, ge=0.0, le=0.5, description="chance that a choice turns into the other one"
+    )
+    memory: int = Field(4, ge=1, le=MAX_MEMORY, description="rounds that agents can look back on")
+    symbols: int = Field(
+        0, ge=0, le=MAX_SYMBOLS, description="symbols that agents can say to all others; 0: none"
+    )
+    talk: int = Field(
+        0, ge=0, le=MAX_TALK, description="steps before each round in which only symbols count"
+    )
+    reputation: bool = Field(False, description="show how often each of the others has cooperated")
+    max_steps: int = Field(100_000, ge=1, le=2**31 - 1, description="steps until truncation")
+    envelope: SocialDilemmaEnvelope | None = Field(None, description="largest sizes")
+
+    @classmethod
+    def plain(cls, fields: Any) -> dict[str, Any]:
+        """Also let a game bring its number of agents, and a chance of going on its horizon."""
+        plain = super().plain(fields)
+        game = plain.get("game")
+        if "agents" not in plain and game in GAMES:
+            plain["agents"] = PLAYERS.get(game, 2)
+        if plain.get("continuation") is not None:
+            plain.setdefault("horizon", "geometric")
+        if isinstance(plain.get("payoffs"), np.ndarray):
+            plain["payoffs"] = plain["payoffs"].tolist()
+        return plain
+
+    @field_validator("payoffs", mode="before")
+    @classmethod
+    def _check_payoffs(cls, value: Any) -> Any:
+        if value is None:
+            return None
+        table = _frozen(value)
+        if not isinstance(table, tuple):
+            raise ValueError("payoffs are a table of numbers")
+        for number in _numbers(table):
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                raise ValueError(f"payoffs are numbers, not {number!r:.40}")
+            if not math.isfinite(number) or abs(number) > MAX_PAYOFF:
+                raise ValueError(
+                    f"payoffs are finite numbers from -{MAX_PAYOFF:.0f} to {MAX_PAYOFF:.0f}, "
+                    f"not {number}"
+                )
+        if len(_shape(table) or (2, 2)) not in (2, 3):
+            raise ValueError(f"payoffs are a table of two or three dimensions, not {_shape(table)}")
+        return table
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        two = self.game in BIMATRICES
+        if two and self.agents != 2:
+            raise ValueError(f"{self.game} is a game of 2 agents, not of {self.agents}")
+        if self.continuation is not None and self.horizon == "fixed":
+            raise ValueError("continuation belongs to horizon='geometric'; leave it out")
+        if self.talk and not self.symbols:
+            raise ValueError("talk needs symbols to say; give symbols=...")
+        if self.payoffs is not None:
+            self._check_shape(self.payoffs)
+        return self
+
+    def _check_shape(self, payoffs: Payoffs) -> None:
+        two = self.game in BIMATRICES
+        wanted = [(2, 2), (2, 2, 2)] if two else [(2, self.agents)]
+        shape = _shape(payoffs)
+        if shape not in wanted:
+            meaning = (
+                "[row's choice][column's choice] -> own payoff, or (row's, column's)"
+                if two
+                else "[own choice][number of others that cooperate]"
+            )
+            allowed = " or ".join(map(str, wanted))
+            found = "ragged" if shape is None else f"of shape {shape}"
+            raise ValueError(
+                f"payoffs of {self.game} have the shape {allowed}, {meaning}; these are {found}"
+            )
+
+    @property
+    def chance(self) -> float:
+        """The chance that another round follows, under a geometric horizon."""
+        return 1.0 - 1.0 / self.rounds if self.continuation is None else self.continuation
+
+    @property
+    def known_rounds(self) -> int | None:
+        """How many rounds there are, if that is known."""
+        return self.rounds if self.horizon == "fixed" else None
+
+    @property
+    def profiles(self) -> NDArray[np.float64]:
+        """What everybody gets: ``[agent][own choice][others that cooperate]``."""
+        table: Any = self.payoffs
+        if table is None and self.game == "public_goods":
+            table = public_goods(self.agents, self.multiplier)
+        elif table is None and self.game == "volunteers_dilemma":
+            table = volunteers_dilemma(self.agents, self.benefit, self.cost)
+        elif table is None:
+            table = BIMATRICES[self.game]
+        elif self.game in BIMATRICES and len(_shape(table) or ()) == 2:
+            own = np.array(table, np.float64)
+            table = np.stack([own, own.T], axis=-1)
+        return profile_table(table, self.agents)
+
+    def fixed_sizes(self) -> SocialDilemmaEnvelope:
+        """Return `fixed_envelope` with its own type."""
+        return SocialDilemmaEnvelope(**self.fixed_envelope().model_dump())
+
+    def sizes(self) -> SocialDilemmaEnvelope:
+        """Return this config's own sizes."""
+        return SocialDilemmaEnvelope(
+            agents=self.agents,
+            symbols=self.symbols,
+            reputation=int(self.reputation),
+            memory=self.memory,
+        )
+
+
+def _frozen(table: Any) -> Any:
+    """Return nested lists as nested tuples; whatever else is in them stays as it is."""
+    if isinstance(table, list | tuple):
+        return tuple(map(_frozen, table))
+    return table
+
+
+def _numbers(table: Any) -> list[Any]:
+    """Return everything in nested tuples."""
+    if isinstance(table, tuple):
+        return [number for part in table for number in _numbers(part)]
+    return [table]
+
+
+def _shape(table: Any) -> tuple[int, ...] | None:
+    """Return the shape of nested tuples, or None if they are ragged."""
+    if not isinstance(table, tuple):
+        return ()
+    inner = {_shape(part) for part in table}
+    if len(inner) != 1 or None in inner:
+        return None
+    return (len(table), *(inner.pop() or ()))
+
+
+__all__ = ["GAMES", "MATRIX_GAMES", "SocialDilemmaConfig", "SocialDilemmaEnvelope"]

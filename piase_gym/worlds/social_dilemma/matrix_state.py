@@ -1,0 +1,244 @@
+"""The memory of the matrix games: one record an environment, one table a config.
+
+What was chosen is kept as bits, newest lowest: bit m of ``past[a]`` tells whether agent a
+cooperated m + 1 rounds ago. Scores are counted in whole units (`games.UNIT`).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.statics import Static
+from piase_gym.textcode import HINT_CODE
+from piase_gym.worlds import stepping
+from piase_gym.worlds.social_dilemma.config import (
+    GAMES,
+    SocialDilemmaConfig,
+    SocialDilemmaEnvelope,
+)
+from piase_gym.worlds.social_dilemma.games import UNIT
+from piase_gym.worlds.social_dilemma.limits import MAX_AGENTS, MAX_MEMORY, MAX_SYMBOLS
+
+DYNAMICS: Final = 0
+"""The only random stream that these games draw from, as they lay nothing out."""
+
+# Events: what became of a choice. The first is `stepping.NONE`.
+CHOSE: Final = 1
+ILLEGAL: Final = 2
+UNPARSABLE: Final = 3  # the four misreads stand in the order of `array_world`'s codes
+TOO_LONG: Final = 4
+TIMEOUT: Final = 5
+REFUSED: Final = 6
+
+# Fates: why an agent is no longer in play.
+IN_PLAY: Final = 0
+PLAYED: Final = 1
+OUT_OF_TIME: Final = 2
+
+FIXED_MEMORY: Final = 8
+"""Kernels of two are compiled anew for each number of rounds up to this."""
+
+MILESTONES: Final = ("cooperated", "defected", "all_cooperated", "all_defected")
+"""The names of the bits of `marks`."""
+
+
+def capacity(agents: int) -> int:
+    """Return how many agents the record has room for; each size is a separate compilation."""
+    return 2 if agents <= 2 else MAX_AGENTS
+
+
+def static_for(envelope: SocialDilemmaEnvelope) -> Static:
+    """Return what kernels know when they are compiled.
+
+    That is whether there are just two agents, and, if they neither talk nor have a reputation and
+    do not look back far, how long everything is (0 where that is known only at run time).
+    """
+    pair = envelope.agents == 2
+    plain = pair and not envelope.symbols and not envelope.reputation
+    fixed = plain and envelope.memory <= FIXED_MEMORY
+    return Static(
+        capacity=capacity(envelope.agents),
+        pair=pair,
+        fixed=fixed,
+        brief=brief_length(envelope) if fixed else 0,
+        shown=envelope.memory if fixed else 0,
+        length=vector_length(envelope) if fixed else 0,
+        actions=2 if fixed else 0,
+    )
+
+
+@functools.cache
+def layout(agents: int) -> np.dtype[Any]:
+    """Return the record of an environment; the fields up to `hint` are the canonical state."""
+    return np.dtype(
+        [
+            ("keys", "<u8", 1),
+            ("counters", "<u8", 1),
+            ("seed", "<u8"),
+            ("t", "<i4"),
+            ("played", "<i4"),  # rounds that are over
+            ("talk", "<i4"),  # steps of talk before the next choice
+            ("agents", "<i4"),
+            ("past", "<u8", agents),
+            ("score", "<i8", agents),
+            ("cooperated", "<i4", agents),
+            ("alive", "u1", agents),
+            ("fate", "u1", agents),
+            ("marks", "u1", agents),
+            ("said", "u1", agents),  # the symbol uttered in this step, 0 for silence
+            ("hint", "u1", agents * HINT_CODE),
+            ("order", "u1", agents),
+            *stepping.BOOKKEEPING,
+        ],
+        align=True,
+    )
+
+
+CANONICAL: Final = (
+    "keys counters seed t played talk agents past score cooperated alive fate marks said hint"
+).split()
+
+
+# -- vectors ------------------------------------------------------------------------------
+
+BRIEF: Final = 5
+"""A vector starts with: agent's number, game, rounds (0 if unknown), chance of another, noise."""
+NOW: Final = 5
+"""After the payoffs: rounds played, steps of talk, score, own and others' cooperations."""
+
+
+def brief_length(envelope: SocialDilemmaEnvelope) -> int:
+    """Return the length of what stays the same in an episode: own payoffs, the other's payoffs."""
+    return BRIEF + 2 * envelope.agents + 4
+
+
+def vector_length(envelope: SocialDilemmaEnvelope) -> int:
+    """Return the length of a vector."""
+    told = envelope.agents * (envelope.reputation + (envelope.symbols > 0))
+    return brief_length(envelope) + NOW + 2 * envelope.memory + told + HINT_CODE
+
+
+def brief(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[np.float32]:
+    """Return what stays the same in an episode, for every agent of the envelope."""
+    found = np.zeros((envelope.agents, brief_length(envelope)), np.float32)
+    profiles = config.profiles
+    goes_on = 1.0 if config.horizon == "fixed" else config.chance
+    for agent in range(config.agents):
+        own, start = profiles[agent], BRIEF
+        known = config.known_rounds or 0
+        found[agent, :BRIEF] = agent, GAMES.index(config.game), known, goes_on, config.noise
+        for choice in (0, 1):
+            found[agent, start : start + config.agents] = own[choice]
+            start += envelope.agents
+        if config.agents == 2:
+            found[agent, start : start + 4] = others_payoffs(profiles, agent).ravel()
+    return found
+
+
+def others_payoffs(profiles: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+    """Return what the other of two gets, by own choice and whether the other cooperates."""
+    theirs = profiles[1 - agent]
+    own_cooperates, own_defects = theirs[:, 1], theirs[:, 0]  # by the other's choice
+    return np.array([own_cooperates[::-1], own_defects[::-1]])
+
+
+# -- tables -------------------------------------------------------------------------------
+
+
+@functools.cache
+def table_layout(agents: int) -> np.dtype[Any]:
+    """Return the record of a config."""
+    return np.dtype(
+        [
+            ("agents", "<i4"),
+            ("slots", "<i4"),  # agents in the outputs: the envelope's
+            ("max_steps", "<i4"),
+            ("length", "<i4"),
+            ("num_actions", "<i4"),
+            ("symbols", "<i4"),
+            ("channel", "<i4"),  # 1 if vectors have a place for symbols
+            ("memory", "<i4"),
+            ("shown", "<i4"),  # rounds that vectors have a place for
+            ("talk", "<i4"),
+            ("shared", "<i4"),
+            ("known", "<i4"),  # 1 if vectors have a place for reputations
+            ("reputation", "<i4"),  # 1 if it is filled
+            ("rounds", "<i4"),  # 0 if the horizon is geometric
+            ("goes_on", "<u4"),  # chance of another round, in 2**-32
+            ("noise", "<u4"),  # chance that a choice turns, in 2**-32
+            ("brief_length", "<i4"),
+            # ``(2 * agent + own choice) * capacity + others that cooperate``
+            ("payoff", "<f8", agents * 2 * agents),
+            ("units", "<i8", agents * 2 * agents),
+            ("brief", "<f4", agents * (BRIEF + 2 * agents + 4) + 1),  # read two at a time
+        ],
+        align=True,
+    )
+
+
+def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
+    """Return the table of one config, shape (1,)."""
+    tables = np.zeros(1, table_layout(capacity(envelope.agents)))
+    table, count = tables[0], config.agents
+    for name in ("agents", "max_steps", "symbols", "memory", "talk", "reputation"):
+        table[name] = getattr(config, name)
+    table["slots"], table["length"] = envelope.agents, vector_length(envelope)
+    table["num_actions"] = 2 * (1 + envelope.symbols)
+    table["channel"], table["shown"] = envelope.symbols > 0, envelope.memory
+    table["known"], table["shared"] = envelope.reputation, config.shared_reward
+    table["rounds"] = config.known_rounds or 0
+    table["goes_on"], table["noise"] = in_32_bits(config.chance), in_32_bits(config.noise)
+    table["brief_length"] = brief_length(envelope)
+    profiles = config.profiles
+    room = capacity(envelope.agents)
+    roomy = np.zeros((room, 2, room))
+    roomy[:count, :, :count] = profiles
+    table["payoff"], table["units"] = roomy.ravel(), np.rint(roomy.ravel() * UNIT)
+    flat = brief(config, envelope).ravel()
+    table["brief"][: flat.size] = flat
+    return tables
+
+
+def in_32_bits(probability: float) -> int:
+    """Return a probability as a number of 32 bits."""
+    return min(round(probability * 2**32), 2**32 - 1)
+
+
+def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
+    """Return a zeroed batch of one, with its table filled in."""
+    agents = capacity(envelope.agents)
+    pair = agents == 2
+    roomy = SocialDilemmaEnvelope(
+        agents=agents, symbols=MAX_SYMBOLS, reputation=1, memory=MAX_MEMORY
+    )
+    length, actions = agents * vector_length(roomy), agents * 2 * (1 + MAX_SYMBOLS)
+    kind = stepping.single(layout(agents), table_layout(agents), agents, length, actions, "<f4")
+    one = np.zeros(1, kind)
+    one["table"] = new_table(config, envelope)
+    assert pair == (envelope.agents == 2)
+    return one
+
+
+def find_problem(record: Any, table: Any) -> str:
+    """Say what is impossible in a state under a config's table, or return an empty string."""
+    count = int(table["agents"])
+    if record["agents"] != count:
+        return f"'agents' is {record['agents']}, but the config says {count}"
+    bounds = {"alive": 2, "fate": OUT_OF_TIME + 1, "said": int(table["symbols"]) + 1}
+    for name, stop in bounds.items():
+        if (record[name] >= stop).any():
+            return f"{name!r} must be in 0..{stop - 1} for every agent"
+    if record["alive"][count:].any():
+        return f"'alive' names agents beyond the {count} of the config"
+    most = int(table["rounds"]) or int(table["max_steps"])
+    for name, high in (("t", int(table["max_steps"])), ("played", most), ("talk", table["talk"])):
+        if not 0 <= record[name] <= high:
+            return f"{name!r} must be in 0..{high}"
+    told = record["cooperated"]
+    if ((told < 0) | (told > record["played"])).any():
+        return "'cooperated' must be in 0..played for every agent"
+    return ""

@@ -1,0 +1,70 @@
+"""How cooperative, efficient, equal and sustainable a game was: pure functions of its totals.
+
+Equality is one minus the Gini coefficient, and sustainability the mean time at which rewards came,
+as in Perolat et al., "A multi-agent reinforcement learning model of common-pool resource
+appropriation" (2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
+from piase_gym.worlds.social_dilemma.outcomes import totals
+
+
+def gini(shares: ArrayLike) -> float:
+    """Return the Gini coefficient of shares that are not negative.
+
+    Args:
+        shares: What each has, shape (n,).
+
+    Returns:
+        0 if all have the same (or nothing), up to ``1 - 1 / n`` if one has everything.
+    """
+    values = np.sort(np.asarray(shares, np.float64))
+    count, total = values.size, values.sum()
+    if total <= 0.0:
+        return 0.0
+    ranks = np.arange(1, count + 1)
+    return float((2 * ranks - count - 1) @ values / (count * total))
+
+
+def equality(shares: ArrayLike, least: float = 0.0) -> float:
+    """Return one minus the Gini coefficient of what each has above the least that was possible."""
+    above = np.maximum(np.asarray(shares, np.float64) - least, 0.0)
+    return 1.0 - gini(above)
+
+
+def efficiency(total: float, worst: float, best: float) -> float:
+    """Return where a total lies between the worst and the social optimum: 0 to 1."""
+    return 1.0 if best <= worst else (total - worst) / (best - worst)
+
+
+def matrix_measures(
+    config: SocialDilemmaConfig,
+    played: int,
+    cooperated: Sequence[int],
+    scores: Sequence[float],
+    agent: int,
+) -> dict[str, float]:
+    """Return the measures of a matrix game for one agent.
+
+    Args:
+        config: What was played.
+        played: Rounds.
+        cooperated: In how many of them each agent cooperated.
+        scores: What each agent got.
+        agent: Whose cooperation rate to return; the other measures are of all.
+    """
+    if played == 0:
+        return {"cooperation_rate": 0.0, "efficiency": 0.0, "equality": 1.0}
+    worst, best = totals(config)
+    return {
+        "cooperation_rate": cooperated[agent] / played,
+        "efficiency": efficiency(sum(scores) / played, worst, best),
+        "equality": equality(scores, played * float(config.profiles.min())),
+    }

@@ -1,0 +1,16 @@
+"""Reads SocialDilemma's texts back."""
+
+from __future__ import annotations
+
+from piase_gym.world import Facts
+from piase_gym.worlds.social_dilemma import matrix_text
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
+
+
+def parse(text: str, config: SocialDilemmaConfig) -> Facts:
+    """Read a canonical text back into the facts it was written from.
+
+    Raises:
+        TextParseError: If a line is not one that the world writes; the message shows the line.
+    """
+    return matrix_text.parse(text, config)

@@ -1,0 +1,121 @@
+"""SocialDilemma, as a World: what its two kinds of games share, and the page about them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from piase_gym.commands import Command
+from piase_gym.errors import EnvelopeError
+from piase_gym.worlds.array_world import F
+from piase_gym.worlds.kernel_world import KernelWorld
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
+from piase_gym.worlds.social_dilemma.games import MATRIX_GAMES
+
+
+class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
+    """Games in which what is best for each is not what is best for all.
+
+    ## Description
+
+    Matrix games: in each round everybody chooses at once, to cooperate or to defect, and a table
+    says what everybody gets.
+
+    | game | cooperate is to | payoffs |
+    |---|---|---|
+    | `prisoners_dilemma` | keep silent | both 3, none 1; betraying 5, being betrayed 0 |
+    | `stag_hunt` | hunt the stag | both 4, none 1; 3 for the hare, 0 for the stag alone |
+    | `chicken` | swerve | both 3, none 0; 4 for driving on, 1 for swerving alone |
+    | `battle_of_the_sexes` | go to the opera | both 3 and 2, none 2 and 3, apart 0 |
+    | `matching_pennies` | show heads | agent 0 wins 1 if they are equal, else it loses 1 |
+    | `public_goods` | contribute 1 | contributions grow by `multiplier` and are shared by all |
+    | `volunteers_dilemma` | volunteer | `benefit` for all if anyone does, who pays `cost` |
+
+    The last two are games of many, the others of two.
+
+    `payoffs` replaces the table. For two it is ``[row][column]``, agent 0 being the row, 0
+    cooperate and 1 defect: pairs (row's, column's), or the own payoffs of a symmetric game. For
+    many it is ``[own choice][number of others that cooperate]``.
+
+    A game is played for `rounds` rounds, which everybody knows, or, with a geometric `horizon`,
+    on and on with a chance of `continuation` after each round. With `noise` a choice turns into
+    the other one by chance, and all see what it turned into. With `symbols` agents talk: what is
+    said with a command is heard by all others before their next choice. `talk` puts steps before
+    each round in which only symbols count. With `reputation` agents see how often each of the
+    others has cooperated.
+
+    ## Actions
+
+    | index | command | effect |
+    |---|---|---|
+    | 0 | `cooperate` | as the table says |
+    | 1 | `defect` | as the table says |
+
+    With `symbols=n`, index ``2 * symbol + choice`` also says a symbol to all others (`cooperate
+    saying 2`); symbol 0 is silence. To defect in silence is the no-op, and what becomes of a
+    command that is illegal or cannot be read.
+
+    ## Observations
+
+    The facts hold the game and its payoffs, how long it lasts, and one's own history: the last
+    `memory` rounds, how often all have cooperated, one's score. The vector is float32:
+
+    | part | numbers |
+    |---|---|
+    | own number, game, rounds (0 if unknown), chance of another round, noise | 5 |
+    | own payoffs, ``[own choice][others that cooperate]`` | 2 x agents |
+    | with two agents, the other's payoffs in the same order | 4 |
+    | rounds played, steps of talk before the choice, score, own and others' cooperations | 5 |
+    | rounds, newest first: whether one cooperated, how many others did; -1 for none | 2 x memory |
+    | with reputation: how often each agent has cooperated, -1 for oneself | agents |
+    | with symbols: what each agent said | agents |
+    | hashed hint | 8 |
+
+    The text tells the same facts in prose, and so explains the game.
+
+    ## Rewards
+
+    What the table says. With `shared_reward` every agent gets the mean.
+
+    ## Start and end
+
+    All agents play from the first step to the last. When the game is over they are terminated, and
+    the result is `ended`; after `max_steps` they are truncated, and have lost. Milestones:
+    `cooperated`, `defected`, `all_cooperated`, `all_defected`.
+
+    ## Versions
+
+    - v0: first version.
+    """
+
+    name: ClassVar[str] = "SocialDilemma"
+    version: ClassVar[int] = 0
+
+    envelope: SocialDilemmaEnvelope
+
+    def __new__(cls, config: SocialDilemmaConfig | None = None) -> SocialDilemma[Any]:
+        """Make a world of the kind that the config's game is of."""
+        if cls is SocialDilemma and config is not None:
+            cls = _kind(config)
+        return super().__new__(cls)
+
+    def admit(self, config: SocialDilemmaConfig) -> None:
+        """Check the envelope, and that the game is of the same kind."""
+        if _kind(config) is not type(self):
+            raise EnvelopeError(
+                f"SocialDilemma: game={config.game!r} has other spaces than "
+                f"game={self.config.game!r}; make another environment"
+            )
+        super().admit(config)
+
+    def _saying(self, silent: list[Command]) -> tuple[Command, ...]:
+        """Return commands without a message, then the same with each symbol."""
+        said = [{}, *({"symbol": symbol} for symbol in range(1, self.envelope.symbols + 1))]
+        return tuple(Command(c.verb, {**c.parameters, **more}) for more in said for c in silent)
+
+
+def _kind(config: SocialDilemmaConfig) -> type[SocialDilemma[Any]]:
+    """Return the class of a config's game."""
+    from piase_gym.worlds.social_dilemma.matrix_world import MatrixGames
+
+    assert config.game in MATRIX_GAMES
+    return MatrixGames
