@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from piase_gym.curricula.metering import Passage, Reads
 from piase_gym.runs.aims import Aims
-from piase_gym.runs.history import Episode, Step
+from piase_gym.runs.history import Episode
+from piase_gym.runs.recent import Step
 from piase_gym.runs.schema import ATTEMPT
 from piase_gym.world import Tick
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from piase_gym.errors import UnsupportedError
-from piase_gym.runs.history import SPARE, Attempt, Episode, History, Step
+from piase_gym.runs.history import SPARE, Attempt, Episode, History
 from piase_gym.runs.metric_table import METRICS
 from piase_gym.runs.metrics import Metrics as RunMetrics
 from piase_gym.runs.metrics import PiaAVTInterface
+from piase_gym.runs.recent import Step
 from piase_gym.runs.schema import ATTEMPT
 from piase_gym.runs.windows import Value, View, Window
 

@@ -92,14 +92,19 @@ def test_a_run_that_was_joined_midway_is_replayed(tmp_path: Path) -> None:
     assert report.steps == runs.read(path).summary["steps"]  # type: ignore[index]
 
 
+PYTHONS = [sys.executable, *filter(None, os.environ.get("PIASE_PYTHONS", "").split(os.pathsep))]
+"""Interpreters that replay; others, such as one with another gymnasium, by choice."""
+
+
+@pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.parametrize("hash_seed", ["0", "1", "31337"])
-def test_replays_are_equal_in_another_process(hash_seed: str, log: Path) -> None:
+def test_replays_are_equal_in_another_process(hash_seed: str, python: str, log: Path) -> None:
     code = (
         "import sys; from tests import probes; probes.register(); from piase_gym import runs;"
         "report = runs.replay(sys.argv[1]); print(report.ok, report.steps)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(log)],
+        [python, "-c", code, str(log)],
         env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},
         cwd=ROOT,
         capture_output=True,

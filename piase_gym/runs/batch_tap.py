@@ -14,7 +14,7 @@ from piase_gym.events import Event
 from piase_gym.runs.book import Book
 from piase_gym.runs.lines import Extra
 from piase_gym.runs.manifest import make_manifest
-from piase_gym.runs.recorder import Options, Recorder
+from piase_gym.runs.recorder import Options, Parts, Recorder
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import LONG
 
@@ -195,8 +195,10 @@ class BatchRecorder(Recorder):
         """Close the goals of those who ended."""
         alive = self.env.batch.states["alive"][slot]
         gone = [i for i in book.playing if not alive[i]]
+        parts: Parts = []
         for agent in gone:
-            self.close_goal(book, agent, book.results[self.agents[agent]], ns)
+            self.close_goal(book, agent, book.results[self.agents[agent]], parts)
+        self.put_parts(parts, book, ns)
         book.seat([i for i in book.playing if alive[i]])
         if not book.playing:
             self.end_episode(book, ns)

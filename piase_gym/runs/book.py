@@ -25,6 +25,7 @@ class Book:
         start: Steps of the run at the reset.
         playing: Numbers of the agents in play.
         names: Their names.
+        everybody: Whether all agents are in play.
         pick: Takes the entries of those in play out of a list.
         pack: Turns their rewards into bytes.
         joined: Agent number -> steps of the run when it entered, for open goals.
@@ -49,6 +50,7 @@ class Book:
         self.begun = False
         self.playing: tuple[int, ...] = ()
         self.names: tuple[str, ...] = ()
+        self.everybody = False
         self.pick: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
         self.pack = Struct("").pack
         self.joined: dict[int, int] = {}
@@ -67,6 +69,7 @@ class Book:
         """Take note of who is in play from now on."""
         self.playing = tuple(playing)
         self.names = tuple(self.agents[i] for i in self.playing)
+        self.everybody = len(self.playing) == len(self.agents)
         self.pick = picker(self.playing, len(self.agents))
         self.pack = Struct(f"<{len(self.playing)}d").pack
 

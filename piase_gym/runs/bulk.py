@@ -7,6 +7,7 @@ join makes the text.
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -163,13 +164,13 @@ def _write(encoder: BulkEncoder, taken: Rows) -> str:
 
 def _stamps(encoder: Encoder, clocks: list[int]) -> list[str]:
     """Return the beginnings of lines: the time of day, and what all lines of a run share."""
-    micros = (np.array(clocks) + encoder.clock) // 1000
-    found, last, run = [], -1, encoder.run
-    before = ""
-    for milli, micro in zip((micros // 1000).tolist(), (micros % 1000).tolist(), strict=True):
-        if milli != last:
-            last, before = milli, '{"timestamp":"' + moment(milli)
-        found.append(before + THREE[micro] + run)
+    millis, micros = np.divmod((np.array(clocks) + encoder.clock) // 1000, 1000)
+    starts = [0, *(np.flatnonzero(np.diff(millis)) + 1).tolist(), len(clocks)]
+    found, run = list[str](), encoder.run
+    ends = list(map(THREE.__getitem__, micros.tolist()))
+    for start, stop in itertools.pairwise(starts):
+        before = '{"timestamp":"' + moment(int(millis[start]))
+        found += [before + end + run for end in ends[start:stop]]
     return found
 
 

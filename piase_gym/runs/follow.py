@@ -1,31 +1,84 @@
-"""Hands the events of a live environment to a function, exactly as a log would have them."""
+"""Lets a history follow a live environment: what is noted of steps goes there, not into text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from piase_gym.runs.reader import Event
-from piase_gym.runs.recorder import NEVER, Recorder
-from piase_gym.runs.recording import record
-from piase_gym.runs.sinks import EventSink
+import orjson
+
+from piase_gym.runs.bulk import BulkEncoder
+from piase_gym.runs.history import History
+from piase_gym.runs.lines import Group, Line, StepItem, data_of
+from piase_gym.runs.recorder import NEVER, Options, Recorder
+from piase_gym.runs.recording import tap
+from piase_gym.runs.schema import ATTEMPT, SYSTEM
+from piase_gym.runs.stretch import Rows
+from piase_gym.runs.writer import Writer
+
+_HEARD = frozenset(
+    {
+        ATTEMPT,
+        "ENVIRONMENT_EVENT_OCCURRED",
+        "ENVIRONMENT_STATE_CHANGED",
+        "LEARNING_EPISODE_END",
+        "SIMULATION_CONTROL",
+    }
+)
+"""The event types that a history has to understand at once."""
 
 
-class _Feed(EventSink):
-    """Passes events on."""
+class Feeder(Writer):
+    """Hands what is queued to a history."""
 
-    def __init__(self, take: Callable[[Event], None]) -> None:
-        self.take = take
+    final = False
 
-    def log_event(self, event: Event) -> None:
-        """Pass an event on."""
-        self.take(event)
+    def __init__(self, history: History, encoder: BulkEncoder) -> None:
+        """Feed `history`, whose later questions `encoder` puts into lines."""
+        super().__init__(encoder, (), "stop")
+        self.history = history
+        history.recent.encoder = encoder
+
+    def take(self, item: Line | Group | StepItem | Rows) -> None:
+        """Hand over one thing that happened."""
+        history = self.history
+        if type(item) is Rows:
+            history.take_rows(item)
+        elif type(item) is Group:
+            history.step = item.step
+            history.keep(item, len(item.parts))
+        elif type(item) is Line:
+            history.step = item.step
+            history.keep(item)
+            if item.event_type in _HEARD:
+                history.hear(_event(item))
+        else:
+            step = int(item[1])  # type: ignore[index]
+            history.step = step
+            history.keep(item)
+            data = {"kind": "step", **data_of(item)}  # type: ignore[arg-type]
+            history.take_step({"step": step, "episode": item[2], "event_data": data}, data)  # type: ignore[index]
 
 
-def follow(env: Any, take: Callable[[Event], None]) -> Recorder:
-    """Call `take` with every event of an environment, some time after it happened.
+def _event(line: Line) -> dict[str, Any]:
+    """Return as much of a line as a history looks at."""
+    return {
+        "event_type": line.event_type,
+        "agent_id": line.agent or SYSTEM,
+        "step": line.step,
+        "episode": line.episode,
+        "event_data": orjson.loads(line.data),
+    }
+
+
+def follow(env: Any, history: History) -> Recorder:
+    """Feed a history with every event of an environment, some time after it happened.
 
     Returns:
         The recorder: its `flush` hands over what has happened, its `finish` ends it.
     """
-    return record(env, sinks=[_Feed(take)], snapshot_every=NEVER, on_error="stop")
+
+    def make(encoder: BulkEncoder, _sinks: Any, _on_error: str) -> Writer:
+        return Feeder(history, encoder)
+
+    recorder: Recorder = tap(env)((), Options(snapshot_every=NEVER, writer=make))
+    return recorder

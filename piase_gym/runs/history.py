@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.runs.expand import step_events
+from piase_gym.runs.book import add_up
 from piase_gym.runs.reader import Event
+from piase_gym.runs.recent import Item, Recent, Step
 from piase_gym.runs.schema import ATTEMPT, REBUILD
+from piase_gym.runs.stretch import Rows
 
 SPARE = -1
 """The attempt of episodes that count for none, because theirs had all of its episodes already."""
@@ -75,19 +77,6 @@ class Episode:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One agent's part in one step."""
-
-    step: int
-    episode: int
-    slot: int
-    attempt: int
-    outcome: str
-    reward: float
-    messages: int
-
-
-@dataclass(frozen=True)
 class Attempt:
     """An attempt at a step of a curriculum.
 
@@ -116,15 +105,17 @@ class AgentHistory:
 
     Attributes:
         episodes: Its episodes, in the order in which they began.
-        steps: Its last steps.
         hints: For each hint: the step, the attempt and the slot in which it came.
         attempts: Its attempts, in the order in which they began.
+        numbered: Its episodes by slot and number.
+        steps: Its last steps, where whole episodes are handed over instead of events.
     """
 
-    steps: deque[Step]
     episodes: list[Episode] = field(default_factory=list)
     hints: list[tuple[int, int, int]] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
+    numbered: dict[tuple[int, int], Episode] = field(default_factory=dict)
+    steps: deque[Step] = field(default_factory=deque)
 
     def attempt_in(self, slot: int) -> int:
         """Return the number of the attempt that is under way in a slot, or 0."""
@@ -134,22 +125,22 @@ class AgentHistory:
 class History:
     """Follows the events of a run.
 
+    Args:
+        retain: How many steps and other events are remembered one by one; episodes all are.
+
     Attributes:
         agents: Agent -> what is remembered of it.
         step: Steps of the run so far.
         sequence: Events so far.
-
-    Args:
-        retain: How many steps and other events are remembered one by one; episodes all are.
+        recent: The last events.
+        manifest: The manifest, once it was seen.
     """
 
     def __init__(self, retain: int = 100_000) -> None:
         """Start with nothing."""
-        self.retain = retain
         self.agents: dict[str, AgentHistory] = {}
         self.step = self.sequence = 0
-        self.events: deque[tuple[int, Event]] = deque(maxlen=retain)
-        self.table: Sequence[Mapping[str, Any]] = ()
+        self.recent = Recent(retain)
         self.manifest: Mapping[str, Any] = {}
         self._open: dict[tuple[int, str], Episode] = {}
         self._seeds: dict[int, int | None] = {}
@@ -162,20 +153,28 @@ class History:
     def of(self, agent: str) -> AgentHistory:
         """Return what is remembered of an agent; nothing, at first."""
         if agent not in self.agents:
-            self.agents[agent] = AgentHistory(deque(maxlen=self.retain))
+            self.agents[agent] = AgentHistory(steps=deque(maxlen=self.recent.retain))
         return self.agents[agent]
 
     def feed(self, event: Event) -> None:
         """Take in the next event of the run."""
-        kind, data = event["event_type"], event["event_data"]
-        if kind in _DERIVED:
+        if event["event_type"] in _DERIVED:
             return
-        self.sequence += 1
         self.step = event["step"]
-        self.events.append((self.sequence, event))
+        self.keep(event)
+        self.hear(event)
+
+    def keep(self, item: Item, count: int = 1) -> None:
+        """Remember something that happened: so many events."""
+        self.sequence += count
+        self.recent.add(self.sequence, count, item)
+
+    def hear(self, event: Event) -> None:
+        """Take in what an event means."""
+        kind, data = event["event_type"], event["event_data"]
         if kind == "ENVIRONMENT_EVENT_OCCURRED":
             if data.get("kind") == "step":
-                self._take_step(event, data)
+                self.take_step(event, data)
             elif data.get("kind") == "reset":
                 self._begin(data)
             elif data.get("kind") == "hint" and data.get("agent") is not None:
@@ -187,7 +186,8 @@ class History:
         elif kind == "LEARNING_EPISODE_END":
             self._end(event, data)
         elif kind == "SIMULATION_CONTROL" and data.get("control") in ("start", REBUILD):
-            self.manifest, self.table = data, data.get("actions", ())
+            self.manifest = data
+            self.recent.table = data.get("actions", ())
             for agent in data.get("agents", ()):
                 self.of(agent)
 
@@ -229,7 +229,7 @@ class History:
             if attempt in self._begun:
                 self._begun[attempt] -= 1
 
-    def _take_step(self, event: Event, data: Mapping[str, Any]) -> None:
+    def take_step(self, event: Event, data: Mapping[str, Any]) -> None:
         """Take in a step line."""
         slot, number, step = data.get("slot", 0), event["episode"], event["step"]
         rewards, outcomes = data["rewards"], data["outcomes"]
@@ -248,25 +248,51 @@ class History:
                 row.milestones.setdefault(name, step)
             if agent in targets and not row.arrived:
                 row.arrived = step
-            sent = letters[agent]
-            history.steps.append(Step(step, number, slot, row.attempt, outcome, reward, sent))
             if agent in results:
                 row.result = results[agent]
                 del self._open[slot, agent]
                 self._seats.pop((slot, agent), None)
 
+    def take_rows(self, rows: Rows) -> None:
+        """Take in plain steps, as a live environment has them."""
+        count = len(rows)
+        if not count:
+            return
+        slot, first = rows.slot or 0, self.sequence + 1
+        self.keep(rows, count)
+        self.step = rows.step + count
+        said = Counter(rows.outcomes)
+        open_rows = [
+            self._open.get((slot, agent))
+            or self._new_row(self.of(agent), agent, slot, rows.episode, rows.step + 1, first)
+            for agent in rows.names
+        ]
+        totals = add_up([row.total for row in open_rows], rows.totals)
+        for place, row in enumerate(open_rows):
+            row.end, row.length, row.total = self.step, row.length + count, totals[place]
+            for outcomes, times in said.items():
+                row.outcomes[str(outcomes[place])] += times
+
     def _new_row(
-        self, history: AgentHistory, agent: str, slot: int, number: int, step: int
+        self,
+        history: AgentHistory,
+        agent: str,
+        slot: int,
+        number: int,
+        step: int,
+        sequence: int | None = None,
     ) -> Episode:
         """Open an agent's episode in its first step."""
         attempt = self._seats.get((slot, agent))
         if attempt is None:  # it entered after the reset
             attempt = history.attempt_in(slot)
         seed = self._seeds.get(slot)
-        row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=self.sequence)
+        begun = self.sequence if sequence is None else sequence
+        row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=begun)
         row.hints = self._hints.pop(agent, 0)
         self._open[slot, agent] = row
         history.episodes.append(row)
+        history.numbered[slot, number] = row
         return row
 
     def _take_hint(self, data: Mapping[str, Any]) -> None:
@@ -285,31 +311,6 @@ class History:
         """Take in the report of an episode: what was broken off, what was measured."""
         self._abandon(data.get("slot", 0))
         for agent, measures in data.get("measures", {}).items():
-            for row in reversed(self.of(agent).episodes):
-                if row.episode == event["episode"]:
-                    row.measures = dict(measures)
-                    break
-
-    def lines(
-        self, agent: str, since: int, after: int, slot: int | None = None
-    ) -> Iterator[dict[str, Any]]:
-        """Yield remembered events that concern an agent, steps as lines of single agents.
-
-        Args:
-            agent: The agent.
-            since: Number of the first event.
-            after: Only events after this step of the run.
-            slot: Only events of this environment of a batch.
-        """
-        for sequence, event in self.events:
-            if sequence < since or event["step"] <= after:
-                continue
-            data = event["event_data"]
-            if slot is not None and data.get("slot", slot) != slot:
-                continue
-            if data.get("kind") == "step":
-                for name, kind, part in step_events(data, event["episode"], self.table):
-                    if name == agent:
-                        yield {**event, "agent_id": name, "event_type": kind, "event_data": part}
-            if event["agent_id"] == agent or data.get("agent") == agent:
-                yield event
+            row = self.of(agent).numbered.get((data.get("slot", 0), event["episode"]))
+            if row is not None:
+                row.measures = dict(measures)

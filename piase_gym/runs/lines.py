@@ -43,6 +43,15 @@ class Line(NamedTuple):
     log_level: str | None = None
 
 
+class Group(NamedTuple):
+    """Events of one moment; each part is an agent, an event type and data as JSON."""
+
+    ns: int
+    step: int
+    episode: int
+    parts: Sequence[tuple[str, str, str]]
+
+
 @dataclass(slots=True)
 class Extra:
     """What is not to be said of every step.
@@ -182,6 +191,19 @@ class Encoder:
             f'"episode":{episode},"event_data":{data}}}\n'
         )
 
+    def group(self, item: Group) -> str:
+        """Write the events of one moment."""
+        before = f'{{"timestamp":"{self.stamp(item.ns)}{self.run}'
+        middle = f'{item.step},"episode":{item.episode},"event_data":'
+        first, heads = self.count + 1, self.heads
+        self.count += len(item.parts)
+        return "".join(
+            [
+                f"{before}{number}{heads[agent, event_type, None, None]}{middle}{data}}}\n"
+                for number, (agent, event_type, data) in enumerate(item.parts, first)
+            ]
+        )
+
     def step(self, item: StepItem) -> str:
         """Write one step, and below it what is wanted of single agents."""
         ns, step, episode, names, packed, outcomes, rewards, digest, extra = item
@@ -208,13 +230,13 @@ class Encoder:
         """Return the lines of a step and of single agents, as far as they are wanted."""
         if not self.steps:
             self.count -= 1
-        singles = "".join(self._single_lines(item, line)) if self.details else ""
+        singles = "".join(self._single_lines(item)) if self.details else ""
         return line + singles if self.steps else singles
 
-    def _single_lines(self, item: StepItem, line: str) -> Iterator[str]:
+    def _single_lines(self, item: StepItem) -> Iterator[str]:
         """Write the lines of single agents that a step stands for."""
         ns, step, episode, *_, extra = item
-        for agent, event_type, data in step_events(_data_of(item, line), episode, self.table):
+        for agent, event_type, data in step_events(data_of(item), episode, self.table):
             if self.wants(agent, event_type):
                 yield self.line(Line(ns, agent, event_type, step, episode, encode(data)))
         if extra is not None:
@@ -238,14 +260,13 @@ def _source_type(component: str | None, usual: EventType) -> str:
     return "ENVIRONMENT" if ".Environment_" in component else "SIMULATOR"
 
 
-def _data_of(item: StepItem, line: str) -> dict[str, Any]:
-    """Return the data of a step line, without reading the line again where that can be helped."""
+def data_of(item: StepItem) -> dict[str, Any]:
+    """Return the data of a step line, as far as they speak of single agents."""
     names, packed, outcomes, rewards, extra = *item[3:7], item[8]
-    if extra is not None and extra.commands is not None:
-        data: dict[str, Any] = orjson.loads(line)["event_data"]
-        return data
+    given = extra.commands if extra is not None else None
+    commands = orjson.loads(given) if given else dict(zip(names, packed, strict=True))
     return {
-        "commands": dict(zip(names, packed, strict=True)),
+        "commands": commands,
         "outcomes": dict(zip(names, outcomes, strict=True)),
         "rewards": dict(zip(names, rewards, strict=True)),
         **(extra.more if extra is not None else {}),

@@ -36,8 +36,8 @@ def _share(outcomes: Sequence[str]) -> Metric:
     """Return a metric: the share of commands with one of these outcomes."""
 
     def compute(view: View) -> Value:
-        wanted = sum(step.outcome in outcomes for step in view.steps)
-        return wanted / len(view.steps) if view.steps else None
+        wanted, count = sum(view.outcomes[name] for name in outcomes), view.outcomes.total()
+        return wanted / count if count else None
 
     return compute
 
@@ -80,12 +80,10 @@ METRICS: Mapping[str, MetricSpec] = {
         "share of the commands that were illegal, unreadable, too long or refused",
         _share(_INVALID),
     ),
-    "messages_sent": MetricSpec(
-        "number", "messages sent", lambda view: sum(step.messages for step in view.steps)
-    ),
+    "messages_sent": MetricSpec("number", "messages sent", lambda view: view.messages),
     "hints_used": MetricSpec("number", "hints received", lambda view: view.hints),
     "episodes": MetricSpec("number", "finished episodes", lambda view: len(view.finished)),
-    "env_steps": MetricSpec("number", "steps taken part in", lambda view: len(view.steps)),
+    "env_steps": MetricSpec("number", "steps taken part in", lambda view: view.outcomes.total()),
     "attempts": MetricSpec("number", "attempts begun so far", lambda view: len(view.attempts)),
 }
 """The metrics that every world has, by name."""

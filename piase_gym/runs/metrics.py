@@ -100,7 +100,7 @@ class Metrics(PiaAVTInterface):
         elif not given:
             from piase_gym.runs.follow import follow
 
-            self._recorder = follow(run_or_env, self.history.feed)
+            self._recorder = follow(run_or_env, self.history)
 
     @property
     def agents(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from piase_gym.runs.book import Book
 from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.expand import task_event
 from piase_gym.runs.levels import Levels
-from piase_gym.runs.lines import Line, StepItem
+from piase_gym.runs.lines import Group, Line, StepItem
 from piase_gym.runs.plain import encode
 from piase_gym.runs.schema import EVENTS, GOAL_OF_RESULT, SYSTEM
 from piase_gym.runs.sinks import LoggerInterface
@@ -32,6 +32,10 @@ PRIORITY = 5
 """Initial priority of an episode's goal, of 0 to 10."""
 
 
+Parts = list[tuple[str, str, str]]
+"""Events of one moment: agents, event types, data as JSON."""
+
+
 @dataclass(frozen=True)
 class Options:
     """How a run is to be logged; see `piase_gym.wrappers.AvtLogger` for the fields."""
@@ -43,6 +47,7 @@ class Options:
     snapshot_every: int = 1000
     on_error: str = "warn"
     more: Mapping[str, Any] = field(default_factory=dict)
+    writer: Callable[[BulkEncoder, Sequence[LoggerInterface], str], Writer] = Writer
 
     def check(self) -> None:
         """Raise `ConfigError` if a field is not allowed."""
@@ -98,7 +103,7 @@ class Recorder:
         self.run_id = options.run_id or f"{world.name}-{uuid.uuid4().hex[:16]}"
         encoder = BulkEncoder(self.run_id, options.experiment_id, world.name, self.levels.wants)
         encoder.set_detail(self.levels.highest, self.levels.steps)
-        self.writer = Writer(encoder, sinks, options.on_error)
+        self.writer = options.writer(encoder, sinks, options.on_error)
         self.wants = self.levels.wants
         self.stretch: Stretch | None = None
         """Where plain steps go, as long as nothing else happens."""
@@ -153,7 +158,7 @@ class Recorder:
             if len(self.writer.queue) >= LONG:
                 self.writer.flush()
 
-    def put(self, item: Line | StepItem) -> None:
+    def put(self, item: Line | Group | StepItem) -> None:
         """Queue something."""
         self.interrupt()
         self._last_ns = item[0]
@@ -209,15 +214,22 @@ class Recorder:
     def begin(self, book: Book) -> None:
         """Open the goals of those in play, in the first step of an episode."""
         book.begun = True
-        ns = book.ns
-        ns = max(ns, self._last_ns)  # lines stay in the order of their clocks
-        data = {"seed": book.seed, "agents": list(book.names), **_slot(book)}
-        self.post("LEARNING_EPISODE_START", data, episode=book.episode, ns=ns)
+        ns = max(book.ns, self._last_ns)  # lines stay in the order of their clocks
+        parts: Parts = []
+        if self.wants(SYSTEM, "LEARNING_EPISODE_START"):
+            data = {"seed": book.seed, "agents": list(book.names), **_slot(book)}
+            parts.append((SYSTEM, "LEARNING_EPISODE_START", encode(data)))
         for agent in book.playing:
-            self.open_goal(book, agent, ns)
+            self.open_goal(book, agent, parts)
+        self.put_parts(parts, book, ns)
 
-    def open_goal(self, book: Book, agent: int, ns: int) -> None:
-        """Write that an agent has an episode to master."""
+    def put_parts(self, parts: Parts, book: Book, ns: int) -> None:
+        """Queue events of one moment."""
+        if parts:
+            self.put(Group(ns, self.step, book.episode, parts))
+
+    def open_goal(self, book: Book, agent: int, parts: Parts) -> None:
+        """Add to `parts` that an agent has an episode to master."""
         name, goal = self.agents[agent], book.goal(agent)
         book.joined[agent] = self.step
         if not self.wants(name, "GOAL_CREATED"):
@@ -225,25 +237,22 @@ class Recorder:
         self.describe_goals()
         slot = "" if book.slot is None else f',"slot":{book.slot}'
         created = (
-            f'{{"goal_id":"{goal}","description":{self._goals[agent]},"type":"EXTRINSIC_TASK",'
-            f'"initial_priority":{PRIORITY}{slot}}}'
+            f'{{"goal_id":{encode(goal)},"description":{self._goals[agent]},'
+            f'"type":"EXTRINSIC_TASK","initial_priority":{PRIORITY}{slot}}}'
         )
-        activated = f'{{"goal_id":"{goal}","reason":"the episode begins"{slot}}}'
-        episode = book.episode
-        add = self.put
-        add(Line(ns, name, "GOAL_CREATED", self.step, episode, created))
-        add(Line(ns, name, "GOAL_ACTIVATED", self.step, episode, activated))
+        activated = f'{{"goal_id":{encode(goal)},"reason":"the episode begins"{slot}}}'
+        parts += ((name, "GOAL_CREATED", created), (name, "GOAL_ACTIVATED", activated))
         if self.levels.highest >= EVENTS:
-            self._post_task(name, "GOAL_ACTIVATED", {"goal_id": goal}, episode, ns)
+            self._add_task(name, "GOAL_ACTIVATED", {"goal_id": goal}, parts)
 
-    def close_goal(self, book: Book, agent: int, reason: str, ns: int) -> None:
-        """Write how an agent's episode ended.
+    def close_goal(self, book: Book, agent: int, reason: str, parts: Parts) -> None:
+        """Add to `parts` how an agent's episode ended.
 
         Args:
             book: The episode.
             agent: The agent's number.
             reason: ``won``, ``lost``, ``drawn``, ``ended``, or why it was broken off.
-            ns: The clock.
+            parts: Events of the present moment.
         """
         name, goal = self.agents[agent], book.goal(agent)
         self.settle()
@@ -268,18 +277,15 @@ class Recorder:
         }
         text = encode(change)
         # One analysis of the toolkit reads the first name, another the second.
-        for kind in ("GOAL_STATUS_CHANGED", "GOAL_STATE_CHANGED"):
-            self.put(Line(ns, name, kind, self.step, book.episode, text))
+        parts += ((name, "GOAL_STATUS_CHANGED", text), (name, "GOAL_STATE_CHANGED", text))
         if self.levels.highest >= EVENTS:
-            self._post_task(name, "GOAL_STATUS_CHANGED", change, book.episode, ns)
+            self._add_task(name, "GOAL_STATUS_CHANGED", change, parts)
 
-    def _post_task(
-        self, agent: str, event_type: str, data: Mapping[str, Any], episode: int, ns: int
-    ) -> None:
-        """Write the task update that goes with a goal line."""
+    def _add_task(self, agent: str, event_type: str, data: Mapping[str, Any], parts: Parts) -> None:
+        """Add the task update that goes with a goal line."""
         found = task_event(agent, event_type, data)
-        if found is not None:
-            self.post(found[1], found[2], agent, episode=episode, ns=ns)
+        if found is not None and self.wants(agent, found[1]):
+            parts.append((agent, found[1], encode(found[2])))
 
     def end_episode(self, book: Book, ns: int) -> None:
         """Write the report of an episode, and hand everything to the sinks."""
@@ -298,9 +304,10 @@ class Recorder:
         """End an episode that did not come to its own end."""
         if book is None or not book.begun or (book.over and not book.joined):
             return
-        ns = time.monotonic_ns()
+        ns, parts = time.monotonic_ns(), list[tuple[str, str, str]]()
         for agent in sorted(book.joined):
-            self.close_goal(book, agent, reason, ns)
+            self.close_goal(book, agent, reason, parts)
+        self.put_parts(parts, book, ns)
         book.seat(())
         self.end_episode(book, ns)
 

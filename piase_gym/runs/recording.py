@@ -77,11 +77,11 @@ def record(
         raise ConfigError(f"a sink is a LoggerInterface, not {type(wrong[0]).__name__}")
     if path is None and not places:
         raise ConfigError("a log needs a place to go: give a path, or sinks")
-    tap = _tap(env)
+    listen = tap(env)
     if path is not None:
         places.insert(0, FileSink(path, overwrite))
     try:
-        recorder: Recorder = tap(places, options)
+        recorder: Recorder = listen(places, options)
         return recorder
     except BaseException:
         for sink in places:
@@ -89,7 +89,7 @@ def record(
         raise
 
 
-def _tap(env: Any) -> Any:
+def tap(env: Any) -> Any:
     """Return what makes the recorder for an environment."""
     core = env.unwrapped if hasattr(env, "unwrapped") else env
     face = FACES.get(type(core).__name__, type(core).__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -123,8 +122,6 @@ def _tables(view: View) -> dict[str, Any]:
     ]
     return {
         "episodes": arrow.Table.from_pylist(rows, schema=episodes),
-        "steps": arrow.Table.from_pylist(
-            [dataclasses.asdict(step) for step in view.steps], schema=steps
-        ),
+        "steps": arrow.Table.from_pylist([step._asdict() for step in view.steps], schema=steps),
         "events": arrow.Table.from_pylist(lines, schema=events),
     }

@@ -13,7 +13,7 @@ from piase_gym.runs.hearing import KINDS, HearingRecorder
 from piase_gym.runs.lines import Extra
 from piase_gym.runs.manifest import command_table, command_value, make_manifest
 from piase_gym.runs.plain import encode
-from piase_gym.runs.recorder import Options
+from piase_gym.runs.recorder import Options, Parts
 from piase_gym.runs.schema import CRITICAL, REBUILD
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import LONG
@@ -60,7 +60,8 @@ class DriverRecorder(HearingRecorder):
     def _meet_world(self) -> None:
         """Take note of what is asked of the world at every step."""
         world = self.world
-        self._digest = world.digest if self.levels.steps else None
+        wanted = self.levels.steps and self.writer.final
+        self._digest = world.digest if wanted else None
         self._vectors: Callable[[], bytes] | None = None
         if self._seers:
             self._vectors = getattr(world, "packed_vectors", None)
@@ -90,13 +91,16 @@ class DriverRecorder(HearingRecorder):
             self._step_slowly(ns, acts, tick)
             return
         book = stretch.book
-        pick = book.pick
         try:
-            packed, rewards = bytes(pick(acts)), book.pack(*pick(tick[0]))
+            if book.everybody:
+                packed, rewards, outcomes = bytes(acts), book.pack(*tick[0]), tuple(tick[3])
+            else:
+                pick = book.pick
+                packed, rewards = bytes(pick(acts)), book.pack(*pick(tick[0]))
+                outcomes = pick(tick[3])
         except (TypeError, ValueError, struct.error):
             self._step_slowly(ns, acts, tick)
             return
-        outcomes = pick(tick[3])
         stretch.packed.append(packed)
         stretch.rewards.append(rewards)
         stretch.outcomes.append(self._outcomes.setdefault(outcomes, outcomes))
@@ -181,13 +185,15 @@ class DriverRecorder(HearingRecorder):
         """Close the goals of those who ended, open those of who entered."""
         alive = self.world.alive
         now = [i for i, playing in enumerate(alive) if playing]
+        parts: Parts = []
         for agent in [i for i in book.playing if not alive[i]]:
             measures = self.world.measure(agent)
             if measures:
                 book.measures[self.agents[agent]] = dict(measures)
-            self.close_goal(book, agent, str(self.world.result(agent)), ns)
+            self.close_goal(book, agent, str(self.world.result(agent)), parts)
         for agent in [i for i in now if i not in book.joined]:
-            self.open_goal(book, agent, ns)
+            self.open_goal(book, agent, parts)
+        self.put_parts(parts, book, ns)
         if tuple(now) != book.playing:
             book.seat(now)
         if not now:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from piase_gym.errors import ConfigError, suggest
-from piase_gym.runs.history import SPARE, AgentHistory, Attempt, Episode, History, Step
+from piase_gym.runs.history import SPARE, AgentHistory, Attempt, Episode, History
 from piase_gym.runs.reader import Event
+from piase_gym.runs.recent import Step
 
 WINDOWS = ("attempts", "episodes", "env_steps")
 Value = float | int | bool | str | None
@@ -23,7 +26,7 @@ class View:
     Attributes:
         agent: The agent.
         episodes: Its episodes in the window, finished or not, oldest first.
-        steps: Its steps in the window, oldest first.
+        find_steps: Returns its steps in the window; see `steps`.
         hints: Hints received in the window.
         attempts: All its attempts so far, oldest first.
         current: Those of them that the window begins with or after; all, for windows of episodes
@@ -34,7 +37,7 @@ class View:
 
     agent: str
     episodes: Sequence[Episode]
-    steps: Sequence[Step]
+    find_steps: Callable[[], list[Step]]
     hints: int
     attempts: Sequence[Attempt]
     current: Sequence[Attempt]
@@ -45,6 +48,27 @@ class View:
     def finished(self) -> list[Episode]:
         """The episodes that came to their own end."""
         return [row for row in self.episodes if row.finished]
+
+    @functools.cached_property
+    def steps(self) -> Sequence[Step]:
+        """Its steps in the window, as far as they are remembered one by one, oldest first."""
+        return self.find_steps()
+
+    @functools.cached_property
+    def outcomes(self) -> Counter[str]:
+        """How often each outcome was had."""
+        if self.after >= 0:
+            return Counter(step.outcome for step in self.steps)
+        found: Counter[str] = Counter()
+        for row in self.episodes:
+            found.update(row.outcomes)
+        return found
+
+    @property
+    def messages(self) -> int:
+        """How many messages it sent."""
+        parts = self.steps if self.after >= 0 else self.episodes
+        return sum(part.messages for part in parts)
 
 
 def check_window(window: Window) -> tuple[str, int]:
@@ -79,7 +103,7 @@ def look(history: History, agent: str, window: tuple[str, int], slot: int | None
     """
     known, (kind, count) = history.agents[agent], window
     attempts = [a for a in known.attempts if slot is None or a.slot in (None, slot)]
-    here = _Here(known, slot)
+    here = _Here(agent, known, slot)
     if kind == "attempts":
         return _last_attempts(history, here, agent, attempts, count)
     if kind == "episodes":
@@ -88,30 +112,38 @@ def look(history: History, agent: str, window: tuple[str, int], slot: int | None
     return View(
         agent,
         [row for row in here.episodes() if row.end > after],
-        [step for step in here.steps() if step.step > after],
+        lambda: here.steps_of(history, history.step - count, here.episodes()),
         sum(at > after for at, _ in here.hints()),
         attempts,
         attempts,
         after,
-        lambda: history.lines(agent, 0, after, slot),
+        lambda: history.recent.lines(agent, 0, after, slot),
     )
 
 
 class _Here:
     """What is remembered of one agent in one slot, or in all, as far as it counts."""
 
-    def __init__(self, known: AgentHistory, slot: int | None) -> None:
-        self.known, self.slot = known, slot
+    def __init__(self, agent: str, known: AgentHistory, slot: int | None) -> None:
+        self.agent, self.known, self.slot = agent, known, slot
 
     def episodes(self) -> Sequence[Episode]:
         """Return its episodes."""
         rows = self.known.episodes
         return [r for r in rows if r.attempt != SPARE and self.slot in (None, r.slot)]
 
-    def steps(self) -> Iterator[Step]:
-        """Yield its steps."""
-        steps = self.known.steps
-        return (s for s in steps if s.attempt != SPARE and self.slot in (None, s.slot))
+    def steps_of(self, history: History, after: int, rows: Sequence[Episode]) -> list[Step]:
+        """Return its remembered steps in some of its episodes, after a step of the run."""
+        attempts = {(row.slot, row.episode): row.attempt for row in rows}
+        handed = [step for step in self.known.steps if step.step > after]
+        if handed:
+            spans = {at for row in rows for at in range(row.start + 1, row.end + 1)}
+            handed = [step for step in handed if step.step in spans]
+        return handed + [
+            step._replace(attempt=attempts[step.slot, step.episode])
+            for step in history.recent.steps(self.agent, after)
+            if (step.slot, step.episode) in attempts
+        ]
 
     def hints(self) -> Iterator[tuple[int, int]]:
         """Yield step and attempt of its hints."""
@@ -124,16 +156,17 @@ def _last_attempts(
     """Look at the last attempts; where there was none, at the whole run."""
     current = attempts[-count:]
     numbers = {attempt.number for attempt in current} or {0}
+    rows = [row for row in here.episodes() if row.attempt in numbers]
     since = current[0].sequence if current else 0
     return View(
         agent,
-        [row for row in here.episodes() if row.attempt in numbers],
-        [step for step in here.steps() if step.attempt in numbers],
+        rows,
+        lambda: here.steps_of(history, _start(history, rows), rows),
         sum(number in numbers for _, number in here.hints()),
         attempts,
         current,
         -1,
-        lambda: history.lines(agent, since, -1, here.slot),
+        lambda: history.recent.lines(agent, since, -1, here.slot),
     )
 
 
@@ -142,16 +175,20 @@ def _last_episodes(
 ) -> View:
     """Look at the last finished episodes."""
     rows = [row for row in here.episodes() if row.finished][-count:]
-    numbers = {(row.slot, row.episode) for row in rows}
     start = rows[0].start if rows else history.step
     since = rows[0].sequence if rows else history.sequence + 1
     return View(
         agent,
         rows,
-        [step for step in here.steps() if (step.slot, step.episode) in numbers],
+        lambda: here.steps_of(history, _start(history, rows), rows),
         sum(at >= start for at, _ in here.hints()),
         attempts,
         attempts,
         -1,
-        lambda: history.lines(agent, since, -1, here.slot),
+        lambda: history.recent.lines(agent, since, -1, here.slot),
     )
+
+
+def _start(history: History, rows: Sequence[Episode]) -> int:
+    """Return the step of the run before the first of some episodes."""
+    return min((row.start for row in rows), default=history.step)

@@ -18,7 +18,7 @@ import xxhash
 
 from piase_gym.errors import ConfigError, LogWriteError, PiaseError, suggest
 from piase_gym.runs.bulk import BulkEncoder
-from piase_gym.runs.lines import Line, StepItem
+from piase_gym.runs.lines import Group, Line, StepItem
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Rows, Stretch
 
@@ -38,7 +38,10 @@ class Writer:
         queue: What happened and is not yet written: `Line`s, `StepItem`s and `Stretch`es; of these
             only the last may be open.
         checksum: XXH3 of all lines so far, in hexadecimal digits.
+        final: Whether it writes for good: so that digests are wanted, and a thread looks after it.
     """
+
+    final = True
 
     def __init__(
         self, encoder: BulkEncoder, sinks: Sequence[LoggerInterface], on_error: str
@@ -58,7 +61,7 @@ class Writer:
             raise ConfigError(f"unknown on_error {on_error!r}; {suggest(on_error, ON_ERROR)}")
         self.encoder, self.on_error = encoder, on_error
         self.sinks = list(sinks)
-        self.queue: deque[Line | StepItem | Stretch] = deque()
+        self.queue: deque[Line | Group | StepItem | Stretch] = deque()
         self.closed = False
         self._lines: list[str] = []
         self._size = 0
@@ -67,7 +70,8 @@ class Writer:
         self._hash = xxhash.xxh3_64()
         self.finish: Callable[[], Callable[[], None] | None] = lambda: None
         """Returns what to call when the process ends and nobody closed the run."""
-        _clerk.take(self)
+        if self.final:
+            _clerk.take(self)
 
     @property
     def checksum(self) -> str:
@@ -118,10 +122,12 @@ class Writer:
                     self.take(item)  # type: ignore[arg-type]
                 queue.popleft()
 
-    def take(self, item: Line | StepItem | Rows) -> None:
+    def take(self, item: Line | Group | StepItem | Rows) -> None:
         """Turn one thing that happened into text."""
         if type(item) is Line:
             text = self.encoder.line(item)
+        elif type(item) is Group:
+            text = self.encoder.group(item)
         elif type(item) is Rows:
             for text in self.encoder.rows(item):
                 self._add(text)
