@@ -26,6 +26,8 @@ PROSE = frozenset(
     "piase_scenario_reference piaavt_metrics_to_track overall_learning_goals".split()
 )
 """Fields for readers, which change nothing."""
+FIXED = ("agent_ids", "envelope")
+"""Fields of a config that fix the spaces, which steps cannot change."""
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _OWN = 'declare a metric of your own as "metrics": {NAME: {"type": "number"}}'
 
@@ -221,6 +223,10 @@ def step_problems(step: CurriculumStep) -> Iterator[Problem]:
     if step.max_interactions is not None and "max_steps" in step.environment_config_overrides:
         told = "max_interactions means the world's max_steps; give one of them"
         yield Problem(("max_interactions",), f"{step.label}: {told}")
+    for name in FIXED:
+        if name in step.environment_config_overrides:
+            told = f"{name!r} fixes the spaces of the environment, which a step cannot change"
+            yield Problem(("environment_config_overrides", name), f"{step.label}: {told}")
     yield from _target_problems(step)
 
 

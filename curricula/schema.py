@@ -138,13 +138,16 @@ class CurriculumStep(Part):
     def fields(self) -> dict[str, Any]:
         """The fields of the world's config that the step sets, `max_interactions` as `max_steps`.
 
-        A field ``scenario`` stands for the fields of that scenario.
+        A field ``scenario`` stands for the fields of that scenario, but for the names of its
+        agents, which are fixed by the environment.
         """
         fields = dict(self.environment_config_overrides)
         if "scenario" in fields:
             from piase_gym import scenarios
 
-            fields = {**scenarios.load(fields.pop("scenario")).fields, **fields}
+            told = scenarios.load(fields.pop("scenario")).fields
+            kept = {name: value for name, value in told.items() if name not in checking.FIXED}
+            fields = {**kept, **fields}
         if self.max_interactions is not None:
             fields["max_steps"] = self.max_interactions
         return fields
@@ -172,6 +175,7 @@ class DevelopmentalCurriculum(Part):
     on_no_rule: Literal["REPEAT_STEP", "PROCEED", "FAIL_CURRICULUM"] = Field(
         "REPEAT_STEP", description="what is decided if a step is not complete and no rule holds"
     )
+    agent: AgentId | None = Field(None, description="the agent that it is written for; default any")
     lead: AgentId | None = Field(
         None, description="the agent whose curriculum wins where two set a shared field differently"
     )

@@ -105,6 +105,11 @@ WRONG: list[tuple[tuple[Any, ...], str, str]] = [
     (("steps", 1, "hints", {"HINT_01": "Look."}), "step 2 'Far'", "HINT_01"),
     (("steps", 1, "agent_state", "forget"), "step 2 'Far'", "agent_state"),
     (
+        ("steps", 1, "environment_config", {"agent_ids": ["a"]}),
+        "step 2 'Far'",
+        "'agent_ids' fixes the spaces",
+    ),
+    (
         ("steps", 1, "environment_config", {"max_steps": 7, "goal_pos": [1, 1]}),
         "step 2 'Far'",
         "max_interactions means the world's max_steps",
@@ -345,3 +350,17 @@ def test_examples_in_docstrings(name: str) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0
     assert found.failed == 0
+
+
+def test_a_step_can_be_a_scenario() -> None:
+    made = curriculum(
+        {"environment_config": {"scenario": "stone_gate"}, "max_interactions": 30},
+        {"environment_config": {"scenario": "lost_key"}},
+        world="TextRoom",
+    )
+    first, second = (config for _, config in made.configs())
+    assert (first.agents, first.max_steps) == (2, 30)
+    assert second.agents == 1
+    assert made.envelope()["agents"] == 2
+    with pytest.raises(CurriculumError, match="step 1 's1': unknown scenario 'stone_gat'"):
+        curriculum({"environment_config": {"scenario": "stone_gat"}}, world="TextRoom").envelope()
