@@ -25,6 +25,7 @@ import numpy as np
 from llvmlite import ir
 from numba import config as numba_config
 from numba import njit, typeof, types
+from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic
 
@@ -39,6 +40,10 @@ ABSENT = -1
 
 Kernels take these codes only where they are told to: to callers they are indices out of range.
 """
+
+_PLAIN: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+"""Options of numba. Without its runtime nobody counts references to arrays, which costs an atomic
+instruction for each view of a record's field; but then no array can be made either."""
 
 _GOLDEN = np.uint64(GOLDEN)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -118,20 +123,27 @@ def device(function: Callable[..., Any]) -> Any:
     """Mark a helper that kernels inline."""
     if not JIT:
         return function
-    return njit(function, forceinline=True, error_model="numpy", pipeline_class=PartCompiler)
+    return njit(function, forceinline=True, **_PLAIN, pipeline_class=PartCompiler)
 
 
 def helper(function: Callable[..., Any]) -> Any:
     """Mark a helper that is too large or too rarely run to be inlined."""
     if not JIT:
         return function
-    return njit(function, error_model="numpy", pipeline_class=PartCompiler)
+    return njit(function, **_PLAIN, pipeline_class=PartCompiler)
+
+
+def scratch(function: Callable[..., Any]) -> Any:
+    """Mark a helper that makes arrays for its own use; no other part of a kernel can."""
+    if not JIT:
+        return function
+    return njit(function, error_model="numpy", _nrt=True, pipeline_class=PartCompiler)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Mark a function that Python calls."""
     folder = str(Path(inspect.getfile(function)).parent)
-    return _cached(function, folder, error_model="numpy", pipeline_class=StaticCompiler)
+    return _cached(function, folder, **_PLAIN, pipeline_class=StaticCompiler)
 
 
 def kernel_of(file: str) -> Callable[[Callable[..., Any]], Any]:
@@ -145,7 +157,7 @@ def kernel_of(file: str) -> Callable[[Callable[..., Any]], Any]:
     def wrap(function: Callable[..., Any]) -> Any:
         function.__qualname__ = f"{path.parent.name}.{path.stem}.{function.__name__}"
         folder = str(path.parent)
-        return _cached(function, folder, error_model="numpy", pipeline_class=StaticCompiler)
+        return _cached(function, folder, **_PLAIN, pipeline_class=StaticCompiler)
 
     return wrap
 
@@ -211,8 +223,46 @@ if JIT:
 
         return types.void(array, types.int64, types.int64), codegen
 
+    def _fetch(builder: Any, place: Any) -> None:
+        """Write the instruction that brings the memory at `place` near."""
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        read, everywhere, data = (ir.Constant(number, value) for value in (0, 3, 1))
+        builder.call(fetch, [builder.bitcast(place, byte), read, everywhere, data])
+
+    @intrinsic
+    def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+        """Bring ``array[index]`` (uint8, contiguous) near; any index will do."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            _fetch(builder, builder.gep(data, [args[1]]))
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64), codegen
+
+    @intrinsic
+    def prefetch_record(typingctx: Any, records: Any, index: Any, offset: Any) -> Any:
+        """Bring the memory at a byte offset in ``records[index]`` near; any index will do."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            start = builder.bitcast(array.data, ir.IntType(8).as_pointer())
+            place = builder.add(builder.mul(args[1], array.itemsize), args[2])
+            _fetch(builder, builder.gep(start, [place]))
+            return context.get_dummy_value()
+
+        return types.void(records, types.int64, types.int64), codegen
+
 else:
     np.seterr(over="ignore")
+
+    def prefetch(array: Any, index: Any) -> None:
+        """Plain Python twin of the compiled `prefetch`."""
+
+    def prefetch_record(records: Any, index: Any, offset: Any) -> None:
+        """Plain Python twin of the compiled `prefetch_record`."""
 
     def load64(array: Any, index: Any) -> Any:
         """Plain Python twin of the compiled `load64`."""

@@ -77,7 +77,7 @@ class BatchEnv(Slots):
         self.action_space = spaces.Discrete(world.num_actions)
         self._acts = np.zeros((num_envs, len(world.agents)), np.int32)
         self._outcomes = np.array([OUTCOMES.index(o) for o in world.outcome_of], np.uint8)
-        self._ready = np.zeros(num_envs, np.bool_)
+        self._ready, self._all_ready = np.zeros(num_envs, np.bool_), False
         self._closed = False
 
     # -- episodes -------------------------------------------------------------------------
@@ -115,6 +115,7 @@ class BatchEnv(Slots):
         if self.world.reset_batch(self.batch, chosen.astype(np.int64)):
             raise self.fault()
         self._ready[chosen] = True
+        self._all_ready = bool(self._ready.all())
         if self.events.active:
             self.events.post("batch_reset", slots=chosen.tolist())
         return self._pick(self.batch.obs), {"seed": self.seeds(), **self._infos()}
@@ -135,7 +136,7 @@ class BatchEnv(Slots):
                 nothing has happened then.
         """
         self._require_open()
-        if not self._ready.all():
+        if not self._all_ready:
             raise ResetNeededError("call reset() before the first step")
         acts = self._take(actions)
         if not self._everybody:
@@ -260,7 +261,7 @@ class BatchEnv(Slots):
         states, ready = unpack(snapshot, self._label(), self.batch.states.dtype)
         check_records(self.world, states, self.batch.tables)
         self.batch.states[...] = states
-        self._ready[...] = ready
+        self._ready[...], self._all_ready = ready, bool(np.all(ready))
         self.world.look_batch(self.batch)
         self.events.post("batch_restore")
 

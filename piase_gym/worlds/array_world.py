@@ -75,6 +75,7 @@ class Batch:
         self.states, self.tables = states, tables
         self.static: Any = None  # what the kernels are compiled for, under `static_tables`
         self.static_tables: Any = None
+        self.run: Any = None  # the machine code of the step for just these arrays
         self.obs = np.zeros((envs, agents, length), dtype)
         self.final_obs = np.zeros_like(self.obs)
         self.masks = np.zeros((envs, agents, actions), np.int8)
@@ -82,11 +83,27 @@ class Batch:
         self.terminated = np.zeros((envs, agents), np.bool_)
         self.truncated = np.zeros((envs, agents), np.bool_)
         self.events = np.zeros((envs, agents), np.uint8)
+        self._flat: tuple[NDArray[Any], ...] = ()
 
     def flat(self) -> tuple[NDArray[Any], ...]:
         """Return the outputs as kernels take them: obs, masks, rewards, flags, events."""
-        parts = (self.obs, self.masks, self.rewards, self.terminated, self.truncated, self.events)
-        return tuple(part.reshape(-1) for part in parts)
+        return self._rows()[:6]
+
+    def flat_final(self) -> NDArray[Any]:
+        """Return the last observations of episodes as kernels take them."""
+        return self._rows()[6]
+
+    def _rows(self) -> tuple[NDArray[Any], ...]:
+        """Return flat views of all outputs, which cost more to make than to keep."""
+        if not self._flat:
+            parts = (self.obs, self.masks, self.rewards, self.terminated, self.truncated)
+            every = (*parts, self.events, self.final_obs)
+            self._flat = tuple(part.reshape(-1) for part in every)
+        return self._flat
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave views and machine code behind when a batch is copied or pickled."""
+        return {**self.__dict__, "_flat": (), "run": None}
 
 
 _new_tick = functools.partial(tuple.__new__, Tick)

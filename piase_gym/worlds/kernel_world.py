@@ -42,13 +42,19 @@ class KernelWorld(ArrayWorld[C, F]):
     def look_batch(self, batch: Batch) -> None:
         """Write vectors and masks again, after the records were replaced."""
         where = batch.states, batch.tables, self.static_of(batch)
-        self.kernels.look(*where, batch.obs.reshape(-1), *batch.flat()[1::4])
+        obs, masks, *_, events = batch.flat()
+        self.kernels.look(*where, obs, masks, events)
 
     def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
         """Advance every environment by one step."""
-        outputs, final = batch.flat(), batch.final_obs.reshape(-1)
         where = batch.states, batch.tables, self.static_of(batch)
-        return int(self.kernels.step(*where, mode, focal, acts, *outputs, final))
+        args = *where, mode, focal, acts, *batch.flat(), batch.flat_final()
+        if batch.run is None:
+            found = self.kernels.step(*args)
+            batch.run = direct(self.kernels.step, *args)
+        else:
+            found = batch.run(*args)
+        return int(found)
 
     def run_reset(self, seed: np.uint64) -> None:
         """Make a level; raise if the config does not allow one."""

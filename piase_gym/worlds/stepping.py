@@ -1,7 +1,7 @@
 """The kernels that Python calls, around the rules of any array world: reset and step, many or one.
 
 The outputs of many environments are flat arrays with a row an agent, environments first; a batch of
-one keeps everything in one record (`single`). Records end with the fields of `BOOKKEEPING`.
+one keeps everything in one record (`single`). Records have the fields of `BOOKKEEPING`.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -29,7 +29,7 @@ BOOKKEEPING: Final[list[Any]] = [
     ("ended", "u1"),  # whether an episode ended in the last step
     ("fault", "<i4"),  # why no level could be made, 0 if one could
 ]
-"""The last fields of a record; they are no part of the state."""
+"""Fields of every record, after those of the state."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +47,8 @@ class Rules:
         greet: ``(s, w, k, o, obs, masks)`` does so for every agent of the config.
         rebuild: ``(s, w, k)`` makes what is derived from the state.
         present: The event of an agent that is in play, at a reset.
+        reach: ``(states, k, soon, later)`` brings near what a step of the next two environments
+            needs, where many do not fit into the processor's caches.
     """
 
     begin: Any
@@ -55,6 +57,7 @@ class Rules:
     greet: Any
     rebuild: Any
     present: int
+    reach: Any = None
 
 
 class Kernels(NamedTuple):
@@ -123,6 +126,11 @@ def clear(w, o, rewards, terminated, truncated):
 def is_over(s, focal):
     """Tell whether the episode is over: for the focal agent, or for all if it is -1."""
     return s.left == 0 if focal < 0 else s.alive[focal] == 0
+
+
+@device
+def stay_here(states, k, soon, later):
+    """Do what `Rules.reach` does for worlds whose records are small: nothing."""
 
 
 @helper
@@ -208,6 +216,7 @@ def starting(rules: Rules, renew: Any, show: Any, file: str) -> tuple[Any, Any]:
 def stepping(rules: Rules, renew: Any, show: Any, file: str) -> Any:
     """Return the kernel that steps many environments."""
     tick, observe, greet, present = rules.tick, rules.observe, rules.greet, rules.present
+    reach = rules.reach or stay_here
 
     @kernel_of(file)
     def step(
@@ -241,8 +250,9 @@ def stepping(rules: Rules, renew: Any, show: Any, file: str) -> Any:
             stray |= np.uint32(acts[i]) >= num_actions
         if stray:
             return -1 - first_stray(acts, num_actions)
-        faults = 0
+        faults, last = 0, states.shape[0] - 1
         for e in range(states.shape[0]):
+            reach(states, k, min(e + 1, last), min(e + 2, last))
             s = states[e]
             w = tables[s.config]
             o = e * w.slots

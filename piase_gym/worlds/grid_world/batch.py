@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
-from piase_gym.kernels import helper
+import numpy as np
+
+from piase_gym.kernels import device, helper, prefetch, prefetch_record
 from piase_gym.worlds.grid_world import levels
 from piase_gym.worlds.grid_world.events import STAY
 from piase_gym.worlds.grid_world.paint import repaint
 from piase_gym.worlds.grid_world.rules import tick
 from piase_gym.worlds.grid_world.sight import absent, legal, observe, sight
 from piase_gym.worlds.stepping import Rules, compile_kernels
+
+LINE = 64  # bytes that a processor loads at once
 
 
 @helper
@@ -26,6 +30,25 @@ def greet(s, w, k, o, obs, masks):
             absent(w, obs, masks, p, m)
 
 
+@device
+def reach(states, k, soon, later):
+    """Bring near what the next steps need: many environments do not fit into the caches.
+
+    Of the one after the next that is its agents' places; of the next, whose places are here by
+    now, what its agents see.
+    """
+    if not k.frame:
+        return
+    prefetch_record(states, later, k.x)
+    prefetch_record(states, later, k.at)
+    s = states[soon]
+    for a in range(s.agents):
+        here = np.int64(s.at[4 * a + np.int64(s.heading[a])])
+        first = here - (k.frame - 1) * k.stride - k.frame // 2
+        for line in range(0, k.frame * k.stride, LINE):
+            prefetch(s.maps, first + line)
+
+
 @helper
 def rebuild(s, w, k):
     """Draw the turned maps anew."""
@@ -34,7 +57,13 @@ def rebuild(s, w, k):
 
 KERNELS = compile_kernels(
     Rules(
-        begin=levels.reset, tick=tick, observe=observe, greet=greet, rebuild=rebuild, present=STAY
+        begin=levels.reset,
+        tick=tick,
+        observe=observe,
+        greet=greet,
+        rebuild=rebuild,
+        present=STAY,
+        reach=reach,
     ),
     __file__,
 )

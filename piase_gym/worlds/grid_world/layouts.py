@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import helper, peek
+from piase_gym.kernels import helper, peek, scratch
 from piase_gym.worlds.grid_world.cells import (
     CLOSED,
     FLOOR,
@@ -112,7 +112,7 @@ def door_wall(s, w, k):
     return split
 
 
-@helper
+@scratch
 def multi_room(s, w, k, difficulty):
     """Split the grid into rooms again and again; every wall gets one door.
 
@@ -208,7 +208,7 @@ def door_code(s, w):
     return LOCKED if kind == LOCKED_DOORS else GATE
 
 
-@helper
+@scratch
 def maze(s, w, k, difficulty):
     """Carve a maze by a random walk that backtracks, then open some of its walls.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import helper, peek
+from piase_gym.kernels import helper, peek, scratch
 from piase_gym.worlds.grid_world.cells import (
     BARE,
     CLOSED,
@@ -37,7 +37,7 @@ PASSABLE[np.array([FLOOR, GOAL, CLOSED, OPEN, FRUIT, BARE])] = True
 HAS_KEY, HAS_SWITCH = 1, 2
 
 
-@helper
+@scratch
 def solvable(s, w, k):
     """Tell whether every agent can do its task, as if it were alone.
 
@@ -89,7 +89,7 @@ def all_food_in_reach(s, w, k, reached):
     return True
 
 
-@helper
+@scratch
 def fewest(s, w, weight):
     """Return the fewest agents that can lift a weight (5 if all together cannot)."""
     used, count, left = np.zeros(32, np.uint8), 0, weight

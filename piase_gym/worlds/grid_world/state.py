@@ -10,6 +10,7 @@ leave them out.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -47,6 +48,7 @@ def static(side: int, margin: int, capacity: int, plain: bool) -> Static:
             sees through walls.
     """
     stride = side + 2 * (margin // 2)
+    fields: Mapping[str, Any] = layout(side, margin, capacity).fields or {}
     return Static(
         side=side,
         stride=stride,
@@ -56,6 +58,8 @@ def static(side: int, margin: int, capacity: int, plain: bool) -> Static:
         capacity=capacity,
         frame=7 if plain else 0,  # 0: known only at run time
         full=not plain,
+        x=fields["x"][1],  # its place in the record
+        at=fields["at"][1],
     )
 
 
@@ -114,11 +118,12 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("num_movers", "<i4"),
             ("movers", "<i2", (MAX_MOVERS, 3)),  # x, y, heading
             ("cells", "u1", side * side),
+            # What every step reads lies together, before what it reads little of.
             ("at", "<i4", agents * 4),  # at[4 * a + r]: where agent a stands in map r
-            ("free", "<u8", side),  # while a level is made: bit x of free[y] stands for free floor
             ("can", "u1", agents),  # whether `interact` was legal in the last observation
-            ("maps", "u1", 4 * rows * stride + 16),
             *stepping.BOOKKEEPING,
+            ("maps", "u1", 4 * rows * stride + 16),
+            ("free", "<u8", side),  # while a level is made: bit x of free[y] stands for free floor
         ],
         align=True,
     )

@@ -248,7 +248,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         if batch.static_tables is not batch.tables:
             plain = not batch.tables["full"].any()
             batch.static = static(*buckets(self.envelope), plain)
-            batch.static_tables = batch.tables
+            batch.static_tables, batch.run = batch.tables, None
         found: Static = batch.static
         return found
 
