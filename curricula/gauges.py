@@ -47,7 +47,8 @@ class DriverGauge:
         self.aims = Aims()
         self.keeps: tuple[Keep, ...] = ()
         self.ran = 0
-        self._sequence = 0
+        self._number = 0
+        """How many episodes there were before this one, broken off or not."""
         self._targets: dict[str, Any] = {}
         self._letters: list[tuple[int, str]] = []
         self._rewards, self._outcomes = array("d"), list[str]()
@@ -157,7 +158,8 @@ class DriverGauge:
 
     def _row(self, agent: str) -> Episode:
         """Return the episode of an agent, with what is known before its end."""
-        return Episode(agent, 0, 0, 0, self.driver.seed, self.ran + self._entered[agent])
+        start = self.ran + self._entered[agent]
+        return Episode(agent, self._number, 0, 0, self.driver.seed, start)
 
     # -- its end --------------------------------------------------------------------------
 
@@ -184,6 +186,7 @@ class DriverGauge:
                 row.arrived = 0 if arrived is None else self.ran + arrived
                 found[agent] = Passage(row, self._fold_steps(agent, row, start, end))
         self.ran += taken
+        self._number += 1
         self._clear()
         self._start = self.driver.steps
         return found
@@ -203,6 +206,6 @@ class DriverGauge:
         row.messages = sum(sent[at] for at in range(start + 1, end + 1))
         base = self.ran + start + 1
         return [
-            Step(base + k, 0, 0, row.attempt, outcome, reward, sent[start + 1 + k])
+            Step(base + k, row.episode, 0, row.attempt, outcome, reward, sent[start + 1 + k])
             for k, (outcome, reward) in enumerate(zip(outcomes, rewards, strict=True))
         ]

@@ -6,17 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
+from gymnasium.vector import VectorEnv, VectorWrapper
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
+from piase_gym.curricula.batch_guide import BatchGuide, require_batch
 from piase_gym.curricula.course import Course, Plan
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.guide import Guide
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.setup import EnvironmentModifierInterface
 from piase_gym.errors import ConfigError
+from piase_gym.faces.batch import BatchEnv
 from piase_gym.faces.parallel import WorldParallelEnv
 from piase_gym.faces.single import GymEnv
+from piase_gym.faces.vector import BatchVectorEnv
+from piase_gym.wrappers.avt_log import BatchLogger
 
 
 def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it returns
@@ -29,7 +34,8 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
     after that.
 
     Args:
-        env: A ParallelEnv or Gymnasium Env of one of our worlds, or a wrapper around one.
+        env: A ParallelEnv, Gymnasium Env, `batch_env` or batched VectorEnv of one of our worlds, or
+            a wrapper around one.
         curricula: Agent -> curriculum (an object, a name, or a path). One curriculum alone is for
             the only agent of the caller, or, if it names a `lead`, for all of them.
         options: `director` (a `Director` or a name: ``scripted``, ``randomisation``,
@@ -71,8 +77,8 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
         if isinstance(env, kind):
             return wrapper(env, curricula, **options)
     raise ConfigError(
-        f"CurriculumWrapper takes a ParallelEnv or a Gymnasium Env of piase_gym, wrapped or not, "
-        f"not {type(env).__name__}"
+        f"CurriculumWrapper takes a ParallelEnv, a Gymnasium Env or a batch of piase_gym, wrapped "
+        f"or not, not {type(env).__name__}"
     )
 
 
@@ -187,6 +193,74 @@ class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any]):
         self.env.close()
 
 
+class BatchCurriculum(_Led):
+    """A `batch_env` whose agents follow curricula; everything else is that of the batch."""
+
+    def __init__(self, env: Any, curricula: Any, **options: Any) -> None:
+        """Wrap `env`; see `CurriculumWrapper`."""
+        batch = require_batch(env, BatchEnv)
+        self.env = env
+        self.guide = BatchGuide(batch, Plan.of(curricula, batch.agents, **options), batch.enlarge)
+        self.course = self.guide.course
+
+    @property
+    def unwrapped(self) -> BatchEnv:
+        """The batch itself."""
+        return self.guide.batch
+
+    def reset(self, seed: Any = None, *, which: Any = None) -> Any:
+        """Start episodes of the steps that the agents are in; see `BatchEnv.reset`."""
+        self.guide.before_reset(which)
+        return self.env.reset(seed, which=which)
+
+    def step(self, actions: Any) -> Any:
+        """Let every agent act once; decide where an attempt is over."""
+        found = self.env.step(actions)
+        self.guide.after_step()
+        return found
+
+    def close(self) -> None:
+        """Decide what is left, and close the batch."""
+        self.guide.close()
+        self.env.close()
+
+    def __getattr__(self, name: str) -> Any:
+        """Offer what the batch offers."""
+        if name.startswith("__") or name in ("env", "guide", "course"):
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+
+class VectorCurriculum(_Led, VectorWrapper):
+    """A VectorEnv over a batch whose learner follows a curriculum."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
+        """Wrap `env`; see `CurriculumWrapper`."""
+        face = require_batch(env, BatchVectorEnv)
+        plan = Plan.of(curricula, face.batch.agents, **options)
+        self.guide = BatchGuide(face.batch, plan, face.enlarge)
+        self.course = self.guide.course
+        super().__init__(env)
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start episodes of the step that the learner is in."""
+        self.guide.before_reset((options or {}).get("reset_mask"))
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, actions: Any) -> Any:
+        """Let the learner act once in every environment; decide where an attempt is over."""
+        found = self.env.step(actions)
+        self.guide.after_step()
+        return found
+
+    def close(self, **kwargs: Any) -> None:
+        """Decide what is left, and close the environments."""
+        self.guide.close()
+        self.env.close(**kwargs)
+
+
 def _face(env: Any, kind: type) -> Any:
     """Return the environment of ours behind wrappers.
 
@@ -202,4 +276,10 @@ def _face(env: Any, kind: type) -> Any:
     return face
 
 
-WRAPPERS: dict[type, Any] = {ParallelEnv: ParallelCurriculum, gymnasium.Env: GymCurriculum}
+WRAPPERS: dict[type, Any] = {
+    ParallelEnv: ParallelCurriculum,
+    gymnasium.Env: GymCurriculum,
+    VectorEnv: VectorCurriculum,
+    BatchEnv: BatchCurriculum,
+    BatchLogger: BatchCurriculum,
+}

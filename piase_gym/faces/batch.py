@@ -11,20 +11,22 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
 from piase_gym.commands import OUTCOMES
-from piase_gym.config import WorldConfig
+from piase_gym.config import WorldConfig, larger
 from piase_gym.errors import (
     ActionError,
     ClosedError,
     ConfigError,
+    EnvelopeError,
     ResetNeededError,
     UnsupportedError,
     suggest,
 )
 from piase_gym.events import Events
-from piase_gym.faces.batch_heard import step_heard
+from piase_gym.faces.batch_heard import step_heard, tell_begun
 from piase_gym.faces.batch_partners import BatchPartners
-from piase_gym.faces.batch_snapshots import check_records, label, pack, unpack
+from piase_gym.faces.batch_snapshots import check_records, label, pack, unpack, unpack_hints
 from piase_gym.faces.build import Partners, resolve
+from piase_gym.faces.partners import agent_number
 from piase_gym.faces.seeds import check_seed, spread_seeds
 from piase_gym.faces.slots import AUTORESET, Slots
 from piase_gym.registry import load
@@ -46,7 +48,8 @@ class BatchEnv(Slots):
         agents: The agents that the caller plays, in the order of the arrays.
         observation_space: The space of one agent's vector.
         action_space: The space of one agent's actions.
-        events: The bus on which ``batch_reset``, ``batch_step`` and ``batch_restore`` are posted.
+        events: The bus on which ``batch_reset``, ``batch_begun``, ``batch_step``, ``batch_ended``,
+            ``batch_restore`` and ``hint`` are posted.
     """
 
     def __init__(
@@ -116,8 +119,9 @@ class BatchEnv(Slots):
             raise self.fault()
         self._ready[chosen] = True
         self._all_ready = bool(self._ready.all())
+        self.drop_hints(chosen.tolist())
         if self.events.active:
-            self.events.post("batch_reset", slots=chosen.tolist())
+            tell_begun(self.events, chosen)
         return self._pick(self.batch.obs), {"seed": self.seeds(), **self._infos()}
 
     def step(self, actions: Any) -> Step:
@@ -238,18 +242,69 @@ class BatchEnv(Slots):
         if isinstance(config, Mapping):
             changed = self.configs[0].changed(config)
             self.world.admit(changed)
-            self.configs.append(changed)
-            table = self.world.new_batch(1, [changed]).tables
-            self.batch.tables = np.concatenate([self.batch.tables, table])
-            config = len(self.configs) - 1
+            config = self.add_config(changed)
         if not 0 <= config < len(self.configs):
             raise ConfigError(f"config {config} does not exist; there are {len(self.configs)}")
         self.batch.states["next_config"][which] = config
 
+    def add_config(self, config: Any) -> int:
+        """Add a config that the world admits to `configs`; returns its number."""
+        self.configs.append(config)
+        table = self.world.new_batch(1, [config]).tables
+        self.batch.tables = np.concatenate([self.batch.tables, table])
+        return len(self.configs) - 1
+
+    def give_hint(self, slot: int, agent: str, hint: str | None) -> None:
+        """Show words to an agent in one environment until its episode ends.
+
+        They are in its text and its vector; the arrays of the last `step` are not changed, unless
+        the batch was made with ``copy=False``.
+        """
+        self._require_open()
+        shown = self.show_hint(slot, agent_number(self.world, agent), hint)
+        self.events.post("hint", agent, message=shown, slot=slot)
+
+    def enlarge(self, envelope: Mapping[str, int], partners: Partners | None = None) -> None:
+        """Make room for larger configs, before the first reset; spaces are other objects then.
+
+        Args:
+            envelope: Sizes that later configs may have, beside those that they may have now.
+            partners: Policies for agents that are new.
+
+        Raises:
+            EnvelopeError: If there was a reset already, or a size is not allowed.
+        """
+        self._require_open()
+        old, events = self.world, self.events
+        config = larger(self.configs[0], old.envelope, envelope)
+        if self._ready.any():
+            raise EnvelopeError(f"this batch of {old.name} was reset, so its spaces are fixed")
+        seats = {old.agents[number]: agent for number, agent in self.partners.items()}
+        world = type(old)(config)
+        further = [world.config.changed({**_fields(c)}) for c in self.configs[1:]]
+        BatchEnv.__init__(
+            self,
+            world,
+            self.num_envs,
+            configs=[world.config, *further],
+            partners={**(partners or {}), **seats},
+            autoreset=self.autoreset,
+            focal=self._focal,
+            copy=self.copy,
+        )
+        self.events = events
+        self.events.post("rebuild")
+
+    @property
+    def autoreset(self) -> str:
+        """The mode of autoreset: ``next_step``, ``same_step`` or ``disabled``."""
+        return next(name for name, mode in AUTORESET.items() if mode == self._mode)
+
     def snapshot(self) -> dict[str, Any]:
         """Return all environments as one JSON-able value."""
         self._require_open()
-        return {**self._label(), **pack(self.batch.states, self._ready)}
+        hints = {str(slot): list(entry) for slot, entry in self._hints.items()}
+        return {**self._label(), **pack(self.batch.states, self._ready), "hints": hints}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of a batch of the same size and configs.
@@ -259,9 +314,11 @@ class BatchEnv(Slots):
         """
         self._require_open()
         states, ready = unpack(snapshot, self._label(), self.batch.states.dtype)
+        hints = unpack_hints(snapshot)
         check_records(self.world, states, self.batch.tables)
         self.batch.states[...] = states
         self._ready[...], self._all_ready = ready, bool(np.all(ready))
+        self._hints = hints
         self.world.look_batch(self.batch)
         self.events.post("batch_restore")
 
@@ -279,6 +336,12 @@ class BatchEnv(Slots):
         """Raise `ClosedError` after `close`."""
         if self._closed:
             raise ClosedError(f"this batch of {self.world.name} is closed; make another one")
+
+
+def _fields(config: Any) -> dict[str, Any]:
+    """Return the fields of a config that are not the envelope."""
+    found: dict[str, Any] = config.model_dump(exclude={"envelope"})
+    return found
 
 
 def batch_env(

@@ -34,8 +34,16 @@ def step_heard(slots: Slots, events: Events, mode: int, focal: int, acts: NDArra
         return found
     events.post("batch_step", acts=acts, alive=alive, over=over)
     if mode == AUTORESET["next_step"] and over.any():
-        events.post("batch_reset", slots=np.flatnonzero(over).tolist())
-    return _renew(slots, events, np.flatnonzero(batch.states["ended"])) if same_step else found
+        tell_begun(events, np.flatnonzero(over))
+    ended = np.flatnonzero(batch.states["ended"])
+    events.post("batch_ended", slots=ended.tolist())
+    return _renew(slots, events, ended) if same_step else found
+
+
+def tell_begun(events: Events, slots: NDArray[np.int64]) -> None:
+    """Post that episodes begin, and then, that everybody has heard of it."""
+    events.post("batch_reset", slots=slots.tolist())
+    events.post("batch_begun", slots=slots.tolist())
 
 
 def _renew(slots: Slots, events: Events, ended: NDArray[np.int64]) -> int:
@@ -54,5 +62,5 @@ def _renew(slots: Slots, events: Events, ended: NDArray[np.int64]) -> int:
     for part, values in zip(outputs, kept, strict=True):
         part[ended] = values
     if ended.size and not faults:
-        events.post("batch_reset", slots=ended.tolist())
+        tell_begun(events, ended)
     return faults

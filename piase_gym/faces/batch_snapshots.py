@@ -58,6 +58,21 @@ def unpack(
     return states, ready
 
 
+def unpack_hints(snapshot: Mapping[str, Any]) -> dict[int, tuple[int, list[str | None]]]:
+    """Return the words of hints by slot, with the seed of their episode; none in old snapshots.
+
+    Raises:
+        SnapshotError: If they are damaged.
+    """
+    try:
+        return {
+            int(slot): (int(seed), [None if h is None else str(h) for h in hints])
+            for slot, (seed, hints) in snapshot.get("hints", {}).items()
+        }
+    except (AttributeError, TypeError, ValueError) as error:
+        raise SnapshotError(f"this snapshot is damaged: {error}") from None
+
+
 def check_records(world: ArrayWorld[Any, Any], states: NDArray[Any], tables: NDArray[Any]) -> None:
     """Raise `SnapshotError` if a record holds what no kernel may see."""
     count = len(tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ class Slots:
         self.configs = configs
         self.batch = world.new_batch(num_envs, configs)
         self._scratch: ArrayWorld[Any, Any] | None = None
+        self._hints: dict[int, tuple[int, list[str | None]]] = {}
+        """The words of hints by slot, with the seed of the episode in which they were given."""
 
     def at(self, slot: int) -> ArrayWorld[Any, Any]:
         """Return a world in the state of one slot; it is the same object each time."""
@@ -47,8 +50,32 @@ class Slots:
         world.one["state"] = self.batch.states[slot]
         world.one["table"] = self.batch.tables[self.batch.states["config"][slot]]
         world.one["state"]["config"] = 0
+        world.hints = self.hints_of(slot)
         world.refresh()
         return world
+
+    def hints_of(self, slot: int) -> list[str | None]:
+        """Return the words that agents of a slot are shown; vectors have a code of them."""
+        seed, hints = self._hints.get(slot, (-1, []))
+        if seed == int(self.batch.states["seed"][slot]):
+            return list(hints)
+        return [None] * len(self.world.agents)
+
+    def show_hint(self, slot: int, number: int, hint: str | None) -> str | None:
+        """Show words to an agent in one environment; returns what of them is shown."""
+        world = self.at(slot)
+        world.give_hint(number, hint)
+        states = self.batch.states
+        for name in world.canonical:
+            states[name][slot] = world.states[name][0]
+        self.batch.obs[slot] = world.vectors()
+        self._hints[slot] = int(states["seed"][slot]), list(world.hints)
+        return world.hints[number]
+
+    def drop_hints(self, slots: Iterable[int]) -> None:
+        """Forget the words of hints where episodes begin anew."""
+        for slot in slots:
+            self._hints.pop(slot, None)
 
     def seeds(self) -> NDArray[np.int64]:
         """Return the effective seed of every slot's present episode."""

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from piase_gym.config import WorldConfig
+from piase_gym.config import WorldConfig, larger
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.faces.batch import BatchEnv
 from piase_gym.faces.build import Partners, gym_partners, resolve
@@ -45,11 +45,24 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
         self.render_mode = check_render_mode(render_mode)
         self.batch = batch
         self.num_envs = batch.num_envs
+        self._same_step = mode is AutoresetMode.SAME_STEP
+        self._take_spaces()
+
+    def _take_spaces(self) -> None:
+        """Take over the spaces of the batch."""
+        batch = self.batch
         self.single_observation_space = batch.observation_space
         self.single_action_space = batch.action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._same_step = mode is AutoresetMode.SAME_STEP
+
+    def enlarge(self, envelope: Mapping[str, int]) -> None:
+        """Make room for larger configs, before the first reset; see `BatchEnv.enlarge`."""
+        world = self.batch.world
+        count = larger(world.config, world.envelope, envelope).envelope.agents
+        names = world.config.names(count)
+        self.batch.enlarge(envelope, dict.fromkeys(names[len(world.agents) :], "random"))
+        self._take_spaces()
 
     def reset(
         self,

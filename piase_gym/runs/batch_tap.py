@@ -15,6 +15,7 @@ from piase_gym.runs.book import Book
 from piase_gym.runs.lines import Extra
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.recorder import Options, Parts, Recorder
+from piase_gym.runs.schema import REBUILD
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import LONG
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from piase_gym.faces.batch import BatchEnv
 
-KINDS = ("batch_reset", "batch_step", "batch_restore", "log", "close")
+KINDS = ("batch_reset", "batch_step", "batch_restore", "hint", "rebuild", "log", "close")
 NAMES = [str(outcome) for outcome in OUTCOMES]
 
 
@@ -42,19 +43,28 @@ class BatchRecorder(Recorder):
             raise UnsupportedError(
                 f"batches of {env.world.name} have too many actions to be logged"
             )
-        self.env = env
+        self.env, self.face = env, face
         self._books: list[Book | None] = [None] * env.num_envs
         self._configs = [0] * env.num_envs
-        self._seers = [n for n in self.agents if self.wants(n, "PERCEPTION_INPUT_RECEIVED")]
         self._due = options.snapshot_every
-        if env.world.milestones:
-            self._marks = env.batch.states["marks"][:, : len(self.agents)].copy()
-        more = {"num_envs": env.num_envs, **options.more}
-        origin = env.events.origin
-        self.start(make_manifest(env.world, env.partners, face, options.level, origin, more))
+        self._meet_world()
+        self.start(self._manifest())
         if env.ready.any():
             self._on_batch_restore()
         self._leave.append(env.events.subscribe(self._hear, KINDS))
+
+    def _meet_world(self) -> None:
+        """Take note of what depends on the world."""
+        self._seers = [n for n in self.agents if self.wants(n, "PERCEPTION_INPUT_RECEIVED")]
+        if self.world.milestones:
+            self._marks = self.env.batch.states["marks"][:, : len(self.agents)].copy()
+
+    def _manifest(self) -> dict[str, Any]:
+        """Return what is needed to execute the run again."""
+        env, options = self.env, self.options
+        more = {"num_envs": env.num_envs, **options.more}
+        origin = env.events.origin
+        return make_manifest(env.world, env.partners, self.face, options.level, origin, more)
 
     def books(self) -> Sequence[Book | None]:
         """Return the books of all slots."""
@@ -69,6 +79,12 @@ class BatchRecorder(Recorder):
                 self._reset(slot)
         elif event.kind == "batch_restore":
             self._on_batch_restore()
+        elif event.kind == "hint":
+            self._on_hint(event)
+        elif event.kind == "rebuild":
+            self.take_world(self.env.world)
+            self._meet_world()
+            self.start({**self._manifest(), "control": REBUILD})
         elif event.kind == "close":
             self.finish("closed")
         else:
@@ -88,6 +104,15 @@ class BatchRecorder(Recorder):
         self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=book.episode, ns=book.ns)
         for name, percept in self._percepts(slot, book.names).items():
             self.post("PERCEPTION_INPUT_RECEIVED", percept, name, episode=book.episode, ns=book.ns)
+
+    def _on_hint(self, event: Event) -> None:
+        """An agent of one slot is given a hint."""
+        self._hints += 1
+        slot, message = event.data["slot"], event.data["message"]
+        entry = {"kind": "hint", "agent": event.agent, "message": message, "slot": slot}
+        book = self._books[slot]
+        number = None if book is None else book.episode
+        self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=number)
 
     def _follow_config(self, slot: int) -> None:
         """Write a slot's change of config, if there is one."""

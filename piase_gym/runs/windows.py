@@ -135,10 +135,11 @@ class _Here:
     def steps_of(self, history: History, after: int, rows: Sequence[Episode]) -> list[Step]:
         """Return its remembered steps in some of its episodes, after a step of the run."""
         attempts = {(row.slot, row.episode): row.attempt for row in rows}
-        handed = [step for step in self.known.steps if step.step > after]
-        if handed:
-            spans = {at for row in rows for at in range(row.start + 1, row.end + 1)}
-            handed = [step for step in handed if step.step in spans]
+        handed = [
+            step
+            for step in self.known.steps
+            if step.step > after and (step.slot, step.episode) in attempts
+        ]
         return handed + [
             step._replace(attempt=attempts[step.slot, step.episode])
             for step in history.recent.steps(self.agent, after)
