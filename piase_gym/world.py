@@ -207,6 +207,8 @@ class World(ABC, Generic[C, F]):
 
     Such as ``"string"``, ``"list[object]"``, or ``"string | None"`` for what may be missing.
     """
+    spoils: ClassVar[bool] = False
+    """Whether its picture shows what agents are to find out; people play it by its text then."""
     measures: ClassVar[tuple[str, ...]] = ()
     """Names of the numbers that `measure` gives, metrics of this world's own."""
     dials: ClassVar[tuple[Dial, ...]] = ()

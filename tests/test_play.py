@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 import piase_gym
+from piase_gym import registry
 from piase_gym.cli.game.choices import Choices
 from piase_gym.cli.game.loops import complete
 from piase_gym.cli.game.picture import paint
+from piase_gym.cli.play import route
+from piase_gym.cli.settings import read_settings
 from tests.cli_runner import OnTerminal, piase
+from tests.text_room_helpers import SEVEN
 
 needs_pty = pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
 LANE = ["play", "GridWorld", *"-c start_pos=0,0 -c goal_pos=3,1 -c width=5 -c height=4".split()]
@@ -93,7 +97,7 @@ def test_levels_go_up_with_the_seed() -> None:
 
 def test_the_score_is_the_sum_of_rewards() -> None:
     lines = ["w", "move left", "stay", "s", "s", "move right"]
-    done = piase("play", "GridWorld", "--seed", "5", stdin="\n".join(lines))
+    done = piase("play", "GridWorld", "--no-tour", "--seed", "5", stdin="\n".join(lines))
     env = piase_gym.parallel_env("GridWorld", actions="text")
     env.reset(seed=5)
     score = 0.0
@@ -315,3 +319,97 @@ def test_a_large_map_is_shown_around_the_agent() -> None:
 )
 def test_lines_are_completed(typed: str, found: str) -> None:
     assert complete(typed, ["move left", "move right", "stay"]) == found
+
+
+# -- worlds that are told -----------------------------------------------------------------
+
+
+def test_a_told_world_is_played_by_typing() -> None:
+    with OnTerminal("play", "lost_key") as game:
+        shown = game.expect("Goal: You have the old document", "type a command")
+        assert "hides" not in shown  # the map would give the key away
+        game.press("\x1b[A")  # an empty line leaves arrows their meaning
+        game.expect("You go north to the hallway.")
+        game.press("open clok\r")
+        game.expect("you see no 'clok' here")
+        game.press("map\r")
+        game.expect("hides brass key")
+        game.press("map\r")
+        for line in SEVEN[1:]:
+            game.press(f"{line}\r")
+        game.expect("You won in 7 steps; nobody can do it in fewer.", "Enter next level")
+        game.press("q")
+        assert game.finish() == 0
+        game.assert_restored()
+
+
+@pytest.mark.parametrize("ends", ["quit\r", "\x04", "\x1bq"])
+def test_a_told_world_can_be_left(ends: str) -> None:
+    with OnTerminal("play", "lost_key") as game:
+        game.expect("type a command")
+        game.press("help\r")
+        game.expect("This world is told, so you type", "any other key: back")
+        game.press("x")
+        game.expect("type a command")
+        for key in ends.partition("\x1b")[1:] if ends.startswith("\x1b") else (ends,):
+            game.press(key)
+            if key == "\x1b":
+                game.expect("n skip")
+        assert game.finish() == 0
+
+
+def test_lines_tell_no_secrets() -> None:
+    done = piase("play", "lost_key", stdin="search grandfather clock\nq\n")
+    assert "Goal: You have the old document" in done.stdout
+    assert "hides" not in done.stdout
+
+
+# -- where levels come from ---------------------------------------------------------------
+
+
+def test_a_bare_world_is_a_tour() -> None:
+    done = piase("play", "GridWorld", stdin="n\nn\n")
+    assert len(set(re.findall(r"^ (\S+)   ?level", done.stdout, re.M))) == 3
+    done = piase("play", "GridWorld", "-c", "width=5", stdin="n\nn\n")
+    assert set(re.findall(r"^ (\S+)   ?level", done.stdout, re.M)) == {"GridWorld"}
+
+
+def test_the_route_has_every_kind_before_larger_sizes() -> None:
+    way = [name.removeprefix("piase/GridWorld-") for name in route("GridWorld")]
+    assert way.index("Maze-9x9-v0") < way.index("Empty-6x6-v0") < way.index("Empty-16x16-v0")
+    assert way.index("Maze-9x9-v0") < way.index("Tag-10x10-4p-v0")  # others join later
+    assert sorted(route("TextRoom")) == sorted(piase_gym.tasks("TextRoom"))
+
+
+def test_settings_keep_the_rest_of_a_scenario() -> None:
+    for name in ("piase/TextRoom-Sluice-v0", "piase/TextRoom-LostKey-v0"):
+        fields = registry.task_fields(registry.task_spec(name))
+        table = read_settings(name, ["rewards.win=5"])["rewards"]
+        whole = registry.make_config(registry.world_spec("TextRoom"), fields).rewards.model_dump()
+        changed = registry.make_config(
+            registry.world_spec("TextRoom"), {**fields, "rewards": table}
+        ).rewards.model_dump()
+        assert changed == {**whole, "win": 5}
+
+
+def test_scenarios_are_suggested() -> None:
+    done = piase("play", "lost_kee")
+    assert done.returncode == 2
+    assert "did you mean 'lost_key'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("partner", "told"),
+    [
+        ("sb3:no_such.zip", "there is no model 'no_such.zip'"),
+        ("agent_1=sb3:a=b/no_such.zip", "there is no model 'a=b/no_such.zip'"),
+        ("sb4:model.zip", "unknown policy 'sb4:model.zip'"),
+        ("human", "you are the only person here"),
+    ],
+)
+def test_partners_are_checked(partner: str, told: str) -> None:
+    pytest.importorskip("stable_baselines3")
+    done = piase("play", "GridWorld", "-c", "agents=2", "--partners", partner)
+    assert done.returncode == 2
+    assert told in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import zip_longest
 from typing import Annotated, Any
 
 import typer
@@ -17,8 +19,11 @@ from piase_gym.cli.options import (
     split_seat,
 )
 from piase_gym.cli.settings import read_settings
-from piase_gym.errors import AgentError, ConfigError, UnsupportedError
-from piase_gym.registry import find, make_config, tasks
+from piase_gym.errors import AgentError, ConfigError, UnknownNameError, UnsupportedError
+from piase_gym.registry import find, make_config, task_fields, tasks, worlds
+
+SIZE = re.compile(r"-\d+x\d+|-(Easy|Medium|Hard)\b")
+"""What tells ids of one kind apart."""
 
 
 def register(app: typer.Typer) -> None:
@@ -46,8 +51,12 @@ def play(
         bool, typer.Option("--blind", help="Play by the text alone, as a language model does.")
     ] = False,
     tour: Annotated[
-        bool, typer.Option("--tour", help="Let every level be another id of the world.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--tour/--no-tour",
+            help="Let every level be another id of the world. Default: if only a world is named.",
+        ),
+    ] = None,
     module: Modules = None,
 ) -> None:
     """Play a world yourself: by keys in a terminal, else by lines from standard input."""
@@ -58,10 +67,13 @@ def play(
 
     import_modules(module)
     name, scenario = read_scenario(name)
+    if tour is None:
+        tour = name in worlds() and not (config or agent or partners or scenario)
     seats = read_partners(name, partners)
 
     def make(task: str) -> GymEnv:
-        fields = {**read_settings(task, config), "scenario": scenario}
+        base = None if scenario is None else scenario.fields
+        fields = {**read_settings(task, config, base), "scenario": scenario}
         return GymEnv(task, agent=agent, view="text", actions="text", partners=seats, **fields)
 
     with errors.status(f"opening {name}"):
@@ -80,23 +92,37 @@ def play(
 
 
 def read_scenario(name: str) -> tuple[str, Any]:
-    """Return the world and the scenario that a name stands for; no scenario for a world or id."""
+    """Return the world and the scenario that a name stands for; no scenario for a world or id.
+
+    Raises:
+        UnknownNameError: If it stands for nothing.
+    """
     from piase_gym import scenarios
 
     if name in scenarios.names() or name.endswith((".yaml", ".yml", ".json")):
         found = scenarios.load(name)
         return found.world, found
+    try:
+        find(name)
+    except UnknownNameError:
+        known = (*worlds(), *scenarios.names(), *tasks())
+        raise UnknownNameError("world, id or scenario", name, known) from None
     return name, None
 
 
 def route(name: str) -> tuple[str, ...]:
-    """Return all ids of a world, those with short episodes first."""
+    """Return all ids of a world: one of each kind, those for one first, then the next sizes."""
 
-    def length(task: str) -> tuple[int, str]:
+    def length(task: str) -> tuple[int, int, str]:
         spec, row = find(task)
-        return make_config(spec, row.config if row else {}).max_steps, task
+        config = make_config(spec, task_fields(row) if row else {})
+        return config.agents, config.max_steps, task
 
-    return tuple(sorted(tasks(find(name)[0].name), key=length)) or (name,)
+    kinds: dict[str, list[str]] = {}
+    for task in sorted(tasks(find(name)[0].name), key=length):
+        kinds.setdefault(SIZE.sub("", task), []).append(task)
+    rounds = zip_longest(*kinds.values())
+    return tuple(task for some in rounds for task in some if task is not None) or (name,)
 
 
 def read_partners(name: str, words: list[str] | None) -> dict[str, Any] | None:

@@ -10,24 +10,29 @@ from typing import Annotated, Any
 from pydantic import TypeAdapter, ValidationError
 
 from piase_gym.errors import ConfigError
-from piase_gym.registry import find, load
+from piase_gym.registry import find, load, task_fields
 
 
-def read_settings(name: str, settings: Iterable[str] | None) -> dict[str, Any]:
+def read_settings(
+    name: str, settings: Iterable[str] | None, base: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the fields that settings such as ``agents=2`` stand for.
 
     Values are JSON or Python literals, else plain words; ``3,4`` is a pair. A dot reaches into a
-    nested table, and keeps the rest of what the id sets there.
+    nested table, and keeps the rest of what the id or its scenario sets there.
 
     Args:
         name: The world or id whose config it is.
         settings: What the user wrote, each ``key=value``.
+        base: The fields that hold without them; by default those of the id, its scenario included.
 
     Raises:
         ConfigError: If a setting has no ``=``, or the same is set twice.
             Whether keys and values are allowed is for the config to say.
     """
     spec, task = find(name)
+    if base is None:
+        base = task_fields(task) if task else {}
     model = load(spec.config, spec)
     fields: dict[str, Any] = {}
     seen: set[str] = set()
@@ -46,7 +51,7 @@ def read_settings(name: str, settings: Iterable[str] | None) -> dict[str, Any]:
         table, inner = fields, model
         for depth, part in enumerate(path):
             if part not in table:
-                table[part] = _base(task.config if task and not depth else {}, part)
+                table[part] = _base(base if not depth else {}, part)
             table, inner = table[part], _inner(inner, part)
         table[last] = read_value(text.strip(), getattr(inner, "model_fields", {}).get(last))
     return fields

@@ -27,8 +27,11 @@ LINE_WORDS = {
     "quit": "quit",
     "exit": "quit",
     "r": "again",
+    "again": "again",
     "restart": "again",
 }
+MAP_WORDS = ("m", "map")
+ARROWS = ("up", "down", "left", "right")
 
 
 class KeyLoop:
@@ -77,7 +80,7 @@ class KeyLoop:
             step = {"down": 1, "up": -1, "page down": 10, "page up": -10, " ": 10}.get(key)
             self.screen.page = None if step is None else max(0, self.screen.page + step)
         elif self.screen.typed is not None:
-            self._type(key)
+            return self._type(key)
         elif key == "q":
             return False
         elif key == "h":
@@ -85,12 +88,17 @@ class KeyLoop:
         elif key == "t":
             self.screen.wide_text = not self.screen.wide_text
         elif key == "r":
-            self.game.start(self.game.level)
+            self._start(self.game.level)
         elif key == "n" or (self.game.result is not None and key in ("enter", " ")):
-            self.game.start(self.game.level + 1)
+            self._start(self.game.level + 1)
         elif self.game.result is None:
             self._choose(key)
         return True
+
+    def _start(self, level: int) -> None:
+        """Begin a level; where people play by lines, they type."""
+        self.game.start(level)
+        self.screen.typed = "" if self.game.world.spoils else None
 
     def _choose(self, key: str) -> None:
         """Give the command of a key, or begin to type one."""
@@ -103,13 +111,13 @@ class KeyLoop:
         elif key.strip() and key != "escape":
             self.screen.note = f"{key} does nothing here; h explains the keys"
 
-    def _type(self, key: str) -> None:
-        """Take a key for the line that is being typed."""
+    def _type(self, key: str) -> bool:
+        """Take a key for the line that is being typed. Returns False to quit."""
         typed = self.screen.typed or ""
         if key == "enter":
-            self.screen.typed = None
-            if typed.strip():
-                self._give(self.game.read(typed))
+            return self._enter(typed.strip())
+        if key in ARROWS and not typed:
+            self._choose(key)
         elif key == "escape" or (key == "backspace" and not typed):
             self.screen.typed = None
         elif key == "backspace":
@@ -120,14 +128,45 @@ class KeyLoop:
             self.screen.typed = complete(typed, [choice.line for choice in self._now])
         elif len(key) == 1 and key.isprintable():
             self.screen.typed = typed + key
+        return True
+
+    def _enter(self, line: str) -> bool:
+        """Do what a typed line says. Returns False to quit."""
+        told = self.game.world.spoils
+        self.screen.typed = "" if told else None
+        word = game_word(self.game, line) if told else ""
+        if word == "quit":
+            return False
+        if word == "help":
+            self.screen.page = 0
+        elif word == "again":
+            self._start(self.game.level)
+        elif word == "next":
+            self._start(self.game.level + 1)
+        elif told and line.lower() in MAP_WORDS:
+            self.screen.wide_text = not self.screen.wide_text
+        elif line:
+            self._give(self.game.read(line))
+        return True
 
     def _give(self, command: Command | Misread) -> None:
         """Give a command, unless it is not possible now."""
         refusal = self.game.refusal(command)
         if isinstance(command, Command) and refusal is None:
             self.game.act(command)
+            if self.game.result is not None:
+                self.screen.typed = None  # single keys: Enter goes on
         else:
             self.screen.note = refusal or ""
+
+
+def game_word(game: Game, line: str) -> str:
+    """Return what a line means to the game; words of the world come first, unless after a :."""
+    word = line.removeprefix(":").strip().lower()
+    meant = LINE_WORDS.get(word, "")
+    if not meant or line.startswith(":") or game.result is not None:
+        return meant
+    return "" if isinstance(game.world.read(game.me, line), Command) else meant
 
 
 def complete(typed: str, lines: list[str]) -> str:
@@ -174,7 +213,7 @@ class LineLoop:
 
     def _take(self, line: str) -> bool:
         """Do what a line says. Returns False to quit."""
-        word = self._game_word(line)
+        word = game_word(self.game, line)
         if word == "quit":
             return False
         if word == "help":
@@ -190,14 +229,6 @@ class LineLoop:
         elif line:
             self._give(line)
         return True
-
-    def _game_word(self, line: str) -> str:
-        """Return what a line means to the game; words of the world come first, unless after a :."""
-        word = line.removeprefix(":").strip().lower()
-        meant = LINE_WORDS.get(word, "")
-        if not meant or line.startswith(":") or self.game.result is not None:
-            return meant
-        return "" if isinstance(self.game.world.read(self.game.me, line), Command) else meant
 
     def _give(self, line: str) -> None:
         """Give the command that a line stands for, unless it is not possible now."""

@@ -38,9 +38,9 @@ class Screen:
         self.game = game
         self.console = console
         self.blind = blind
-        self.wide_text = False
-        self.note = "h explains the game"
-        self.typed: str | None = None
+        self.wide_text = game.world.spoils
+        self.note = ""
+        self.typed: str | None = "" if game.world.spoils else None
         self.page: int | None = None
 
     def draw(self, choices: list[Choice]) -> RenderableType:
@@ -48,7 +48,8 @@ class Screen:
         width, height = self.console.size
         if self.page is not None:
             return self._help(width, height)
-        keys = key_lines(choices, self.game, width)
+        typing = self.game.world.spoils and self.typed is not None
+        keys = line_hints(width) if typing else key_lines(choices, self.game, width)
         last = [line for words in self._last() for line in words.wrap(self.console, width)]
         foot = Group(*last, *keys)
         used = 2 + len(last) + len(keys)
@@ -81,8 +82,7 @@ class Screen:
     def _last(self) -> list[Text]:
         """Return what was last said: the outcome, the end, a note, the line being typed."""
         game, lines = self.game, [Text(" ")]
-        if game.turn is not None:
-            lines += turn_lines(game.turn)
+        lines += goal_lines(game) if game.turn is None else turn_lines(game.turn)
         if game.result is not None:
             lines += end_lines(game)
         if self.note:
@@ -101,6 +101,14 @@ class Screen:
         more = "↓ more, " if first + room < len(lines) else ""
         shown = Text("\n").join(lines[first : first + room])
         return Panel(shown, title="help", subtitle=f"{more}any other key: back", height=height)
+
+
+def goal_lines(game: Game) -> list[Text]:
+    """Say what there is to do, at the start of a level."""
+    goal = game.world.manual.goals(game.me)
+    if not goal:
+        return []
+    return [Text.assemble(("Goal: ", "bold bright_green"), goal[:1].upper() + goal[1:])]
 
 
 def head_line(game: Game) -> Text:
@@ -149,8 +157,17 @@ def key_lines(choices: list[Choice], game: Game, width: int) -> list[Text]:
     rows = [(choice.label, choice.line, choice.legal) for choice in choices[:SHOWN_KEYS]]
     if len(choices) > SHOWN_KEYS:
         rows.append(("", f"and {len(choices) - SHOWN_KEYS} more", True))
-    words = [(":", "type"), ("h", "help"), ("t", "text"), ("r", "again"), ("n", "skip")]
+    text = "map" if game.world.spoils else "text"
+    words = [(":", "type"), ("h", "help"), ("t", text), ("r", "again"), ("n", "skip")]
     return _flow([*rows, *((key, what, True) for key, what in (*words, ("q", "quit")))], width)
+
+
+def line_hints(width: int) -> list[Text]:
+    """Say what can be typed where people play by lines."""
+    words = "help map again next quit".split()
+    rows = [("", "type a command, or:", True), *((word, "", True) for word in words)]
+    rows += [("Tab", "completes", True), ("Esc", "single keys", True)]
+    return _flow(rows, width)
 
 
 def _flow(rows: list[tuple[str, str, bool]], width: int) -> list[Text]:
@@ -177,6 +194,12 @@ def help_text(game: Game) -> str:
         "you get three stars, for half as much again two, for any other win one.\n\n"
         "r: this level again   n: next level   t: the agent's text   q: quit"
     )
+    if game.world.spoils:
+        keys += (
+            "\n\nThis world is told, so you type: what you see is what your agent reads. The "
+            "words help, map, again, next and quit are the game's. The map gives secrets away. "
+            "Esc goes over to single keys, and : back to typing."
+        )
     return f"{keys}\n\n{game.world.instructions(game.me)}"
 
 
@@ -185,7 +208,9 @@ def plain_lines(
 ) -> list[RenderableType]:
     """Return what is shown of a step where there is no full screen."""
     parts: list[RenderableType] = [Text(), head_line(game)]
-    if not blind:
+    if game.turn is None:
+        parts += goal_lines(game)
+    if not (blind or game.world.spoils):
         picture = game.world.ansi()
         size = (len(picture), picture.count("\n") + 1)
         names = game.world.agents
@@ -206,6 +231,7 @@ def _plain_key(key: str) -> str:
 __all__ = [
     "Screen",
     "end_lines",
+    "goal_lines",
     "head_line",
     "help_text",
     "key_lines",

@@ -120,27 +120,36 @@ def goal_of(plot: Plot | None, agent: int) -> str:
     story = plot.story
     if agent < len(story.agent_setup) and story.agent_setup[agent].goal:
         return str(story.agent_setup[agent].goal)
-    told = [_in_words(condition) for condition in story.win_conditions]
+    names = [setup.agent_id for setup in story.agent_setup]
+    people = {name: (name, "has", "is") for name in names}
+    if agent < len(names):
+        people[names[agent]] = ("you", "have", "are")
+    anybody = people[names[0]] if len(names) == 1 else ("somebody", "has", "is")
+    told = [
+        _in_words(condition, *people.get(getattr(condition, "agent_id", None) or "", anybody))
+        for condition in story.win_conditions
+    ]
     return f"{(' or ' if story.win_logic == 'any' else ' and ').join(told)}."
 
 
-def _in_words(condition: Any) -> str:
-    """Say a condition in words."""
-    who = f"{condition.agent_id} has" if getattr(condition, "agent_id", None) else "have"
+def _in_words(condition: Any, who: str, has: str, are: str) -> str:
+    """Say a condition in words; who it is about, with "has" and "is" to go with it."""
     match condition.type:
         case "item_in_inventory":
-            return f"{who} the {_plain(condition.item_name)}"
+            return f"{who} {has} the {_plain(condition.item_name)}"
+        case "flag_set" if condition.flag_name.startswith("has_"):
+            return f"{who} {has} {_plain(condition.flag_name).removeprefix('has ')}"
         case "flag_set":
-            return f"{who} {_plain(condition.flag_name).removeprefix('has ')}"
+            return f"{who} {has} the flag '{_plain(condition.flag_name)}'"
         case "agent_in_room":
-            return f"{condition.agent_id or 'somebody'} is in the {_plain(condition.room)}"
+            return f"{who} {are} in the {_plain(condition.room)}"
         case "item_in_room":
             return f"the {_plain(condition.item_name)} lies in the {_plain(condition.room)}"
         case "object_state":
             states = [("open", condition.is_open), ("locked", condition.locked)]
             words = [f"{'' if on else 'not '}{word}" for word, on in states if on is not None]
             return f"the {_plain(condition.object)} is {' and '.join(words)}"
-    return f"{condition.agent_id or 'somebody'} has {condition.condition}"
+    return f"{who} {has} {condition.condition}"
 
 
 def _plain(name: str) -> str:

@@ -99,6 +99,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     """
 
     name: ClassVar[str] = "TextRoom"
+    spoils: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(
         late_join=True, native_text=True, messages=True
     )
