@@ -65,7 +65,7 @@ class Guide:
         (config,) = self.course.prepare([0])
         if config is not self._config or self._seen is not self._present():
             self._config = config
-            if self._present().diff(config):
+            if self._present() != config:
                 self.driver.adopt(config)
             self._seen = self._present()
 
@@ -77,7 +77,7 @@ class Guide:
         """Let what was reconfigured by others hold where no step says otherwise."""
         present = self._present()
         if present is not self._seen:
-            fields = self._seen.diff(present)
+            fields = {} if present == self._seen else self._seen.diff(present)
             fields.pop("envelope", None)
             if fields:
                 self.course.setup.rebase(self.course.setup.base.changed(fields))

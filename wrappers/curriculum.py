@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
+from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import VectorEnv, VectorWrapper
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
@@ -157,11 +158,15 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
         self.env.close()
 
 
-class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any]):
-    """A Gymnasium Env whose learner follows a curriculum."""
+class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """A Gymnasium Env whose learner follows a curriculum.
+
+    Its spec can make it again, from the beginning of the curriculum or of the kept progress.
+    """
 
     def __init__(self, env: gymnasium.Env[Any, Any], curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
+        RecordConstructorArgs.__init__(self, curricula=curricula, _disable_deepcopy=True, **options)
         face = _face(env, GymEnv)
         self.guide = Guide(face, Plan.of(curricula, (face.agent,), **options))
         self.course = self.guide.course

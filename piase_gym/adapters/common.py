@@ -10,8 +10,9 @@ from piase_gym.config import WorldConfig
 from piase_gym.errors import ConfigError
 from piase_gym.faces.parallel import WorldParallelEnv
 
-Source = str | WorldConfig | ParallelEnv[Any, Any, Any]
-"""What an adapter takes: a world's name, an id, a config, or a ParallelEnv of this package."""
+Source = str | WorldConfig | ParallelEnv[Any, Any, Any] | Any
+"""What an adapter takes: a world's name, an id, a config, a ParallelEnv of this package, or (for
+Stable-Baselines3) a batch."""
 
 
 def require_vector(view: object) -> None:

@@ -161,8 +161,9 @@ def sb3_vec(
     Array worlds are stepped by their kernel, others one environment after the other.
 
     Args:
-        env: A world, an id, a config, or a ParallelEnv with ``view="vector"`` to take config and
-            partners from.
+        env: A world, an id, a config, a ParallelEnv with ``view="vector"`` to take config and
+            partners from, or a `batch_env` with ``autoreset="same_step"``, which may be wrapped by
+            a logger or a curriculum.
         num_envs: How many environments; there are ``num_envs`` times agents slots.
         view: Always ``"vector"``; others are refused.
         partners: Policies for agents that the learner does not play.
@@ -178,6 +179,8 @@ def sb3_vec(
         (4, 65)
     """
     require_vector(view)
+    if isinstance(getattr(env, "unwrapped", env), BatchEnv):
+        return Sb3BatchVec(_in_same_step(env))
     if not isinstance(env, str | WorldConfig):
         face = own_face(env)
         if face is not env:
@@ -189,6 +192,20 @@ def sb3_vec(
         env, partners = face.config, seated if partners is None else partners
     checked, spec, _ = resolve(env, None, None, config)
     return vec_of(load(spec.world, spec)(checked), num_envs, partners or {})
+
+
+def _in_same_step(batch: Any) -> Any:
+    """Return a batch that resets as SB3 expects it.
+
+    Raises:
+        ConfigError: If it does not.
+    """
+    if batch.autoreset != "same_step":
+        raise ConfigError(
+            f"SB3 resets within a step, but this batch has autoreset={batch.autoreset!r}; "
+            "make it with autoreset='same_step'"
+        )
+    return batch
 
 
 def vec_of(world: World[Any, Any], num_envs: int, partners: Partners, focal: int = -1) -> SlotVec:

@@ -276,7 +276,9 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         """Take another config."""
         super().configure(config)
         self.tables[...] = config_table(self.config, self.envelope)
-        self.k, self._step = static_for(self.envelope, self.config), None
+        k = static_for(self.envelope, self.config)
+        if k is not self.k:  # else the machine code stays that of the step
+            self.k, self._step = k, None
         self.form = views.layout_of(self.config)
 
     # -- knowledge ------------------------------------------------------------------------
