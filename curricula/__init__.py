@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from piase_gym.curricula.manager import CurriculumManager
     from piase_gym.curricula.parts import Criterion, Hint, MetricDefinition, Need, Rule
     from piase_gym.curricula.progress import AgentProgress
-    from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+    from piase_gym.curricula.schema import DevelopmentalCurriculum
+    from piase_gym.curricula.steps import CurriculumStep
     from piase_gym.curricula.store import ProgressStore
     from piase_gym.runs.metrics import PiaAVTInterface
 
@@ -34,7 +35,8 @@ _PLACES = {
     "progress": ("AgentProgress",),
     "parts": ("Criterion", "Hint", "MetricDefinition", "Need", "Rule"),
     "store": ("ProgressStore",),
-    "schema": ("CurriculumStep", "DevelopmentalCurriculum"),
+    "schema": ("DevelopmentalCurriculum",),
+    "steps": ("CurriculumStep",),
 }
 _MODULES = {name: f"piase_gym.curricula.{place}" for place in _PLACES for name in _PLACES[place]}
 _MODULES["PiaAVTInterface"] = "piase_gym.runs.metrics"

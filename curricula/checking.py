@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from piase_gym.curricula import actions
-from piase_gym.curricula.conditions import ATTEMPTS, Condition
-from piase_gym.curricula.kinds import Kind, kind_of
-from piase_gym.errors import CurriculumError, PiaseError, suggest
-from piase_gym.runs.metric_table import MEASURE, METRICS, MILESTONE, metric_types
+from piase_gym.curricula.conditions import Condition
+from piase_gym.errors import CurriculumError, PiaseError
 
 if TYPE_CHECKING:
-    from piase_gym.curricula.parts import Criterion
     from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 
 Path = tuple[str | int, ...]
+MOST_PROBLEMS = 20
+"""How many problems are told at once; a file with more has one cause, or is no curriculum."""
 PROSE = frozenset(
     "description author learning_objectives success_criteria conditions notes evaluation_strategy "
     "piase_scenario_reference piaavt_metrics_to_track overall_learning_goals".split()
@@ -28,8 +27,6 @@ PROSE = frozenset(
 """Fields for readers, which change nothing."""
 FIXED = ("agent_ids", "envelope")
 """Fields of a config that fix the spaces, which steps cannot change."""
-_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
-_OWN = 'declare a metric of your own as "metrics": {NAME: {"type": "number"}}'
 
 
 class Problem(NamedTuple):
@@ -41,7 +38,7 @@ class Problem(NamedTuple):
 
 def complain(problems: Iterable[Problem]) -> None:
     """Raise what a validator of pydantic may raise, if there is any problem."""
-    found = list(problems)
+    found = list(islice(problems, MOST_PROBLEMS))
     if found:
         told = "\n".join(problem.message for problem in found)
         context = {"told": told, "problems": found}
@@ -50,12 +47,12 @@ def complain(problems: Iterable[Problem]) -> None:
 
 def problems_in(error: ValidationError) -> list[Problem]:
     """Return the problems that `complain` has put into a pydantic error."""
-    found = []
+    found: list[Problem] = []
     for item in error.errors(include_url=False):
         if item["type"] == "curriculum":
             before = tuple(item["loc"])
             found += [Problem((*before, *p.path), p.message) for p in item["ctx"]["problems"]]
-    return found
+    return found[:MOST_PROBLEMS]
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -130,74 +127,6 @@ def same_world(own: str, given: object, source: str) -> None:
         raise CurriculumError(f"{source}: the curriculum is for {wanted}, not for {found}")
 
 
-# -- kinds ----------------------------------------------------------------------------------------
-
-
-def _kind(found: type) -> Kind:
-    return "boolean" if found is bool else "number"
-
-
-class Kinds(dict[str, Kind]):
-    """Kinds of metrics by name; milestones and measures of an unknown world are all known."""
-
-    open = True
-
-    def __missing__(self, name: str) -> Kind:
-        if self.open and name.startswith(MILESTONE):
-            return "boolean"
-        if self.open and name.startswith(MEASURE):
-            return "number"
-        raise KeyError(name)
-
-    def __contains__(self, name: object) -> bool:
-        return self.get(name) is not None
-
-    def get(self, name: object, default: Any = None) -> Any:
-        """Return a kind."""
-        try:
-            return self[str(name)]
-        except KeyError:
-            return default
-
-
-def kinds_of(curriculum: DevelopmentalCurriculum) -> Kinds:
-    """Return the kind of every name that a curriculum can use."""
-    kinds = Kinds({ATTEMPTS: "number"})
-    types = metric_types(orders=[step.order for step in curriculum.steps])
-    kinds.update({name: _kind(found) for name, found in types.items()})
-    given = _world_metrics(curriculum)
-    if given is not None:
-        kinds.update(given)
-        kinds.open = False
-    for name, definition in curriculum.metrics.items():
-        meant = definition.metric or name
-        kinds[name] = kinds.get(meant) or definition.type or "number"
-    return kinds
-
-
-def _world_metrics(curriculum: DevelopmentalCurriculum) -> dict[str, Kind] | None:
-    """Return the metrics of the curriculum's own world, or ``None`` if they are not known.
-
-    The world is imported only if a metric of its own is read, for that takes time.
-    """
-    read = [d.metric or n for n, d in curriculum.metrics.items()]
-    for step in curriculum.steps:
-        read += [c.metric for c in step.completion_criteria]
-        read += [name for rule in step.adaptation_rules for name in Condition(rule[0]).names]
-    if curriculum.world is None or not any(n.startswith((MILESTONE, MEASURE)) for n in read):
-        return None
-    from piase_gym.registry import find, load
-
-    spec, _ = find(curriculum.world)
-    world = load(spec.world, spec)
-    if any("story" in s.environment_config_overrides for s in curriculum.steps):
-        return None  # stories have milestones of their own
-    if any("scenario" in s.environment_config_overrides for s in curriculum.steps):
-        return None
-    found = metric_types(world.milestones, world.measures)
-    return {name: _kind(kind) for name, kind in found.items()}
-
-
 # -- steps ----------------------------------------------------------------------------------------
 
 
@@ -248,21 +177,13 @@ def curriculum_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem
     """Yield what is wrong with a curriculum, but for what needs its world's config."""
     yield from _world_problems(curriculum)
     yield from _twice(curriculum)
+    from piase_gym.curricula import naming
+
     try:
-        kinds = kinds_of(curriculum)
+        kinds = naming.kinds_of(curriculum, naming.own_metrics(curriculum))
     except PiaseError:
         return  # the world is unknown or cannot be imported, which is told already
-    yield from _metric_problems(curriculum, kinds)
-    for step in curriculum.steps:
-        before: Path = ("steps", step._index)
-        for number, criterion in enumerate(step.completion_criteria):
-            told = _criterion_problem(criterion, kinds)
-            if told:
-                label = f"{step.label}, criterion {number + 1} ({criterion})"
-                path = (*before, "completion_criteria", number)
-                yield Problem(path, f"{label}: {told}")
-        for number in range(len(step.adaptation_rules)):
-            yield from _rule_problems(curriculum, step, number, kinds)
+    yield from naming.name_problems(curriculum, kinds)
 
 
 def _world_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
@@ -287,63 +208,3 @@ def _twice(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
                 told = f"the {field} {value!r} is taken by {seen[value].label} already"
                 yield Problem(("steps", step._index, field), f"{step.label}: {told}")
             seen.setdefault(value, step)
-
-
-def _metric_problems(curriculum: DevelopmentalCurriculum, kinds: Kinds) -> Iterator[Problem]:
-    """Yield what is wrong with the names that a curriculum defines."""
-    known = Kinds({n: k for n, k in kinds.items() if n not in curriculum.metrics or n in METRICS})
-    known.open = kinds.open
-    for name, definition in curriculum.metrics.items():
-        path, label, meant = ("metrics", name), f"metric {name!r:.80}", definition.metric
-        if not _NAME.fullmatch(name) or name == ATTEMPTS:
-            yield Problem(path, f"{label}: a name has letters, digits and _, and is not {ATTEMPTS}")
-        elif meant is None and definition.type is None:
-            told = "give 'metric', or the 'type' of a metric of your own: number or boolean"
-            yield Problem(path, f"{label}: {told}")
-        elif meant is None and name in known:
-            told = "every world has this metric, with its own type; give it another name"
-            if name not in METRICS or definition.type != kinds[name]:
-                yield Problem(path, f"{label}: {told}")
-        elif meant is not None and meant not in known and definition.type is None:
-            told = f"unknown metric {meant!r:.80}; {suggest(meant, known)}"
-            yield Problem((*path, "metric"), f"{label}: {told}")
-        elif meant is not None and name in METRICS and meant != name:
-            told = f"{name!r} is a metric of every world and cannot stand for {meant!r}"
-            yield Problem(path, f"{label}: {told}")
-
-
-def _criterion_problem(criterion: Criterion, kinds: Kinds) -> str | None:
-    """Say what is wrong with a criterion."""
-    if criterion.metric == ATTEMPTS:
-        return f"{ATTEMPTS} is for rules; a step is complete by what the agent has done"
-    if criterion.metric not in kinds:
-        names = [name for name in kinds if name != ATTEMPTS]
-        return f"unknown metric {criterion.metric!r}; {suggest(criterion.metric, names)}; {_OWN}"
-    kind = kinds[criterion.metric]
-    if kind_of(criterion.value) != kind:
-        return (
-            f"{criterion.metric!r} is a {kind} and {criterion.value!r:.60} is a "
-            f"{kind_of(criterion.value)}; nothing is converted"
-        )
-    if kind == "boolean" and criterion.operator not in ("==", "!="):
-        return f"true and false have no order; {suggest(criterion.operator, ('==', '!='))}"
-    return None
-
-
-def _rule_problems(
-    curriculum: DevelopmentalCurriculum, step: CurriculumStep, number: int, kinds: Kinds
-) -> Iterator[Problem]:
-    """Yield what is wrong with a rule in its curriculum."""
-    condition, action = step.adaptation_rules[number]
-    path: Path = ("steps", step._index, "adaptation_rules", number)
-    label = rule_label(step, number)
-    try:
-        Condition(condition, kinds)
-    except CurriculumError as error:
-        own = f"; {_OWN}" if "unknown metric" in str(error) else ""
-        yield Problem((*path, 0), f"{label}: {error}{own}")
-    try:
-        names = {other.order: other.name for other in curriculum.steps}
-        actions.read(action, names, list(step.hints))
-    except CurriculumError as error:
-        yield Problem((*path, 1), f"{label}: {error}")

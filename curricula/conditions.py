@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from piase_gym.curricula.kinds import Checker, Kind, kind_of, plain_value
-from piase_gym.curricula.words import ALLOWED, READ_AS, Word, read_words
+from piase_gym.curricula.words import ALLOWED, MOST_CHARACTERS, READ_AS, Word, read_words
 from piase_gym.errors import CurriculumError, suggest
 from piase_gym.runs.windows import Value
 
@@ -67,11 +67,7 @@ class Condition:
     def __init__(self, text: str, kinds: Mapping[str, Kind] | None = None) -> None:
         """Read and check the condition."""
         self.text = text
-        words = read_words(text)
-        self.names: tuple[str, ...] = tuple(
-            dict.fromkeys(word.text for word in words if word.kind == "name")
-        )
-        self._rule = _compile(words, self.names)
+        self.names, self._rule = _read(text)
         self._kinds: dict[tuple[Kind | None, ...], str | None] = {}
         self.check(kinds)
 
@@ -144,6 +140,21 @@ class Condition:
             except CurriculumError as error:
                 self._kinds[kinds] = str(error)
         return self._kinds[kinds]
+
+
+def _read(text: object) -> tuple[tuple[str, ...], Any]:
+    """Return the names that a condition reads, and the rule that rule-engine made of it."""
+    if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
+        read_words(text)  # which complains
+    return _read_once(str(text))
+
+
+@functools.lru_cache(maxsize=4096)
+def _read_once(text: str) -> tuple[tuple[str, ...], Any]:
+    """Read a condition; the same text means the same in every curriculum."""
+    words = read_words(text)
+    names = tuple(dict.fromkeys(word.text for word in words if word.kind == "name"))
+    return names, _compile(words, names)
 
 
 @functools.cache

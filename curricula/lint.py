@@ -126,8 +126,7 @@ def _rules(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
 
 def _only_when_complete(step: CurriculumStep, number: int) -> bool:
     """Tell whether a rule by itself never decides, because the step is complete where it holds."""
-    alone = step.model_copy(update={"adaptation_rules": (step.adaptation_rules[number],)})
-    alone.__dict__.pop("rules", None)
+    alone = step.alone(number)
     return 0 not in analyse(alone).all
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,8 @@ def _explain(error: ValidationError, document: Document) -> Iterator[str]:
         yield f"{document.place(key)}: {problem.message}"
     if problems:
         return
-    for key, told in located(error, DevelopmentalCurriculum, document):
+    found = islice(located(error, DevelopmentalCurriculum, document), checking.MOST_PROBLEMS)
+    for key, told in found:
         yield f"{document.place(key)}: {_where(document, key)}{told}"
 
 

@@ -7,161 +7,31 @@ the world is checked by `DevelopmentalCurriculum.configs`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+import json
+from collections.abc import Collection, Iterator
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import (
-    Field,
-    PrivateAttr,
-    StrictStr,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from piase_gym.config import AgentId, WorldConfig
-from piase_gym.curricula import actions, checking
-from piase_gym.curricula.conditions import ATTEMPTS, Condition
-from piase_gym.curricula.parts import Criterion, Hint, MetricDefinition, Need, Part, Rule, Setting
-from piase_gym.digest import canonical_json
+from piase_gym.curricula import checking, naming
+from piase_gym.curricula.parts import MetricDefinition, Need, Part, Setting
+from piase_gym.curricula.steps import CurriculumStep, Name, Text
 from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError
-from piase_gym.runs.windows import check_window
 from piase_gym.scenarios.explaining import find
 from piase_gym.scenarios.reading import Document
+from piase_gym.world import World
 
 MOST_STEPS = 1000
-MOST_RULES = 100
-Count = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
-Order = Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
-Text = Annotated[str, Field(max_length=20_000)]
-Stage = Annotated[str, Field(min_length=1, max_length=200)]
-
-
-class CurriculumStep(Part):
-    """One step of a curriculum: a task, when it is done, and what to do while it is not."""
-
-    order: Order = Field(description="steps run sorted by it; unique")
-    name: str = Field(min_length=1, max_length=200, description="unique")
-    prompt_reference: str | None = Field(
-        None, max_length=1000, description="path of a prompt file, from the curriculum's folder"
-    )
-    max_interactions: Count | None = Field(
-        None, description="environment steps of an episode; default: the world's max_steps"
-    )
-    episodes_per_attempt: Count = Field(1, description="episodes that make one attempt")
-    max_attempts: Count | None = Field(
-        None, description="after so many, if no rule holds, the curriculum has failed; default none"
-    )
-    completion_criteria: tuple[Criterion, ...] = Field(
-        (), max_length=MOST_RULES, description="all must hold; an empty list never completes"
-    )
-    adaptation_rules: tuple[tuple[StrictStr, StrictStr], ...] = Field(
-        (), max_length=MOST_RULES, description="[condition, decision]; the first that holds decides"
-    )
-    environment_config_overrides: dict[str, Any] = Field(
-        default_factory=dict, description="fields of the world's config, over those of its start"
-    )
-    agent_config_overrides: dict[str, Any] = Field(
-        default_factory=dict, description="passed to the agent's configure"
-    )
-    hints: dict[str, Hint] = Field(default_factory=dict, description="key -> hint")
-    agent_state: Literal["keep", "reset"] | tuple[StrictStr, ...] = Field(
-        "keep", description="what of the agent's state lasts into this step: keep, reset, or keys"
-    )
-    developmental_stage_prerequisite: Stage | None = Field(
-        None, description="a stage that the agent must have reached; else the step is skipped"
-    )
-    developmental_stage_reached: Stage | None = Field(
-        None, description="the stage that the agent has reached when it completes this step"
-    )
-    learning_objectives: tuple[Text, ...] | Text | None = Field(None, description="for readers")
-    success_criteria: tuple[Text, ...] | Text | None = Field(None, description="for readers")
-    conditions: Text | None = Field(None, description="for readers")
-    notes: Text | None = Field(None, description="for readers")
-    piase_scenario_reference: Text | None = Field(None, description="for readers")
-    piaavt_metrics_to_track: tuple[Text, ...] | None = Field(None, description="for readers")
-
-    _index: int = PrivateAttr(0)
-    _setting: Setting = PrivateAttr(Setting())
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_as(cls, data: Any) -> Any:
-        return checking.read_step(data)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        checking.complain(checking.step_problems(self))
-        return self
-
-    @cached_property
-    def rules(self) -> tuple[Rule, ...]:
-        """The adaptation rules, read."""
-        steps, hints = self._setting.steps, list(self.hints)
-        return tuple(
-            Rule(Condition(condition), actions.read(action, steps, hints))
-            for condition, action in self.adaptation_rules
-        )
-
-    @property
-    def label(self) -> str:
-        """Words for errors and reasons."""
-        return f"step {self.order} {self.name!r}"
-
-    @property
-    def on_no_rule(self) -> str:
-        """What is decided if the step is not complete and no rule holds."""
-        return self._setting.on_no_rule
-
-    def is_open(self, stages: Collection[str]) -> bool:
-        """Tell whether an agent that has reached these stages may take the step."""
-        wanted = self.developmental_stage_prerequisite
-        return wanted is None or wanted in stages
-
-    def need(self, name: str, window: Mapping[str, int] | None = None) -> Need:
-        """Return what the interface is asked for when the step reads a name."""
-        defined = self._setting.metrics.get(name)
-        if defined is not None:
-            name, window = defined.metric or name, window or defined.window
-        return Need(name, None if window is None else check_window(window))
-
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        """Every metric that the step reads, in order, each once."""
-        found = [self.need(c.metric, c.window) for c in self.completion_criteria]
-        names = [name for rule in self.rules for name in rule.condition.names]
-        found += [self.need(name) for name in names if name != ATTEMPTS]
-        return tuple(dict.fromkeys(found))
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The fields of the world's config that the step sets, `max_interactions` as `max_steps`.
-
-        A field ``scenario`` stands for the fields of that scenario, but for the names of its
-        agents, which are fixed by the environment.
-        """
-        fields = dict(self.environment_config_overrides)
-        if "scenario" in fields:
-            from piase_gym import scenarios
-
-            told = scenarios.load(fields.pop("scenario")).fields
-            kept = {name: value for name, value in told.items() if name not in checking.FIXED}
-            fields = {**kept, **fields}
-        if self.max_interactions is not None:
-            fields["max_steps"] = self.max_interactions
-        return fields
-
-    @property
-    def target_coords(self) -> tuple[float, ...] | str | None:
-        """Where ``reached_goal_<order>`` wants the agent to stand, if the step says so."""
-        return checking.target_of(self.agent_config_overrides)
 
 
 class DevelopmentalCurriculum(Part):
     """A curriculum. See the page on curricula for the meaning of each field."""
 
-    name: str = Field(min_length=1, max_length=200, description="its name")
+    name: Name = Field(description="its name")
     description: Text = Field("", description="what it is about")
     target_developmental_stage: Text = Field("", description="where it leads")
     author: Text = Field("", description="who wrote it")
@@ -272,7 +142,7 @@ class DevelopmentalCurriculum(Part):
         prose = set(checking.PROSE)
         value = self.model_dump(mode="json", exclude=prose)
         value["steps"] = [step.model_dump(mode="json", exclude=prose) for step in self.steps]
-        return hashlib.sha256(canonical_json(value)).hexdigest()
+        return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
     def base(self, world: object = None) -> WorldConfig:
         """Return the config that the steps change: of a world, an id or a config object.
@@ -313,6 +183,21 @@ class DevelopmentalCurriculum(Part):
             except ConfigError as error:
                 raise CurriculumError(f"{self.source}: {step.label}: {error}") from None
 
+    def check_world(self, world: World[Any, Any]) -> None:
+        """Check that a world has the milestones and measures that are read.
+
+        Curricula that name their world are checked when they are loaded.
+
+        Raises:
+            CurriculumError: If it lacks one, or a step sets what it does not know.
+        """
+        configs = [config for _, config in self.configs(world.config)]
+        kinds = naming.kinds_of(self, naming.metrics_of(world, configs))
+        found = list(islice(naming.name_problems(self, kinds), checking.MOST_PROBLEMS))
+        if found:
+            rows = (f"{self.place(problem.path)}: {problem.message}" for problem in found)
+            raise CurriculumError("\n".join(rows))
+
     def envelope(self, world: object = None) -> dict[str, int]:
         """Return the envelope that all steps need, for ``parallel_env(..., envelope=...)``.
 
@@ -330,3 +215,6 @@ class DevelopmentalCurriculum(Part):
         for _, config in self.configs(world):
             sizes = sizes.union(config.sizes())
         return {name: int(value) for name, value in sizes.model_dump().items()}
+
+
+__all__ = ["CurriculumStep", "DevelopmentalCurriculum"]

@@ -364,3 +364,63 @@ def test_a_step_can_be_a_scenario() -> None:
     assert made.envelope()["agents"] == 2
     with pytest.raises(CurriculumError, match="step 1 's1': unknown scenario 'stone_gat'"):
         curriculum({"environment_config": {"scenario": "stone_gat"}}, world="TextRoom").envelope()
+
+
+def test_worlds_are_asked_for_their_milestones() -> None:
+    criteria = [{"metric": "milestone.key_taken", "value": True}]
+    made = curriculum({"completion_criteria": criteria})
+    world = piase_gym.parallel_env("GridWorld").unwrapped.world
+    with pytest.raises(CurriculumError, match=r"<data>: step 1 's1', criterion 1 .*key_taken"):
+        made.check_world(world)
+    criteria = [{"metric": "milestone.key_found", "value": True}]
+    curriculum({"completion_criteria": criteria}).check_world(world)
+
+
+def test_stories_have_milestones_of_their_own() -> None:
+    step = {"environment_config": {"scenario": "three_levers"}}
+    read = {"completion_criteria": [{"metric": "milestone.note_read", "value": True}]}
+    curriculum({**step, **read}, world="TextRoom")
+    wrong = {"completion_criteria": [{"metric": "milestone.note_red", "value": True}]}
+    with pytest.raises(CurriculumError, match=r"unknown metric 'milestone.note_red'; did you"):
+        curriculum({**step, **wrong}, world="TextRoom")
+
+
+# -- bounds ---------------------------------------------------------------------------------------
+
+
+def test_large_files_are_told_in_few_lines_and_little_time() -> None:
+    rules = [[f"step_attempts > {n} and sucess_rate < 0.{n}", "PROCEED"] for n in range(40)]
+    bad_rules = [{"order": n, "name": f"s{n}", "adaptation_rules": rules} for n in range(200)]
+    branches = [["true", f"BRANCH_TO_x{n}"] for n in range(10)]
+    bad_branches = [{"order": n, "name": f"s{n}", "adaptation_rules": branches} for n in range(900)]
+    bad_keys = [
+        {"order": n, "name": f"s{n}", **{f"k{m}": 1 for m in range(40)}} for n in range(900)
+    ]
+    for steps in (bad_rules, bad_branches, bad_keys):
+        start = time.process_time()
+        with pytest.raises(CurriculumError) as caught:
+            curricula.loads(json.dumps({"name": "big", "steps": steps}))
+        assert len(str(caught.value).splitlines()) == 20
+        assert time.process_time() - start < 20
+
+
+def test_numbers_of_any_size_can_be_hashed() -> None:
+    made = curriculum({"environment_config": {"x": 10**40}, "agent_config_overrides": {"y": "é"}})
+    assert len(made.sha256) == 64
+
+
+@pytest.mark.parametrize("name", ["", " ", "two\nlines", "bell\a", "x" * 201])
+def test_names_are_one_line(name: str) -> None:
+    with pytest.raises(CurriculumError, match="name"):
+        curriculum({"name": name})
+    with pytest.raises(CurriculumError, match="name"):
+        DevelopmentalCurriculum(name=name, steps=[{"order": 1, "name": "a"}])
+
+
+def test_yaml_is_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("name: Y\nsteps:\n  - order: 1\n    name: a\n    max_attempts: 2\n")
+    assert curricula.load(path).steps[0].max_attempts == 2
+    path.write_text("name: Y\nsteps:\n  - order: 1\n    name: a\n    max_attempt: 2\n")
+    with pytest.raises(CurriculumError, match=r"c.yaml:5:5: step 1 'a': .*did you mean"):
+        curricula.load(path)
