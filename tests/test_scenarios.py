@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 import piase_gym
 from piase_gym import registry, scenarios
+from piase_gym.cli.scenarios import TEMPLATE
 from piase_gym.errors import ScenarioError
 from piase_gym.scenarios.loader import _library
 from piase_gym.scenarios.reading import read_file, read_text
@@ -330,14 +332,62 @@ def test_the_moonwort_can_be_had_with_and_without_harm() -> None:
     assert harmless["metrics"] == {"harm": 0.0}
 
 
-def test_the_schema_accepts_the_library_and_says_what_there_is() -> None:
-    schema = scenarios.json_schema()
-    text = json.dumps(schema)
+def test_the_schema_says_what_there_is() -> None:
+    text = json.dumps(scenarios.json_schema())
     for word in ("environment_type", "item_in_inventory", "action_taken", "hidden_item"):
         assert word in text
+
+
+SHORT_FORMS: dict[str, Any] = {
+    "scenario_name": "x",
+    "environment_type": "TextRoom",
+    "version": 1.0,
+    "initial_state": {
+        "rooms": {"hall": {"exits": {"east": "den"}, "objects": ["jar"]}, "den": {}},
+        "object_details": {"jar": {"hidden_item": "coin", "custom_properties": {"locked": False}}},
+        "agent_setup": {"agent_id": "ann", "start_room": "hall", "stats": {"energy": 5}},
+    },
+    "win_conditions": [{"type": "item_in_inventory", "item_name": "coin"}],
+    "events": [
+        {
+            "trigger": {"type": "item_found", "item_name": "coin"},
+            "response": {"type": "log_milestone", "milestone_name": "found"},
+        }
+    ],
+}
+
+
+def test_the_schema_takes_what_is_taken(tmp_path: Path) -> None:
+    """Judged by the package jsonschema: the library, a new scenario, and every short form."""
     jsonschema = pytest.importorskip("jsonschema")
-    for name in scenarios.names():
-        jsonschema.validate(read_file(_library()[name]).data, schema)
+    schema = scenarios.json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    page = (Path(__file__).parents[1] / "docs" / "scenarios.md").read_text("utf-8")
+    written = [TEMPLATE.format(title="x"), *re.findall(r"```yaml\n(.*?)```", page, re.S)]
+    rows = [YAML(typ="safe").load(text) for text in written]
+    rows += [read_file(_library()[name]).data for name in scenarios.names()]
+    for data in (*rows, SHORT_FORMS, {"base": "lost_key", "scenario_name": "y"}):
+        jsonschema.validate(data, schema)
+        load_text(tmp_path, json.dumps(data), "x.json")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"win": 1},
+        {"scenario_name": 7},
+        {"win_conditions": [{"type": "item_in_pocket"}]},
+        {"events": [{"trigger": {"type": "item_found"}, "response": []}]},
+        {"lose_conditions": [{"type": "max_steps_reached", "steps": "many"}]},
+    ],
+)
+def test_the_schema_refuses_what_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    data = {**SHORT_FORMS, **change}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, scenarios.json_schema())
+    with pytest.raises(ScenarioError):
+        load_text(tmp_path, json.dumps(data), "x.json")
 
 
 def test_what_ids_and_names_make_is_the_same() -> None:

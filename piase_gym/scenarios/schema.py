@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from piase_gym.config import AgentId
+from piase_gym.shorthand import Lenient
 from piase_gym.worlds.text_room.story import (
     AgentSetup,
     Condition,
@@ -26,7 +27,7 @@ from piase_gym.worlds.text_room.story import (
 )
 
 
-class Part(BaseModel):
+class Part(Lenient):
     """Common settings of the parts of a scenario."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -37,7 +38,12 @@ class ScenarioHead(Part):
 
     scenario_name: str = Field(min_length=1, max_length=200, description="its title")
     environment_type: str = Field(description="the world: TextBasedRoom, TextRoom, GridWorld, ...")
-    version: str = Field("1.0", max_length=40, description="the version of this file")
+    version: str = Field(
+        "1.0",
+        max_length=40,
+        description="the version of this file",
+        json_schema_extra={"type": ["string", "number"]},
+    )
     description: str = Field("", max_length=2000, description="what it is about")
     base: str | None = Field(
         None, description="a scenario that this one extends: its name, or a path beside this file"
@@ -120,6 +126,8 @@ class GoalReached(Part):
 class ScheduledEvent(Part):
     """What the simulation does at a step, before the agents perceive."""
 
+    LISTED: ClassVar[tuple[str, ...]] = ("response",)
+
     name: Name | None = Field(None, description="for logs")
     trigger: StepReached = Field(description="the step")
     response: tuple[Annotated[Message | LogMilestone, Field(discriminator="type")], ...] = Field(
@@ -149,6 +157,8 @@ def json_schema() -> dict[str, Any]:
 
     adapter: TypeAdapter[Any] = TypeAdapter(TextRoomScenario | WorldScenario)
     schema = adapter.json_schema(mode="validation")
+    extends = {"type": "object", "required": ["base"], "properties": {"base": {"type": "string"}}}
+    schema["anyOf"].append({"description": "what changes in a scenario", **extends})
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "piase_gym scenario",

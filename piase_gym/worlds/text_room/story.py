@@ -7,11 +7,12 @@ story makes sense.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from piase_gym.config import AgentId
+from piase_gym.shorthand import Lenient
 
 DIRECTIONS = (
     "north",
@@ -57,7 +58,7 @@ def _one_line(text: object) -> object:
     return " ".join(text.split()) if isinstance(text, str) else text
 
 
-class Part(BaseModel):
+class Part(Lenient):
     """Common settings of the parts of a story."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -74,6 +75,8 @@ class Part(BaseModel):
 
 class Exit(Part):
     """A way out of a room; a bare name of a room will do."""
+
+    SHORT: ClassVar[dict[str, str]] = {"type": "string"}
 
     room: Name = Field(description="where it leads")
     door: Name | None = Field(None, description="an object that must be open to pass")
@@ -365,6 +368,8 @@ def _as_list(value: Any) -> Any:
 class Event(Part):
     """A trigger and what follows from it."""
 
+    LISTED: ClassVar[tuple[str, ...]] = ("response",)
+
     name: Name | None = Field(None, description="for logs; default the kind of its trigger")
     trigger: Trigger = Field(description="what sets it off")
     conditions: tuple[Condition, ...] = Field((), description="what must hold besides")
@@ -382,6 +387,8 @@ class Interaction(Part):
 
     It replaces the usual effect of the verb when its conditions hold.
     """
+
+    LISTED: ClassVar[tuple[str, ...]] = ("response",)
 
     action: Literal["use", "look", "open", "search", "read", "take"] = Field(
         "use", description="the verb"
@@ -404,6 +411,8 @@ class Interaction(Part):
 
 class Thing(Part):
     """An object. What can be set here can also be set under `custom_properties`."""
+
+    LISTED: ClassVar[tuple[str, ...]] = ("hidden_item", "interactions")
 
     description: Annotated[str, Field(max_length=500)] = Field("", description="how it looks")
     can_be_taken: bool | None = Field(
@@ -454,6 +463,8 @@ class Thing(Part):
 class Stat(Part):
     """A number of an agent's body, such as its energy; a bare number is its start."""
 
+    SHORT: ClassVar[dict[str, str]] = {"type": "number"}
+
     start: float = Field(description="its value at the start")
     per_step: float = Field(0.0, description="what each step adds")
 
@@ -482,6 +493,8 @@ class AgentSetup(Part):
 
 class Story(Part):
     """A whole text adventure."""
+
+    LISTED: ClassVar[tuple[str, ...]] = ("agent_setup",)
 
     description: Prose = Field("", description="what it is about, for prompts")
     rooms: dict[Name, Room] = Field(min_length=1, description="name -> room")
