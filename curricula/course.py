@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from piase_gym.curricula import actions, loader
 from piase_gym.curricula.automatic import make_director
+from piase_gym.curricula.checking import same_world
 from piase_gym.curricula.decisions import Decision, overruled
 from piase_gym.curricula.director import Director, Draw, Tried
 from piase_gym.curricula.manager import CurriculumManager
@@ -84,8 +85,8 @@ class Plan:
         """Return a plan from what users write.
 
         Args:
-            curricula: Agent -> curriculum, its name or its path; or one curriculum, for the only
-                agent of the caller or, if it names a `lead`, for all of them.
+            curricula: Agent -> curriculum, its name or its path; or one curriculum, for the agent
+                that it is written for, the only agent of the caller or, if it names a `lead`, all.
             own: The caller's agents.
             director: A director or its name; by default what the curriculum says.
             tutor: A tutor.
@@ -125,6 +126,8 @@ def _assign(curricula: Any, own: Sequence[str]) -> dict[str, DevelopmentalCurric
     """Return the curriculum of each agent, in the order of the agents."""
     if not isinstance(curricula, Mapping):
         curriculum = loader.load(curricula)
+        if curriculum.agent is not None:
+            return _assign({curriculum.agent: curriculum}, own)
         if len(own) > 1 and curriculum.lead is None:
             raise ConfigError(
                 f"{curriculum.source}: this environment has the agents {', '.join(own)}; say whose "
@@ -234,6 +237,9 @@ class Course:
         self.curricula = dict(plan.curricula)
         self.setup = ScenarioSetupModule(world, self.curricula, base)
         self.agent_setup = AgentSetup(plan.agents, self.curricula)
+        for curriculum in self.curricula.values():
+            if curriculum.world is not None:
+                same_world(curriculum.world, world.name, curriculum.source)
         self.meter = Meter(list(self.curricula), world.milestones, world.measures, plan.metrics)
         self._check_metrics()
         self.manager = CurriculumManager()
@@ -398,7 +404,7 @@ class Course:
         if agent in self._entered:
             self.setup.untweak()
         self._entered[agent] = step.order
-        settings = self.setup.settings(agent, step)
+        settings = self.agent_setup.settings(agent, step)
         received = self.agent_setup.enter(agent, step, settings)
         if settings or step.agent_state != "keep":
             data = {
@@ -408,6 +414,24 @@ class Course:
                 "received": received,
             }
             self.post("DSE_AGENT_RECONFIG_APPLIED", data, agent)
+
+    def meet(self, agents: Mapping[str, Agent]) -> None:
+        """Configure these agents from now on, when they come to a step."""
+        self.agent_setup = AgentSetup(agents, self.curricula)
+
+    @property
+    def over(self) -> bool:
+        """Whether every curriculum is over."""
+        return not any(progress.active for progress in self.progress.values())
+
+    @property
+    def prompts(self) -> dict[str, str | None]:
+        """The prompt of the step that each agent is in, if it has one."""
+        found: dict[str, str | None] = {}
+        for agent, progress in self.progress.items():
+            step = self.curricula[agent].find_step(progress.current_step_order)
+            found[agent] = None if step is None else self.agent_setup.prompt(agent, step)
+        return found
 
     def _take(self, orders: Mapping[str, int]) -> Any:
         """Return the config of an episode, and post it if it is another one than before."""

@@ -9,6 +9,7 @@ from piase_gym.curricula.course import Course, Plan, Seat
 from piase_gym.curricula.gauges import DriverGauge, Keep
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.tutors import Glimpse, check_words
+from piase_gym.errors import EnvelopeError
 from piase_gym.events import Event
 from piase_gym.world import Tick
 
@@ -27,6 +28,7 @@ class Guide:
     Args:
         face: The environment.
         plan: What to follow, and how.
+        fixed: Name of a wrapper that has fixed its spaces already, if there is one.
 
     Attributes:
         course: Progress, metrics, decisions.
@@ -36,7 +38,9 @@ class Guide:
         CurriculumError, EnvelopeError, ProgressError, AgentError: See `Course`.
     """
 
-    def __init__(self, face: WorldParallelEnv | GymEnv, plan: Plan) -> None:
+    def __init__(
+        self, face: WorldParallelEnv | GymEnv, plan: Plan, fixed: str | None = None
+    ) -> None:
         """Make room for all steps, and listen."""
         self.driver = face.driver
         base = self.driver.pending or self.driver.world.config
@@ -44,6 +48,12 @@ class Guide:
             wanted = union_envelope(plan.curricula.values(), base)
             now = self.driver.world.envelope.model_dump()
             if any(size > now[name] for name, size in wanted.items()):
+                if fixed is not None:
+                    raise EnvelopeError(
+                        f"{fixed} has fixed its spaces, which are too small for the curricula: put "
+                        "it around CurriculumWrapper, or make the environment with the envelope "
+                        f"of the curricula: parallel_env(..., envelope={wanted!r})"
+                    )
                 face.enlarge(wanted)
         self.course = Course(self.driver.world, plan, self.driver.events, base=base)
         self.gauge = DriverGauge(self.driver, list(plan.curricula), self.course.reads)

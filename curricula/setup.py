@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from piase_gym.curricula.prompts import prompt_of
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.digest import canonical_json
 from piase_gym.errors import AgentError, ConfigError, CurriculumError, EnvelopeError
@@ -243,12 +244,6 @@ class ScenarioSetupModule:
             f"the envelope of the curricula: parallel_env(..., envelope={wanted!r})"
         )
 
-    # -- what agents are told --------------------------------------------------------------
-
-    def settings(self, agent: str, step: CurriculumStep) -> dict[str, Any]:
-        """Return what an agent is to be configured with when it comes to a step."""
-        return copy.deepcopy(step.agent_config_overrides)
-
 
 class AgentSetup:
     """Configures the agents that were handed over, and keeps what of them lasts into a step.
@@ -259,13 +254,19 @@ class AgentSetup:
 
     Raises:
         AgentError: If an agent has no curriculum.
-        CurriculumError: If a step keeps what the agent's state does not have.
+        CurriculumError: If a step keeps what the agent's state does not have, or a prompt file
+            cannot be read.
     """
 
     def __init__(
         self, agents: Mapping[str, Agent], curricula: Mapping[str, DevelopmentalCurriculum]
     ) -> None:
-        """Take note of how the agents are at the beginning."""
+        """Take note of how the agents are at the beginning, and read the prompts."""
+        self._prompts = {
+            (name, step.order): prompt_of(curriculum, step)
+            for name, curriculum in curricula.items()
+            for step in curriculum.steps
+        }
         for name in agents:
             if name not in curricula:
                 known = ", ".join(curricula)
@@ -286,6 +287,22 @@ class AgentSetup:
                         f"{curriculum.source}: {step.label}: agent_state names {key!r}, but the "
                         f"state of {name} has: {known}"
                     )
+
+    def prompt(self, name: str, step: CurriculumStep) -> str | None:
+        """Return the text of the prompt that a step has for an agent, if any."""
+        prompt = self._prompts[name, step.order]
+        return None if prompt is None else prompt.text()
+
+    def settings(self, name: str, step: CurriculumStep) -> dict[str, Any]:
+        """Return what an agent is configured with when it comes to a step.
+
+        That is the step's `agent_config_overrides`, and ``prompt``, if it has a prompt file.
+        """
+        settings = copy.deepcopy(step.agent_config_overrides)
+        prompt = self.prompt(name, step)
+        if prompt is not None:
+            settings |= {"prompt_reference": step.prompt_reference, "prompt": prompt}
+        return settings
 
     def enter(self, name: str, step: CurriculumStep, settings: Mapping[str, Any]) -> bool:
         """Prepare an agent for a step that it comes to.

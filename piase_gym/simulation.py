@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from piase_gym.actuators import Actuator
 from piase_gym.agents.answers import AskInTurn, AskOnClock
@@ -30,6 +30,7 @@ from piase_gym.summary import Summary, Tally
 from piase_gym.world import Act
 
 
+@runtime_checkable
 class Scaffold(Protocol):
     """A curriculum's part in a simulation (phase B9)."""
 
@@ -49,7 +50,8 @@ class Simulation(Attendance):
         scenario: A scenario, its name or path; or a world's name, id or config.
         agents: A policy for every seat (``"oracle"``), or a mapping of seats to policies or `Agent`
             objects; who is not named plays at random.
-        curricula: What looks at each step and episode (B9), or ``None``.
+        curricula: Agent -> curriculum, or one curriculum, as `CurriculumWrapper` takes them; or an
+            object of your own that looks at each step and episode (B9).
         seed: Seed of the first episode; later ones follow from it.
         time_model: ``discrete_steps`` or ``real_time_ms``; default: the scenario's.
         step_ms: Length of a step of ``real_time_ms``.
@@ -73,7 +75,7 @@ class Simulation(Attendance):
         self,
         scenario: object,
         agents: Agents = None,
-        curricula: Scaffold | None = None,
+        curricula: Any = None,
         *,
         seed: int | None = None,
         time_model: str | None = None,
@@ -90,17 +92,26 @@ class Simulation(Attendance):
     ) -> None:
         """Phase A 1 to 3: load the configuration, make the environment and the agents."""
         self.scenario = find_scenario(scenario)
-        self.curricula = curricula
+        own = isinstance(curricula, Scaffold)
+        self.curricula: Scaffold | None = curricula if own else None
         self._seed: int | None = seed
         self._expose, self._folder = expose_states, None if folder is None else Path(folder)
         head = self.scenario.head if self.scenario is not None else None
         self.limits = read_limits(head, time_model, step_ms, max_steps, max_wall_seconds)
         self.world_env = make_env(scenario, self.scenario, render_mode, config)
         self.env: Any = self.world_env
+        if curricula is not None and not own:
+            from piase_gym.wrappers import CurriculumWrapper
+
+            self.env = CurriculumWrapper(self.world_env, curricula)
+        self.course: Any = getattr(self.env, "course", None) if not own else None
         for wrapper in wrap:
             self.env = wrapper(self.env)
         names = tuple(self.world_env.possible_agents)
         self.manager = AgentManager(names, agents)
+        if self.course is not None:
+            followed = self.course.curricula
+            self.course.meet({n: a for n, a in self.manager.agents.items() if n in followed})
         self.equipment = Equipment(self.world_env.world, sensors, actuators)
         self.asker: AskInTurn | AskOnClock = (
             AskInTurn(self.equipment.percept)
@@ -294,6 +305,8 @@ class Simulation(Attendance):
     def run(self, episodes: int = 1) -> Summary:
         """Run whole episodes, phases A to C, and close the simulation.
 
+        Where agents follow curricula, it ends when these are over, if that is before.
+
         Returns:
             The summary of the last episode; `summaries` has all of them.
         """
@@ -304,7 +317,7 @@ class Simulation(Attendance):
                 if number or not self._begun:
                     self.initialize()
                 last = self._run_episode()
-                if last.stopped == "interrupted":
+                if last.stopped == "interrupted" or (self.course and self.course.over):
                     break
         finally:
             self.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from piase_gym.errors import (
     EnvelopeError,
     ProgressError,
 )
+from piase_gym.simulation import Simulation
 from piase_gym.textcode import hash_text
-from piase_gym.wrappers import AvtLogger, CurriculumWrapper
+from piase_gym.wrappers import AddSensors, AvtLogger, CurriculumWrapper
+from piase_gym.wrappers.keep_agents import KeepAgents
 from tests.checkers import parallel_api_test
 from tests.courses import (
     CORNER,
@@ -319,6 +322,17 @@ def test_after_a_reset_too_small_an_envelope_is_an_error_with_the_line_to_write(
     assert play(env, arrive) == 2
 
 
+def test_a_wrapper_that_has_fixed_its_spaces_is_named() -> None:
+    plan = curriculum(step(1, config={"width": 12, "height": 9}))
+    inner = KeepAgents(piase_gym.parallel_env("GridWorld", view="vector"))
+    assert CurriculumWrapper(inner, CORNER).progress["agent_0"].active
+    small = piase_gym.parallel_env("GridWorld", width=3, height=3, view="vector")
+    sensed = AddSensors(small, "steps_to_goal")
+    with pytest.raises(EnvelopeError, match=r"AddSensors .* put it around CurriculumWrapper"):
+        CurriculumWrapper(sensed, plan)
+    assert sensed.unwrapped.config.envelope.width == 3
+
+
 def test_the_seed_seeds_the_world_and_never_picks_the_step() -> None:
     plan = curriculum(step(1, config={"start_pos": None, "width": 6, "height": 6}), step(2))
     worlds = []
@@ -531,6 +545,40 @@ def test_of_an_agent_persists_what_the_step_says(kept: Any, wanted: dict[str, An
     env.reset()
     assert pupil.state == wanted
     assert pupil.told == [{"goal": "near"}, {"goal": "far"}]
+
+
+def test_prompts_reach_the_agent(tmp_path: Path) -> None:
+    prompt = {"objective": "Find the corner."}
+    (tmp_path / "near.json").write_text(json.dumps(prompt))
+    data = json.loads(CORNER.read_text())
+    (tmp_path / "c.json").write_text(json.dumps(data))
+    pupil = Pupil()
+    env = make(tmp_path / "c.json", agents={"agent_0": pupil})
+    env.reset(seed=0)
+    assert "Find the corner." in pupil.told[0]["prompt"]
+    assert pupil.told[0]["prompt_reference"] == "near.json"
+    assert "Find the corner." in str(env.prompts["agent_0"])
+    (tmp_path / "near.json").write_text("{")
+    with pytest.raises(CurriculumError, match=r"near\.json"):
+        make(tmp_path / "c.json")
+
+
+# -- simulations -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("policy", "episodes"), [("noop", 6), ("oracle", 2)])
+def test_a_simulation_follows_a_curriculum(policy: str, episodes: int, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    wrap = (lambda env: AvtLogger(env, path),)
+    simulation = Simulation("GridWorld", policy, {"agent_0": CORNER}, seed=1, wrap=wrap)
+    simulation.run(50)
+    assert len(simulation.summaries) == episodes
+    decisions = simulation.course.decisions
+    assert decisions[-1].outcome == ("failed" if policy == "noop" else "finished")
+    assert runs.replay(path).ok
+    settings = [d for kind, d in dse(path) if kind == "DSE_AGENT_RECONFIG_APPLIED"]
+    assert [d["order"] for d in settings] == [1, 2]
+    assert all(d["received"] for d in settings)
 
 
 def test_agents_that_cannot_be_configured_are_named() -> None:

@@ -38,7 +38,8 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
         env: A ParallelEnv, Gymnasium Env, `batch_env` or batched VectorEnv of one of our worlds, or
             a wrapper around one.
         curricula: Agent -> curriculum (an object, a name, or a path). One curriculum alone is for
-            the only agent of the caller, or, if it names a `lead`, for all of them.
+            the agent that it is written for, the only agent of the caller, or, if it names a
+            `lead`, for all of them.
         options: `director` (a `Director` or a name: ``scripted``, ``randomisation``,
             ``threshold``, ``learning_progress``), `tutor`, `progress` (a file in which progress is
             kept, and from which it goes on), `agents` (agent -> `Agent` to be configured when it
@@ -46,7 +47,8 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
             name), `lag` (for batches; default 1).
 
     Returns:
-        A wrapper of the same kind as `env`, with `progress`, `decisions`, `modifier` and `course`.
+        A wrapper of the same kind as `env`, with `progress`, `decisions`, `prompts`, `modifier` and
+        `course`.
 
     Raises:
         AgentError: If there is a curriculum for an agent that is not there.
@@ -99,6 +101,11 @@ class _Led:
         return self.course.decisions
 
     @property
+    def prompts(self) -> Mapping[str, str | None]:
+        """The prompt of the step that each agent is in, if it has one."""
+        return self.course.prompts
+
+    @property
     def modifier(self) -> EnvironmentModifierInterface:
         """Changes the environment by the dials and elements of its world."""
         return self.course.modifier
@@ -111,7 +118,10 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
         """Wrap `env`; see `CurriculumWrapper`."""
         super().__init__(env)
         face = _face(env, WorldParallelEnv)
-        self.guide = Guide(face, Plan.of(curricula, face.possible_agents, **options))
+        names = face.possible_agents
+        same = all(env.observation_space(n) is face.observation_space(n) for n in names)
+        fixed = None if same else type(env).__name__
+        self.guide = Guide(face, Plan.of(curricula, names, **options), fixed)
         self.course = self.guide.course
         # A step costs eight microseconds, so what is looked up in each is looked up here.
         self._driver = face.driver
@@ -168,7 +178,8 @@ class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstruct
         """Wrap `env`; see `CurriculumWrapper`."""
         RecordConstructorArgs.__init__(self, curricula=curricula, _disable_deepcopy=True, **options)
         face = _face(env, GymEnv)
-        self.guide = Guide(face, Plan.of(curricula, (face.agent,), **options))
+        fixed = None if env.observation_space is face.observation_space else type(env).__name__
+        self.guide = Guide(face, Plan.of(curricula, (face.agent,), **options), fixed)
         self.course = self.guide.course
         super().__init__(env)
 
