@@ -67,8 +67,14 @@ def go_on(env: Any, steps: int) -> list[str]:
     return found
 
 
-def elsewhere(call: str, *args: Any) -> Any:
-    """Return what a function of this module returns in another process."""
+def elsewhere(call: str, *args: Any, **variables: str) -> Any:
+    """Return what a function of this module returns in another process.
+
+    Args:
+        call: Its name.
+        args: Its arguments.
+        variables: Further environment variables.
+    """
     code = (
         "import json, sys\nfrom tests import physics\n"
         "call, args = json.load(sys.stdin)\n"
@@ -82,9 +88,22 @@ def elsewhere(call: str, *args: Any) -> Any:
         timeout=300,
         check=True,
         cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": str(ROOT), **variables},
     )
     return json.loads(done.stdout.strip().split("\n")[-1])
+
+
+def seen_in(task: str, seed: int, steps: int = 40) -> list[Any]:
+    """Return states, rows and masks of an episode under the scripted controllers."""
+    env = make(task, **FULL[task], max_steps=steps)
+    env.reset(seed=seed)
+    act, found = oracle(env), []
+    while env.agents:
+        masks = [mask.tolist() for mask in env.world.masks()]
+        found.append([env.digest(), env.world.rows.tolist(), masks])
+        env.step(act())
+    env.close()
+    return found
 
 
 def continued(task: str, snapshot: dict[str, Any], steps: int) -> list[str]:

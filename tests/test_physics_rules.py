@@ -13,7 +13,6 @@ pytest.importorskip("pybullet")
 import pybullet as p
 
 from piase_gym.commands import Command, Outcome
-from piase_gym.worlds.physics_playground.rules import graspable
 from piase_gym.worlds.physics_playground.state import EndReason
 from tests.physics import FULL, TASKS, make, oracle
 
@@ -236,12 +235,13 @@ def test_two_cannot_hold_what_is_light() -> None:
         env.step(act())
     holder = 0 if env.world.play.holds[0] else 1
     x, y, _ = bodies(env)[0]
-    pose = env.world.arena.pose(1 - holder)._replace(position=(x - 0.3, y, 0.07), ahead=(1.0, 0.0))
-    world = env.world
-    seen = graspable(world.play, world.reading, pose, world.config)
-    assert seen is None
-    world.arena.release(holder)
-    assert graspable(world.play, world.reading, pose, world.config) == 0
+    arena, sim = env.world.arena, env.world.sim
+    beside = sim.agents[1 - holder]
+    p.resetBasePositionAndOrientation(beside, (x - 0.3, y, 0.07), (0, 0, 0, 1), sim.client)
+    arena.look()
+    assert arena.graspable(1 - holder) is None
+    arena.release(holder)
+    assert arena.graspable(1 - holder) == 0
 
 
 # -- randomisation and explosions ---------------------------------------------------------

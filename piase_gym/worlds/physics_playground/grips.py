@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 
-from piase_gym.worlds.physics_playground.bullet import SLOW_GRIP, Reading
+from piase_gym.worlds.physics_playground.bodies import hull
+from piase_gym.worlds.physics_playground.bullet import SLOW_GRIP
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.control import hull
 from piase_gym.worlds.physics_playground.geometry import compose, inverse, minus, plus, rotate
+from piase_gym.worlds.physics_playground.reading import Reading
 from piase_gym.worlds.physics_playground.state import Body, Hold, PlayState
 
 GAP = 0.02

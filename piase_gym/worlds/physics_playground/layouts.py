@@ -8,15 +8,11 @@ from dataclasses import dataclass, field
 
 from piase_gym.errors import GenerationError
 from piase_gym.rng import Stream, StreamId
+from piase_gym.worlds.physics_playground.bodies import MASSES, ROVER, SPHERE, THRUST
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.items import COLOURS, CRATE, Point, Spread, Thing, gap
 from piase_gym.worlds.physics_playground.state import Body, PlayState
 
-ROVER = (0.18, 0.13, 0.07)
-SPHERE = 0.15
-MASSES = {"rover": 2.0, "sphere": 1.5}
-THRUST = {"rover": 20.0, "sphere": 12.0}
-"""Most newtons that an agent drives with."""
 TOO_HEAVY = 1.45
 """The crate resists with so many times the thrust of one agent."""
 TRIES = 2000

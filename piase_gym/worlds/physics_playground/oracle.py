@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from piase_gym.commands import Command
 from piase_gym.worlds.physics_playground import rules
+from piase_gym.worlds.physics_playground.bodies import hull
 from piase_gym.worlds.physics_playground.bullet import SLOW_GRIP
-from piase_gym.worlds.physics_playground.control import hull
 from piase_gym.worlds.physics_playground.grips import hold_distance
 from piase_gym.worlds.physics_playground.items import CRATE, Point
 from piase_gym.worlds.physics_playground.steering import go, heading_to, steer
@@ -93,7 +93,7 @@ class PhysicsOracle:
     def _push(self, agent: int) -> Command:
         """Get behind the thing, as seen from the zone, and push."""
         world = self.world
-        zone = rules.inside(world.play, world.reading, world.config)
+        zone = world.arena.inside
         thing = self._share(agent, [i for i, there in enumerate(zone) if not there])
         if thing is None:
             return NOOP
@@ -153,7 +153,7 @@ class PhysicsOracle:
         """Fetch what is not there yet, and bring it."""
         world, play = self.world, self.world.play
         hold = play.holds[agent]
-        zone = rules.inside(play, world.reading, world.config)
+        zone = world.arena.inside
         if hold is not None:
             spot = self._spot(hold.object)
             away = math.dist(self._place(hold.object), spot)

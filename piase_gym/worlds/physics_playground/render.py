@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.physics_playground.bullet import Reading, Simulation
+from piase_gym.worlds.physics_playground.bodies import Pose
+from piase_gym.worlds.physics_playground.bullet import Simulation
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.control import pose_of
+from piase_gym.worlds.physics_playground.reading import Reading
 from piase_gym.worlds.physics_playground.state import PlayState
 
 COLUMNS, LINES = 41, 21
@@ -81,10 +82,10 @@ def ansi(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) ->
 
 def paint(sim: Simulation, state: PlayState) -> None:
     """Give every body its colour."""
-    sim.paint(sim.floor, FLOOR)
-    for number in sim.edges:
+    sim.paint(sim.built.floor, FLOOR)
+    for number in sim.built.edges:
         sim.paint(number, WALLS)
-    for number, body in zip(sim.statics, state.statics, strict=True):
+    for number, body in zip(sim.built.statics, state.statics, strict=True):
         sim.paint(number, RAMPS if body.shape == "ramp" else WALLS)
     for number, body in zip(sim.objects, state.objects, strict=True):
         sim.paint(number, RGB[body.name.split()[0]])
@@ -95,32 +96,37 @@ def paint(sim: Simulation, state: PlayState) -> None:
 def picture(
     sim: Simulation,
     state: PlayState,
-    reading: Reading,
     config: PhysicsPlaygroundConfig,
-    camera: str,
-    agent: int,
+    viewer: Pose | None,
     side: int,
 ) -> NDArray[np.uint8]:
     """Take a picture; targets and zone are drawn on the floor that it shows.
 
+    Args:
+        sim: The client.
+        state: For targets and zone.
+        config: For sizes.
+        viewer: The agent through whose eyes one looks; ``None`` looks from above.
+        side: Pixels.
+
     Returns:
         Shape (side, side, 3).
     """
-    if camera == "egocentric":
-        pose = pose_of(reading.raw[len(state.objects) + agent])
-        x, y, z = pose.position
-        cx, cy = pose.ahead
+    if viewer is not None:
+        x, y, z = viewer.position
+        cx, cy = viewer.ahead
         eye = (x + 0.12 * cx, y + 0.12 * cy, z + 0.2)
         target, angle = (x + 1.5 * cx, y + 1.5 * cy, z - 0.1), 75.0
     else:
         wide = max(config.size)
         eye, target, angle = (0.0, -0.62 * wide, 0.95 * wide), (0.0, -0.04 * wide, 0.0), 55.0
     colours, bodies, matrix = sim.picture(eye, target, angle, side)
+    floor = bodies == sim.built.floor
     if state.zone:
-        _mark(colours, bodies == sim.floor, matrix, state.zone, config.zone, ZONE)
+        _mark(colours, floor, matrix, state.zone, config.zone, ZONE)
     for number, place in enumerate(state.targets):
         shade = np.array(agent_colour(number, len(state.agents))) * 255.0
-        _mark(colours, bodies == sim.floor, matrix, place, config.tolerance, shade)
+        _mark(colours, floor, matrix, place, config.tolerance, shade)
     return colours
 
 

@@ -1,23 +1,39 @@
-"""The tasks: how far each is from its end, when it is done, and what that is worth.
+"""The tasks: how far each is from its end, what is in its place, and what can be gripped.
 
-All functions are pure: they look at a state and a reading, and give numbers.
+`measure` works all of it out, for all agents at once, from a scene into that same scene.
 """
+
+# Kernels are typed by numba, not by annotations.
+# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from piase_gym.worlds.physics_playground.bullet import Reading
+import numpy as np
+
+from piase_gym.kernels import device, helper, kernel
+from piase_gym.worlds.physics_playground.bodies import GRIP_ANGLE, THRUST
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.control import GRIP_ANGLE, REACH, Pose, hull
-from piase_gym.worlds.physics_playground.layouts import THRUST
-from piase_gym.worlds.physics_playground.sensing import Touch
+from piase_gym.worlds.physics_playground.control import clip
+from piase_gym.worlds.physics_playground.scene import (
+    AT_OBJECT,
+    CRATE_CODE,
+    KEEP_AWAY,
+    REACH_TASK,
+    STACK,
+    WANTED,
+)
 from piase_gym.worlds.physics_playground.state import PlayState
 
-ROLES = {0: "keeper", 1: "chaser"}
+ROLES = ("keeper", "chaser")
+CHASER = 1
 AT_REST = 0.25
 """An object is set down if it moves slower than so many metres a second."""
+TOO_FAST = 60.0
+"""No place and no speed can be beyond this; if one is, the simulation has exploded."""
+RIM = 0.1
+"""An object is on its way until it is so far within the zone."""
 
 
 def role(agent: int) -> str:
@@ -25,29 +41,11 @@ def role(agent: int) -> str:
     return ROLES[agent % 2]
 
 
-def inside(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> list[bool]:
-    """Return which objects have their centre in the zone."""
-    if not state.zone:
-        return [False] * len(state.objects)
-    x, y = state.zone
-    return [
-        (px - x) * (px - x) + (py - y) * (py - y) <= config.zone * config.zone
-        for px, py, _ in (raw[0] for raw in reading.raw[: len(state.objects)])
-    ]
-
-
-def distance(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return how far two places are from each other on the floor."""
-    dx, dy = a[0] - b[0], a[1] - b[1]
-    return math.sqrt(dx * dx + dy * dy)
-
-
 def wanted(state: PlayState, config: PhysicsPlaygroundConfig) -> list[int]:
     """Return the objects that the task is about."""
-    kinds = {"stack": "box", "keep_away": "ball", "carry": "crate"}
-    kind = kinds.get(config.task)
     if config.task == "reach":
         return []
+    kind = WANTED.get(config.task)
     return [i for i, body in enumerate(state.objects) if kind in (None, body.shape)]
 
 
@@ -58,142 +56,265 @@ def total(state: PlayState, config: PhysicsPlaygroundConfig) -> int:
     return config.tower if config.task == "stack" else len(wanted(state, config))
 
 
-def placed(
-    state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig, zone: Sequence[bool]
-) -> int:
-    """Return how many objects are where the task wants them; `zone` is what `inside` tells."""
-    if config.task == "stack":
-        return tower(state, reading, config)
-    if config.task in ("reach", "keep_away"):
-        return 0
-    held = {hold.object for hold in state.holds if hold is not None and not hold.towed}
-    return sum(zone[i] and i not in held for i in wanted(state, config))
+def too_heavy(state: PlayState, number: int, config: PhysicsPlaygroundConfig) -> bool:
+    """Tell whether an object can only be dragged: it weighs more than half an agent's thrust."""
+    return state.objects[number].mass * max(state.gravity, 1.0) > 0.5 * THRUST[config.body]
 
 
-def tower(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> int:
-    """Return how many boxes stand on each other in the highest tower that nobody holds."""
-    held = {hold.object for hold in state.holds if hold is not None}
-    free = [i for i in wanted(state, config) if i not in held]
-    resting = [i for i in free if _slow(reading.raw[i][2])]
-
-    def height(base: int) -> int:
-        above = [i for i in resting if _on(state, reading, i, base)]
-        return 1 + max((height(i) for i in above), default=0)
-
-    bases = [i for i in resting if reading.raw[i][0][2] < 1.3 * state.objects[i].half[2]]
-    return max((height(base) for base in bases), default=0)
+# -- what is where ------------------------------------------------------------------------
 
 
-def _on(state: PlayState, reading: Reading, upper: int, lower: int) -> bool:
+@device
+def sound(s):
+    """Tell whether all numbers can be (no NaN, nothing that a cannonball beats)."""
+    for b in range(s.objects + s.agents):
+        for i in range(13):
+            value = s.table[b, i]
+            if not math.isfinite(value):
+                return False
+            if (i < 3 or 7 <= i < 10) and not -TOO_FAST < value < TOO_FAST:
+                return False
+    return True
+
+
+@device
+def face(s, a):
+    """Work out the heading and the vertical of an agent from its quaternion."""
+    b = s.objects + a
+    x, y, z, w = s.table[b, 3], s.table[b, 4], s.table[b, 5], s.table[b, 6]
+    along, across = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z)
+    size = math.sqrt(along * along + across * across)
+    s.ahead[a, 0] = along / size if size > 1e-9 else 1.0
+    s.ahead[a, 1] = across / size if size > 1e-9 else 0.0
+    s.up[a, 0], s.up[a, 1] = 2.0 * (x * z + w * y), 2.0 * (y * z - w * x)
+
+
+@device
+def apart(s, one, other):
+    """Return how far two bodies are from each other on the floor."""
+    dx, dy = s.table[one, 0] - s.table[other, 0], s.table[one, 1] - s.table[other, 1]
+    return math.sqrt(dx * dx + dy * dy)
+
+
+@device
+def to_goal(s, body, agent):
+    """Return how far a body is from an agent's target, or from the middle of the zone."""
+    dx, dy = s.table[body, 0] - s.goal[agent, 0], s.table[body, 1] - s.goal[agent, 1]
+    return math.sqrt(dx * dx + dy * dy)
+
+
+@device
+def see_zone(s):
+    """Find out which objects have their centre in the zone."""
+    for i in range(s.objects):
+        dx, dy = s.table[i, 0] - s.goal[0, 0], s.table[i, 1] - s.goal[0, 1]
+        s.inside[i] = s.zone >= 0.0 and dx * dx + dy * dy <= s.zone * s.zone
+
+
+# -- how many are in their place ----------------------------------------------------------
+
+
+@device
+def held_by_anybody(s, number, raised):
+    """Tell whether anybody holds an object; with `raised`, whether anybody holds it up."""
+    for a in range(s.agents):
+        if s.held[a] == number and not (raised and s.towed[a]):
+            return True
+    return False
+
+
+@device
+def rests(s, upper, lower):
     """Tell whether a box rests on another."""
-    a, b = reading.raw[upper][0], reading.raw[lower][0]
-    ha, hb = state.objects[upper].half[2], state.objects[lower].half[2]
-    rise = a[2] - b[2]
-    return 0.75 * (ha + hb) < rise < 1.25 * (ha + hb) and distance(a, b) < 1.2 * hb
+    both = s.half[upper, 2] + s.half[lower, 2]
+    rise = s.table[upper, 2] - s.table[lower, 2]
+    level = 0.75 * both < rise < 1.25 * both
+    return level and apart(s, upper, lower) < 1.2 * s.half[lower, 2]
 
 
-def _slow(velocity: Sequence[float]) -> bool:
+@device
+def slow(s, i):
     """Tell whether a speed is as good as none."""
-    return sum(v * v for v in velocity) < AT_REST * AT_REST
+    vx, vy, vz = s.table[i, 7], s.table[i, 8], s.table[i, 9]
+    return vx * vx + vy * vy + vz * vz < AT_REST * AT_REST
 
 
-def togo(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> list[float]:
-    """Return, for each agent, how many metres its task is from its end.
+@device
+def raise_counts(s):
+    """Count on each box one more than on any that rests on it; tell whether a count has grown."""
+    grown = False
+    for lower in range(s.objects):
+        for upper in range(s.objects):
+            both = s.count[lower] > 0 and s.count[upper] > 0
+            if both and s.count[lower] <= s.count[upper] and rests(s, upper, lower):
+                s.count[lower] = s.count[upper] + 1
+                grown = True
+    return grown
+
+
+@helper
+def tower(s):
+    """Return how many boxes stand on each other in the highest tower that nobody holds."""
+    for i in range(s.objects):
+        s.count[i] = s.wanted[i] and slow(s, i) and not held_by_anybody(s, i, False)
+    while raise_counts(s):
+        pass
+    highest = 0
+    for i in range(s.objects):
+        if s.table[i, 2] < 1.3 * s.half[i, 2] and s.count[i] > highest:
+            highest = s.count[i]
+    return highest
+
+
+@device
+def in_place(s):
+    """Return how many objects are where the task wants them."""
+    if s.task == STACK:
+        return tower(s)
+    count = 0
+    for i in range(s.objects):
+        if s.wanted[i] and s.inside[i] and not held_by_anybody(s, i, True):
+            count += 1
+    return count
+
+
+# -- how far it is to the end -------------------------------------------------------------
+
+
+@device
+def to_nearest(s, body):
+    """Return how far the nearest other object is that the task is about."""
+    found = np.inf
+    for i in range(s.objects):
+        if s.wanted[i] and i != body:
+            found = min(found, apart(s, body, i))
+    return found
+
+
+@device
+def zone_togo(s):
+    """Write the way of all objects into the zone, plus half that of the agent to the nearest."""
+    edge, whole = max(0.0, s.zone - RIM), 0.0
+    for i in range(s.objects):
+        s.way[i] = max(0.0, to_goal(s, i, 0) - edge) if s.wanted[i] else 0.0
+        whole += s.way[i]
+    for a in range(s.agents):
+        near = np.inf
+        for i in range(s.objects):
+            if s.way[i] > 0.0:
+                near = min(near, apart(s, s.objects + a, i))
+        busy = s.held[a] >= 0 or near == np.inf
+        s.togo[a] = whole + 0.5 * (0.0 if busy else near)
+
+
+@device
+def togo(s):
+    """Write for each agent how many metres its task is from its end.
 
     In reach the way to the target; in stack from the box that is to be placed to the next one; in
     push, gather and carry the way of all objects to the zone's edge, plus that of the agent to the
     nearest of them; in keep_away from the ball, for a chaser.
     """
-    places = [raw[0] for raw in reading.raw]
-    first = len(state.objects)
-    agents = places[first:]
-    if config.task == "reach":
-        return [distance(a, t) for a, t in zip(agents, state.targets, strict=True)]
-    things = wanted(state, config)
-    if config.task == "keep_away":
-        ball = places[things[0]]
-        return [distance(a, ball) if role(i) == "chaser" else 0.0 for i, a in enumerate(agents)]
-    if config.task == "stack":
-        return _stack_togo(state, places, config)
-    edge = max(0.0, config.zone - 0.1)
-    ways = {i: max(0.0, distance(places[i], state.zone) - edge) for i in things}
-    left = [i for i in things if ways[i] > 0.0]
-    way = sum(ways.values())
-    found = []
-    for number, agent in enumerate(agents):
-        busy = state.holds[number] is not None or not left
-        near = 0.0 if busy else min(distance(agent, places[i]) for i in left)
-        found.append(way + 0.5 * near)
-    return found
+    for a in range(s.agents):
+        body = s.objects + a
+        if s.task == REACH_TASK:
+            s.togo[a] = to_goal(s, body, a)
+        elif s.task == KEEP_AWAY:
+            s.togo[a] = apart(s, body, s.ball) if a % 2 == CHASER else 0.0
+        elif s.task == STACK and s.held[a] < 0:
+            s.togo[a] = 1.0 + to_nearest(s, body)
+        elif s.task == STACK:
+            s.togo[a] = to_nearest(s, s.held[a])
+    if s.zone >= 0.0:
+        zone_togo(s)
 
 
-def _stack_togo(
-    state: PlayState, places: list[Sequence[float]], config: PhysicsPlaygroundConfig
-) -> list[float]:
-    """Return how far agents are from having put a box on the next."""
-    boxes = wanted(state, config)
-    found = []
-    for number, agent in enumerate(places[len(state.objects) :]):
-        hold = state.holds[number]
-        if hold is None:
-            found.append(1.0 + min(distance(agent, places[i]) for i in boxes))
-        else:
-            others = [i for i in boxes if i != hold.object] or boxes
-            found.append(min(distance(places[hold.object], places[i]) for i in others))
-    return found
-
-
-def caught(state: PlayState, touches: Sequence[Touch], config: PhysicsPlaygroundConfig) -> bool:
+@device
+def is_caught(s):
     """Tell whether a chaser touches the ball."""
-    balls = set(wanted(state, config))
-    return any(
-        role(i) == "chaser" and balls & set(touch.objects) for i, touch in enumerate(touches)
-    )
+    for a in range(CHASER, s.agents, 2):
+        for i in range(s.objects):
+            if s.wanted[i] and s.touch[a, AT_OBJECT + i]:
+                return True
+    return False
 
 
-def graspable(
-    state: PlayState, reading: Reading, pose: Pose, config: PhysicsPlaygroundConfig
-) -> int | None:
-    """Return the object that an agent with free hands would grip now: the nearest in front."""
-    held = {hold.object for hold in state.holds if hold is not None and not hold.towed}
-    best: tuple[float, int] | None = None
-    x, y, _ = pose.position
-    near = hull(config.body) + REACH
-    for number, body in enumerate(state.objects):
-        place, wide = reading.raw[number][0], near + max(body.half)
-        if abs(place[0] - x) > wide or abs(place[1] - y) > wide or number in held:
-            continue
-        gap = _gap_ahead(pose, reading.raw[number], body.half, body.shape)
-        if gap is None or gap > near:
-            continue
-        if best is None or gap < best[0]:
-            best = gap, number
-    return best[1] if best else None
+# -- what can be gripped ------------------------------------------------------------------
 
 
-def _gap_ahead(
-    pose: Pose, raw: tuple[tuple[float, ...], ...], half: Sequence[float], shape: str
-) -> float | None:
-    """Return how far ahead of an agent's centre an object begins, or None if it is not ahead."""
-    (x, y, z), (qx, qy, qz, qw) = raw[0], raw[1]
-    if abs(z - pose.position[2]) > half[2] + 0.15:
-        return None
-    dx, dy = x - pose.position[0], y - pose.position[1]
-    if shape == "crate":  # the nearest point of its outline, seen from above
-        turn = math.atan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
-        c, s = math.cos(turn), math.sin(turn)
-        along, across = -dx * c - dy * s, dx * s - dy * c
-        along = min(half[0], max(-half[0], along))
-        across = min(half[1], max(-half[1], across))
-        dx, dy = dx + along * c - across * s, dy + along * s + across * c
-    cx, cy = pose.ahead
+@device
+def to_crate(s, i, dx, dy):
+    """Return the way to the nearest point of a crate's outline, from that to its middle."""
+    qx, qy, qz, qw = s.table[i, 3], s.table[i, 4], s.table[i, 5], s.table[i, 6]
+    turn = math.atan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
+    c, n = math.cos(turn), math.sin(turn)
+    along = clip(-dx * c - dy * n, s.half[i, 0])
+    across = clip(dx * n - dy * c, s.half[i, 1])
+    return dx + along * c - across * n, dy + along * n + across * c
+
+
+@device
+def gap_ahead(s, a, i):
+    """Return how far ahead of an agent's centre an object begins (inf if it is not ahead)."""
+    b = s.objects + a
+    if abs(s.table[i, 2] - s.table[b, 2]) > s.half[i, 2] + 0.15:
+        return np.inf
+    dx, dy = s.table[i, 0] - s.table[b, 0], s.table[i, 1] - s.table[b, 1]
+    if s.kind[i] == CRATE_CODE:
+        dx, dy = to_crate(s, i, dx, dy)
+    cx, cy = s.ahead[a, 0], s.ahead[a, 1]
     ahead, left = dx * cx + dy * cy, dy * cx - dx * cy
-    away = math.sqrt(dx * dx + dy * dy)
     if ahead <= 0.0 or math.atan2(abs(left), ahead) > GRIP_ANGLE:
-        return None
-    return away - (0.0 if shape == "crate" else half[0])
+        return np.inf
+    return math.sqrt(dx * dx + dy * dy) - (0.0 if s.kind[i] == CRATE_CODE else s.half[i, 0])
 
 
-def too_heavy(state: PlayState, number: int, config: PhysicsPlaygroundConfig) -> bool:
-    """Tell whether an object can only be dragged: it weighs more than half an agent's thrust."""
-    return state.objects[number].mass * max(state.gravity, 1.0) > 0.5 * THRUST[config.body]
+@device
+def graspable(s, a):
+    """Return the object that an agent with free hands would grip: the nearest in front, or -1."""
+    found, best, b = -1, np.inf, s.objects + a
+    for i in range(s.objects):
+        wide = s.near + max(s.half[i, 0], s.half[i, 1], s.half[i, 2])
+        dx, dy = s.table[i, 0] - s.table[b, 0], s.table[i, 1] - s.table[b, 1]
+        if abs(dx) > wide or abs(dy) > wide or held_by_anybody(s, i, True):
+            continue
+        gap = gap_ahead(s, a, i)
+        if gap <= s.near and gap < best:
+            found, best = i, gap
+    return found
+
+
+@device
+def reach_out(s):
+    """Find out for each agent what it could grip now."""
+    for a in range(s.agents):
+        s.grasp[a] = graspable(s, a) if s.grips and s.held[a] < 0 else -1
+
+
+# -- what Python calls --------------------------------------------------------------------
+
+
+@kernel
+def grasp_again(scene):
+    """Find out again what can be gripped, after somebody has gripped or let go."""
+    reach_out(scene[0])
+
+
+@kernel
+def measure(scene):
+    """Find out all that rewards and ends go by, and what can be gripped, now.
+
+    Returns:
+        False if the numbers in the table have become nonsense; then nothing was found out.
+    """
+    s = scene[0]
+    if not sound(s):
+        return False
+    for a in range(s.agents):
+        face(s, a)
+    see_zone(s)
+    togo(s)
+    s.standing = in_place(s)
+    s.caught = s.task == KEEP_AWAY and is_caught(s)
+    reach_out(s)
+    return True

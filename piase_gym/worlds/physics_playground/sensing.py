@@ -1,44 +1,30 @@
-"""From what Bullet tells to rows of whole numbers: what each agent perceives."""
+"""From what Bullet tells to rows of whole numbers and masks: what each agent perceives."""
+
+# Kernels are typed by numba, not by annotations.
+# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.physics_playground.bullet import Rays, Reading
+from piase_gym.kernels import device, helper, kernel
+from piase_gym.worlds.physics_playground.bodies import HULL
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.control import Pose
-from piase_gym.worlds.physics_playground.items import KINDS
-from piase_gym.worlds.physics_playground.layouts import ROVER
-from piase_gym.worlds.physics_playground.state import PlayState
+from piase_gym.worlds.physics_playground.scene import (
+    AT_AGENT,
+    AT_OBJECT,
+    AT_WALL,
+    ON_RAMP,
+)
+from piase_gym.worlds.physics_playground.verbs import GRIPS, PRIMITIVES, RELEASES
 from piase_gym.worlds.physics_playground.views import LIMIT, MET, SEEN, Layout
 
-HULL = math.hypot(ROVER[0], ROVER[1]) + 0.005
-"""Where lidar rays start, in metres from the centre: just outside any agent."""
-
-
-@dataclass(frozen=True)
-class Touch:
-    """What one agent touches.
-
-    Attributes:
-        wall: Whether it touches a wall.
-        ramp: Whether it touches a ramp.
-        objects: Numbers of the objects.
-        agents: Numbers of the agents.
-        grounded: Whether something carries it.
-    """
-
-    wall: bool
-    ramp: bool
-    objects: tuple[int, ...]
-    agents: tuple[int, ...]
-    grounded: bool
+Rays = list[list[float]]
+DEGREES = 180.0 / math.pi
 
 
 def rays_of(config: PhysicsPlaygroundConfig) -> tuple[Rays, Rays]:
@@ -49,151 +35,160 @@ def rays_of(config: PhysicsPlaygroundConfig) -> tuple[Rays, Rays]:
     return starts, [[config.range * x, config.range * y, 0.0] for x, y in circle]
 
 
-def ranges(shares: Sequence[float], config: PhysicsPlaygroundConfig) -> list[int]:
-    """Return lidar ranges in centimetres from the share of each ray that is free."""
-    span = config.range - HULL
-    return [round(100.0 * (HULL + share * span)) for share in shares]
+@device
+def hundredths(value):
+    """Return metres as whole centimetres."""
+    return round(100.0 * value)
 
 
-Polar = tuple[int, int, int]
-"""Distance in centimetres, bearing in degrees, and centimetres a second of drift."""
-DEGREES = 180.0 / math.pi
-
-
-def degrees(turn: float) -> int:
+@device
+def degrees(turn):
     """Return whole degrees from -179 to 180 of an angle from -pi to pi."""
     found = round(turn * DEGREES)
     return 180 if found == -180 else found
 
 
-class Moment(Protocol):
-    """What senses look at: the arena at one moment."""
+@helper
+def spot(s, a, x, y, row, p):
+    """Write distance and bearing of a place, as an agent sees it. Returns the way there."""
+    b = s.objects + a
+    dx, dy = x - s.table[b, 0], y - s.table[b, 1]
+    cx, cy = s.ahead[a, 0], s.ahead[a, 1]
+    away = math.sqrt(dx * dx + dy * dy)
+    row[p] = hundredths(away)
+    row[p + 1] = degrees(math.atan2(dy * cx - dx * cy, dx * cx + dy * cy))
+    return dx, dy, away
 
-    reading: Reading
-    touches: list[Touch]
-    poses: list[Pose]
-    inside: list[bool]
 
-    def lidar(self) -> list[list[int]]:
-        """Return the ranges of every agent's rays, in centimetres."""
+@helper
+def sight(s, a, body, row, p):
+    """Write distance, bearing and height of a body, and by how much it moves away."""
+    b = s.objects + a
+    dx, dy, away = spot(s, a, s.table[body, 0], s.table[body, 1], row, p)
+    vx, vy = s.table[body, 7] - s.table[b, 7], s.table[body, 8] - s.table[b, 8]
+    row[p + 2] = hundredths(s.table[body, 2])
+    row[p + 3] = round(100.0 * (dx * vx + dy * vy) / max(away, 1e-6))
+
+
+@device
+def own(s, a, row):
+    """Write own place and motion, what is held, where to go, and what is placed."""
+    b = s.objects + a
+    cx, cy, vx, vy = s.ahead[a, 0], s.ahead[a, 1], s.table[b, 7], s.table[b, 8]
+    for i in range(3):
+        row[i] = hundredths(s.table[b, i])
+    row[3] = degrees(math.atan2(cy, cx))
+    row[4], row[5] = hundredths(vx * cx + vy * cy), hundredths(vy * cx - vx * cy)
+    row[6] = round(min(float(LIMIT), max(-float(LIMIT), s.table[b, 12] * DEGREES)))
+    if s.held[a] >= 0:
+        row[7], row[8] = s.held[a] + 1, s.kind[s.held[a]]
+    if s.aims:
+        spot(s, a, s.goal[a, 0], s.goal[a, 1], row, 10)
+    row[12] = s.placed
+
+
+@device
+def see_objects(s, a, row):
+    """Write the nearest objects."""
+    b = s.objects + a
+    for i in range(s.objects):
+        dx, dy = s.table[i, 0] - s.table[b, 0], s.table[i, 1] - s.table[b, 1]
+        s.way[i] = dx * dx + dy * dy
+    for slot in range(s.shown):
+        found = 0
+        for i in range(1, s.objects):
+            if s.way[i] < s.way[found]:
+                found = i
+        s.way[found] = np.inf
+        p = s.objects_at + SEEN * slot
+        row[p], row[p + 1] = found + 1, s.kind[found]
+        sight(s, a, found, row, p + 2)
+        row[p + 6] = 2 * s.inside[found]
+        for other in range(s.agents):
+            if s.held[other] == found:
+                row[p + 6] = 2 * s.inside[found] + 1
+
+
+@device
+def see_agents(s, a, row):
+    """Write the other agents that are in play."""
+    for other in range(s.agents):
+        if other != a and s.playing[other]:
+            p = s.others_at + MET * other
+            row[p] = 1
+            sight(s, a, s.objects + other, row, p + 1)
+
+
+@device
+def feel(s, a, row):
+    """Write lidar ranges, and what is touched."""
+    for i in range(s.rays):
+        row[s.lidar_at + i] = hundredths(HULL + s.share[a, i] * s.ray_span)
+    row[s.touch_at] = s.touch[a, AT_WALL]
+    row[s.touch_at + 1] = s.touch[a, ON_RAMP]
+    for i in range(s.objects):
+        row[s.touch_at + 2 + i] = s.kind[i] if s.touch[a, AT_OBJECT + i] else 0
+    for other in range(s.agents):
+        row[s.agents_at + other] = s.touch[a, AT_AGENT + other]
+
+
+@device
+def permit(s, a, mask):
+    """Write which primitives an agent in play may use now."""
+    for i in range(mask.shape[0]):
+        mask[i] = 1
+    mask[GRIPS], mask[RELEASES] = s.grasp[a] >= 0, s.held[a] >= 0
+
+
+@kernel
+def tell(scene, rows, masks):
+    """Write the rows and masks of all agents.
+
+    Args:
+        scene: The scene, measured.
+        rows: int64, shape (slots, width), with what never changes in an episode filled in.
+        masks: int8, shape (slots, primitives), zeros.
+    """
+    s = scene[0]
+    for a in range(s.agents):
+        row = rows[a]
+        own(s, a, row)
+        see_objects(s, a, row)
+        see_agents(s, a, row)
+        feel(s, a, row)
+        if s.playing[a]:
+            permit(s, a, masks[a])
 
 
 class Senses:
-    """Writes the rows of one episode; what does not change in it is looked up once."""
+    """Writes the rows of one episode; what does not change in it is written once.
+
+    Args:
+        scene: The episode's scene, whose places in rows are filled in here.
+        config: The episode's config.
+        form: Where what lies in rows.
+        total: How many objects are to be placed.
+    """
 
     def __init__(
-        self, state: PlayState, config: PhysicsPlaygroundConfig, form: Layout, total: int
+        self, scene: NDArray[Any], config: PhysicsPlaygroundConfig, form: Layout, total: int
     ) -> None:
-        """Look up numbers and kinds of the objects, and what is the same in every row."""
-        self.state, self.config, self.form = state, config, form
-        self.kinds = [KINDS.index(body.shape) + 1 for body in state.objects]
-        self.count, self.agents = len(state.objects), len(state.agents)
-        self.shown = min(config.nearest, form.sizes.nearest, self.count)
-        self.goals = state.targets or [state.zone] * self.agents if self._aims() else []
-        self.blank: list[list[int]] = self._blank(total).tolist()
-
-    def _aims(self) -> bool:
-        """Tell whether the task has targets or a zone."""
-        return bool(self.state.targets or self.state.zone)
-
-    def _blank(self, total: int) -> NDArray[np.int64]:
-        """Return rows with everything that never changes in an episode."""
-        form = self.form
-        rows = np.zeros((form.sizes.agents, form.width), np.int64)
-        rows[:, 9] = self._aims()
-        rows[:, 13] = total
-        for slot, row in enumerate(rows):
+        self.scene = scene
+        one = scene[0]
+        one["shown"] = min(config.nearest, form.sizes.nearest, one["objects"])
+        one["rays"], one["ray_span"] = config.rays, config.range - HULL
+        one["objects_at"], one["others_at"] = form.objects, form.others
+        one["lidar_at"], one["touch_at"] = form.lidar, form.touch
+        one["agents_at"] = form.touch + 2 + form.sizes.objects
+        self._blank = np.zeros((form.sizes.agents, form.width), np.int64)
+        self._blank[:, 9], self._blank[:, 13] = one["aims"], total
+        for slot, row in enumerate(self._blank):
             row[form.others + MET * slot] = 2
-            row[form.lidar : form.lidar + self.config.rays] = form.range
-        return rows
+            row[form.lidar : form.lidar + config.rays] = form.range
+        self._no_masks = np.zeros((form.sizes.agents, len(PRIMITIVES)), np.int8)
 
-    def rows(self, arena: Moment) -> NDArray[np.int64]:
-        """Return the rows of all slots, shape (slots, width).
-
-        Plain numbers, not arrays: there are few agents, and a dozen calls of NumPy cost more.
-        """
-        rows = [row.copy() for row in self.blank]
-        raw, lidar = arena.reading.raw, arena.lidar()
-        place = [2 * there for there in arena.inside]
-        for hold in self.state.holds:
-            if hold is not None:
-                place[hold.object] |= 1
-        start = self.form.lidar
-        for agent in range(self.agents):
-            row, pose = rows[agent], arena.poses[agent]
-            self._own(row, pose)
-            if self.goals:
-                x, y = self.goals[agent]
-                row[10], row[11], _ = self._polar(pose, (x, y, 0.0), None)
-            if self.shown:
-                self._objects(row, pose, raw, place)
-            if self.agents > 1:
-                self._others(row, agent, pose, raw)
-            row[start : start + len(lidar[agent])] = lidar[agent]
-            self._touch(row, arena.touches[agent])
-            held = self.state.holds[agent]
-            if held is not None:
-                row[7], row[8] = held.object + 1, self.kinds[held.object]
-        return np.array(rows, np.int64)
-
-    def _own(self, row: list[int], pose: Pose) -> None:
-        """Write own pose and motion, and what is placed."""
-        (x, y, z), (c, s), (vx, vy, _) = pose.position, pose.ahead, pose.velocity
-        row[0:3] = round(100.0 * x), round(100.0 * y), round(100.0 * z)
-        row[3] = degrees(math.atan2(s, c))
-        row[4], row[5] = round(100.0 * (vx * c + vy * s)), round(100.0 * (vy * c - vx * s))
-        row[6] = min(LIMIT, max(-LIMIT, round(pose.spin[2] * DEGREES)))
-        row[12] = self.state.placed
-
-    def _polar(self, pose: Pose, place: Sequence[float], velocity: Sequence[float] | None) -> Polar:
-        """Return where something is, as an agent sees it."""
-        dx, dy = place[0] - pose.position[0], place[1] - pose.position[1]
-        c, s = pose.ahead
-        away = math.sqrt(dx * dx + dy * dy)
-        bearing = degrees(math.atan2(dy * c - dx * s, dx * c + dy * s))
-        if velocity is None:
-            return round(100.0 * away), bearing, 0
-        vx, vy = velocity[0] - pose.velocity[0], velocity[1] - pose.velocity[1]
-        drift = round(100.0 * (dx * vx + dy * vy) / max(away, 1e-6))
-        return round(100.0 * away), bearing, drift
-
-    def _objects(
-        self, row: list[int], pose: Pose, raw: Sequence[Any], place: Sequence[int]
-    ) -> None:
-        """Write the nearest objects."""
-        x, y, _ = pose.position
-        ways = []
-        for number in range(self.count):
-            px, py, _ = raw[number][0]
-            ways.append(((px - x) * (px - x) + (py - y) * (py - y), number))
-        start = self.form.objects
-        for _, number in sorted(ways)[: self.shown]:
-            where, _, velocity, _ = raw[number]
-            away, bearing, drift = self._polar(pose, where, velocity)
-            height = round(100.0 * where[2])
-            kind = self.kinds[number]
-            seen = (number + 1, kind, away, bearing, height, drift, place[number])
-            row[start : start + SEEN] = seen
-            start += SEEN
-
-    def _others(self, row: list[int], agent: int, pose: Pose, raw: Sequence[Any]) -> None:
-        """Write the other agents that are in play."""
-        status = self.state.status
-        for other in range(self.agents):
-            if other != agent and status[other] == "playing":
-                where, _, velocity, _ = raw[self.count + other]
-                away, bearing, drift = self._polar(pose, where, velocity)
-                start = self.form.others + MET * other
-                row[start : start + MET] = 1, away, bearing, round(100.0 * where[2]), drift
-
-    def _touch(self, row: list[int], touch: Touch) -> None:
-        """Write what is touched."""
-        start = self.form.touch
-        if touch.wall:
-            row[start] = 1
-        if touch.ramp:
-            row[start + 1] = 1
-        for number in touch.objects:
-            row[start + 2 + number] = self.kinds[number]
-        for agent in touch.agents:
-            row[start + 2 + self.form.sizes.objects + agent] = 1
+    def look(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """Return the rows of all slots, shape (slots, width), and their masks."""
+        rows, masks = self._blank.copy(), self._no_masks.copy()
+        tell(self.scene, rows, masks)
+        return rows, masks

@@ -8,13 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from piase_gym.digest import digest_bytes
 from piase_gym.errors import SnapshotError
 from piase_gym.mailbox import Mailboxes
 from piase_gym.rng import Stream
-from piase_gym.worlds.physics_playground.bullet import Reading
-from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.state import PlayState, read_state
+from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.reading import Reading
+from piase_gym.worlds.physics_playground.state import STATUSES, PlayState, read_state
 
 
 @dataclass(frozen=True)
@@ -84,3 +87,29 @@ def compare(reading: Reading, poses: Sequence[Any]) -> None:
     found = [tuple(tuple(part) for part in raw) for raw in reading.raw]
     if found != list(poses):
         raise SnapshotError("PhysicsPlayground: Bullet restores other poses than were saved")
+
+
+def state_length(sizes: PhysicsEnvelope) -> int:
+    """Return how many numbers `state_vector` gives."""
+    return 13 * (sizes.agents + sizes.objects) + 5 * sizes.agents + 5
+
+
+def state_vector(play: PlayState, reading: Reading, sizes: PhysicsEnvelope) -> NDArray[np.float64]:
+    """Return everything that is a number.
+
+    For each slot of objects and agents position, quaternion, velocity and spin; for each agent
+    status, what it holds + 1, target x and y, metres to go; then zone x and y, placed, gravity
+    and step.
+    """
+    count = len(play.objects)
+    bodies = np.zeros((sizes.objects + sizes.agents, 13))
+    seats = [*range(count), *range(sizes.objects, sizes.objects + len(play.agents))]
+    bodies[seats] = reading.table
+    agents = np.zeros((sizes.agents, 5))
+    agents[:, 0] = [STATUSES.index(status) for status in play.status]
+    for agent, hold in enumerate(play.holds):
+        target = play.targets[agent] if play.targets else (0.0, 0.0)
+        agents[agent, 1:] = hold.object + 1 if hold else 0, *target, play.togo[agent]
+    zone = play.zone or [0.0, 0.0]
+    rest = [*zone, play.placed, play.gravity, play.t]
+    return np.concatenate((np.clip(bodies, -1e6, 1e6).ravel(), agents.ravel(), rest))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from piase_gym.commands import Command
+from piase_gym.worlds.physics_playground.bodies import Pose
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS
-from piase_gym.worlds.physics_playground.control import Pose
 from piase_gym.worlds.physics_playground.items import Point, gap
 from piase_gym.worlds.physics_playground.verbs import drive_command
 from piase_gym.worlds.physics_playground.world import PhysicsPlayground

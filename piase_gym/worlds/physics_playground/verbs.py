@@ -43,7 +43,8 @@ PRIMITIVES = (
     Command("release"),
 )
 """What the indices stand for."""
-NOOP, GRIP, RELEASE = PRIMITIVES[0], PRIMITIVES[6], PRIMITIVES[7]
+GRIPS, RELEASES = 6, 7
+NOOP, GRIP, RELEASE = PRIMITIVES[0], PRIMITIVES[GRIPS], PRIMITIVES[RELEASES]
 
 _DRIVES = {"forward": (WALK, 0.0), "back": (-WALK, 0.0), "push": (1.0, 0.0)}
 _SPINS = {"left": 1.0, "right": -1.0}

@@ -25,6 +25,7 @@ from piase_gym.mailbox import Letter
 from piase_gym.textcode import HINT_CODE, hash_text
 from piase_gym.world import HINT_TEXT, Facts
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.encoding import ANGLE, CODE, HUNDREDTH, LENGTH, encode
 from piase_gym.worlds.physics_playground.items import COLOURS, KINDS
 
 LONGEST = 200
@@ -95,18 +96,17 @@ SEEN = 7
 """Numbers an object: its number + 1, kind, distance, bearing, height, drift, place."""
 MET = 5
 """Numbers another agent: present (2: the viewer itself), distance, bearing, height, drift."""
-_LENGTH, _CODE, _ANGLE = range(3)
 _OWN_TYPES = (
-    *([_LENGTH] * 3),
-    _ANGLE,
-    *([_LENGTH] * 3),  # turning: hundreds of degrees a second
-    *([_CODE] * 3),
-    _LENGTH,
-    _ANGLE,
-    *([_CODE] * 2),
+    *([LENGTH] * 3),
+    ANGLE,
+    *([LENGTH] * 3),  # turning: hundreds of degrees a second
+    *([CODE] * 3),
+    LENGTH,
+    ANGLE,
+    *([CODE] * 2),
 )
-_SEEN_TYPES = (_CODE, _CODE, _LENGTH, _ANGLE, _LENGTH, _LENGTH, _CODE)
-_MET_TYPES = (_CODE, _LENGTH, _ANGLE, _LENGTH, _LENGTH)
+_SEEN_TYPES = (CODE, CODE, LENGTH, ANGLE, LENGTH, LENGTH, CODE)
+_MET_TYPES = (CODE, LENGTH, ANGLE, LENGTH, LENGTH)
 
 
 class Layout:
@@ -131,39 +131,32 @@ class Layout:
         self.touch = self.lidar + sizes.rays
         self.width = self.touch + 2 + sizes.objects + sizes.agents
         types = [*_OWN_TYPES, *(_SEEN_TYPES * sizes.nearest), *(_MET_TYPES * sizes.agents)]
-        types += [_LENGTH] * sizes.rays
-        types += [_CODE] * (self.width - len(types))
-        kinds = np.array(types)
-        self.angles = np.flatnonzero(kinds == _ANGLE)
-        self.flat = np.flatnonzero(kinds != _ANGLE)
-        self.scale = np.where(kinds == _LENGTH, 0.01, 1.0).astype(np.float32)[self.flat]
-        self.heard = len(self.flat) + 2 * len(self.angles)
+        types += [LENGTH] * sizes.rays
+        types += [CODE] * (self.width - len(types))
+        self.kinds = np.array(types, np.int64)
+        self.heard = self.width + types.count(ANGLE)
         self.hint = self.heard + HINT_CODE * sizes.agents * sizes.messages
         self.length = self.hint + HINT_CODE
         turns = [math.radians(degrees) for degrees in range(360)]
-        self.sine = np.array([math.sin(turn) for turn in turns], np.float32)
-        self.cosine = np.array([math.cos(turn) for turn in turns], np.float32)
+        parts = [math.sin(turn) for turn in turns], [math.cos(turn) for turn in turns]
+        self._circle = np.array(parts, np.float32)
 
     @property
     def box(self) -> Box:
         """The space of the vectors."""
         low = np.full(self.length, -LIMIT, np.float32)
         high = np.full(self.length, LIMIT, np.float32)
-        flat = len(self.flat)
-        low[flat : self.heard], high[flat : self.heard] = -1.0, 1.0
+        plain = self.kinds[self.kinds != ANGLE]
+        bound = np.where(plain == LENGTH, HUNDREDTH, 1.0).astype(np.float32) * np.float32(LIMIT)
+        low[: len(plain)], high[: len(plain)] = -bound, bound
+        low[len(plain) : self.heard], high[len(plain) : self.heard] = -1.0, 1.0
         low[self.heard :], high[self.heard :] = 0.0, 255.0
-        bound = self.scale * np.float32(LIMIT)
-        low[:flat], high[:flat] = -bound, bound
         return Box(low, high, dtype=np.float32)
 
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors of rows, shape (agents, length), without messages and hints."""
         found = np.zeros((len(rows), self.length), np.float32)
-        flat, angles = len(self.flat), len(self.angles)
-        np.multiply(rows[:, self.flat], self.scale, out=found[:, :flat])
-        turns = rows[:, self.angles] % 360
-        found[:, flat : flat + angles] = self.sine[turns]
-        found[:, flat + angles : self.heard] = self.cosine[turns]
+        encode(rows, self.kinds, self._circle, found)
         return found
 
     def code(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import asdict
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -12,52 +12,31 @@ from numpy.typing import NDArray
 
 from piase_gym.commands import Command, Misread, Outcome, Result, Verb
 from piase_gym.errors import SnapshotError
-from piase_gym.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
+from piase_gym.mailbox import EVERYONE, ChannelRules, Mailboxes
 from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.rng import Stream, StreamId
-from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
+from piase_gym.world import Capabilities, Manual, Plan, Tick, World
 from piase_gym.worlds.physics_playground import (
     guide,
     prose,
     render,
-    rules,
     snapshots,
     verbs,
     views,
 )
 from piase_gym.worlds.physics_playground.arena import Arena
-from piase_gym.worlds.physics_playground.bullet import Reading, Simulation
+from piase_gym.worlds.physics_playground.bullet import Simulation
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.keeping import Kept, RowTeller
 from piase_gym.worlds.physics_playground.layouts import new_state
 from piase_gym.worlds.physics_playground.modifiers import DIALS, ELEMENTS, PERSONAL
+from piase_gym.worlds.physics_playground.reading import Reading
+from piase_gym.worlds.physics_playground.referee import Referee, Step
 from piase_gym.worlds.physics_playground.sensing import Senses
-from piase_gym.worlds.physics_playground.state import STATUSES, EndReason, PlayState
+from piase_gym.worlds.physics_playground.state import PlayState
 from piase_gym.worlds.physics_playground.views import PhysicsFacts
 
-Notes = dict[int, dict[str, Any]]
 RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
-
-
-class Kept(NamedTuple):
-    """What one agent may know at one moment: a row of a table that never changes."""
-
-    table: NDArray[np.int64]
-    seat: int
-    messages: tuple[Letter, ...]
-    hint: str | None
-
-
-@dataclass(frozen=True)
-class RowTeller:
-    """Writes the texts of one config from rows."""
-
-    config: PhysicsPlaygroundConfig
-
-    def __call__(self, kept: Kept, agent: int) -> str:
-        """Write the text of an agent's row."""
-        row = kept.table[kept.seat].tolist()
-        facts = views.facts_of(row, views.layout_of(self.config), kept.messages, kept.hint)
-        return prose.text_of(facts, self.config)
 
 
 class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
@@ -197,10 +176,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     @property
     def state_space(self) -> Box:
-        """A float64 Box; see `state`."""
-        sizes = self.config.fixed_sizes()
-        bodies = 13 * (sizes.agents + sizes.objects)
-        length = bodies + 5 * sizes.agents + 5
+        """A float64 Box; see `snapshots.state_vector`."""
+        length = snapshots.state_length(self.config.fixed_sizes())
         return Box(-1e6, 1e6, (length,), np.float64)
 
     # -- an episode -----------------------------------------------------------------------
@@ -223,15 +200,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         self._channel = Stream(seed, StreamId.CHANNEL)
         self.mailboxes = self._new_mail()
         self._start()
-        self.play.togo = rules.togo(self.play, self.reading, self.config)
-        self.play.placed = rules.placed(self.play, self.reading, self.config, self.arena.inside)
+        self.referee.begin()
 
     def _start(self, prepare: Callable[[Simulation], None] = lambda _sim: None) -> None:
         """Build the scene of the state, prepare it, and look for the first time."""
         self._form = views.layout_of(self.config)
-        total = rules.total(self.play, self.config)
-        self._senses = Senses(self.play, self.config, self._form, total)
         self.arena = Arena(self.play, self.config, self.sim)
+        self.referee = Referee(self.play, self.config, self.arena)
+        self._senses = Senses(self.arena.scene, self.config, self._form, self.referee.total)
         prepare(self.sim)
         self.arena.look()
         self._painted = False
@@ -239,35 +215,28 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def _forget(self) -> None:
         """Drop what was worked out from an earlier state."""
-        self._rows: NDArray[np.int64] | None = None
-        self._masks: list[list[int]] | None = None
+        self._seen: tuple[NDArray[np.int64], NDArray[np.int8]] | None = None
         self._saved: bytes | None = None
 
     def advance(self, plans: Sequence[Plan]) -> Tick:
         """Let everybody drive, grip and speak, run Bullet for one step, and see what came of it."""
-        playing = list(self.alive)
-        outcomes = [Outcome.OK] * len(self.agents)
-        notes: dict[int, dict[str, Any]] = {}
-        drives = self._drives(plans, outcomes, notes)
+        step = Step(list(self.alive), [Outcome.OK] * len(self.agents))
+        drives = self._drives(plans, step)
         self.play.t += 1
-        sound = self.arena.run(drives)
-        if not sound:
-            return self._explode(playing, outcomes, notes)
+        if not self.arena.run(drives):
+            return self._explode(step)
         self._forget()
         if self.config.messages:
             self.mailboxes.deliver(self._channel)
-        rewards = self._judge(playing, outcomes, notes)
-        return self._tick(playing, rewards, outcomes, notes)
+        return self.referee.judge(step)
 
-    def _drives(
-        self, plans: Sequence[Plan], outcomes: list[Outcome], notes: Notes
-    ) -> list[verbs.Drive]:
+    def _drives(self, plans: Sequence[Plan], step: Step) -> list[verbs.Drive]:
         """Return what each body is to do, after grips and words were seen to."""
         drives = [verbs.Drive()] * len(self.play.agents)
         for agent in self.play.order:
             plan = plans[agent]
             if isinstance(plan, Misread):
-                outcomes[agent] = plan.outcome
+                step.outcomes[agent] = plan.outcome
             elif plan is not None:
                 if plan.verb == "say":
                     message = str(plan.parameters["message"])
@@ -275,96 +244,18 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
                 drives[agent] = verbs.drive_of(plan)
                 hand = drives[agent].hand
                 if not self.arena.use_hand(agent, hand):
-                    outcomes[agent] = Outcome.FAILED
+                    step.outcomes[agent] = Outcome.FAILED
                 elif hand == "grip":
-                    self._announce(agent, "gripped", notes)
+                    self.referee.announce(agent, "gripped", step)
         return drives
 
-    def _announce(self, agent: int, name: str, notes: Notes) -> None:
-        """Note a milestone, the first time that an agent reaches it."""
-        mark = f"{agent}/{name}"
-        if mark not in self.play.milestones:
-            self.play.milestones.append(mark)
-            notes.setdefault(agent, {}).setdefault("milestones", []).append(name)
-
-    def _judge(self, playing: list[bool], outcomes: list[Outcome], notes: Notes) -> list[float]:
-        """Return the rewards of a step, and change who is in play."""
-        play, config, table = self.play, self.config, self.config.rewards
-        togo = rules.togo(play, self.reading, config)
-        placed = rules.placed(play, self.reading, config, self.arena.inside)
-        gained = placed - play.placed
-        worth = gained * (table.placed if gained > 0 else -table.taken)
-        rewards = [0.0] * len(self.agents)
-        for agent in (i for i, alive in enumerate(playing) if alive):
-            reward = table.step + worth + table.progress * (play.togo[agent] - togo[agent])
-            if outcomes[agent] not in (Outcome.OK, Outcome.FAILED):
-                reward += table.illegal
-            if config.task == "keep_away":
-                reward += table.kept if rules.role(agent) == "keeper" else -table.kept
-            rewards[agent] = reward
-            if gained > 0:
-                self._announce(agent, "placed", notes)
-        play.togo, play.placed = togo, placed
-        for agent, won in self._ends(playing).items():
-            play.status[agent] = "won" if won else "lost"
-            rewards[agent] += table.done if won else table.lost
-            notes.setdefault(agent, {})["reason"] = (
-                EndReason.TASK_DONE if won else EndReason.OUTPLAYED
-            )
-            if won:
-                self._announce(agent, "done", notes)
-        return rewards
-
-    def _ends(self, playing: list[bool]) -> dict[int, bool]:
-        """Return who ends by the rules now, and whether they have won."""
-        play, config = self.play, self.config
-        everybody = [i for i, alive in enumerate(playing) if alive]
-        if config.task == "reach":
-            return {i: True for i in everybody if play.togo[i] <= config.tolerance}
-        if config.task == "keep_away":
-            caught = rules.caught(play, self.arena.touches, config)
-            if not caught and play.t < config.hold_steps:
-                return {}
-            return {i: (rules.role(i) == "chaser") == caught for i in everybody}
-        done = play.placed >= rules.total(play, config)
-        return dict.fromkeys(everybody, True) if done else {}
-
-    def _tick(
-        self,
-        playing: list[bool],
-        rewards: list[float],
-        outcomes: list[Outcome],
-        notes: Notes,
-    ) -> Tick:
-        """Let time run out, and put the step into the contract's form."""
-        play = self.play
-        terminated = [
-            was and now != "playing" for was, now in zip(playing, play.status, strict=True)
-        ]
-        truncated = [False] * len(playing)
-        if play.t >= self.config.max_steps:
-            for agent, status in enumerate(play.status):
-                if status == "playing":
-                    play.status[agent], truncated[agent] = "lost", True
-                    notes.setdefault(agent, {})["reason"] = EndReason.TIME_OUT
-        if self.config.shared_reward:
-            rewards = shared(rewards, [i for i, alive in enumerate(playing) if alive])
-        ended = any(terminated) or any(truncated)
-        return Tick(rewards, terminated, truncated, outcomes, ended, notes)
-
-    def _explode(self, playing: list[bool], outcomes: list[Outcome], notes: Notes) -> Tick:
+    def _explode(self, step: Step) -> Tick:
         """End an episode whose numbers have become nonsense; things stay where they last were."""
-        play, last = self.play, self.reading
-        play.holds, play.reason = [None] * len(play.holds), EndReason.EXPLODED.value
+        last = self.reading
+        self.play.holds = [None] * len(self.play.holds)
         self.close()
         self._start(lambda sim: sim.place(last))
-        for agent, alive in enumerate(playing):
-            if alive:
-                play.status[agent] = "ended"
-                notes.setdefault(agent, {})["reason"] = EndReason.EXPLODED
-                notes[agent]["feedback"] = "The simulation exploded, and the episode is over."
-        rewards = [self.config.rewards.step if alive else 0.0 for alive in playing]
-        return Tick(rewards, [False] * len(playing), playing, outcomes, True, notes)
+        return self.referee.stop(step)
 
     @property
     def alive(self) -> Sequence[bool]:
@@ -390,9 +281,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     @property
     def rows(self) -> NDArray[np.int64]:
         """What every agent may know now, as whole numbers; see `views`."""
-        if self._rows is None:
-            self._rows = self._senses.rows(self.arena)
-        return self._rows
+        return self._look()[0]
+
+    def _look(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """Return rows and masks of now."""
+        if self._seen is None:
+            self.arena.scan(self.alive)
+            self._seen = self._senses.look()
+        return self._seen
 
     def keep(self) -> Sequence[Kept]:
         """Return rows, messages and hints of now."""
@@ -434,28 +330,15 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     # -- what agents can do ---------------------------------------------------------------
 
-    def _bits(self) -> list[list[int]]:
-        """Return which primitives each agent may use now."""
-        if self._masks is None:
-            bits = []
-            for agent, alive in enumerate(self.alive):
-                grip = release = 0
-                if alive:
-                    grip = int(self.arena.graspable(agent) is not None)
-                    release = int(self.play.holds[agent] is not None)
-                bits.append([int(alive)] * 6 + [grip, release])
-            self._masks = bits
-        return self._masks
-
     def admissible(self, agent: int) -> list[Command]:
         """Return the primitives that are legal; `drive` and `say` are always."""
-        bits = self._bits()[agent]
+        bits = self._look()[1][agent].tolist()
         return [command for command, bit in zip(verbs.PRIMITIVES, bits, strict=True) if bit]
 
     def legal(self, agent: int, command: Command) -> bool:
         """Tell whether there is something to grip, to release, or a way to speak."""
         if command.verb in verbs.HANDS:
-            return bool(self._bits()[agent][6 + verbs.HANDS.index(command.verb)])
+            return bool(self._look()[1][agent, verbs.GRIPS + verbs.HANDS.index(command.verb)])
         return command.verb != "say" or self.config.messages
 
     def command(self, agent: int, index: int) -> Command | Misread:
@@ -464,7 +347,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return which primitives are legal."""
-        return list(np.array(self._bits(), np.int8))
+        return list(self._look()[1].copy())
 
     def command_from_box(self, agent: int, action: NDArray[Any]) -> Command:
         """Return the `drive` of a point of the box."""
@@ -479,25 +362,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     # -- the state is a value -------------------------------------------------------------
 
     def state(self) -> NDArray[np.float64]:
-        """Return everything that is a number.
-
-        For each slot of objects and agents position, quaternion, velocity and spin; for each
-        agent status, what it holds + 1, target x and y, metres to go; then zone x and y, placed,
-        gravity and step.
-        """
-        sizes, play = self.config.fixed_sizes(), self.play
-        count = len(play.objects)
-        bodies = np.zeros((sizes.objects + sizes.agents, 13))
-        seats = [*range(count), *range(sizes.objects, sizes.objects + len(play.agents))]
-        bodies[seats] = self.reading.table
-        agents = np.zeros((sizes.agents, 5))
-        agents[:, 0] = [STATUSES.index(status) for status in play.status]
-        for agent, hold in enumerate(play.holds):
-            target = play.targets[agent] if play.targets else (0.0, 0.0)
-            agents[agent, 1:] = hold.object + 1 if hold else 0, *target, play.togo[agent]
-        zone = play.zone or [0.0, 0.0]
-        rest = [*zone, play.placed, play.gravity, play.t]
-        return np.concatenate((np.clip(bodies, -1e6, 1e6).ravel(), agents.ravel(), rest))
+        """Return everything that is a number; see `snapshots.state_vector`."""
+        return snapshots.state_vector(self.play, self.reading, self.config.fixed_sizes())
 
     def get_state(self) -> dict[str, Any]:
         """Return Bullet's file, our fields, mail and dice."""
@@ -595,12 +461,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         if not self._painted:
             render.paint(self.sim, self.play)
             self._painted = True
-        return render.picture(
-            self.sim,
-            self.play,
-            self.reading,
-            self.config,
-            camera or self.config.camera,
-            agent,
-            side or self.config.picture,
-        )
+        eyes = (camera or self.config.camera) == "egocentric"
+        viewer = self.arena.pose(agent) if eyes else None
+        side = side or self.config.picture
+        return render.picture(self.sim, self.play, self.config, viewer, side)
