@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import piase_gym
 from piase_gym import runs
 from piase_gym.commands import OUTCOMES
-from piase_gym.runs import recorder, taps
+from piase_gym.runs import press, recorder, taps, writer
 from piase_gym.runs.book import Book
 from piase_gym.runs.bulk import SHORT, BulkEncoder
 from piase_gym.runs.levels import Levels
+from piase_gym.runs.press import Block
 from piase_gym.runs.stretch import Rows, Stretch
 from piase_gym.wrappers import AvtLogger
 from tests.piaavt import lines
@@ -34,7 +35,7 @@ def stretches(draw: Any) -> tuple[list[str], Rows]:
     """Draw plain steps of some of some agents; clocks cross milliseconds and seconds."""
     agents = draw(NAMES)
     playing = tuple(i for i in range(len(agents)) if draw(st.booleans())) or (0,)
-    count, length = draw(st.integers(1, 3 * SHORT)), draw(st.integers(1, 3))
+    count, length = draw(st.integers(1, 3 * SHORT)), draw(st.integers(4, 6))
     few = [draw(REWARDS) for _ in range(3)]
     dice = np.random.default_rng(draw(st.integers(0, 2**32)))
     gaps = dice.choice([1, 900, 10**6, 3 * 10**8], count).cumsum().tolist()
@@ -161,6 +162,87 @@ def test_runs_are_the_same_bytes(
     if level != "critical":
         assert runs.replay(path).ok, str(runs.replay(path))
         assert len([e for e in lines(path) if e["event_data"].get("kind") == "step"]) > 1000
+
+
+ODD = [0.0, -0.0, 0.1, 1 / 3, 1e300, float("nan"), -float("inf")]
+
+
+@st.composite
+def blocks(draw: Any) -> tuple[list[str], list[Block]]:
+    """Draw plain steps of a batch; clocks cross seconds, more rewards than are known at a time."""
+    agents = draw(NAMES)
+    dice = np.random.default_rng(draw(st.integers(0, 2**32)))
+    count, clock = len(agents), draw(st.integers(0, 2 * 10**9))
+    found: list[Block] = []
+    for step in range(draw(st.integers(1, 6))):
+        clock += int(dice.choice([1, 10**6, 10**9]))
+        slots = np.flatnonzero(dice.random(9) < 0.8)
+        shape = (len(slots), count)
+        rewards = dice.choice(ODD, shape) if dice.random() < 0.8 else dice.normal(size=shape)
+        found.append(
+            Block(
+                clock,
+                step + 10**6,
+                slots,
+                dice.integers(0, 10**9, len(slots)),
+                dice.integers(0, 256, shape),
+                dice.integers(0, len(OUTCOMES), shape),
+                rewards,
+                dice.random(shape) < 0.8,
+                dice.integers(0, 2**64, len(slots), np.uint64),
+            )
+        )
+    return agents, found
+
+
+@settings(deadline=None, max_examples=60)
+@given(blocks(), st.integers(1, 6))
+def test_pressed_is_one_by_one(drawn: tuple[list[str], list[Block]], most: int) -> None:
+    agents, found = drawn
+    encoders = []
+    for _ in range(2):
+        encoder = BulkEncoder('run "1"', "näme", "World", Levels("actions", None, "World").wants)
+        encoder.clock, encoder.count = 1_700_000_000 * 10**9, 98
+        encoder.set_detail(1, True)
+        encoders.append(encoder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(press, "MOST", most)
+        patch.setattr(press, "ROOM", 1 << 12)
+        pressed = b"".join(press.Press(encoders[0], agents).write(found))
+    singly = [encoders[1].step(item) for block in found for item in block.items(agents)]
+    assert pressed.decode() == "".join(singly)
+    assert encoders[0].count == encoders[1].count
+
+
+@pytest.mark.parametrize("num_envs", [1, 3, 40])
+@pytest.mark.parametrize("autoreset", ["disabled", "next_step", "same_step"])
+def test_batches_are_the_same_bytes(
+    num_envs: int, autoreset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = []
+    config: dict[str, Any] = {"agents": 3, "width": 4, "height": 4, "max_steps": 7}
+    for way in ("pressed", "one by one", "slow"):
+        ticks = itertools.count(10**18, 123_457)
+        monkeypatch.setattr(recorder.time, "monotonic_ns", lambda ticks=ticks: next(ticks))
+        monkeypatch.setattr(recorder.time, "time_ns", lambda: 1_700_000_000 * 10**9)
+        monkeypatch.setattr(writer, "FEW", 1 if way == "pressed" else 10**9)
+        inner = piase_gym.batch_env("GridWorld", num_envs=num_envs, autoreset=autoreset, **config)
+        path = tmp_path / f"{way}.jsonl"
+        env = AvtLogger(inner, path, run_id="run", snapshot_every=20)
+        env.recorder._never_plain |= way == "slow"
+        dice = np.random.default_rng(0)
+        env.reset(seed=3)
+        for _ in range(50):
+            env.step(dice.integers(6, size=(num_envs, 3)))
+            if dice.random() < 0.1:
+                env.reset(which=dice.random(num_envs) < 0.5)
+        assert (env.recorder.writer._press is not None) == (way == "pressed")
+        env.close()
+        monkeypatch.undo()
+        texts.append(path.read_bytes())
+    assert texts[0] == texts[1] == texts[2]
+    assert runs.validate(path).ok, str(runs.validate(path))
+    assert runs.replay(path).ok, str(runs.replay(path))
 
 
 def test_odd_acts_take_the_slow_way(tmp_path: Path) -> None:

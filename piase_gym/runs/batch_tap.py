@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xxhash
 
 from piase_gym.commands import OUTCOMES
 from piase_gym.errors import UnsupportedError
@@ -14,8 +15,9 @@ from piase_gym.events import Event
 from piase_gym.runs.book import Book
 from piase_gym.runs.lines import Extra
 from piase_gym.runs.manifest import make_manifest
+from piase_gym.runs.press import Block
 from piase_gym.runs.recorder import Options, Parts, Recorder
-from piase_gym.runs.schema import REBUILD
+from piase_gym.runs.schema import ACTIONS, REBUILD
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import LONG
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from piase_gym.faces.batch import BatchEnv
 
 KINDS = ("batch_reset", "batch_step", "batch_restore", "hint", "rebuild", "log", "close")
+MANY = 8192
+"""The queue is emptied when it has so many steps of slots."""
 NAMES = [str(outcome) for outcome in OUTCOMES]
 
 
@@ -46,7 +50,10 @@ class BatchRecorder(Recorder):
         self.env, self.face = env, face
         self._books: list[Book | None] = [None] * env.num_envs
         self._configs = [0] * env.num_envs
-        self._due = options.snapshot_every
+        self._due, self._rows = options.snapshot_every, 0
+        self._known, self._begun = np.zeros((2, env.num_envs), np.bool_)
+        self._episodes = np.zeros(env.num_envs, np.int64)
+        self._never_plain = self.levels.highest > ACTIONS or not self.levels.steps
         self._meet_world()
         self.start(self._manifest())
         if env.ready.any():
@@ -56,6 +63,9 @@ class BatchRecorder(Recorder):
     def _meet_world(self) -> None:
         """Take note of what depends on the world."""
         self._seers = [n for n in self.agents if self.wants(n, "PERCEPTION_INPUT_RECEIVED")]
+        self._totals = np.zeros((self.env.num_envs, len(self.agents)))
+        self._viewed: Any = None
+        self._views: list[memoryview] | None = None
         if self.world.milestones:
             self._marks = self.env.batch.states["marks"][:, : len(self.agents)].copy()
 
@@ -126,7 +136,9 @@ class BatchRecorder(Recorder):
     def _enter(self, slot: int) -> Book:
         """Open the book of a slot's episode."""
         states = self.env.batch.states
-        book = self.open_book(self._books[slot], slot, int(states["seed"][slot]))
+        seed, totals = int(states["seed"][slot]), self._totals[slot]
+        book = self.open_book(self._books[slot], slot, seed, totals)
+        self._known[slot], self._begun[slot], self._episodes[slot] = True, False, book.episode
         if self.world.milestones:
             self._marks[slot] = states["marks"][slot, : len(self.agents)]
         alive = states["alive"][slot, : len(self.agents)]
@@ -149,43 +161,87 @@ class BatchRecorder(Recorder):
 
     def _on_step(self, data: Mapping[str, Any]) -> None:
         """Take note of a step of all slots."""
-        ns, env = time.monotonic_ns(), self.env
-        batch = env.batch
-        stepping = (~data["over"] & data["alive"].any(axis=1)).nonzero()[0].tolist()
-        for slot in stepping:
-            book = self._books[slot]
-            if book is not None and not book.begun:
-                self.begin(book)
+        ns, batch = time.monotonic_ns(), self.env.batch
+        stepping = ~data["over"] & data["alive"].any(axis=1) & self._known
+        for slot in (stepping & ~self._begun).nonzero()[0].tolist():
+            self.begin(self._book(slot))
+            self._begun[slot] = True
         self.step += 1
-        acts, rewards = data["acts"].tolist(), batch.rewards.tolist()
-        codes = env.outcome_codes.tolist()
-        notable: list[bool] = np.any(batch.terminated | batch.truncated, axis=1).tolist()
         marks = self._milestones()
-        for slot in stepping:
-            book = self._books[slot]
-            if book is None:
-                continue
-            extra = Extra(more={"slot": slot})
-            playing = book.playing
-            if notable[slot]:
-                self._note_ends(extra, book, slot)
-            if slot in marks:
-                extra.more = {**extra.more, "milestones": marks[slot]}
-            if self.aims:
-                arrived = self.aims.reached(env.at(slot), playing, slot)
-                if arrived:
-                    extra.more = {**extra.more, "targets": arrived}
-            if self._seers:
-                extra.percepts = self._percepts(slot, book.names)
-            row, own = acts[slot], [rewards[slot][i] for i in playing]
-            said = [NAMES[codes[slot][i]] for i in playing]
-            packed, names = bytes([row[i] for i in playing]), book.names
-            book.add(own)
-            digest = env.digest(slot)
-            self.put((ns, self.step, book.episode, names, packed, said, own, digest, extra))
-            if notable[slot]:
-                self._change_seats(book, slot, ns)
-        self._now_and_then(stepping, any(notable))
+        ends = np.any(batch.terminated | batch.truncated, axis=1)
+        notable = ends | self._never_plain
+        notable[list(marks)] = True
+        if self.aims:
+            notable[:] = True
+        slots = stepping.nonzero()[0]
+        rows = self._block(ns, slots, data)
+        plain = ~notable[slots]
+        self._totals[slots[plain]] += rows.rewards[plain]
+        start = 0
+        for place in np.flatnonzero(~plain).tolist():
+            self._put_block(rows, start, place)
+            self._step_slowly(ns, int(slots[place]), rows.row(place), marks)
+            start = place + 1
+        self._put_block(rows, start, len(slots))
+        self._now_and_then(slots.tolist(), bool(ends.any()))
+
+    def _block(self, ns: int, slots: NDArray[np.int64], data: Mapping[str, Any]) -> Block:
+        """Copy what a step did in some slots."""
+        env = self.env
+        if self._views is None or self._viewed is not env.batch.states:
+            self._viewed, size = env.batch.states, env.world.canonical_size
+            rows = self._viewed.view(np.uint8).reshape(env.num_envs, -1)
+            self._views = [memoryview(row[:size]) for row in rows]
+        views, hashed = self._views, xxhash.xxh3_64_intdigest
+        digests = [hashed(views[slot]) for slot in slots.tolist()] if self.writer.final else 0
+        return Block(
+            ns,
+            self.step,
+            slots,
+            self._episodes[slots],
+            data["acts"][slots].astype(np.int64),
+            env.outcome_codes[slots].astype(np.int64),
+            env.batch.rewards[slots],
+            data["alive"][slots],
+            np.broadcast_to(np.array(digests, np.uint64), slots.shape),
+        )
+
+    def _put_block(self, rows: Block, start: int, stop: int) -> None:
+        """Queue the plain steps of some slots that follow each other."""
+        if start < stop:
+            self._rows += stop - start
+            self.put(rows.part(start, stop))
+
+    def _step_slowly(self, ns: int, slot: int, row: Block, marks: Mapping[int, Any]) -> None:
+        """Take note of a slot's step of which there is more to say."""
+        book, env = self._book(slot), self.env
+        extra = Extra(more={"slot": slot})
+        playing, names = book.playing, book.names
+        over = bool(np.any(env.batch.terminated[slot] | env.batch.truncated[slot]))
+        if over:
+            self._note_ends(extra, book, slot)
+        if slot in marks:
+            extra.more = {**extra.more, "milestones": marks[slot]}
+        if self.aims:
+            arrived = self.aims.reached(env.at(slot), playing, slot)
+            if arrived:
+                extra.more = {**extra.more, "targets": arrived}
+        if self._seers:
+            extra.percepts = self._percepts(slot, names)
+        acts, rewards, codes = row.acts[0].tolist(), row.rewards[0].tolist(), row.codes[0].tolist()
+        packed, own = bytes([acts[i] for i in playing]), [rewards[i] for i in playing]
+        said = [NAMES[codes[i]] for i in playing]
+        book.add(own)
+        digest = f"{int(row.digests[0]):016x}"
+        self.put((ns, self.step, book.episode, names, packed, said, own, digest, extra))
+        if over:
+            self._change_seats(book, slot, ns)
+
+    def _book(self, slot: int) -> Book:
+        """Return the book of a slot in which an episode goes on."""
+        book = self._books[slot]
+        assert book is not None
+        return book
 
     def _milestones(self) -> dict[int, dict[str, list[str]]]:
         """Return the milestones that were reached in this step: slot -> agent -> names."""
@@ -237,7 +293,8 @@ class BatchRecorder(Recorder):
                 data = {"kind": "snapshot", "snapshot": self.env.slot_snapshot(slot), "slot": slot}
                 number = None if book is None else book.episode
                 self.post("ENVIRONMENT_STATE_CHANGED", data, episode=number)
-        if ended or len(self.writer.queue) >= LONG:
+        if ended or len(self.writer.queue) >= LONG or self._rows >= MANY:
+            self._rows = 0
             self.writer.flush()
 
     def _percepts(self, slot: int, names: Sequence[str]) -> dict[str, dict[str, Any]]:

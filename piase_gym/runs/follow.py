@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -9,6 +10,7 @@ import orjson
 from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.history import History
 from piase_gym.runs.lines import Group, Line, StepItem, data_of
+from piase_gym.runs.press import Block
 from piase_gym.runs.recorder import NEVER, Options, Recorder
 from piase_gym.runs.recording import tap
 from piase_gym.runs.schema import ATTEMPT, SYSTEM
@@ -37,6 +39,12 @@ class Feeder(Writer):
         super().__init__(encoder, (), "stop")
         self.history = history
         history.recent.encoder = encoder
+
+    def take_blocks(self, blocks: Sequence[Block]) -> None:
+        """Hand over plain steps of a batch."""
+        for block in blocks:
+            for item in block.items(self.encoder.agents):
+                self.take(item)
 
     def take(self, item: Line | Group | StepItem | Rows) -> None:
         """Hand over one thing that happened."""

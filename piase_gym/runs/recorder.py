@@ -20,6 +20,7 @@ from piase_gym.runs.expand import task_event
 from piase_gym.runs.levels import Levels
 from piase_gym.runs.lines import Group, Line, StepItem
 from piase_gym.runs.plain import encode
+from piase_gym.runs.press import Block
 from piase_gym.runs.schema import EVENTS, GOAL_OF_RESULT, SYSTEM
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Stretch
@@ -132,6 +133,7 @@ class Recorder:
     def start(self, manifest: Mapping[str, Any]) -> None:
         """Write the first line, at once: a run that dies early still says what it was."""
         self.writer.encoder.table = manifest["actions"]
+        self.writer.encoder.agents = self.agents
         self.post("SIMULATION_CONTROL", manifest)
         self.writer.flush()
 
@@ -158,7 +160,7 @@ class Recorder:
             if len(self.writer.queue) >= LONG:
                 self.writer.flush()
 
-    def put(self, item: Line | Group | StepItem) -> None:
+    def put(self, item: Line | Group | StepItem | Block) -> None:
         """Queue something."""
         self.interrupt()
         self._last_ns = item[0]
@@ -191,7 +193,7 @@ class Recorder:
 
     # -- episodes and their goals ---------------------------------------------------------
 
-    def open_book(self, old: Book | None, slot: int | None, seed: int) -> Book:
+    def open_book(self, old: Book | None, slot: int | None, seed: int, totals: Any = None) -> Book:
         """Begin an episode, after the one before was closed; a void one lends its number."""
         if old is not None and not old.begun:
             self._void += 1
@@ -199,7 +201,7 @@ class Recorder:
         else:
             number, self.episodes = self.episodes, self.episodes + 1
         self.aims.again(slot or 0)
-        return Book(self.agents, slot, number, seed, time.monotonic_ns(), self.step)
+        return Book(self.agents, slot, number, seed, time.monotonic_ns(), self.step, totals)
 
     def describe_goals(self) -> None:
         """Put the goals of agents into words, if the config has changed."""

@@ -19,6 +19,7 @@ import xxhash
 from piase_gym.errors import ConfigError, LogWriteError, PiaseError, suggest
 from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.lines import Group, Line, StepItem
+from piase_gym.runs.press import FEW, Block, Press
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Rows, Stretch
 
@@ -27,7 +28,7 @@ INTERVAL = 1.0
 LONG = 512
 """The queue is emptied when it has so many entries, or so many plain steps."""
 BUFFER = 1 << 16
-"""Characters that are handed over at once, if there are so many."""
+"""Bytes that are handed over at once, if there are so many."""
 ON_ERROR = ("warn", "stop")
 
 
@@ -61,9 +62,10 @@ class Writer:
             raise ConfigError(f"unknown on_error {on_error!r}; {suggest(on_error, ON_ERROR)}")
         self.encoder, self.on_error = encoder, on_error
         self.sinks = list(sinks)
-        self.queue: deque[Line | Group | StepItem | Stretch] = deque()
+        self.queue: deque[Line | Group | StepItem | Stretch | Block] = deque()
         self.closed = False
-        self._lines: list[str] = []
+        self._lines: list[bytes] = []
+        self._press: Press | None = None
         self._size = 0
         self._failures: list[str] = []
         self._lock = threading.RLock()
@@ -105,7 +107,7 @@ class Writer:
         """Hand the text to the sinks."""
         if self._lines:
             lines, self._lines, self._size = self._lines, [], 0
-            self._send("".join(lines).encode())
+            self._send(b"".join(lines))
 
     def encode(self) -> None:
         """Turn what is queued into text; write it only where it is long."""
@@ -113,6 +115,9 @@ class Writer:
             queue = self.queue
             while queue:
                 item = queue[0]
+                if type(item) is Block:
+                    self._take_blocks()
+                    continue
                 if type(item) is Stretch:
                     closed = item.closed  # before its rows are taken, for none may follow then
                     self.take(item.take())
@@ -122,6 +127,26 @@ class Writer:
                     self.take(item)  # type: ignore[arg-type]
                 queue.popleft()
 
+    def _take_blocks(self) -> None:
+        """Take the blocks that follow each other, all at once."""
+        blocks: list[Block] = []
+        while self.queue and type(self.queue[0]) is Block:
+            blocks.append(self.queue.popleft())  # type: ignore[arg-type]
+        self.take_blocks(blocks)
+
+    def take_blocks(self, blocks: Sequence[Block]) -> None:
+        """Turn plain steps of a batch into text."""
+        encoder = self.encoder
+        if self._press is None and sum(len(block.slots) for block in blocks) >= FEW:
+            self._press = Press(encoder, encoder.agents)
+        if self._press is not None:
+            for data in self._press.write(blocks):
+                self._add(data)
+            return
+        for block in blocks:
+            for item in block.items(encoder.agents):
+                self._add(encoder.step(item).encode())
+
     def take(self, item: Line | Group | StepItem | Rows) -> None:
         """Turn one thing that happened into text."""
         if type(item) is Line:
@@ -130,16 +155,16 @@ class Writer:
             text = self.encoder.group(item)
         elif type(item) is Rows:
             for text in self.encoder.rows(item):
-                self._add(text)
+                self._add(text.encode())
             return
         else:
             text = self.encoder.step(item)  # type: ignore[arg-type]
-        self._add(text)
+        self._add(text.encode())
 
-    def _add(self, text: str) -> None:
-        """Take text of whole lines."""
-        self._lines.append(text)
-        self._size += len(text)
+    def _add(self, data: bytes) -> None:
+        """Take whole lines."""
+        self._lines.append(data)
+        self._size += len(data)
         if self._size >= BUFFER:
             self._hand_over()
 

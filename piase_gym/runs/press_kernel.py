@@ -1,0 +1,160 @@
+"""The compiled part of `piase_gym.runs.press`: step lines of many environments as bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from piase_gym.kernels import device, kernel, load64, poke, store64
+
+PIECES = 13
+"""Pieces that all lines share; then come the agents' names, then the outcomes."""
+START, RUN, HEAD, EPISODE, COMMANDS, OUTCOMES, REWARDS, TERMINATED, TRUNCATED, DIGEST, SLOT, END = (
+    range(12)
+)
+FALSE = 12
+DONE, SECOND, REWARD, FULL = range(4)
+"""Why the kernel returned: all done; another second; a reward without a text; no more room."""
+_MILLION = 1_000_000
+
+
+@device
+def put(out, at, pool, start, stop):  # type: ignore[no-untyped-def]
+    """Copy ``pool[start:stop]``; both arrays have eight bytes to spare."""
+    place = start
+    while place < stop:
+        store64(out, at + place - start, load64(pool, place))
+        place += 8
+    return at + stop - start
+
+
+@device
+def put_number(out, at, value):  # type: ignore[no-untyped-def]
+    """Write a number that is not negative."""
+    count, rest = 1, value
+    while rest >= 10:
+        rest //= 10
+        count += 1
+    rest = value
+    for place in range(at + count - 1, at - 1, -1):
+        poke(out, place, 48 + rest % 10)
+        rest //= 10
+    return at + count
+
+
+@device
+def put_micros(out, at, value):  # type: ignore[no-untyped-def]
+    """Write the microseconds of a second, six digits."""
+    for place in range(at + 5, at - 1, -1):
+        poke(out, place, 48 + value % 10)
+        value //= 10
+    return at + 6
+
+
+@device
+def put_hex(out, at, value):  # type: ignore[no-untyped-def]
+    """Write 64 bits as sixteen hexadecimal digits."""
+    for place in range(16):
+        digit = np.int64((value >> np.uint64(60 - 4 * place)) & np.uint64(15))
+        poke(out, at + place, digit + (48 if digit < 10 else 87))
+    return at + 16
+
+
+@device
+def find(known, count, bits):  # type: ignore[no-untyped-def]
+    """Return where a reward is among those whose text is known, or -1."""
+    for place in range(count):
+        if known[place] == bits:
+            return place
+    return -1
+
+
+@kernel
+def press(  # type: ignore[no-untyped-def]
+    out, pool, offsets, known, texts, text_offsets, numbers, clocks, steps, episodes, slots, acts,
+    codes, rewards, alive, digests, result,
+):  # fmt: skip
+    """Write lines until there is a reason to stop.
+
+    Args:
+        out: Where they go, uint8.
+        pool: The pieces, uint8; piece i is ``pool[offsets[i]:offsets[i + 1]]``.
+        offsets: See `pool`.
+        known: The bits of rewards whose texts are in `texts`, int64.
+        texts: Texts of rewards, uint8, by `text_offsets`.
+        text_offsets: See `texts`.
+        numbers: int64: the first row, number of the first line, the present second, the number of
+            known rewards, whether lines have a slot.
+        clocks: Microseconds since 1970, int64, shape (rows,).
+        steps: int64, shape (rows,).
+        episodes: int64, shape (rows,).
+        slots: int64, shape (rows,).
+        acts: int64, shape (rows, agents).
+        codes: int64, shape (rows, agents).
+        rewards: Their bits, int64, shape (rows, agents).
+        alive: bool, shape (rows, agents).
+        digests: uint64, shape (rows,).
+        result: int64; set to the next row, the bytes written, why it stopped, and the reward.
+    """
+    rows, agents = acts.shape
+    row, line, second, rewards_known, slotted = numbers
+    at, reason = 0, DONE
+    names, said = PIECES, PIECES + agents
+    room = len(out) - 8 - offsets[-1] * 6
+    while row < rows:
+        micro = clocks[row] - second * _MILLION
+        if micro < 0 or micro >= _MILLION:
+            reason = SECOND
+            break
+        if at >= room:
+            reason = FULL
+            break
+        start = at
+        at = put(out, at, pool, offsets[START], offsets[START + 1])
+        at = put_micros(out, at, micro)
+        at = put(out, at, pool, offsets[RUN], offsets[RUN + 1])
+        at = put_number(out, at, line)
+        at = put(out, at, pool, offsets[HEAD], offsets[HEAD + 1])
+        at = put_number(out, at, steps[row])
+        at = put(out, at, pool, offsets[EPISODE], offsets[EPISODE + 1])
+        at = put_number(out, at, episodes[row])
+        for part in range(5):
+            at = put(out, at, pool, offsets[COMMANDS + part], offsets[COMMANDS + part + 1])
+            first = True
+            for agent in range(agents):
+                if not alive[row, agent]:
+                    continue
+                if not first:
+                    poke(out, at, 44)
+                    at += 1
+                first = False
+                at = put(out, at, pool, offsets[names + agent], offsets[names + agent + 1])
+                if part == 0:
+                    at = put_number(out, at, acts[row, agent])
+                elif part == 1:
+                    piece = said + codes[row, agent]
+                    at = put(out, at, pool, offsets[piece], offsets[piece + 1])
+                elif part == 2:
+                    place = find(known, rewards_known, rewards[row, agent])
+                    if place < 0:
+                        reason = REWARD
+                        result[3] = rewards[row, agent]
+                        break
+                    at = put(out, at, texts, text_offsets[place], text_offsets[place + 1])
+                else:
+                    at = put(out, at, pool, offsets[FALSE], offsets[FALSE + 1])
+            if reason == REWARD:
+                break
+        if reason == REWARD:
+            at = start
+            break
+        at = put(out, at, pool, offsets[DIGEST], offsets[DIGEST + 1])
+        at = put_hex(out, at, digests[row])
+        if slotted:
+            at = put(out, at, pool, offsets[SLOT], offsets[SLOT + 1])
+            at = put_number(out, at, slots[row])
+            at = put(out, at, pool, offsets[END] + 1, offsets[END + 1])
+        else:
+            at = put(out, at, pool, offsets[END], offsets[END + 1])
+        row += 1
+        line += 1
+    result[0], result[1], result[2] = row, at, reason
