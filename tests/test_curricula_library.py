@@ -10,9 +10,11 @@ import pytest
 
 import piase_gym
 from piase_gym import Simulation, curricula
+from piase_gym.agents import Percept, make_agent
 from piase_gym.curricula import AdaptationDecisionModule, CurriculumManager
 from piase_gym.curricula.lint import lint
 from piase_gym.curricula.prompts import prompt_of
+from piase_gym.wrappers import CurriculumWrapper
 from tests.curricula_helpers import Table
 
 NAMES = curricula.names()
@@ -232,3 +234,61 @@ def test_the_speaker_sees_the_way_and_the_listener_does_not(order: int) -> None:
             seen[name].add(observation["vector"].tobytes())
     assert len(seen["agent_0"]) == len(WAYS[order])
     assert len(seen["agent_1"]) == 1
+
+
+# -- through the wrapper --------------------------------------------------------------------------
+
+
+def lead_through(name: str, policy: str, attempts: int) -> Any:
+    """Play a curriculum in an environment, every seat by the same policy; returns the wrapper."""
+    made = curricula.load(name)
+    bare = piase_gym.parallel_env(str(made.world), envelope=made.envelope())
+    env = CurriculumWrapper(bare, made)
+    seats = {agent: make_agent(policy) for agent in env.possible_agents}
+    for seed in range(attempts * 20):
+        if len(env.decisions) >= attempts or not env.progress[learner(name)].active:
+            break
+        env.reset(seed=seed)
+        world = env.unwrapped.world
+        for agent, seat in seats.items():
+            seat.set_id(agent)
+            seat.reset(seed)
+        step = 0
+        while env.agents:
+            acts = {}
+            for agent in env.agents:
+                seats[agent].perceive(Percept(world, world.agents.index(agent), step))
+                acts[agent] = seats[agent].act()
+            env.step(acts)
+            step += 1
+    return env
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_oracle_is_led_through(name: str) -> None:
+    env = lead_through(name, "oracle", attempts=5)
+    progress = env.progress[learner(name)]
+    assert progress.finished
+    assert [d.decision for d in env.decisions] == ["PROCEED"] * 5
+    assert progress.completed_steps == [1, 2, 3, 4, 5]
+    assert all(d.values == {"success_rate": 1.0} for d in env.decisions)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_random_agent_stays_behind(name: str) -> None:
+    env = lead_through(name, "random", attempts=5)
+    made, agent = curricula.load(name), learner(name)
+    assert [d.step for d in env.decisions] == [1] * 5
+    assert sum(d.decision == "APPLY_HINT_01" for d in env.decisions) <= 1
+    for decision in env.decisions:  # each can be taken again from the values that it names
+        step = made.step(decision.step)
+        again = AdaptationDecisionModule(Table(decision.values)).decide(
+            agent,
+            made,
+            step,
+            decision.attempt,
+            env_steps=decision.env_steps,
+            episodes=decision.episodes,
+        )
+        assert again.to_bytes() == decision.to_bytes()
+        assert decision.episodes == step.episodes_per_attempt
