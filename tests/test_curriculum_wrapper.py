@@ -19,6 +19,7 @@ from piase_gym.errors import (
     EnvelopeError,
     ProgressError,
 )
+from piase_gym.sensors import Sensor
 from piase_gym.simulation import Simulation
 from piase_gym.textcode import hash_text
 from piase_gym.wrappers import AddSensors, AvtLogger, CurriculumWrapper
@@ -327,7 +328,8 @@ def test_a_wrapper_that_has_fixed_its_spaces_is_named() -> None:
     inner = KeepAgents(piase_gym.parallel_env("GridWorld", view="vector"))
     assert CurriculumWrapper(inner, CORNER).progress["agent_0"].active
     small = piase_gym.parallel_env("GridWorld", width=3, height=3, view="vector")
-    sensed = AddSensors(small, "steps_to_goal")
+    hinted = Sensor("hinted", lambda facts: float(facts.hint is not None), low=0, high=1)
+    sensed = AddSensors(small, hinted)
     with pytest.raises(EnvelopeError, match=r"AddSensors .* put it around CurriculumWrapper"):
         CurriculumWrapper(sensed, plan)
     assert sensed.unwrapped.config.envelope.width == 3
