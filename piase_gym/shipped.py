@@ -165,4 +165,33 @@ def _register_dilemma() -> None:
             parser=f"{dilemma}.parsing:parse",
         )
     )
-    register_task(TaskSpec(id="piase/SocialDilemma-v0", world="SocialDilemma"))
+    answering = {"*": "tit_for_tat"}
+    register_task(TaskSpec(id="piase/SocialDilemma-v0", world="SocialDilemma", partners=answering))
+    for name, fields in _DILEMMAS.items():
+        task = f"{NAMESPACE}/SocialDilemma-{name}-v0"
+        partner = fields.get("partner", "tit_for_tat")
+        config = {key: value for key, value in fields.items() if key != "partner"}
+        register_task(
+            TaskSpec(id=task, world="SocialDilemma", config=config, partners={"*": partner})
+        )
+
+
+_MANY = {"agents": 4, "rounds": 20}
+_DILEMMAS: dict[str, dict[str, Any]] = {
+    "PrisonersDilemma": {"horizon": "geometric", "rounds": 20, "partner": "pavlov"},
+    "PrisonersDilemma-TitForTat": {"rounds": 10},
+    "PrisonersDilemma-Grudger": {"rounds": 10, "partner": "grudger"},
+    "PrisonersDilemma-Noisy": {
+        "rounds": 20,
+        "noise": 0.05,
+        "partner": "generous_tit_for_tat",
+    },
+    "StagHunt": {"game": "stag_hunt", "rounds": 20},
+    "StagHunt-Talk": {"game": "stag_hunt", "rounds": 10, "symbols": 2, "talk": 1},
+    "Chicken": {"game": "chicken", "rounds": 20},
+    "BattleOfTheSexes": {"game": "battle_of_the_sexes", "rounds": 20, "partner": "random"},
+    "MatchingPennies": {"game": "matching_pennies", "rounds": 20, "partner": "random"},
+    "PublicGoods-4p": {"game": "public_goods", **_MANY},
+    "PublicGoods-Reputation-4p": {"game": "public_goods", "reputation": True, **_MANY},
+    "VolunteersDilemma-4p": {"game": "volunteers_dilemma", "partner": "random", **_MANY},
+}

@@ -9,6 +9,7 @@ from piase_gym import plugins
 from piase_gym.agents.base import Agent
 from piase_gym.agents.human import HumanAgent
 from piase_gym.agents.q_learning import QLearningAgent
+from piase_gym.agents.reciprocal import STRATEGIES
 from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
 from piase_gym.errors import PluginError, UnknownNameError
 
@@ -19,6 +20,7 @@ _policies: dict[str, Callable[[], Agent]] = {
     "q_learning": QLearningAgent,
     "random": RandomAgent,
     "scripted": ScriptedAgent,
+    **STRATEGIES,
 }
 
 
@@ -53,7 +55,8 @@ def policy_name(agent: Agent) -> str | None:
 def make_agent(policy: str | Agent) -> Agent:
     """Return a new agent of a named policy, or the given agent itself.
 
-    Names are those of `policies`, ``sb3:PATH`` (a model of Stable-Baselines3, whose actions are
+    Names are those of `policies`, ``best_response:STRATEGY`` (to a strategy of a matrix game),
+    ``sb3:PATH`` (a model of Stable-Baselines3, whose actions are
     drawn from its policy) and ``sb3-greedy:PATH`` (its most probable actions).
 
     Raises:
@@ -105,6 +108,13 @@ def _plugged(name: str) -> Agent:
     return agent
 
 
+def _best_response(strategy: str) -> Agent:
+    """Make an agent that plays the best response; the games are imported only now."""
+    from piase_gym.agents.best_response import BestResponseAgent
+
+    return BestResponseAgent(strategy)
+
+
 def _allowed() -> tuple[str, ...]:
     """Return the names of all policies, families as ``prefix:...``."""
     return (*policies(), *(f"{prefix}:..." for prefix in sorted(_families)))
@@ -117,5 +127,6 @@ def _sb3(path: str, greedy: bool = False) -> Agent:
     return Sb3Agent(path, greedy=greedy)
 
 
+register_family("best_response", _best_response)
 register_family("sb3", _sb3)
 register_family("sb3-greedy", functools.partial(_sb3, greedy=True))

@@ -17,6 +17,7 @@ from piase_gym.worlds.social_dilemma.games import DEFECT, UNIT
 from piase_gym.worlds.social_dilemma.matrix_state import (
     CHOSE,
     DYNAMICS,
+    HEAD,
     ILLEGAL,
     NOW,
     OUT_OF_TIME,
@@ -155,22 +156,25 @@ def play_round(s, w, k, n, o, chosen, rewards):
 
 @device
 def sizes(w, k):
-    """Return the length of a vector, of its first part, of history and mask; constants if known."""
+    """Return the length of a vector, of history and mask; constants if known."""
     if k.fixed:
-        return k.length, k.brief, k.shown, k.actions
-    return np.int64(w.length), np.int64(w.brief_length), np.int64(w.shown), np.int64(w.num_actions)
+        return k.length, k.shown, k.actions
+    return np.int64(w.length), np.int64(w.shown), np.int64(w.num_actions)
+
+
+@device
+def copy_pairs(source, start, count, obs, p):
+    """Copy an even count of numbers, two at a time."""
+    for i in range(0, count, 2):
+        store64(obs, p + np.uint64(i), load64(source, start + i))
 
 
 @device
 def sight(s, w, k, n, a, all_cooperations, obs, p):
-    """Write the vector of agent `a` to ``obs[p:p + w.length]``; `p` is uint64.
-
-    Two numbers are copied at a time. What is written too far is written over by what follows.
-    """
-    _, count, shown, _ = sizes(w, k)
-    for i in range(0, count, 2):
-        store64(obs, p + np.uint64(i), load64(w.brief, a * count + i))
-    q = p + np.uint64(count)
+    """Write the vector of agent `a` to ``obs[p:p + w.length]``; `p` is uint64."""
+    _, shown, _ = sizes(w, k)
+    copy_pairs(w.heads, a * HEAD, HEAD, obs, p)
+    q = p + np.uint64(HEAD)
     obs[q] = s.played
     obs[q + _1] = s.talk
     obs[q + _2] = np.float32(np.float64(s.score[a]) / UNIT)
@@ -182,6 +186,9 @@ def sight(s, w, k, n, a, all_cooperations, obs, p):
     else:
         look_around(s, w, n, a, obs, q)
     q += np.uint64(2 * shown)
+    paid = 8 if k.pair else 2 * np.int64(w.slots) + 4
+    copy_pairs(w.payoffs, a * paid, paid, obs, q)
+    q += np.uint64(paid)
     if not k.fixed:
         q = recall(s, w, a, obs, q)
     if load64(s.hint, a * HINT_CODE) == _0:
@@ -265,7 +272,7 @@ def absent(w, obs, masks, p, m):
 def observe(s, w, k, o, events, obs, masks):
     """Write vectors and masks of all agents of one environment, whose rows start at `o`."""
     n = players(w, k)
-    length, _, _, actions = sizes(w, k)
+    length, _, actions = sizes(w, k)
     total = 0
     for a in range(n):
         total += s.cooperated[a]

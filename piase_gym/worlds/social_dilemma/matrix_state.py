@@ -64,7 +64,6 @@ def static_for(envelope: SocialDilemmaEnvelope) -> Static:
         capacity=capacity(envelope.agents),
         pair=pair,
         fixed=fixed,
-        brief=brief_length(envelope) if fixed else 0,
         shown=envelope.memory if fixed else 0,
         length=vector_length(envelope) if fixed else 0,
         actions=2 if fixed else 0,
@@ -105,37 +104,48 @@ CANONICAL: Final = (
 
 # -- vectors ------------------------------------------------------------------------------
 
-BRIEF: Final = 5
-"""A vector starts with: agent's number, game, rounds (0 if unknown), chance of another, noise."""
+HEAD: Final = 6
+"""A vector starts with: own number, players, game, rounds (0 if unknown), chance of another, noise.
+
+What follows up to the last round stands at the same place in every envelope.
+"""
 NOW: Final = 5
-"""After the payoffs: rounds played, steps of talk, score, own and others' cooperations."""
+"""Then: rounds played, steps of talk before the choice, score, own and others' cooperations."""
+PAST: Final = HEAD + NOW
+"""Where the history begins; after it come the payoffs."""
 
 
-def brief_length(envelope: SocialDilemmaEnvelope) -> int:
-    """Return the length of what stays the same in an episode: own payoffs, the other's payoffs."""
-    return BRIEF + 2 * envelope.agents + 4
+def payoff_length(envelope: SocialDilemmaEnvelope) -> int:
+    """Return the length of the payoffs: one's own, and the other's of two."""
+    return 2 * envelope.agents + 4
 
 
 def vector_length(envelope: SocialDilemmaEnvelope) -> int:
     """Return the length of a vector."""
     told = envelope.agents * (envelope.reputation + (envelope.symbols > 0))
-    return brief_length(envelope) + NOW + 2 * envelope.memory + told + HINT_CODE
+    return PAST + 2 * envelope.memory + payoff_length(envelope) + told + HINT_CODE
 
 
-def brief(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[np.float32]:
-    """Return what stays the same in an episode, for every agent of the envelope."""
-    found = np.zeros((envelope.agents, brief_length(envelope)), np.float32)
-    profiles = config.profiles
+def heads(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[np.float32]:
+    """Return the heads of the vectors of all agents of the envelope."""
+    found = np.zeros((envelope.agents, HEAD), np.float32)
     goes_on = 1.0 if config.horizon == "fixed" else config.chance
+    game, known = GAMES.index(config.game), config.known_rounds or 0
     for agent in range(config.agents):
-        own, start = profiles[agent], BRIEF
-        known = config.known_rounds or 0
-        found[agent, :BRIEF] = agent, GAMES.index(config.game), known, goes_on, config.noise
-        for choice in (0, 1):
-            found[agent, start : start + config.agents] = own[choice]
-            start += envelope.agents
+        found[agent] = agent, config.agents, game, known, goes_on, config.noise
+    return found
+
+
+def payoffs(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[np.float32]:
+    """Return the payoffs as they stand in the vectors of all agents of the envelope."""
+    found = np.zeros((envelope.agents, payoff_length(envelope)), np.float32)
+    profiles = config.profiles
+    for agent in range(config.agents):
+        for choice, row in enumerate(profiles[agent]):
+            start = choice * envelope.agents
+            found[agent, start : start + config.agents] = row
         if config.agents == 2:
-            found[agent, start : start + 4] = others_payoffs(profiles, agent).ravel()
+            found[agent, -4:] = others_payoffs(profiles, agent).ravel()
     return found
 
 
@@ -170,11 +180,11 @@ def table_layout(agents: int) -> np.dtype[Any]:
             ("rounds", "<i4"),  # 0 if the horizon is geometric
             ("goes_on", "<u4"),  # chance of another round, in 2**-32
             ("noise", "<u4"),  # chance that a choice turns, in 2**-32
-            ("brief_length", "<i4"),
             # ``(2 * agent + own choice) * capacity + others that cooperate``
             ("payoff", "<f8", agents * 2 * agents),
             ("units", "<i8", agents * 2 * agents),
-            ("brief", "<f4", agents * (BRIEF + 2 * agents + 4) + 1),  # read two at a time
+            ("heads", "<f4", agents * HEAD),
+            ("payoffs", "<f4", agents * (2 * agents + 4)),
         ],
         align=True,
     )
@@ -192,14 +202,14 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     table["known"], table["shared"] = envelope.reputation, config.shared_reward
     table["rounds"] = config.known_rounds or 0
     table["goes_on"], table["noise"] = in_32_bits(config.chance), in_32_bits(config.noise)
-    table["brief_length"] = brief_length(envelope)
     profiles = config.profiles
     room = capacity(envelope.agents)
     roomy = np.zeros((room, 2, room))
     roomy[:count, :, :count] = profiles
     table["payoff"], table["units"] = roomy.ravel(), np.rint(roomy.ravel() * UNIT)
-    flat = brief(config, envelope).ravel()
-    table["brief"][: flat.size] = flat
+    for name, rows in (("heads", heads), ("payoffs", payoffs)):
+        flat = rows(config, envelope).ravel()
+        table[name][: flat.size] = flat
     return tables
 
 
@@ -211,7 +221,6 @@ def in_32_bits(probability: float) -> int:
 def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
     agents = capacity(envelope.agents)
-    pair = agents == 2
     roomy = SocialDilemmaEnvelope(
         agents=agents, symbols=MAX_SYMBOLS, reputation=1, memory=MAX_MEMORY
     )
@@ -219,7 +228,6 @@ def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> 
     kind = stepping.single(layout(agents), table_layout(agents), agents, length, actions, "<f4")
     one = np.zeros(1, kind)
     one["table"] = new_table(config, envelope)
-    assert pair == (envelope.agents == 2)
     return one
 
 

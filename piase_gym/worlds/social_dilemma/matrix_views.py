@@ -4,11 +4,11 @@ Everything here is pure: a function of facts and config. `matrix_rules` writes t
 faster; this module says what they mean. The vector (float32) has these parts, of fixed lengths in
 an envelope of A agents and M rounds of memory:
 
-* own number, game (its place in `GAMES`), rounds (0 if unknown), chance of another round, noise;
-* own payoffs, ``[own choice][others that cooperate]``, 2 A numbers;
-* with two agents the other's payoffs in the same order, else zeros, 4 numbers;
+* own number, players, game (its place in `GAMES`), rounds (0 if unknown), chance of another, noise;
 * rounds played, steps of talk before the choice, own score, own and all others' cooperations;
 * the last M rounds, newest first: whether one cooperated, how many others did; -1 for none;
+* own payoffs, ``[own choice][others that cooperate]``, 2 A numbers;
+* with two agents the other's payoffs in the same order, else zeros, 4 numbers;
 * with reputation, how often each agent has cooperated, A numbers; -1 for oneself;
 * with symbols, what each agent said, A numbers;
 * 8 bytes of hashed hint.
@@ -34,10 +34,10 @@ from piase_gym.worlds.social_dilemma.config import (
 from piase_gym.worlds.social_dilemma.games import MAX_PAYOFF
 from piase_gym.worlds.social_dilemma.limits import MAX_AGENTS, MAX_ROUNDS, MAX_SYMBOLS, MAX_TALK
 from piase_gym.worlds.social_dilemma.matrix_state import (
-    BRIEF,
-    NOW,
-    brief_length,
+    HEAD,
+    PAST,
     others_payoffs,
+    payoff_length,
     vector_length,
 )
 
@@ -90,9 +90,8 @@ class MatrixForm:
         self.envelope = envelope = config.fixed_sizes()
         self.names = config.names(envelope.agents)
         self.length = vector_length(envelope)
-        self.brief = brief_length(envelope)
-        self.past = self.brief + NOW
-        self.recall = self.past + 2 * envelope.memory
+        self.paid = PAST + 2 * envelope.memory
+        self.recall = self.paid + payoff_length(envelope)
         self.heard = self.recall + (envelope.agents if envelope.reputation else 0)
         self.profiles = config.profiles
 
@@ -113,15 +112,16 @@ def vector_box(envelope: SocialDilemmaEnvelope) -> Box:
     """Return the space of the vectors."""
     agents, counts = envelope.agents, 2.0**31
     score = MAX_PAYOFF * counts
+    heads = (MAX_AGENTS, MAX_AGENTS, len(GAMES), MAX_ROUNDS, 1.0, 1.0)
     parts: list[tuple[float, float]] = [
-        *((0.0, high) for high in (MAX_AGENTS, len(GAMES), MAX_ROUNDS, 1.0, 1.0)),
-        *[(-MAX_PAYOFF, MAX_PAYOFF)] * (2 * agents + 4),
+        *((0.0, high) for high in heads),
         (0.0, counts),
         (0.0, MAX_TALK),
         (-score, score),
         (0.0, counts),
         (0.0, counts * MAX_AGENTS),
         *[(-1.0, 1.0), (-1.0, float(MAX_AGENTS))] * envelope.memory,
+        *[(-MAX_PAYOFF, MAX_PAYOFF)] * payoff_length(envelope),
         *[(-1.0, counts)] * (agents if envelope.reputation else 0),
         *[(0.0, float(MAX_SYMBOLS))] * (agents if envelope.symbols else 0),
         *[(0.0, 255.0)] * HINT_CODE,
@@ -143,9 +143,9 @@ def facts_of(
         hint: The hint, whose code is lossy.
     """
     config, values = form.config, vector.tolist()
-    played, talk, _, cooperated, others = map(int, values[form.brief : form.past])
+    played, talk, _, cooperated, others = map(int, values[HEAD:PAST])
     payoffs, theirs = form.tables(min(agent, config.agents - 1))
-    past = values[form.past : form.recall]
+    past = values[PAST : form.paid]
     history = tuple(
         (mine == 1, int(rest))
         for mine, rest in zip(past[::2], past[1::2], strict=True)
@@ -193,18 +193,20 @@ def vector_of(facts: MatrixFacts, form: MatrixForm) -> NDArray[np.float32]:
     vector = np.zeros(form.length, np.float32)
     goes_on = 1.0 if facts.continuation is None else facts.continuation
     number = form.names.index(facts.agent)
-    vector[:BRIEF] = number, GAMES.index(facts.game), facts.rounds or 0, goes_on, facts.noise
-    for choice, row in enumerate(facts.payoffs):
-        start = BRIEF + choice * envelope.agents
-        vector[start : start + len(row)] = row
-    if facts.their_payoffs:
-        vector[form.brief - 4 : form.brief] = np.array(facts.their_payoffs).ravel()
+    players = len(facts.payoffs[0])
+    game, rounds = GAMES.index(facts.game), facts.rounds or 0
+    vector[:HEAD] = number, players, game, rounds, goes_on, facts.noise
     so_far = facts.score, facts.cooperated, facts.others_cooperated
-    vector[form.brief : form.past] = facts.played, facts.talk, *so_far
+    vector[HEAD:PAST] = facts.played, facts.talk, *so_far
     past = np.full((envelope.memory, 2), -1.0)
     if facts.history:
         past[: len(facts.history)] = facts.history
-    vector[form.past : form.recall] = past.ravel()
+    vector[PAST : form.paid] = past.ravel()
+    for choice, row in enumerate(facts.payoffs):
+        start = form.paid + choice * envelope.agents
+        vector[start : start + len(row)] = row
+    if facts.their_payoffs:
+        vector[form.recall - 4 : form.recall] = np.array(facts.their_payoffs).ravel()
     vector[form.recall : form.heard] = -1.0
     for name, count in facts.reputation:
         vector[form.recall + form.names.index(name)] = count

@@ -61,11 +61,11 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
 
     | part | numbers |
     |---|---|
-    | own number, game, rounds (0 if unknown), chance of another round, noise | 5 |
-    | own payoffs, ``[own choice][others that cooperate]`` | 2 x agents |
-    | with two agents, the other's payoffs in the same order | 4 |
+    | own number, players, game, rounds (0 if unknown), chance of another round, noise | 6 |
     | rounds played, steps of talk before the choice, score, own and others' cooperations | 5 |
     | rounds, newest first: whether one cooperated, how many others did; -1 for none | 2 x memory |
+    | own payoffs, ``[own choice][others that cooperate]`` | 2 x agents |
+    | with two agents, the other's payoffs in the same order | 4 |
     | with reputation: how often each agent has cooperated, -1 for oneself | agents |
     | with symbols: what each agent said | agents |
     | hashed hint | 8 |

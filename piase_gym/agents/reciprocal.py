@@ -1,0 +1,180 @@
+"""Strategies for repeated matrix games, which answer what others did: the players of tournaments.
+
+They read the vectors of SocialDilemma's matrix games, whose parts up to the last round stand at the
+same places in every envelope, so one agent plays many games at once. Among many others, the others
+count as cooperating if at least half of them do. In times to talk they are silent.
+
+Sources: Axelrod, "The Evolution of Cooperation" (1984); Nowak and Sigmund, "Tit for tat in
+heterogeneous populations" (1992) and "A strategy of win-stay, lose-shift" (1993).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
+from piase_gym.agents.draws import draw_at, draws_at
+from piase_gym.errors import ConfigError, UnsupportedError
+
+Flags = NDArray[np.bool_]
+
+
+class Memory(NamedTuple):
+    """What players remember, an entry a game.
+
+    Attributes:
+        first: Whether no round was played yet.
+        cooperated: Whether the player cooperated in the last round.
+        answered: Whether the others did.
+        faithful: Whether the others have always cooperated.
+        draws: Random numbers from 0 to 1.
+    """
+
+    first: Flags
+    cooperated: Flags
+    answered: Flags
+    faithful: Flags
+    draws: NDArray[np.float64]
+
+
+def remember(vectors: NDArray[Any], draws: NDArray[np.uint64]) -> Memory:
+    """Read vectors of matrix games, shape (games, length); `draws` have 32 bits.
+
+    Raises:
+        UnsupportedError: If they are vectors of something else.
+    """
+    if vectors.dtype != np.float32 or vectors.shape[1] < 13:
+        raise UnsupportedError(
+            "strategies of repeated games play SocialDilemma's matrix games only"
+        )
+    others = vectors[:, 1] - 1.0
+    played, given = vectors[:, 6], vectors[:, 10]
+    return Memory(
+        first=played == 0.0,
+        cooperated=vectors[:, 11] == 1.0,
+        answered=2.0 * vectors[:, 12] >= others,
+        faithful=given == played * others,
+        draws=draws.astype(np.float64) / 2.0**32,
+    )
+
+
+class ReciprocalAgent(Agent):
+    """Base class: `cooperates` decides from what is remembered."""
+
+    _seed = 0
+
+    @abstractmethod
+    def cooperates(self, memory: Memory) -> Flags:
+        """Tell in which games to cooperate."""
+
+    def reset(self, seed: int) -> None:
+        """Keep the seed of the episode."""
+        self._seed = seed
+
+    def act(self) -> Action:
+        """Return 0 to cooperate or 1 to defect.
+
+        Raises:
+            UnsupportedError: If the world is no matrix game.
+        """
+        percept = self.percept
+        if not isinstance(percept, Percept):
+            raise UnsupportedError(f"{type(self).__name__} acts on a Percept; call perceive first")
+        if percept.world.name != "SocialDilemma":
+            raise UnsupportedError(f"{type(self).__name__} plays SocialDilemma's matrix games only")
+        draws = np.array([draw_at(self._seed, percept.step)], np.uint64)
+        return int(not self.cooperates(remember(percept.vector[None], draws))[0])
+
+    def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
+        """Choose for many games at once."""
+        memory = remember(batch.vectors, draws_at(batch.seeds, batch.steps))
+        return (~self.cooperates(memory)).astype(np.int64)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the seed of the episode."""
+        return {"seed": self._seed}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up the seed of an episode."""
+        self._seed = int(state["seed"])
+
+
+class AlwaysCooperate(ReciprocalAgent):
+    """Always cooperates."""
+
+    def cooperates(self, memory: Memory) -> Flags:
+        """Return true."""
+        return np.ones_like(memory.first)
+
+
+class AlwaysDefect(ReciprocalAgent):
+    """Always defects."""
+
+    def cooperates(self, memory: Memory) -> Flags:
+        """Return false."""
+        return np.zeros_like(memory.first)
+
+
+class TitForTat(ReciprocalAgent):
+    """Cooperates first, then does what the others did in the last round."""
+
+    def cooperates(self, memory: Memory) -> Flags:
+        """Return what the others did."""
+        return memory.first | memory.answered
+
+
+class GenerousTitForTat(ReciprocalAgent):
+    """Tit for tat that forgives a defection with a chance, by default of one in three.
+
+    One third is Nowak and Sigmund's best for the payoffs 3, 0, 5 and 1; `configure` takes another
+    `forgiveness`.
+    """
+
+    forgiveness = 1.0 / 3.0
+
+    def cooperates(self, memory: Memory) -> Flags:
+        """Return what the others did, or true by chance."""
+        return memory.first | memory.answered | (memory.draws < self.forgiveness)
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Take `forgiveness`, from 0 to 1.
+
+        Raises:
+            ConfigError: If it is no such number.
+        """
+        value = config.get("forgiveness", self.forgiveness)
+        if not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+            raise ConfigError(f"forgiveness is a number from 0 to 1, not {value!r:.60}")
+        self.forgiveness = float(value)
+
+
+class Grudger(ReciprocalAgent):
+    """Cooperates until anybody defects, then never again."""
+
+    def cooperates(self, memory: Memory) -> Flags:
+        """Return whether all others have always cooperated."""
+        return memory.faithful
+
+
+class Pavlov(ReciprocalAgent):
+    """Win-stay, lose-shift: does the same again if the others cooperated, else the other thing."""
+
+    def cooperates(self, memory: Memory) -> Flags:
+        """Return whether one did as the others did."""
+        return memory.first | (memory.cooperated == memory.answered)
+
+
+STRATEGIES: dict[str, type[ReciprocalAgent]] = {
+    "always_cooperate": AlwaysCooperate,
+    "always_defect": AlwaysDefect,
+    "generous_tit_for_tat": GenerousTitForTat,
+    "grudger": Grudger,
+    "pavlov": Pavlov,
+    "tit_for_tat": TitForTat,
+}
+"""The strategies by name."""
