@@ -34,10 +34,12 @@ CASES: list[dict[str, Any]] = [
 
 def slow_of(config: Any, seed: int) -> SlowGame:
     """Return the reference's episode of a config."""
-    names = "game agents rounds noise symbols talk max_steps payoffs multiplier benefit cost"
+    names = "game agents noise symbols talk max_steps payoffs multiplier benefit cost"
     fields = {name: getattr(config, name) for name in names.split()}
     geometric = config.horizon == "geometric"
-    return SlowGame(seed, geometric=geometric, shared=config.shared_reward, **fields)
+    return SlowGame(
+        seed, rounds=config.length, geometric=geometric, shared=config.shared_reward, **fields
+    )
 
 
 def require_same(env: Any, slow: SlowGame) -> None:

@@ -93,11 +93,11 @@ def test_social_optima() -> None:
 
 def brute_force(config: SocialDilemmaConfig, strategy: str, seat: int) -> float:
     """Try every sequence of choices against an agent, each in an environment of its own."""
-    plans = np.array(list(itertools.product((0, 1), repeat=config.rounds)))
+    plans = np.array(list(itertools.product((0, 1), repeat=config.length)))
     other = f"agent_{1 - seat}"
     env = piase_gym.batch_env(config, num_envs=len(plans), partners={other: strategy})
     env.reset(seed=0)
-    returns = sum(env.step(plans[:, t : t + 1])[1][:, 0] for t in range(config.rounds))
+    returns = sum(env.step(plans[:, t : t + 1])[1][:, 0] for t in range(config.length))
     assert isinstance(returns, np.ndarray)
     return float(returns.max())
 

@@ -40,10 +40,11 @@ class BestResponseAgent(Agent):
             UnsupportedError: If the world is no matrix game of two.
         """
         percept = self.percept
-        config = percept.world.config if isinstance(percept, Percept) else None
-        if getattr(config, "world", "") != "SocialDilemma" or config.agents != 2:
+        if not isinstance(percept, Percept):
+            raise UnsupportedError("BestResponseAgent acts on a Percept; call perceive first")
+        config: Any = percept.world.config
+        if percept.world.name != "SocialDilemma" or config.agents != 2:
             raise UnsupportedError("best_response plays SocialDilemma's games of 2 agents only")
-        assert isinstance(percept, Percept)
         facts: Any = percept.facts
         if facts.played == self._played + 1:
             mine, other = facts.history[0]

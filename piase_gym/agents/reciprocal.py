@@ -166,7 +166,8 @@ class Pavlov(ReciprocalAgent):
 
     def cooperates(self, memory: Memory) -> Flags:
         """Return whether one did as the others did."""
-        return memory.first | (memory.cooperated == memory.answered)
+        same: Flags = memory.cooperated == memory.answered
+        return memory.first | same
 
 
 STRATEGIES: dict[str, type[ReciprocalAgent]] = {

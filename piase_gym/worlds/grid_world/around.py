@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from piase_gym.surroundings import GROUND, Surroundings, Thing, surroundings_by_name
+from piase_gym.worlds.cell_prose import YOU
 from piase_gym.worlds.grid_world.cells import HEADINGS
-from piase_gym.worlds.grid_world.views import YOU, GridFacts
+from piase_gym.worlds.grid_world.views import GridFacts
 
 AHEAD = {"up": (0, -1), "right": (1, 0), "down": (0, 1), "left": (-1, 0)}
 """(x, y) of a step ahead, by heading."""

@@ -10,10 +10,10 @@ import numpy as np
 from piase_gym.kernels import device, helper, prefetch, prefetch_record
 from piase_gym.worlds.grid_world import levels
 from piase_gym.worlds.grid_world.events import STAY
-from piase_gym.worlds.grid_world.paint import repaint
 from piase_gym.worlds.grid_world.rules import tick
 from piase_gym.worlds.grid_world.sight import absent, legal, observe, sight
 from piase_gym.worlds.stepping import Rules, compile_kernels
+from piase_gym.worlds.turned_maps import repaint
 
 LINE = 64  # bytes that a processor loads at once
 

@@ -1,18 +1,23 @@
 """What a cell can hold, as one byte, and what follows from it. Plain data, no kernel.
 
-A byte below `AGENT` is an object (or nothing, or the unknown); from `AGENT` on it is an agent and
-its heading as the viewer sees it: ``AGENT + 4 * number + turn``, where turn 0 faces as the viewer
-does, 1 is a quarter turn clockwise, and so on. What stands on top hides what lies below.
+The codes that all grids share, and what they mean, are those of `cell_codes`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-UNSEEN: Final = 0
-OUTSIDE: Final = 1
-FLOOR: Final = 2
-WALL: Final = 3
+from piase_gym.worlds.cell_codes import (
+    AGENT,
+    FLOOR,
+    HEADINGS,
+    MAX_AGENTS,
+    MAX_CODE,
+    OUTSIDE,
+    UNSEEN,
+    WALL,
+)
+
 GOAL: Final = 4
 KEY: Final = 5
 LOCKED: Final = 6
@@ -30,9 +35,6 @@ MOVER: Final = 17
 FOOD: Final = 18
 """Food for one; the next codes are food that takes two, three and four."""
 MAX_FOOD: Final = 4
-AGENT: Final = 32
-MAX_AGENTS: Final = 32
-MAX_CODE: Final = AGENT + 4 * MAX_AGENTS - 1
 
 NAMES: Final = {
     UNSEEN: "unseen",
@@ -60,7 +62,6 @@ NAMES: Final = {
 }
 CODES: Final = {name: code for code, name in NAMES.items()}
 
-HEADINGS: Final = ("up", "right", "down", "left")
 """Clockwise, so that a turn is a difference modulo 4."""
 
 WALKABLE: Final = (FLOOR, GOAL, OPEN, GATE_OPEN, HAZARD, FRUIT, BARE)
@@ -91,3 +92,14 @@ SYMBOLS: Final = {
 """The signs of maps and of the ``ansi`` picture."""
 START: Final = "@"
 """The sign of an agent's start in a map."""
+
+__all__ = [
+    "AGENT",
+    "FLOOR",
+    "HEADINGS",
+    "MAX_AGENTS",
+    "MAX_CODE",
+    "OUTSIDE",
+    "UNSEEN",
+    "WALL",
+]

@@ -30,7 +30,7 @@ from piase_gym.worlds.grid_world.events import (
     TOGGLE,
     TOO_HEAVY,
 )
-from piase_gym.worlds.grid_world.paint import DX, DY, put, top, uncover
+from piase_gym.worlds.turned_maps import DX, DY, put, top, uncover
 
 DYNAMICS = 1  # the stream
 _32 = np.uint64(32)

@@ -26,9 +26,9 @@ from piase_gym.worlds.grid_world.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RU
 from piase_gym.worlds.grid_world.free import LAYOUT_STREAM, draw, find_free, place_at, random_free
 from piase_gym.worlds.grid_world.layouts import build
 from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES, MAX_SIDE
-from piase_gym.worlds.grid_world.paint import locate, paint_agent, repaint, top
 from piase_gym.worlds.grid_world.solvable import solvable
 from piase_gym.worlds.grid_world.state import NUM_STREAMS
+from piase_gym.worlds.turned_maps import locate, paint_agent, repaint, top
 
 TRIES = 200
 

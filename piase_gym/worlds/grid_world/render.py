@@ -9,21 +9,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.errors import ConfigError
+from piase_gym.worlds.figures import NUMBERED_TILE, Piece, default_tile, picture
 from piase_gym.worlds.grid_world.cells import HEADINGS, NAMES, OPAQUE, SYMBOLS
-from piase_gym.worlds.grid_world.tiles import Piece, object_tile, piece_tile
+from piase_gym.worlds.grid_world.tiles import object_tile, piece_tile
 
 ARROWS: Final = "^>v<"
 """The sign of an agent, by heading."""
 
 UNKNOWN: Final = "?"
 """The sign of an object that has none."""
-
-LONG_SIDE: Final = 512
-SMALLEST_TILE: Final = 8
-LARGEST_TILE: Final = 64
-NUMBERED_TILE: Final = 24
-"""The smallest tile, in pixels, on which the number of an agent can be read."""
 
 
 @dataclass(frozen=True)
@@ -167,29 +161,10 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
     Raises:
         ConfigError: If `tile` is less than 1.
     """
-    height, width = scene.cells.shape
-    size = default_tile(height, width) if tile is None else tile
-    if size < 1:
-        raise ConfigError(f"tile must be at least 1 pixel, not {size}")
-    codes, places = np.unique(scene.cells, return_inverse=True)
-    tiles = np.stack([object_tile(code, size) for code in codes.tolist()])
-    mosaic = tiles[places.reshape(height, width)].swapaxes(1, 2)
-    picture = np.ascontiguousarray(mosaic).reshape(height * size, width * size, 3)
+    size = default_tile(*scene.cells.shape) if tile is None else tile
     numbered = len(scene.agents) > 1 and size >= NUMBERED_TILE
-    for agent in scene.present:
-        piece = Piece(agent.number, agent.heading, agent.carrying, numbered)
-        _lay(piece_tile(piece, size), picture[agent.y * size :, agent.x * size :][:size, :size])
-    return picture
-
-
-def default_tile(height: int, width: int) -> int:
-    """Return the side of a cell, in pixels, for a map of this size; even, as videos need it."""
-    tile = 2 * round(LONG_SIDE / max(height, width) / 2)
-    return min(max(tile, SMALLEST_TILE), LARGEST_TILE)
-
-
-def _lay(figure: NDArray[np.uint8], ground: NDArray[np.uint8]) -> None:
-    """Lay a figure over a part of the picture, where it is clear leaving what is below."""
-    opacity = figure[..., 3:].astype(np.uint32)
-    mixed = figure[..., :3] * opacity + ground * (255 - opacity)
-    ground[...] = (mixed + 127) // 255
+    pieces = [
+        (a.x, a.y, piece_tile(Piece(a.number, a.heading, a.carrying, numbered), size))
+        for a in (scene.present if size >= 1 else ())
+    ]
+    return picture(scene.cells, pieces, size, object_tile)

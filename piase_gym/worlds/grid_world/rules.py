@@ -55,7 +55,7 @@ from piase_gym.worlds.grid_world.events import (
     UNPARSABLE,
     WAS_CAUGHT,
 )
-from piase_gym.worlds.grid_world.paint import DX, DY, appear, paint_at, put, uncover
+from piase_gym.worlds.turned_maps import DX, DY, appear, leave, put, uncover
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
 MOVES = 4
@@ -98,19 +98,6 @@ def walk(s, w, k, a, heading, o, rewards, events):
             return event
     appear(s, w, k, a)
     return event
-
-
-@device
-def leave(s, w, k, a, heading):
-    """Take agent `a` off its cell and note where it stands one step ahead."""
-    x, y = np.int64(s.x[a]), np.int64(s.y[a])
-    below = peek(s.cells, y * k.side + x)
-    paint_at(s, k, a, below)
-    s.x[a], s.y[a] = x + DX[heading], y + DY[heading]
-    for r in range(4):
-        s.at[4 * a + r] += w.step[(heading - r) & 3]
-    if k.full and w.pass_through:
-        uncover(s, w, k, x, y)
 
 
 @helper

@@ -9,7 +9,8 @@ from __future__ import annotations
 import heapq
 from typing import Final
 
-from piase_gym.worlds.grid_world.views import YOU, GridFacts
+from piase_gym.worlds.cell_prose import YOU
+from piase_gym.worlds.grid_world.views import GridFacts
 from piase_gym.worlds.grid_world.world import GridWorld
 
 Cell = tuple[int, int]

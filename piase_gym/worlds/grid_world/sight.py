@@ -24,24 +24,11 @@ from piase_gym.worlds.grid_world.cells import (
     WALL,
 )
 from piase_gym.worlds.grid_world.events import ILLEGAL, NONE
-from piase_gym.worlds.grid_world.paint import DX, DY
 from piase_gym.worlds.grid_world.rules import ACTIONS, INTERACTING, STAYING, interaction
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS
+from piase_gym.worlds.turned_maps import DX, DY, copy_rows, shorten
 
 U8, U16, U24, U32, U40, U48 = (np.uint64(8 * i) for i in range(1, 7))
-
-
-@device
-def copy_rows(s, k, base, rows, columns, obs, p):
-    """Copy a rectangle of the maps to ``obs[p:]``, eight bytes at a time.
-
-    The last word of a row runs into the next row, which then overwrites it; after the last row it
-    runs into the scalars, which are written later.
-    """
-    for row in range(rows):
-        for column in range(0, columns, 8):
-            word = load64(s.maps, base + row * k.stride + column)
-            store64(obs, p + row * columns + column, word)
 
 
 @device
@@ -56,17 +43,6 @@ def frame(s, w, k, a, obs, p):
     else:
         base = here - (w.frame_h - 1) * k.stride - w.frame_w // 2
         copy_rows(s, k, base, w.frame_h, w.frame_w, obs, p)
-
-
-@helper
-def shorten(w, obs, p):
-    """Blank what lies beyond a window smaller than the envelope's."""
-    middle, size = w.frame_w // 2, w.window
-    for row in range(w.frame_h):
-        for column in range(w.frame_w):
-            near = row >= w.frame_h - size and abs(column - middle) <= size // 2
-            if not near:
-                obs[p + row * w.frame_w + column] = UNSEEN
 
 
 @device

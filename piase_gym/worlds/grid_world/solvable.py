@@ -30,7 +30,7 @@ from piase_gym.worlds.grid_world.cells import (
     SWITCH_OFF,
     SWITCH_ON,
 )
-from piase_gym.worlds.grid_world.paint import DX, DY
+from piase_gym.worlds.turned_maps import DX, DY
 
 PASSABLE = np.zeros(256, np.bool_)
 PASSABLE[np.array([FLOOR, GOAL, CLOSED, OPEN, FRUIT, BARE])] = True

@@ -31,6 +31,7 @@ from piase_gym.worlds.grid_world.config import (
 )
 from piase_gym.worlds.grid_world.events import ESCAPED, ROLES
 from piase_gym.worlds.grid_world.tables import TABLE, new_table
+from piase_gym.worlds.turned_sizes import map_size, turned_sizes
 
 NUM_STREAMS: Final = 3  # layout, dynamics, channel
 NUM_ACTIONS: Final = 6  # without a message
@@ -47,14 +48,9 @@ def static(side: int, margin: int, capacity: int, plain: bool) -> Static:
         plain: Whether there is nothing but doors, keys and goals, in a window of 7 by 7 cells that
             sees through walls.
     """
-    stride = side + 2 * (margin // 2)
     fields: Mapping[str, Any] = layout(side, margin, capacity).fields or {}
     return Static(
-        side=side,
-        stride=stride,
-        ahead=(margin - 1) * stride,
-        beside=margin // 2,
-        area=(side + margin - 1) * stride,  # of one turned map
+        **turned_sizes(side, margin),
         capacity=capacity,
         frame=7 if plain else 0,  # 0: known only at run time
         full=not plain,
@@ -86,7 +82,6 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
 
     The fields up to `cells` are the canonical state; those after it are derived or settings.
     """
-    rows, stride = side + margin - 1, side + 2 * (margin // 2)
     return np.dtype(
         [
             ("keys", "<u8", NUM_STREAMS),
@@ -122,7 +117,7 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("at", "<i4", agents * 4),  # at[4 * a + r]: where agent a stands in map r
             ("can", "u1", agents),  # whether `interact` was legal in the last observation
             *stepping.BOOKKEEPING,
-            ("maps", "u1", 4 * rows * stride + 16),
+            ("maps", "u1", map_size(side, margin)),
             ("free", "<u8", side),  # while a level is made: bit x of free[y] stands for free floor
         ],
         align=True,

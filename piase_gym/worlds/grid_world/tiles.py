@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from piase_gym.worlds.brush import SCALE, Brush, Point
+from piase_gym.worlds.brush import SCALE, Brush
+from piase_gym.worlds.figures import Piece, kept, paint_piece
 from piase_gym.worlds.grid_world.cells import (
     CLOSED,
     FLOOR,
@@ -30,7 +30,6 @@ from piase_gym.worlds.grid_world.cells import (
 )
 from piase_gym.worlds.grid_world.props import PROPS
 from piase_gym.worlds.palette import (
-    COLOURS,
     DARK_GOLD,
     DARK_WOOD,
     GOLD,
@@ -38,11 +37,7 @@ from piase_gym.worlds.palette import (
     INK,
     LIGHT_WOOD,
     PAPER,
-    SHADOW,
-    WHITE,
     WOOD,
-    mix,
-    readable,
 )
 
 # -- objects ------------------------------------------------------------------------------
@@ -164,78 +159,6 @@ def paint_object(code: int, brush: Brush) -> None:
     PAINTERS.get(code, functools.partial(paint_unknown, code))(brush)
 
 
-# -- agents -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Piece:
-    """How an agent looks.
-
-    Attributes:
-        number: Its place among the agents, which decides the colour.
-        heading: 0 up, 1 right, 2 down, 3 left.
-        carrying: The code of what it carries, or 0.
-        numbered: Whether its number is written on it.
-    """
-
-    number: int
-    heading: int
-    carrying: int = 0
-    numbered: bool = False
-
-    @property
-    def colour(self) -> str:
-        """Its colour, as ``#rrggbb``."""
-        return COLOURS[self.number % len(COLOURS)]
-
-    def at(self, forward: float, right: float = 0.0) -> Point:
-        """Return the point so far ahead of the middle of the tile and to the agent's right."""
-        x, y = ((0, -1), (1, 0), (0, 1), (-1, 0))[self.heading]
-        return 0.5 + forward * x - right * y, 0.5 + forward * y + right * x
-
-
-def paint_piece(piece: Piece, brush: Brush) -> None:
-    """Paint an agent: a round piece with a beak and eyes that look ahead."""
-    if brush.tiny:
-        paint_token(piece, brush)
-        return
-    at, colour, middle = piece.at, piece.colour, (0.5, 0.5)
-    edge = mix(colour, "#000000", 0.42)
-    brush.disc((0.5, 0.55), 0.37, SHADOW)
-    brush.shape((at(0.48), at(0.25, -0.24), at(0.25, 0.24)), edge)
-    brush.disc(middle, 0.37, edge)
-    brush.disc(middle, 0.335, colour)
-    brush.disc((0.5, 0.49), 0.3, mix(colour, WHITE, 0.16))
-    brush.disc((0.5, 0.51), 0.305, colour)
-    size, forward, apart = (0.075, 0.21, 0.125) if piece.numbered else (0.1, 0.13, 0.14)
-    for side in (-apart, apart):
-        brush.disc(at(forward, side), size, WHITE)
-        brush.disc(at(forward + 0.03, side), size * 0.55, INK)
-    if piece.carrying:
-        paint_badge(piece, brush)
-    if piece.numbered:
-        digits = str(piece.number)
-        brush.text(at(-0.08), 0.36 if len(digits) == 1 else 0.3, digits, readable(colour))
-
-
-def paint_badge(piece: Piece, brush: Brush) -> None:
-    """Paint what an agent carries, small, behind its right shoulder."""
-    place = piece.at(-0.31, 0.31)
-    brush.disc(place, 0.185, INK)
-    brush.disc(place, 0.16, WHITE)
-    paint_object(piece.carrying, brush.inset(place, 0.36))
-
-
-def paint_token(piece: Piece, brush: Brush) -> None:
-    """Paint an agent on a tiny tile: one white eye ahead, and a golden spot for what it carries."""
-    brush.disc((0.5, 0.5), 0.5, mix(piece.colour, "#000000", 0.3))
-    brush.disc((0.5, 0.5), 0.43, piece.colour)
-    brush.disc(piece.at(0.27), 0.19, WHITE)
-    if piece.carrying:
-        brush.disc(piece.at(-0.25), 0.2, DARK_GOLD)
-        brush.disc(piece.at(-0.25), 0.14, GOLD)
-
-
 # -- tiles --------------------------------------------------------------------------------
 
 
@@ -247,18 +170,12 @@ def object_tile(code: int, tile: int) -> NDArray[np.uint8]:
     line = (0.25 if brush.tiny else 0.5) / tile
     brush.box((line, line), (1 - line, 1 - line), PAPER)
     paint_object(code, brush)
-    return _kept(image.reduce(SCALE).convert("RGB"))
+    return kept(image.reduce(SCALE).convert("RGB"))
 
 
 @functools.lru_cache(maxsize=512)
 def piece_tile(piece: Piece, tile: int) -> NDArray[np.uint8]:
     """Return the picture of an agent, shape (tile, tile, 4), clear around it; read-only."""
     image = Image.new("RGBA", (tile * SCALE, tile * SCALE))
-    paint_piece(piece, Brush(image, 0, 0, tile * SCALE))
-    return _kept(image.reduce(SCALE))
-
-
-def _kept(image: Image.Image) -> NDArray[np.uint8]:
-    pixels = np.array(image, np.uint8)
-    pixels.setflags(write=False)
-    return pixels
+    paint_piece(piece, Brush(image, 0, 0, tile * SCALE), paint_object)
+    return kept(image.reduce(SCALE))

@@ -23,13 +23,24 @@ from piase_gym.errors import TextParseError
 from piase_gym.mailbox import Letter
 from piase_gym.textcode import hash_text, one_line, unescape
 from piase_gym.world import Facts
-from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES, OUTSIDE, UNSEEN
+from piase_gym.worlds.cell_codes import TURNS
+from piase_gym.worlds.cell_prose import (
+    ROW,
+    SIGNS,
+    YOU,
+    Nouns,
+    blank,
+    cell_lines,
+    read_row,
+    require,
+    way,
+)
+from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.events import ROLES
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS, vector_length
 from piase_gym.worlds.grid_world.tables import frame_shape
 
-YOU = "you"
 GRID_OFFSET = 64
 """Added to the goal's offsets where the whole grid is shown, to keep them positive."""
 
@@ -75,12 +86,23 @@ class GridFacts(Facts):
     status: Status | None = None
 
 
-_TURNS = ("away", "right", "you", "left")
-"""Where another agent faces, as the viewer of a window sees it."""
+NOUNS = Nouns(
+    mass={"unseen": "darkness", "outside": "the outside", "floor": "floor", "fruit": "fruit"},
+    plurals={
+        "switch that is off": "switches that are off",
+        "switch that is on": "switches that are on",
+        "bare bush": "bare bushes",
+        "box": "boxes",
+    },
+    bare=("food",),
+)
 
 
 class Layout:
     """Where things lie in the vectors and texts of one config (with its envelope)."""
+
+    world = "GridWorld"
+    nouns = NOUNS
 
     def __init__(self, config: GridWorldConfig) -> None:
         """Work out the frame from the config and its envelope."""
@@ -92,10 +114,19 @@ class Layout:
         self.length = vector_length(envelope, self.rows, self.columns)
         self.status, self.symbols = bool(envelope.status), envelope.symbols
         self.wide = envelope.wide
-        turns = HEADINGS if self.whole_grid else _TURNS
+        self.shown = self._shown()
+        turns = HEADINGS if self.whole_grid else TURNS
         turned = [f"{name} facing {turn}" for name in self.names for turn in turns]
         self.cell_names = (*(NAMES.get(code, "") for code in range(AGENT)), *turned)
         self.cell_codes = {name: code for code, name in enumerate(self.cell_names) if name}
+
+    def _shown(self) -> tuple[range, range]:
+        """Return the rows and columns of the frame that can show anything under this config."""
+        if self.whole_grid:
+            return range(self.config.height), range(self.config.width)
+        size, middle = self.config.window, self.columns // 2
+        columns = range(middle - size // 2, middle + size // 2 + 1)
+        return range(self.rows - size, self.rows), columns
 
     def own_cell(self, position: tuple[int, int]) -> tuple[int, int]:
         """Return (row, column) of the viewer in the frame."""
@@ -207,9 +238,6 @@ def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
 
 # -- text --------------------------------------------------------------------------------
 
-_MASS = {"unseen": "darkness", "outside": "the outside", "floor": "floor", "fruit": "fruit"}
-_FROM_MASS = {noun: name for name, noun in _MASS.items()}
-
 
 def text_of(facts: GridFacts, form: Layout) -> str:
     """Write the facts as prose. Cells that are not mentioned are free floor."""
@@ -218,12 +246,12 @@ def text_of(facts: GridFacts, form: Layout) -> str:
         f"You are {facts.agent} at column {facts.position[0]}, row {facts.position[1]} of a grid "
         f"with {facts.size[0]} columns and {facts.size[1]} rows, facing {facts.heading}.",
         f"You carry {'a ' + facts.carrying if facts.carrying else 'nothing'}.",
-        *_cell_lines(facts, form),
+        *cell_lines(facts.cells, form),
     ]
     if facts.goal is None:
         lines.append("No goal is in sight.")
     else:
-        there = f"{_way(facts.goal[0], *vertical)} and {_way(facts.goal[1], 'right', 'left')}"
+        there = f"{way(facts.goal[0], *vertical)} and {way(facts.goal[1], 'right', 'left')}"
         lines.append(f"A goal is {there}.")
     if facts.status is not None:
         energy, level, role, food = facts.status
@@ -234,106 +262,6 @@ def text_of(facts: GridFacts, form: Layout) -> str:
     return "\n".join(lines)
 
 
-def _way(steps: int, positive: str, negative: str) -> str:
-    """Write an offset as ``3 right`` or ``2 left``."""
-    return f"{steps} {positive}" if steps >= 0 else f"{-steps} {negative}"
-
-
-def _shown(form: Layout) -> tuple[range, range]:
-    """Return the rows and columns of the frame that can show anything under this config."""
-    if form.whole_grid:
-        return range(form.config.height), range(form.config.width)
-    size, middle = form.config.window, form.columns // 2
-    return range(form.rows - size, form.rows), range(middle - size // 2, middle + size // 2 + 1)
-
-
-def _cell_lines(facts: GridFacts, form: Layout) -> list[str]:
-    """Describe the frame, nearest row first in a window; equal rows share a line."""
-    rows, columns = _shown(form)
-    middle = None if form.whole_grid else form.columns // 2
-    told: list[tuple[int, int, str]] = []
-    for row in rows if form.whole_grid else reversed(rows):
-        line = _row_text(facts.cells[row], columns, middle)
-        number = row if form.whole_grid else form.rows - 1 - row
-        first, last, before = told[-1] if told else (0, -2, "")
-        alone = first == 0 and not form.whole_grid  # the viewer's own row
-        if line and line == before and last == number - 1 and not alone:
-            told[-1] = (first, number, line)
-        elif line:
-            told.append((number, number, line))
-    return [f"{_row_label(first, last, form)}: {line}." for first, last, line in told]
-
-
-def _row_label(first: int, last: int, form: Layout) -> str:
-    """Name one row or several."""
-    span = f"{first}" if first == last else f"{first} to {last}"
-    if form.whole_grid:
-        return f"Row{'s' if first != last else ''} {span}"
-    return "Beside you" if first == last == 0 else f"{span} ahead"
-
-
-@functools.lru_cache(maxsize=8192)
-def _row_text(cells: tuple[str, ...], columns: range, middle: int | None) -> str:
-    """Describe what stands in some columns of a row, leaving out floor and the viewer.
-
-    Rows look alike again and again, so their words are remembered.
-
-    Args:
-        cells: The whole row.
-        columns: Which columns can show anything.
-        middle: The viewer's column in a window, ``None`` in a grid.
-    """
-    parts = []
-    start = columns.start
-    while start < columns.stop:
-        end = start
-        while end + 1 < columns.stop and cells[end + 1] == cells[start]:
-            end += 1
-        if cells[start] not in ("floor", YOU):
-            across = range(start, end + 1) == columns
-            parts.append(_run_text(cells[start], start, end, middle, across))
-        start = end + 1
-    return "; ".join(parts)
-
-
-def _run_text(name: str, start: int, end: int, middle: int | None, across: bool) -> str:
-    """Describe equal neighbours: ``a wall 2 left``, ``walls from 3 left to 1 right``."""
-    if start == end:
-        return f"{_noun(name)} {_column_text(start, middle)}"
-    if across:
-        return f"{_noun(name, plural=True)} all across"
-    first, last = _column_text(start, middle), _column_text(end, middle)
-    return f"{_noun(name, plural=True)} from {first} to {last}"
-
-
-def _column_text(column: int, middle: int | None) -> str:
-    """Name a column of the frame."""
-    if middle is None:
-        return f"column {column}"
-    return _way(column - middle, "right", "left") if column != middle else "straight ahead"
-
-
-def _noun(name: str, plural: bool = False) -> str:
-    """Return the noun for a cell, with its article, or its plural."""
-    if name in _MASS:
-        return _MASS[name]
-    if " facing " in name:
-        return name
-    if name.startswith("food"):
-        return name
-    article = "an" if name[0] in "aeiou" else "a"
-    return _PLURALS.get(name, f"{name}s") if plural else f"{article} {name}"
-
-
-_PLURALS = {
-    "switch that is off": "switches that are off",
-    "switch that is on": "switches that are on",
-    "bare bush": "bare bushes",
-    "box": "boxes",
-}
-_SINGULARS = {plural: name for name, plural in _PLURALS.items()}
-
-
 # -- parsing -----------------------------------------------------------------------------
 
 _HEADER = re.compile(
@@ -342,19 +270,10 @@ _HEADER = re.compile(
 )
 _CARRY = re.compile(r"You carry (?:nothing|an? (.+))\.")
 _GOAL = re.compile(r"(?:No goal is in sight|A goal is (\d+) (\w+) and (\d+) (\w+))\.")
-_ROW = re.compile(r"(?:(Beside you)|Rows? (\d+)(?: to (\d+))?|(\d+)(?: to (\d+))? ahead): (.*)\.")
+_require = functools.partial(require, "GridWorld")
 _STATUS = re.compile(r"Energy (\d+), strength (\d+), role (\w+), pieces of food left (\d+)\.")
 _SAYS = re.compile(r"(\S+) says: (.*)")
 _HINT = re.compile(r"Hint: (.*)")
-_ITEMS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(.+) all across",
-        r"(.+) from (.+) to (.+)",
-        r"(.+?) ((?:column )?\d+(?: \w+)?|straight ahead)",
-    )
-)
-_SIGNS = {"ahead": 1, "behind": -1, "down": 1, "up": -1, "right": 1, "left": -1}
 
 
 def parse(text: str, config: GridWorldConfig) -> GridFacts:
@@ -374,7 +293,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
     _require(header.group(6) in HEADINGS, lines[0], f"headings are {', '.join(HEADINGS)}")
     carried = carry.group(1)
     _require(carried is None or carried in CODES, lines[1], "nothing like that can be carried")
-    cells = _blank(form)
+    cells = blank(form)
     goal: tuple[int, int] | None = None
     messages: list[Letter] = []
     hint: str | None = None
@@ -388,8 +307,8 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
             status = _read_status(match, line, form)
         elif match := _SAYS.fullmatch(line):
             messages.append(_read_letter(match, line, form))
-        elif match := _ROW.fullmatch(line):
-            _read_row(match, line, cells, form)
+        elif match := ROW.fullmatch(line):
+            read_row(match, line, cells, form)
         else:
             raise TextParseError(f"GridWorld: cannot read the line {line[:80]!r}")
     if not form.whole_grid:
@@ -426,86 +345,9 @@ def _read_letter(match: re.Match[str], line: str, form: Layout) -> Letter:
     return Letter(match.group(1), "all", match.group(2))
 
 
-def _require(condition: bool, line: str, allowed: str) -> None:
-    """Raise a `TextParseError` that shows the line and what is allowed."""
-    if not condition:
-        raise TextParseError(f"GridWorld: cannot read {line[:80]!r}; {allowed}")
-
-
-def _blank(form: Layout) -> list[list[str]]:
-    """Return a frame in which nothing is mentioned."""
-    rows, columns = _shown(form)
-    unshown = NAMES[OUTSIDE if form.whole_grid else UNSEEN]
-    return [
-        ["floor" if r in rows and c in columns else unshown for c in range(form.columns)]
-        for r in range(form.rows)
-    ]
-
-
 def _read_goal(match: re.Match[str], line: str) -> tuple[int, int] | None:
     """Read the direction of the goal."""
     if match.group(1) is None:
         return None
-    _require(match.group(2) in _SIGNS and match.group(4) in _SIGNS, line, "no such direction")
-    return int(match.group(1)) * _SIGNS[match.group(2)], int(match.group(3)) * _SIGNS[
-        match.group(4)
-    ]
-
-
-def _read_row(match: re.Match[str], line: str, cells: list[list[str]], form: Layout) -> None:
-    """Enter what one line tells into the frame."""
-    if form.whole_grid:
-        first, last = int(match.group(2) or 0), int(match.group(3) or match.group(2) or 0)
-        rows = range(first, last + 1)
-    else:
-        first = int(match.group(4) or 0)
-        last = int(match.group(5) or match.group(4) or 0)
-        rows = range(form.rows - 1 - last, form.rows - first)
-    _require(rows.start >= 0 and rows.stop <= form.rows, line, "that row is not in view")
-    for item in match.group(6).split("; "):
-        name, start, end = _read_item(item, line, form)
-        for row in rows:
-            cells[row][start : end + 1] = [name] * (end + 1 - start)
-
-
-def _read_item(item: str, line: str, form: Layout) -> tuple[str, int, int]:
-    """Read one run: its cell name, first column and last column."""
-    match = next((found for form_ in _ITEMS if (found := form_.fullmatch(item))), None)
-    if match is None:
-        raise TextParseError(f"GridWorld: cannot read {item[:60]!r} in {line[:80]!r}")
-    name = _read_noun(match.group(1), line, form)
-    groups = match.groups()
-    if len(groups) == 1:
-        columns = _shown(form)[1]
-        return name, columns.start, columns.stop - 1
-    start = _read_column(groups[1], line, form)
-    end = _read_column(groups[-1], line, form)
-    _require(start <= end, line, "a run goes from left to right")
-    return name, start, end
-
-
-def _read_column(words: str, line: str, form: Layout) -> int:
-    """Read the name of a column."""
-    match = re.fullmatch(r"straight ahead|column (\d+)|(\d+) (left|right)", words)
-    _require(match is not None, line, "columns are '2 left', 'straight ahead' or 'column 2'")
-    assert match is not None
-    if match.group(1) is not None:
-        column = int(match.group(1))
-    elif match.group(2) is not None:
-        column = form.columns // 2 + int(match.group(2)) * _SIGNS[match.group(3)]
-    else:
-        column = form.columns // 2
-    _require(0 <= column < form.columns, line, "that column is not in view")
-    return column
-
-
-def _read_noun(noun: str, line: str, form: Layout) -> str:
-    """Read a noun, with or without its article, singular or plural."""
-    bare = noun.removeprefix("a ").removeprefix("an ")
-    for name in (_FROM_MASS.get(noun), bare, _SINGULARS.get(bare), bare.removesuffix("s")):
-        if name in form.cell_codes:
-            return str(name)
-    kinds: list[Any] = [*NAMES.values(), *(f"{name} facing ..." for name in form.names)]
-    raise TextParseError(
-        f"GridWorld: nothing is called {noun!r} in {line[:80]!r}; there are {', '.join(kinds)}"
-    )
+    _require(match.group(2) in SIGNS and match.group(4) in SIGNS, line, "no such direction")
+    return int(match.group(1)) * SIGNS[match.group(2)], int(match.group(3)) * SIGNS[match.group(4)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from piase_gym.config import Envelope, WorldConfig
 from piase_gym.worlds.social_dilemma.games import (
     BIMATRICES,
+    COMMONS,
     MATRIX_GAMES,
     MAX_PAYOFF,
     profile_table,
@@ -22,8 +23,11 @@ from piase_gym.worlds.social_dilemma.limits import (
     MAX_AGENTS,
     MAX_MEMORY,
     MAX_ROUNDS,
+    MAX_SIDE,
     MAX_SYMBOLS,
     MAX_TALK,
+    MAX_TIMEOUT,
+    MAX_WINDOW,
 )
 
 Game = Literal[
@@ -34,10 +38,18 @@ Game = Literal[
     "matching_pennies",
     "public_goods",
     "volunteers_dilemma",
+    "harvest",
+    "cleanup",
 ]
 GAMES: tuple[str, ...] = Game.__args__  # type: ignore[attr-defined]
-PLAYERS = {"public_goods": 4, "volunteers_dilemma": 4}
+PLAYERS = {"public_goods": 4, "volunteers_dilemma": 4, "harvest": 4, "cleanup": 4}
 """How many agents a game has by default, where they are not two."""
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+_OF_MATRIX_GAMES = "horizon continuation payoffs multiplier benefit cost noise memory talk".split()
+_OF_COMMONS = (
+    "width height window patches regrowth river orchard start_waste most_waste waste_chance "
+    "apple_chance timeout zap_range clean_range apple zap_cost zap_fine"
+).split()
 Payoffs = tuple[tuple[float | tuple[float, ...], ...], ...]
 
 
@@ -48,6 +60,10 @@ class SocialDilemmaEnvelope(Envelope):
     symbols: int = Field(0, ge=0, le=MAX_SYMBOLS, description="most symbols of cheap talk")
     reputation: int = Field(0, ge=0, le=1, description="1: vectors tell what others have done")
     memory: int = Field(1, ge=1, le=MAX_MEMORY, description="most rounds to look back on")
+    width: int = Field(1, ge=1, le=MAX_SIDE, description="widest commons")
+    height: int = Field(1, ge=1, le=MAX_SIDE, description="highest commons")
+    window: int = Field(1, ge=1, le=MAX_WINDOW, description="largest window")
+    cleaning: int = Field(0, ge=0, le=1, description="1: there is an action that cleans")
 
 
 class SocialDilemmaConfig(WorldConfig):
@@ -59,8 +75,12 @@ class SocialDilemmaConfig(WorldConfig):
         2, ge=2, le=MAX_AGENTS, description="how many agents take part; default 2, or 4 of many"
     )
     game: Game = Field("prisoners_dilemma", description="what is played")
-    rounds: int = Field(
-        10, ge=1, le=MAX_ROUNDS, description="rounds of a game, or their mean number if geometric"
+    rounds: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_ROUNDS,
+        description="rounds of a game, or their mean number if geometric; steps of a commons; "
+        "default 10, or 1000 of a commons",
     )
     horizon: Literal["fixed", "geometric"] = Field(
         "fixed", description="whether the number of rounds is known, or each may be the last"
@@ -94,6 +114,35 @@ class SocialDilemmaConfig(WorldConfig):
         0, ge=0, le=MAX_TALK, description="steps before each round in which only symbols count"
     )
     reputation: bool = Field(False, description="show how often each of the others has cooperated")
+    width: int = Field(16, ge=8, le=MAX_SIDE, description="columns of a commons")
+    height: int = Field(16, ge=8, le=MAX_SIDE, description="rows of a commons")
+    window: int = Field(7, ge=3, le=MAX_WINDOW, description="side of the window seen, odd")
+    patches: int = Field(5, ge=1, le=64, description="patches of 13 apples in a harvest")
+    regrowth: tuple[Share, Share, Share, Share] = Field(
+        (0.0, 0.005, 0.02, 0.05),
+        description="chance a step that an apple regrows in a harvest, with 0, 1, 2 and more "
+        "apples within 2 cells",
+    )
+    river: int = Field(3, ge=1, le=32, description="columns of water in a cleanup, on the left")
+    orchard: int = Field(4, ge=1, le=32, description="columns where apples grow, on the right")
+    start_waste: Share = Field(0.5, description="share of the water that is waste at the start")
+    most_waste: float = Field(
+        0.4, gt=0.0, le=1.0, description="share of waste from which on no apple grows"
+    )
+    waste_chance: Share = Field(
+        0.5, description="chance a step that a cell of water turns to waste, below most_waste"
+    )
+    apple_chance: Share = Field(
+        0.05, description="chance a step that an apple grows in a cleanup, over clean water"
+    )
+    timeout: int = Field(
+        25, ge=0, le=MAX_TIMEOUT, description="steps that who is zapped is away; 0: no zapping"
+    )
+    zap_range: int = Field(5, ge=1, le=MAX_SIDE, description="cells that a zap reaches")
+    clean_range: int = Field(5, ge=1, le=MAX_SIDE, description="cells that cleaning reaches")
+    apple: float = Field(1.0, ge=-1000.0, le=1000.0, description="reward of an apple")
+    zap_cost: float = Field(1.0, ge=-1000.0, le=1000.0, description="what a zap costs")
+    zap_fine: float = Field(0.0, ge=-1000.0, le=1000.0, description="what being zapped costs")
     max_steps: int = Field(100_000, ge=1, le=2**31 - 1, description="steps until truncation")
     envelope: SocialDilemmaEnvelope | None = Field(None, description="largest sizes")
 
@@ -132,6 +181,7 @@ class SocialDilemmaConfig(WorldConfig):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        self._check_kind()
         two = self.game in BIMATRICES
         if two and self.agents != 2:
             raise ValueError(f"{self.game} is a game of 2 agents, not of {self.agents}")
@@ -142,6 +192,23 @@ class SocialDilemmaConfig(WorldConfig):
         if self.payoffs is not None:
             self._check_shape(self.payoffs)
         return self
+
+    def _check_kind(self) -> None:
+        strange = _OF_MATRIX_GAMES if self.is_commons else _OF_COMMONS
+        fields = type(self).model_fields
+        for name in strange:
+            if getattr(self, name) != fields[name].get_default():
+                kind = "the matrix games" if self.is_commons else "harvest and cleanup"
+                raise ValueError(f"{name} belongs to {kind}, not to {self.game}; leave it out")
+        if not self.is_commons:
+            return
+        if self.window % 2 == 0:
+            raise ValueError(f"window must be odd, from 3 to {MAX_WINDOW}, not {self.window}")
+        if self.game == "cleanup" and self.river + self.orchard >= self.width:
+            raise ValueError(
+                f"river={self.river} and orchard={self.orchard} leave no land between them on "
+                f"{self.width} columns"
+            )
 
     def _check_shape(self, payoffs: Payoffs) -> None:
         two = self.game in BIMATRICES
@@ -160,14 +227,24 @@ class SocialDilemmaConfig(WorldConfig):
             )
 
     @property
+    def is_commons(self) -> bool:
+        """Whether the game is played on a grid."""
+        return self.game in COMMONS
+
+    @property
+    def length(self) -> int:
+        """How many rounds or steps there are (on average, if the horizon is geometric)."""
+        return self.rounds or (1000 if self.is_commons else 10)
+
+    @property
     def chance(self) -> float:
         """The chance that another round follows, under a geometric horizon."""
-        return 1.0 - 1.0 / self.rounds if self.continuation is None else self.continuation
+        return 1.0 - 1.0 / self.length if self.continuation is None else self.continuation
 
     @property
     def known_rounds(self) -> int | None:
         """How many rounds there are, if that is known."""
-        return self.rounds if self.horizon == "fixed" else None
+        return self.length if self.horizon == "fixed" else None
 
     @property
     def profiles(self) -> NDArray[np.float64]:
@@ -194,8 +271,19 @@ class SocialDilemmaConfig(WorldConfig):
             agents=self.agents,
             symbols=self.symbols,
             reputation=int(self.reputation),
-            memory=self.memory,
+            **self._own_sizes(),
         )
+
+    def _own_sizes(self) -> dict[str, int]:
+        """Return the sizes that only one kind of game has."""
+        if not self.is_commons:
+            return {"memory": self.memory}
+        return {
+            "width": self.width,
+            "height": self.height,
+            "window": self.window,
+            "cleaning": int(self.game == "cleanup"),
+        }
 
 
 def _frozen(table: Any) -> Any:

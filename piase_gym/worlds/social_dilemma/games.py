@@ -28,6 +28,7 @@ MatrixGame = Literal[
     "public_goods",
     "volunteers_dilemma",
 ]
+COMMONS: Final = ("harvest", "cleanup")
 MATRIX_GAMES: Final[tuple[str, ...]] = MatrixGame.__args__  # type: ignore[attr-defined]
 
 Bimatrix = tuple[tuple[tuple[float, float], ...], ...]
@@ -117,3 +118,8 @@ def profile_table(table: Bimatrix | ShareTable, players: int) -> NDArray[np.floa
             profiles[0, row, 1 - column] = given[row, column, 0]
             profiles[1, column, 1 - row] = given[row, column, 1]
     return profiles
+
+
+def in_32_bits(probability: float) -> int:
+    """Return a probability as a number of 32 bits."""
+    return min(round(probability * 2**32), 2**32 - 1)

@@ -48,3 +48,52 @@ def _end(config: SocialDilemmaConfig) -> str:
     if config.known_rounds is not None:
         return f"The game is over after {config.known_rounds} rounds."
     return f"After each round the game goes on with a chance of {config.chance:g}."
+
+
+def commons_manual(config: SocialDilemmaConfig) -> Manual:
+    """Return the words of the prompt of a commons."""
+    rules = [
+        "You live on a grid with others. Columns and rows count from 0 at the top left, and up, "
+        "down, left and right are the directions of the grid. A move turns you that way, even if "
+        f"somebody is there. You see a square of {config.window} by {config.window} cells, turned "
+        "so that you look ahead: you stand in the middle of its nearest row. Cells that an "
+        "observation does not mention are bare floor. Stepping onto an apple eats it.",
+        _growth(config),
+    ]
+    if config.timeout:
+        rules.append(
+            f"A zap flies {config.zap_range} cells ahead and sends the first agent that it meets "
+            f"into time-out for {config.timeout} steps, after which it comes back somewhere else."
+        )
+    if config.symbols:
+        rules.append(
+            f"With each command you can say a symbol from 1 to {config.symbols} to all others."
+        )
+    if config.reputation:
+        rules.append("Everybody sees what each of the others has eaten, cleaned and fired.")
+    costs = f"a zap {0 - config.zap_cost:+g}, being zapped {0 - config.zap_fine:+g}"
+    shared = " Everybody gets the mean of all." if config.shared_reward else ""
+    return Manual(
+        " ".join(rules),
+        f"an apple {config.apple:+g}{', ' + costs if config.timeout else ''}.{shared}",
+        lambda _agent: "get as much reward as you can for yourself.",
+        end=f"The game is over after {config.length} steps.",
+    )
+
+
+def _growth(config: SocialDilemmaConfig) -> str:
+    """Explain how apples grow."""
+    if config.game == "harvest":
+        chances = ", ".join(f"{chance:g}" for chance in config.regrowth)
+        return (
+            "Where an apple was eaten another may grow, with a chance in each step that depends on "
+            f"how many apples hang within 2 cells: with 0, 1, 2 and more it is {chances}. A patch "
+            "of which the last apple is eaten may never recover."
+        )
+    return (
+        f"Apples grow on the {config.orchard} columns on the right, with a chance of up to "
+        f"{config.apple_chance:g} in each step, less the more of the river on the left is waste; "
+        f"from a share of {config.most_waste:g} on none grows. Waste keeps coming. To clean turns "
+        f"the first waste within {config.clean_range} cells ahead of you to water, which serves "
+        "all, but feeds nobody at once."
+    )

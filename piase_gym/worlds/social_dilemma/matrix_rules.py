@@ -13,6 +13,7 @@ import numpy as np
 
 from piase_gym.kernels import ABSENT, bits, device, helper, load64, poke, store64, stream_key
 from piase_gym.textcode import HINT_CODE
+from piase_gym.worlds.social_dilemma.fates import OUT_OF_TIME, PLAYED
 from piase_gym.worlds.social_dilemma.games import DEFECT, UNIT
 from piase_gym.worlds.social_dilemma.matrix_state import (
     CHOSE,
@@ -20,8 +21,6 @@ from piase_gym.worlds.social_dilemma.matrix_state import (
     HEAD,
     ILLEGAL,
     NOW,
-    OUT_OF_TIME,
-    PLAYED,
     UNPARSABLE,
 )
 from piase_gym.worlds.stepping import NONE, Rules, compile_kernels

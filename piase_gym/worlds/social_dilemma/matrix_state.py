@@ -20,7 +20,8 @@ from piase_gym.worlds.social_dilemma.config import (
     SocialDilemmaConfig,
     SocialDilemmaEnvelope,
 )
-from piase_gym.worlds.social_dilemma.games import UNIT
+from piase_gym.worlds.social_dilemma.fates import OUT_OF_TIME
+from piase_gym.worlds.social_dilemma.games import UNIT, in_32_bits
 from piase_gym.worlds.social_dilemma.limits import MAX_AGENTS, MAX_MEMORY, MAX_SYMBOLS
 
 DYNAMICS: Final = 0
@@ -33,11 +34,6 @@ UNPARSABLE: Final = 3  # the four misreads stand in the order of `array_world`'s
 TOO_LONG: Final = 4
 TIMEOUT: Final = 5
 REFUSED: Final = 6
-
-# Fates: why an agent is no longer in play.
-IN_PLAY: Final = 0
-PLAYED: Final = 1
-OUT_OF_TIME: Final = 2
 
 FIXED_MEMORY: Final = 8
 """Kernels of two are compiled anew for each number of rounds up to this."""
@@ -211,11 +207,6 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
         flat = rows(config, envelope).ravel()
         table[name][: flat.size] = flat
     return tables
-
-
-def in_32_bits(probability: float) -> int:
-    """Return a probability as a number of 32 bits."""
-    return min(round(probability * 2**32), 2**32 - 1)
 
 
 def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:

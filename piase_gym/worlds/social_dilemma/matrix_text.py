@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn
 
-from piase_gym.errors import TextParseError
-from piase_gym.mailbox import Letter
-from piase_gym.textcode import one_line, unescape
+from piase_gym.textcode import one_line
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import MAX_PAYOFF, WORDS
 from piase_gym.worlds.social_dilemma.limits import MAX_ROUNDS, MAX_TALK
+from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
 from piase_gym.worlds.social_dilemma.matrix_views import MatrixFacts, Table
 
 ACTS = ("cooperate", "defect")
@@ -35,14 +33,14 @@ def text_of(facts: MatrixFacts) -> str:
     if facts.noise:
         lines.append(f"A choice turns into the other one with a chance of {facts.noise!r}.")
     if facts.talk:
-        lines.append(f"This is a time to talk: choices count after {_times(facts.talk, 'step')}.")
+        lines.append(f"This is a time to talk: choices count after {times(facts.talk, 'step')}.")
     others = "the other" if facts.their_payoffs else "the others"
     lines.append(
         f"So far your score is {number(facts.score)}; you cooperated "
-        f"{_times(facts.cooperated)}, {others} {_times(facts.others_cooperated)}."
+        f"{times(facts.cooperated)}, {others} {times(facts.others_cooperated)}."
     )
     lines += [_history_line(facts, ago) for ago in range(1, len(facts.history) + 1)]
-    lines += [f"{name} has cooperated {_times(count)}." for name, count in facts.reputation]
+    lines += [f"{name} has cooperated {times(count)}." for name, count in facts.reputation]
     lines += [f"{letter.sender} says: {one_line(letter.message)}" for letter in facts.messages]
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
@@ -52,16 +50,11 @@ def text_of(facts: MatrixFacts) -> str:
 def _length(facts: MatrixFacts) -> str:
     """Say how far the game has got."""
     if facts.rounds is not None:
-        return f", after {facts.played} of {_times(facts.rounds, 'round')}."
+        return f", after {facts.played} of {times(facts.rounds, 'round')}."
     return (
-        f", after {_times(facts.played, 'round')}; each is followed by another with a chance of "
+        f", after {times(facts.played, 'round')}; each is followed by another with a chance of "
         f"{facts.continuation!r}."
     )
-
-
-def _times(count: int, noun: str = "time") -> str:
-    """Write ``1 time`` or ``2 times``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _payoff_lines(facts: MatrixFacts) -> list[str]:
@@ -101,7 +94,7 @@ def _history_line(facts: MatrixFacts, ago: int) -> str:
         if facts.their_payoffs
         else f"{others} of the others cooperated"
     )
-    return f"{_times(ago, 'round')} ago you {DEEDS[mine]} and {rest}."
+    return f"{times(ago, 'round')} ago you {DEEDS[mine]} and {rest}."
 
 
 # -- parsing ------------------------------------------------------------------------------
@@ -123,8 +116,6 @@ _AGO = re.compile(
     r"(\d+) rounds? ago you (\w+) and (?:the other (\w+)|(\d+) of the others cooperated)\."
 )
 _RECALL = re.compile(r"(\S+) has cooperated (\d+) times?\.")
-_SAYS = re.compile(r"(\S+) says: (.*)")
-_HINT = re.compile(r"Hint: (.*)")
 
 
 def parse(text: str, config: SocialDilemmaConfig) -> MatrixFacts:
@@ -136,41 +127,8 @@ def parse(text: str, config: SocialDilemmaConfig) -> MatrixFacts:
     return _Reader(text, config).facts()
 
 
-class _Reader:
-    """Reads the lines of one text from the first to the last."""
-
-    def __init__(self, text: str, config: SocialDilemmaConfig) -> None:
-        self.lines = text.split("\n")
-        self.place = 0
-        self.config = config
-        self.names = config.names(config.fixed_envelope().agents)
-
-    def refuse(self, why: str) -> NoReturn:
-        """Raise an error that shows the line."""
-        line = self.lines[self.place] if self.place < len(self.lines) else "the end"
-        raise TextParseError(f"SocialDilemma: cannot read {line[:80]!r}; {why}")
-
-    def next(self, pattern: re.Pattern[str], needed: bool = False) -> re.Match[str] | None:
-        """Return the match of the present line and go on, or None."""
-        line = self.lines[self.place] if self.place < len(self.lines) else ""
-        match = pattern.fullmatch(line)
-        if match is not None:
-            self.place += 1
-        elif needed:
-            self.refuse("a text of a matrix game has another line here")
-        return match
-
-    def need(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        """Return the match of the present line and go on."""
-        match = self.next(pattern, needed=True)
-        assert match is not None
-        return match
-
-    def require(self, condition: bool, why: str) -> None:
-        """Refuse the line before unless a condition holds."""
-        if not condition:
-            self.place -= 1
-            self.refuse(why)
+class _Reader(LineReader):
+    """Reads the text of a matrix game."""
 
     def facts(self) -> MatrixFacts:
         """Read all lines."""
@@ -209,8 +167,7 @@ class _Reader:
             messages=self.messages(agent),
             hint=self.hint(),
         )
-        if self.place < len(self.lines):
-            self.refuse("the text ends before it")
+        self.require_end()
         return found
 
     def head(self) -> tuple[str, str, int, int | None, float | None]:
@@ -287,22 +244,3 @@ class _Reader:
             self.require(int(match.group(2)) < 2**31, "nobody counts so far")
             found.append((match.group(1), int(match.group(2))))
         return tuple(found)
-
-    def messages(self, agent: str) -> tuple[Letter, ...]:
-        """Read what the others say."""
-        found: list[Letter] = []
-        symbols = [str(symbol) for symbol in range(1, self.config.symbols + 1)]
-        while match := self.next(_SAYS):
-            name, symbol = match.groups()
-            self.require(name in self.names and name != agent, "others are those who say something")
-            self.require(symbol in symbols, f"symbols are {', '.join(symbols) or 'none'}")
-            order = [letter.sender for letter in found]
-            late = not order or self.names.index(order[-1]) < self.names.index(name)
-            self.require(late, "everybody speaks once, in the order of the agents")
-            found.append(Letter(name, "all", symbol))
-        return tuple(found)
-
-    def hint(self) -> str | None:
-        """Read the hint."""
-        match = self.next(_HINT)
-        return None if match is None else unescape(match.group(1))

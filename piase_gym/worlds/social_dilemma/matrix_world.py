@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.commands import Command, Outcome, Param, Result, Verb
+from piase_gym.commands import Command, Outcome, Result, Verb
 from piase_gym.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import Batch
 from piase_gym.worlds.social_dilemma import (
@@ -19,6 +19,7 @@ from piase_gym.worlds.social_dilemma import (
     matrix_views,
 )
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
+from piase_gym.worlds.social_dilemma.fates import PLAYED
 from piase_gym.worlds.social_dilemma.games import UNIT
 from piase_gym.worlds.social_dilemma.manual import matrix_manual
 from piase_gym.worlds.social_dilemma.matrix_rules import KERNELS
@@ -64,11 +65,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     @property
     def grammar(self) -> tuple[Verb, ...]:
         """``cooperate`` and ``defect``; with symbols, ``... saying <symbol>``."""
-        most = self.envelope.symbols
-        saying = Param(
-            "symbol", kind="integer", before="saying", minimum=1, maximum=most, optional=True
-        )
-        message = (saying,) if most else ()
+        message = self._message
         return (
             Verb("cooperate", "choose what is good for all", message, _COOPERATE),
             Verb("defect", "choose what is good for you alone", message, _DEFECT),
@@ -155,9 +152,12 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         units: list[int] = self.states["score"][0, : len(self.agents)].tolist()
         return [score / UNIT for score in units]
 
+    def position(self, agent: int) -> None:
+        """Nobody is anywhere."""
+
     def result(self, agent: int) -> Result:
         """Ended when the game was over, lost when the time was."""
-        played = int(self.states["fate"][0, agent]) == matrix_state.PLAYED
+        played = int(self.states["fate"][0, agent]) == PLAYED
         return Result.ENDED if played else Result.LOST
 
     def measure(self, agent: int) -> Mapping[str, float]:

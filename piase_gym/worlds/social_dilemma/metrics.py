@@ -7,7 +7,7 @@ appropriation" (2017).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,3 +68,45 @@ def matrix_measures(
         "efficiency": efficiency(sum(scores) / played, worst, best),
         "equality": equality(scores, played * float(config.profiles.min())),
     }
+
+
+def commons_measures(
+    config: SocialDilemmaConfig,
+    steps: int,
+    spots: int,
+    totals: Mapping[str, Sequence[int]],
+    agent: int,
+) -> dict[str, float]:
+    """Return the measures of a commons; but for the last they are of all agents together.
+
+    Efficiency is the share of an upper bound of apples that was eaten. Sustainability is the mean
+    time at which apples were eaten, as a share of the game. Peace is the share of steps that were
+    not spent in time-out. The cooperation rate is the share of this agent's steps in which it
+    cleaned (always 0 in a harvest, where to cooperate is to refrain).
+
+    Args:
+        config: What was played.
+        steps: How many steps were done.
+        spots: How many cells bear apples.
+        totals: What each agent has eaten, cleaned, the steps ``when`` it ate, and was ``away``.
+        agent: Whose cooperation rate to return.
+    """
+    eaten, steps = totals["eaten"], max(1, steps)
+    times = [when / n for when, n in zip(totals["when"], eaten, strict=True) if n]
+    return {
+        "efficiency": sum(eaten) / most_apples(config, spots, steps),
+        "equality": equality(eaten),
+        "sustainability": sum(times) / (len(times) * steps) if times else 0.0,
+        "peace": 1.0 - sum(totals["away"]) / (config.agents * steps),
+        "cooperation_rate": totals["cleaned"][agent] / steps,
+    }
+
+
+def most_apples(config: SocialDilemmaConfig, spots: int, steps: int) -> float:
+    """Return more apples than all agents can expect to eat together: an upper bound.
+
+    Every cell is refilled at most at the highest chance, and nobody eats twice in a step.
+    """
+    rate = config.apple_chance if config.game == "cleanup" else max(config.regrowth)
+    first = 0 if config.game == "cleanup" else spots
+    return max(1.0, min(float(config.agents * steps), first + spots * rate * steps))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.world import Facts
-from piase_gym.worlds.social_dilemma import matrix_text
+from piase_gym.worlds.social_dilemma import commons_text, matrix_text
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 
 
@@ -13,4 +13,6 @@ def parse(text: str, config: SocialDilemmaConfig) -> Facts:
     Raises:
         TextParseError: If a line is not one that the world writes; the message shows the line.
     """
+    if config.is_commons:
+        return commons_text.parse(text, config)
     return matrix_text.parse(text, config)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import comb
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,10 +92,11 @@ def symmetric_equilibria(config: SocialDilemmaConfig) -> list[float]:
     for count in range(others + 1):
         weight = comb(others, count) * gain[count]
         polynomial = polynomial + weight * chance**count * (1.0 - chance) ** (others - count)
+    roots: Any = np.sort_complex(np.asarray(polynomial.trim(CLOSE).roots(), np.complex128))
     found = [0.0] if gain[0] <= CLOSE else []
     found += [
         float(root.real)
-        for root in np.sort_complex(polynomial.trim(CLOSE).roots())
+        for root in roots
         if abs(root.imag) < 1e-9 and 1e-9 < root.real < 1.0 - 1e-9
     ]
     return found + ([1.0] if gain[-1] >= -CLOSE else [])

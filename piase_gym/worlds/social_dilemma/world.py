@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from piase_gym.commands import Command
+from piase_gym.commands import Command, Param
 from piase_gym.errors import EnvelopeError
 from piase_gym.worlds.array_world import F
 from piase_gym.worlds.kernel_world import KernelWorld
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
-from piase_gym.worlds.social_dilemma.games import MATRIX_GAMES
 
 
 class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
@@ -107,6 +106,15 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
             )
         super().admit(config)
 
+    @property
+    def _message(self) -> tuple[Param, ...]:
+        """The parameter of what is said with a command, if there are symbols."""
+        most = self.envelope.symbols
+        saying = Param(
+            "symbol", kind="integer", before="saying", minimum=1, maximum=most, optional=True
+        )
+        return (saying,) if most else ()
+
     def _saying(self, silent: list[Command]) -> tuple[Command, ...]:
         """Return commands without a message, then the same with each symbol."""
         said = [{}, *({"symbol": symbol} for symbol in range(1, self.envelope.symbols + 1))]
@@ -115,7 +123,7 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
 
 def _kind(config: SocialDilemmaConfig) -> type[SocialDilemma[Any]]:
     """Return the class of a config's game."""
+    from piase_gym.worlds.social_dilemma.commons_world import Commons
     from piase_gym.worlds.social_dilemma.matrix_world import MatrixGames
 
-    assert config.game in MATRIX_GAMES
-    return MatrixGames
+    return Commons if config.is_commons else MatrixGames

@@ -1,4 +1,9 @@
-"""How the four turned maps follow the cells and the agents. Compiled."""
+"""Grids that agents see turned to their heading: four turned maps that follow cells and agents.
+
+A world keeps its objects in `cells` and four copies of them in `maps`, turned so that each heading
+is up, with agents painted in. A window is then a few 8-byte copies out of one of them, and `at`
+says where each agent stands in each. Compiled; for the sizes see `turned_sizes`.
+"""
 
 # Kernels are typed by numba, not by annotations.
 # mypy: disable-error-code="no-untyped-def"
@@ -7,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import device, helper, peek, poke, store64
-from piase_gym.worlds.grid_world.cells import AGENT, OUTSIDE
+from piase_gym.kernels import device, helper, load64, peek, poke, store64
+from piase_gym.worlds.cell_codes import AGENT, OUTSIDE, UNSEEN
 
 # Arrays, because an index that is known only at run time is slow into a tuple.
 DX = np.array([0, 1, 0, -1])
@@ -109,3 +114,43 @@ def repaint(s, k):
         if s.alive[a]:
             paint_agent(s, k, a)
             s.left += 1
+
+
+@device
+def leave(s, w, k, a, heading):
+    """Take agent `a` off its cell and note where it stands one step ahead."""
+    x, y = np.int64(s.x[a]), np.int64(s.y[a])
+    below = peek(s.cells, y * k.side + x)
+    paint_at(s, k, a, below)
+    s.x[a], s.y[a] = x + DX[heading], y + DY[heading]
+    for r in range(4):
+        s.at[4 * a + r] += w.step[(heading - r) & 3]
+    if k.full and w.pass_through:
+        uncover(s, w, k, x, y)
+
+
+# -- windows ------------------------------------------------------------------------------
+
+
+@device
+def copy_rows(s, k, base, rows, columns, obs, p):
+    """Copy a rectangle of the maps to ``obs[p:]``, eight bytes at a time.
+
+    The last word of a row runs into the next row, which then overwrites it; after the last row it
+    runs into the scalars, which are written later.
+    """
+    for row in range(rows):
+        for column in range(0, columns, 8):
+            word = load64(s.maps, base + row * k.stride + column)
+            store64(obs, p + row * columns + column, word)
+
+
+@helper
+def shorten(w, obs, p):
+    """Blank what lies beyond a window smaller than the envelope's."""
+    middle, size = w.frame_w // 2, w.window
+    for row in range(w.frame_h):
+        for column in range(w.frame_w):
+            near = row >= w.frame_h - size and abs(column - middle) <= size // 2
+            if not near:
+                obs[p + row * w.frame_w + column] = UNSEEN

@@ -1,0 +1,239 @@
+"""The commons, as a World: their kernels behind the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from piase_gym.commands import Command, Outcome, Param, Result, Verb
+from piase_gym.errors import GenerationError
+from piase_gym.statics import Static
+from piase_gym.world import HINT_TEXT, Manual
+from piase_gym.worlds.array_world import Batch
+from piase_gym.worlds.social_dilemma import (
+    commons_render,
+    commons_state,
+    commons_text,
+    commons_views,
+)
+from piase_gym.worlds.social_dilemma.commons_codes import MILESTONES, OUTCOMES
+from piase_gym.worlds.social_dilemma.commons_sight import KERNELS
+from piase_gym.worlds.social_dilemma.commons_views import CommonsFacts, CommonsForm, form_of
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
+from piase_gym.worlds.social_dilemma.fates import PLAYED
+from piase_gym.worlds.social_dilemma.manual import commons_manual
+from piase_gym.worlds.social_dilemma.metrics import commons_measures
+from piase_gym.worlds.social_dilemma.world import SocialDilemma
+from piase_gym.worlds.stepping import Kernels
+
+DIRECTIONS = ("up", "down", "left", "right")
+_OF_AGENTS = "x y heading alive fate marks said beam out eaten cleaned zaps zapped away".split()
+
+
+class Commons(SocialDilemma[CommonsFacts]):
+    """Apples for all, until nobody leaves any; see `SocialDilemma`."""
+
+    milestones: ClassVar[tuple[str, ...]] = MILESTONES
+    measures: ClassVar[tuple[str, ...]] = (
+        "efficiency",
+        "equality",
+        "sustainability",
+        "peace",
+        "cooperation_rate",
+    )
+    canonical: ClassVar[Sequence[str]] = commons_state.CANONICAL
+    outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    kernels: ClassVar[Kernels] = KERNELS
+
+    def __init__(self, config: SocialDilemmaConfig) -> None:
+        """Build the world and lay it out once, to see that there is room.
+
+        Raises:
+            GenerationError: If there is not.
+        """
+        self.k = commons_state.static_for(config.fixed_sizes(), config)
+        super().__init__(config)
+        self.form = form_of(self.config)
+        self.text_length = _longest_text(self.form)
+        self.reset(0)
+
+    # -- what can be said and seen --------------------------------------------------------
+
+    @property
+    def grammar(self) -> tuple[Verb, ...]:
+        """``move <direction>``, ``stay``, ``zap``, ``clean``; with symbols ``... saying n``."""
+        message = self._message
+        direction = Param("direction", choices=DIRECTIONS)
+        verbs = [
+            Verb(
+                "move",
+                "turn that way and step if nobody is there; stepping onto an apple eats it",
+                (direction, *message),
+                ("go", "walk"),
+            ),
+            Verb("stay", "do nothing", message, ("wait", "noop")),
+            Verb("zap", "send the first agent ahead of you away for a while", message, ("tag",)),
+        ]
+        if self.envelope.cleaning:
+            verbs.append(Verb("clean", "turn the first waste ahead of you to water", message))
+        return tuple(verbs)
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """The command of every index: symbol * actions + action."""
+        silent = [
+            *(Command("move", {"direction": direction}) for direction in DIRECTIONS),
+            Command("stay"),
+            Command("zap"),
+            *([Command("clean")] if self.envelope.cleaning else []),
+        ]
+        return self._saying(silent)
+
+    @property
+    def noop(self) -> Command:
+        """``stay``."""
+        return Command("stay")
+
+    @property
+    def vector_space(self) -> Box:
+        """A uint8 Box; see `commons_views`."""
+        return commons_views.vector_box(self.envelope)
+
+    @property
+    def state_space(self) -> Box:
+        """Every non-string fact of the world as int32; see `state`."""
+        return Box(-1, 2**31 - 1, (self.state().size,), np.int32)
+
+    # -- kernels --------------------------------------------------------------------------
+
+    def new_single(self, config: SocialDilemmaConfig) -> NDArray[Any]:
+        """Return the record of a batch of one."""
+        return commons_state.new_single(config, self.envelope)
+
+    def new_batch(self, count: int, configs: Sequence[SocialDilemmaConfig]) -> Batch:
+        """Return `count` environments with the tables of `configs`."""
+        tables = np.concatenate([commons_state.new_table(c, self.envelope) for c in configs])
+        shape = (count, len(self.agents), self.form.length, self.num_actions)
+        states = np.zeros(count, commons_state.layout(*commons_state.buckets(self.envelope)))
+        return Batch(states, tables, shape)
+
+    def static_of(self, batch: Batch) -> Static:
+        """Return what the kernels of a batch are compiled for; its tables may have changed."""
+        if batch.static_tables is not batch.tables:
+            seven = self.envelope.window == 7 and bool((batch.tables["window"] == 7).all())
+            batch.static = commons_state.static(*commons_state.buckets(self.envelope), seven)
+            batch.static_tables = batch.tables
+        found: Static = batch.static
+        return found
+
+    def explain_fault(self, fault: int, config: SocialDilemmaConfig) -> str:
+        """Say why nothing could be laid out."""
+        return (
+            f"SocialDilemma: a {config.game} of {config.width} by {config.height} has no bare "
+            f"floor for {config.agents} agents; take a larger grid, or fewer agents or patches"
+        )
+
+    def state_problem(self, record: Any, table: Any) -> str:
+        """Check sizes, places and codes."""
+        return commons_state.find_problem(record, table)
+
+    def admit(self, config: SocialDilemmaConfig) -> None:
+        """Check the envelope, and that there is room."""
+        super().admit(config)
+        k = commons_state.static_for(self.envelope, config)
+        if fault := self.kernels.reset_one(self.new_single(config), k, np.uint64(0)):
+            raise GenerationError(self.explain_fault(fault, config))
+
+    def configure(self, config: SocialDilemmaConfig) -> None:
+        """Take another config."""
+        super().configure(config)
+        self.tables[...] = commons_state.new_table(self.config, self.envelope)
+        self.k, self._step = commons_state.static_for(self.envelope, self.config), None
+        self.form = form_of(self.config)
+
+    # -- knowledge ------------------------------------------------------------------------
+
+    def teller(self) -> Callable[[Any, int], str]:
+        """Return a writer of texts from vectors."""
+        return commons_views.CommonsTeller(self.form)
+
+    def facts(self, agent: int) -> CommonsFacts:
+        """Return what the agent may know now."""
+        return commons_views.facts_of(self._obs[agent], agent, self.form, self.hints[agent])
+
+    def vector(self, facts: CommonsFacts) -> NDArray[np.uint8]:
+        """Return the vector of the facts."""
+        return commons_views.vector_of(facts, self.form)
+
+    @staticmethod
+    def tell(facts: CommonsFacts, config: SocialDilemmaConfig) -> str:
+        """Return the prose of the facts."""
+        return commons_text.text_of(facts, form_of(config))
+
+    def position(self, agent: int) -> list[int] | None:
+        """Return the column and the row of an agent; ``None`` in time-out."""
+        state = self.states[0]
+        away = bool(state["out"][agent])
+        return None if away else [int(state["x"][agent]), int(state["y"][agent])]
+
+    def result(self, agent: int) -> Result:
+        """Ended when the game was over, lost when the time was."""
+        played = int(self.states["fate"][0, agent]) == PLAYED
+        return Result.ENDED if played else Result.LOST
+
+    def measure(self, agent: int) -> Mapping[str, float]:
+        """Return how efficient, equal, sustainable and peaceful the game was."""
+        state, count = self.states[0], self.config.agents
+        names = ("eaten", "cleaned", "zaps", "away", "when")
+        totals = {name: state[name][:count].tolist() for name in names}
+        spots = sum(int(row).bit_count() for row in state["spots"])
+        return commons_measures(self.config, int(state["t"]), spots, totals, agent)
+
+    def state(self) -> NDArray[np.int32]:
+        """Return the step, width, height and agents, then what is known of each agent.
+
+        That is x, y, heading, alive, fate, marks, symbol said, beam, time-out, apples eaten, cells
+        cleaned, zaps, times zapped and steps away. After these come the objects, row by row of the
+        envelope's grid, and where apples can grow.
+        """
+        record, slots, size = self.states[0], len(self.agents), self.envelope
+        cells = record["cells"].reshape(self.k.side, self.k.side)
+        columns = np.arange(size.width, dtype=np.uint64)
+        spots = (record["spots"][: size.height, None] >> columns) & np.uint64(1)
+        parts = [
+            [record[name] for name in ("t", "width", "height", "agents")],
+            *(record[name][:slots] for name in _OF_AGENTS),
+            cells[: size.height, : size.width].ravel(),
+            spots.ravel(),
+        ]
+        return np.concatenate(parts).astype(np.int32)
+
+    @property
+    def manual(self) -> Manual:
+        """The words of the prompt."""
+        return commons_manual(self.config)
+
+    # -- pictures -------------------------------------------------------------------------
+
+    def _scene(self) -> commons_render.Scene:
+        """Describe the state for the painters."""
+        return commons_render.scene(self.states[0], self.k.side, self.config, self.agents)
+
+    def ansi(self) -> str:
+        """Draw the commons with letters."""
+        return commons_render.ansi(self._scene())
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Draw the commons as a picture."""
+        return commons_render.rgb(self._scene())
+
+
+def _longest_text(form: CommonsForm) -> int:
+    """Return an upper bound for the length of a text."""
+    name = max(len(agent) for agent in form.names)
+    others = len(form.names) * (2 * name + 100)
+    return 500 + form.rows * (20 + form.columns * (name + 40)) + others + HINT_TEXT
