@@ -78,6 +78,7 @@ def _all(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]
         yield from _rules(step, analyses[step.order])
         yield from _hints(step)
         yield from _metrics(curriculum, step)
+        yield from _names(curriculum, step)
         yield from _stages(curriculum, step)
         yield from _exits(step, analyses[step.order])
     yield from _ways(curriculum, analyses)
@@ -243,6 +244,14 @@ def _has_or(text: str) -> bool:
     from piase_gym.curricula.words import read_words
 
     return any(word.text in ("or", "||") for word in read_words(text))
+
+
+def _names(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
+    """Yield names that read like the order of another step, for branches go by orders first."""
+    other = curriculum.find_step(int(step.name)) if step.name.isdecimal() else None
+    if other is not None and other is not step:
+        told = f"BRANCH_TO_{step.name} leads to {other.label}, for orders come before names"
+        yield "warning", _at(step, "name"), f"{step.label}: {told}"
 
 
 def _stages(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:

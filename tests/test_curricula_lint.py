@@ -212,6 +212,11 @@ def test_what_plays_no_part_is_found() -> None:
         assert expected in found, expected
 
 
+def test_names_that_read_like_orders_are_found() -> None:
+    found = told(curriculum({**DONE, "name": "2"}, {**DONE, "name": "1st"}), "warning")
+    assert found == ["step 1 '2': BRANCH_TO_2 leads to step 2 '1st', for orders come before names"]
+
+
 def test_worlds_and_envelopes_are_looked_at() -> None:
     made = curriculum({**DONE, "environment_config": {"width": 12, "agents": 3}})
     assert any("no world is named" in f.message for f in lint(made))
