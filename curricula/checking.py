@@ -71,7 +71,8 @@ def without_type(data: Any, wanted: str) -> Any:
     return {name: value for name, value in data.items() if name != "__type__"}
 
 
-_NULLS_ALLOWED = frozenset(PROSE | {"target_developmental_stage", "version"})
+NULLABLE = frozenset(PROSE | {"target_developmental_stage", "version"})
+"""Fields of a curriculum that may be null, as the prompt suite writes what it does not know."""
 
 
 def read_head(data: Any) -> Any:
@@ -79,7 +80,7 @@ def read_head(data: Any) -> Any:
     data = without_type(data, "DevelopmentalCurriculum")
     if not isinstance(data, Mapping):
         return data
-    kept = {n: v for n, v in data.items() if v is not None or n not in _NULLS_ALLOWED}
+    kept = {n: v for n, v in data.items() if v is not None or n not in NULLABLE}
     version = kept.get("version")
     if isinstance(version, int | float) and not isinstance(version, bool):
         kept["version"] = str(version)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from piase_gym.curricula.checking import NULLABLE
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 
 MARK = "__type__"
@@ -62,6 +63,9 @@ def json_schema() -> dict[str, Any]:
     }
     for properties, name in ((step, "CurriculumStep"), (schema["properties"], schema["title"])):
         properties[MARK] = {"const": name, "description": "mark of the prompt suite"}
+    for name in NULLABLE & set(schema["properties"]):
+        schema["properties"][name] = {"anyOf": [schema["properties"][name], {"type": "null"}]}
+    schema["properties"]["version"]["anyOf"].append({"type": "number"})
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**head, **schema, "title": "piase_gym curriculum"}
 

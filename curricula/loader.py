@@ -37,7 +37,8 @@ def load(path_or_name: object) -> DevelopmentalCurriculum:
 
     Args:
         path_or_name: A name from `names()`, or the path of a ``.json`` file (``.yaml`` and
-            ``.yml`` are read too); a curriculum is returned as it is.
+            ``.yml`` are read too); or what such a file says, as a mapping; a curriculum is
+            returned as it is.
 
     Returns:
         The curriculum, checked.
@@ -48,6 +49,8 @@ def load(path_or_name: object) -> DevelopmentalCurriculum:
     """
     if isinstance(path_or_name, DevelopmentalCurriculum):
         return path_or_name
+    if isinstance(path_or_name, Mapping):
+        return build(Document(dict(path_or_name)), "<data>", None)
     if not isinstance(path_or_name, str | Path):
         kind = type(path_or_name).__name__
         raise CurriculumError(f"a curriculum is named by a string or a path, not {kind}")

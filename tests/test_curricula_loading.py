@@ -6,11 +6,14 @@ import copy
 import doctest
 import importlib
 import json
+import pickle
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym import curricula
@@ -424,3 +427,52 @@ def test_yaml_is_read_too(tmp_path: Path) -> None:
     path.write_text("name: Y\nsteps:\n  - order: 1\n    name: a\n    max_attempt: 2\n")
     with pytest.raises(CurriculumError, match=r"c.yaml:5:5: step 1 'a': .*did you mean"):
         curricula.load(path)
+
+
+# -- anything at all ------------------------------------------------------------------------------
+
+ANYTHING = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(10**30), 10**30),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(max_size=8),
+        st.sampled_from(["PROCEED", "BRANCH_TO_2", "step_attempts > 1", "success_rate", ">="]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["name", "metric", "order", "data", "x"]), inner, max_size=3
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the ways to all parts of JSON data."""
+    found = [way] if way else []
+    if isinstance(value, dict | list):
+        entries = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, entry in entries:
+            found += places(entry, (*way, key))
+    return found
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(places(SIMPLE)), ANYTHING)
+def test_any_change_gives_a_curriculum_or_an_error_of_ours(way: Any, value: Any) -> None:
+    text = changed(*way, value)
+    made, told = None, ""
+    try:
+        made = curricula.loads(text, "any.json")
+    except CurriculumError as error:
+        told = str(error)
+    assert all(line.startswith("any.json:") for line in told.splitlines() if line)
+    if made is None:
+        return
+    assert len(made.sha256) == 64
+    assert pickle.loads(pickle.dumps(made)).sha256 == made.sha256
+    assert curricula.load(json.loads(text)).sha256 == made.sha256
+    assert copy.deepcopy(made).steps[0].rules == made.steps[0].rules
