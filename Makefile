@@ -26,8 +26,11 @@ install: $(STAMP)
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
+# The tests run in two processes; JOBS=0 runs them in this one.
+JOBS ?= 2
+
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 test-rllib: $(RLLIB)/.installed
 	$(RLLIB)/bin/python -m pytest tests/test_rllib.py tests/test_learners.py
