@@ -126,15 +126,20 @@ class Rollout:
 
 
 class Trainer:
-    """Trains one policy for all agents of a task."""
+    """Trains one policy for all agents of a task.
 
-    def __init__(self, task: str, settings: Settings, seed: int, **config: Any) -> None:
+    `task` is an id or a world's name, or environments that are made already and step as a batch
+    with ``autoreset="same_step"`` does: one that is wrapped, such as by a curriculum.
+    """
+
+    def __init__(self, task: Any, settings: Settings, seed: int, **config: Any) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
-        self.settings = settings
-        self.env = piase_gym.batch_env(
-            task, num_envs=settings.num_envs, autoreset="same_step", **config
-        )
+        self.settings, self.env = settings, task
+        if isinstance(task, str):
+            self.env = piase_gym.batch_env(
+                task, num_envs=settings.num_envs, autoreset="same_step", **config
+            )
         self.slots = settings.num_envs * len(self.env.agents)
         count, space = int(self.env.action_space.n), self.env.observation_space
         self.policy = Policy(space, count, settings.width)
@@ -146,8 +151,8 @@ class Trainer:
         self.recent: list[bool] = []
         self.steps = 0
 
-    def train(self, report: Callable[[int, float], None] = lambda steps, won: None) -> None:
-        """Alternate between acting and learning until the steps are used up."""
+    def train(self, report: Callable[[int, float], object] = lambda steps, won: None) -> None:
+        """Alternate between acting and learning until the steps are used up or a report says so."""
         settings = self.settings
         while self.steps < settings.total_steps:
             for group in self.optimizer.param_groups:
@@ -155,7 +160,8 @@ class Trainer:
             self.recent = []
             self.act()
             self.learn()
-            report(self.steps, float(np.mean(self.recent)) if self.recent else 0.0)
+            if report(self.steps, float(np.mean(self.recent)) if self.recent else 0.0):
+                break
 
     @torch.no_grad()
     def act(self) -> None:
@@ -178,7 +184,8 @@ class Trainer:
             rewards[truncated] += settings.gamma * self.policy.value(last).numpy()
             rollout.rewards[t] = self.flat(rewards)
             rollout.dones[t] = self.flat(over | self.infos["_final_obs"][:, None])
-        self.steps += settings.num_envs * settings.num_steps
+        playing = rollout.alive.view(settings.num_steps, settings.num_envs, -1).any(-1)
+        self.steps += int(playing.sum())
         last = self.policy.value(self.flat(self.shown))
         rollout.estimate(last, settings.gamma, settings.gae_lambda)
 
@@ -217,11 +224,18 @@ def entropy(choice: Categorical) -> Tensor:
     return -(choice.probs * choice.logits).sum(-1).mean()
 
 
-@torch.no_grad()
 def evaluate(
-    policy: Policy, task: str, seeds: range = HELD_OUT, greedy: bool = False, **config: Any
+    policy: Policy, task: Any, seeds: range = HELD_OUT, greedy: bool = False, **config: Any
 ) -> float:
     """Return the share of agents that reach a goal, in one episode of each seed."""
+    return float(play(policy, task, seeds, greedy, **config).mean())
+
+
+@torch.no_grad()
+def play(
+    policy: Policy, task: Any, seeds: range, greedy: bool = False, **config: Any
+) -> np.ndarray:
+    """Play one episode of each seed; return who reached a goal, shape (seeds, agents)."""
     env = piase_gym.batch_env(task, num_envs=len(seeds), autoreset="disabled", **config)
     generator = torch.Generator().manual_seed(seeds.start)
     shown, infos = env.reset(list(seeds))
@@ -233,7 +247,7 @@ def evaluate(
         actions = choice.probs.argmax(-1) if greedy else drawn
         shown, _, terminated, _, infos = env.step(actions.numpy().reshape(won.shape))
         won |= terminated
-    return float(won.mean())
+    return won
 
 
 def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str, Any]:

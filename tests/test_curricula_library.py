@@ -39,8 +39,8 @@ def success(name: str, order: int, policy: str, episodes: int, seed: int = 0) ->
 
 
 def test_what_ships() -> None:
-    assert NAMES == ("door_key", "speak_up", "text_quest")
-    assert [len(curricula.load(name).steps) for name in NAMES] == [5, 5, 5]
+    assert NAMES == ("door_key", "rooms", "speak_up", "text_quest")
+    assert [len(curricula.load(name).steps) for name in NAMES] == [5, 5, 5, 5]
 
 
 @pytest.mark.parametrize("name", NAMES)

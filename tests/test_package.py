@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "piase_gym"
-TOP_FOLDERS = ("wrappers", "curricula", "benchmarks")
+TOP_FOLDERS = ("wrappers", "curricula", "benchmarks", "examples")
 INSTALLED = (".py", ".c", ".html", ".json", ".yaml", ".typed")
 IN_SDIST = (ROOT / "PKG-INFO").exists()
 
@@ -142,13 +142,13 @@ def test_sdist_holds_the_tests_and_packs_nothing_twice(built: Built) -> None:
 
 # Which parts of the package a part may not import. "" is the package itself, whose names come from
 # the faces.
-ABOVE_FACES = {"wrappers", "curricula", "benchmarks", "studio", "cli"}
+ABOVE_FACES = {"wrappers", "curricula", "benchmarks", "examples", "studio", "cli"}
 FORBIDDEN = {
     "world": {"", "faces", "runs", *ABOVE_FACES},
     "worlds": {"", "faces", "runs", *ABOVE_FACES},
     "faces": ABOVE_FACES,
     "wrappers": ABOVE_FACES - {"wrappers"},
-    "curricula": {"benchmarks", "studio", "cli"},
+    "curricula": {"benchmarks", "examples", "studio", "cli"},
     "benchmarks": {"studio", "cli"},
 }
 ALLOWED = {(f"{NAME}.wrappers.curriculum", "curricula")}

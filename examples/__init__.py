@@ -1,0 +1,1 @@
+"""Examples to read and to run; those that train are what `piase` trains with, too."""
