@@ -179,9 +179,15 @@ def _ways(
             yield "warning", _at(step), f"{step.label}: {told}"
         elif END not in _reach(ways, step.order):
             others = sorted(_reach(ways, step.order) - {step.order})
-            where = f"; it leads only to the steps {others}" if others else ""
+            where = f"; it leads only to the steps {others}" if others else _remedy(step)
             told = f"there is no way out, whatever the agent does{where}"
             yield "error", _at(step), f"{step.label}: {told}"
+
+
+def _remedy(step: CurriculumStep) -> str:
+    """Say what would make a way out of a step that leads only to itself."""
+    missing = "" if step.completion_criteria else "completion_criteria, "
+    return f"; give it {missing}max_attempts, or a rule that leads on"
 
 
 def _exits(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
