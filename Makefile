@@ -49,9 +49,10 @@ bench: $(STAMP)
 	$(BIN)/piase bench $(BENCH) --out bench
 	$(BIN)/piase bench throughput --out bench
 
-# The tables of docs/speed.md, on this machine.
+# Measures what docs/speed.md tells, on this machine, and writes its tables anew.
 speed: $(STAMP)
-	$(BIN)/python -m piase_gym.benchmarks.throughput
+	$(BIN)/python -m piase_gym.benchmarks.speed
+	$(BIN)/python docs/make_pages.py
 
 # What `make bench` and `make speed` compare our worlds with, if it is there.
 peers: $(PEERS)/.installed $(PEERS)-jax/.installed

@@ -12,8 +12,8 @@ from piase_gym.benchmarks.policies import Policy
 from piase_gym.benchmarks.settings import Setting
 from piase_gym.benchmarks.single_play import play_one
 
-FRAMES = 120
-SIDE = 240
+FRAMES = 80
+SIDE = 400
 """Longest side of a picture, in pixels."""
 MILLISECONDS = 120
 

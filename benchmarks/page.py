@@ -47,23 +47,22 @@ class Page:
                 Xml.SubElement(line, "td", {"class": "number"} if number else {}).text = cell
 
     def picture(self, path: Path, words: str) -> None:
-        """Add a picture with its description."""
-        self._figure(self.body, path, words, caption=False)
+        """Add a picture with its description below it."""
+        self._figure(self.body, path, words)
 
     def films(self, films: Sequence[tuple[Path, str]]) -> None:
         """Add pictures side by side, with their captions."""
         grid = Xml.SubElement(self.body, "div", {"class": "films"})
         for path, words in films:
-            self._figure(grid, path, words, caption=True)
+            self._figure(grid, path, words)
 
-    def _figure(self, place: Xml.Element, path: Path, words: str, caption: bool) -> None:
+    def _figure(self, place: Xml.Element, path: Path, words: str) -> None:
         """Add one picture."""
         figure = Xml.SubElement(place, "figure")
         data = base64.b64encode(path.read_bytes()).decode()
         source = f"data:{MEDIA[path.suffix]};base64,{data}"
         Xml.SubElement(figure, "img", {"src": source, "alt": words})
-        if caption:
-            Xml.SubElement(figure, "figcaption").text = words
+        Xml.SubElement(figure, "figcaption").text = words
 
     def html(self) -> str:
         """Return the page."""

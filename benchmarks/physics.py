@@ -180,43 +180,69 @@ def cycles(count: int) -> int:
     return resident()
 
 
+RAW = "raw Bullet, 4 agents, 10 objects"
+REACH, PANDA = "reach, 1 agent, with resets", "panda-gym's PandaReach-v3, with resets"
+
+
+def measure_all(rounds: int = ROUNDS, count: int = 200) -> dict[str, Any]:
+    """Measure every row in turn, and the memory that so many make/close cycles leave.
+
+    Returns:
+        JSON-able: ``costs`` (CPU-microseconds a step by row) and, unless `count` is 0, ``memory``
+        (bytes after 20 cycles, and after `count` more).
+    """
+    alone = {"task": "reach", "agents": 1, "objects": None, "size": (6.0, 6.0), "max_steps": 200}
+    rows = {
+        RAW: raw_row(),
+        "raw Bullet without lidar": raw_row(rays=False),
+        "PhysicsPlayground, view=vector": world_row(),
+        "PhysicsPlayground, view=both": world_row(view="both"),
+        REACH: episodes_row(**alone),
+    }
+    panda = panda_row()
+    if panda is not None:
+        rows[PANDA] = panda
+    found: dict[str, Any] = {"costs": measure(rows, rounds)}
+    if count:
+        found["memory"] = {"cycles": count, "before": cycles(20), "after": cycles(count)}
+    return found
+
+
+def words_of(found: dict[str, Any]) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Return what was measured as a table, head first, and as sentences."""
+    base = found["costs"][RAW]
+    lines: list[tuple[str, ...]] = [("row", "µs a step", "steps per CPU-second", "x raw")]
+    for name, cost in found["costs"].items():
+        lines.append((name, f"{cost:.0f}", f"{1e6 / cost:,.0f}", f"{cost / base:.2f}"))
+    told = []
+    if PANDA in found["costs"]:
+        ratio = found["costs"][PANDA] / found["costs"][REACH]
+        told.append(f"The task reach makes {ratio:.1f} times the steps of panda-gym's.")
+    if "memory" in found:
+        count, before, after = (found["memory"][name] for name in ("cycles", "before", "after"))
+        told.append(
+            f"Memory after 20 make/close cycles is {before / 2**20:.0f} MiB, after {count} more "
+            f"{after / 2**20:.0f} MiB ({after / before - 1:+.1%})."
+        )
+    return lines, told
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--cycles", type=int, default=200, help="0 leaves memory out")
     given = parser.parse_args()
-    alone = {"task": "reach", "agents": 1, "objects": None, "size": (6.0, 6.0), "max_steps": 200}
-    rows = {
-        "raw Bullet, 4 agents, 10 objects": raw_row(),
-        "raw Bullet without lidar": raw_row(rays=False),
-        "PhysicsPlayground, view=vector": world_row(),
-        "PhysicsPlayground, view=both": world_row(view="both"),
-        "reach, 1 agent, with resets": episodes_row(**alone),
-    }
-    panda = panda_row()
-    if panda is not None:
-        rows["panda-gym's PandaReach-v3, with resets"] = panda
-    found = measure(rows, given.rounds)
-    base = found["raw Bullet, 4 agents, 10 objects"]
+    (head, *rows), told = words_of(measure_all(given.rounds, given.cycles))
     table = Table(title="PhysicsPlayground beside Bullet")
-    for column in ("row", "µs a step", "steps/s", "x raw"):
+    for column in head:
         table.add_column(column, justify="left" if column == "row" else "right")
-    for name, cost in found.items():
-        table.add_row(name, f"{cost:.0f}", f"{1e6 / cost:,.0f}", f"{cost / base:.2f}")
+    for row in rows:
+        table.add_row(*row)
     console = Console()
     console.print(table)
-    if panda is not None:
-        ours, theirs = list(found.values())[-2:]
-        ratio = theirs / ours
-        console.print(f"reach makes {ratio:.1f} times the steps of panda-gym's")
-    if given.cycles:
-        before = cycles(20)
-        after = cycles(given.cycles)
-        console.print(
-            f"memory after 20 make/close cycles {before / 2**20:.0f} MiB, after {given.cycles} "
-            f"more {after / 2**20:.0f} MiB: {after / before - 1:+.1%}"
-        )
+    for words in told:
+        console.print(words)
 
 
 if __name__ == "__main__":

@@ -6,13 +6,17 @@ Run it with ``python -m piase_gym.benchmarks.physics_reach`` (extras `physics` a
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 from rich.console import Console
 
 import piase_gym  # noqa: F401  # registers the ids
+from piase_gym.benchmarks.evaluation import versions
+from piase_gym.benchmarks.journal import write_json
 
 TASK = "piase/PhysicsPlayground-Reach-v0"
 HELD_OUT = 1_000_000
@@ -81,11 +85,26 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200_000, help="environment steps of training")
     parser.add_argument("--episodes", type=int, default=200, help="held-out episodes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="a JSON file to write what came of it to")
     given = parser.parse_args()
     start = time.process_time()
     model = train(given.steps, given.seed)
     spent = time.process_time() - start
     success, length = judge(model, given.episodes)
+    if given.out is not None:
+        found = {
+            "command": shlex.join(["python", "-m", "piase_gym.benchmarks.physics_reach"])
+            + f" --steps {given.steps} --episodes {given.episodes} --seed {given.seed}",
+            "task": TASK,
+            "steps": given.steps,
+            "seed": given.seed,
+            "cpu_seconds": round(spent, 1),
+            "episodes": given.episodes,
+            "won": round(success * given.episodes),
+            "length": round(length, 1),
+            "versions": versions(),
+        }
+        write_json(given.out, found)
     Console().print(
         f"{TASK}: PPO, {given.steps:,} steps in {spent:.0f} CPU-seconds, seed {given.seed}: "
         f"{success:.1%} of {given.episodes} held-out episodes won, {length:.0f} steps on average"

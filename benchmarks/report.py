@@ -9,7 +9,7 @@ from typing import Any
 
 from piase_gym.benchmarks import plots, tables
 from piase_gym.benchmarks.cross_play import cross_tables
-from piase_gym.benchmarks.films import film, write_gif
+from piase_gym.benchmarks.films import FRAMES, film, write_gif
 from piase_gym.benchmarks.journal import write_atomically
 from piase_gym.benchmarks.page import Page
 from piase_gym.benchmarks.policies import read_policies
@@ -20,6 +20,17 @@ from piase_gym.errors import PiaseError, ProtocolError
 
 FILMS = 18
 """Most films in a report."""
+
+
+PROFILES = (
+    "Performance profiles: the share of episodes that score more than τ, with 95 % bands. Scores "
+    "below -100 lie beyond the left edge."
+)
+IMPROVEMENT = (
+    "Probability of improvement: how often an episode of the line's policy scores more than one of "
+    "the column's on the same task, ties counting half."
+)
+SCORES = "Scores by task, with 95 % intervals; an arrow at the left edge is a score below -100."
 
 
 @dataclass(frozen=True)
@@ -101,13 +112,15 @@ def result_parts(results: Results, out: Path) -> list[Part]:
     parts = [_summary(results, out), _scores(results, out)]
     parts += _crossing(results, out)
     parts.append(_behaviour(results))
-    films = tuple(sorted((out / "films").glob("*.gif")))[:FILMS]
+    films = _films(results, out)
     if films:
-        told = tuple((path, _told(path)) for path in films)
-        parts.append(Part("Films", ("One episode each, on the first seed.",), pictures=told))
+        words = f"The episode of the first seed, its first {FRAMES} pictures at most."
+        parts.append(Part("Films", (words,), pictures=films))
     if results.problems:
         rows = [(problem.where, problem.what) for problem in results.problems]
         parts.append(Part("Problems", head=("where", "what"), rows=rows))
+    if results.skipped:
+        parts.append(_skipped(results))
     parts.append(_provenance(results))
     return parts
 
@@ -125,11 +138,12 @@ def _summary(results: Results, out: Path) -> Part:
         f"Suite {results.suite['name']}, split {results.split}: {len(results.settings)} tasks. "
         "0 points are the best policy that does not look (random or no-op), 100 points are the "
         "task's oracle, or its planner where optimality is not certified. The overall score is "
-        "the interquartile mean over tasks and training runs; intervals are 95 %.",
+        "the interquartile mean over tasks and training runs; intervals are 95 %. All episodes are "
+        "in results.json beside this page.",
     )
     drawn = (
-        (plots.plot_profiles(results, out / "plots" / "profiles.png"), "Performance profiles"),
-        (plots.plot_improvement(results, out / "plots" / "improvement.png"), "Who beats whom"),
+        (plots.plot_profiles(results, out / "plots" / "profiles.png"), PROFILES),
+        (plots.plot_improvement(results, out / "plots" / "improvement.png"), IMPROVEMENT),
     )
     pictures = tuple((path, words) for path, words in drawn if path is not None)
     head = ("policy", "overall score", "tasks scored", "episodes")
@@ -139,7 +153,7 @@ def _summary(results: Results, out: Path) -> Part:
 def _scores(results: Results, out: Path) -> Part:
     """Return the table of all rows."""
     drawn = plots.plot_scores(results, out / "plots" / "scores.png")
-    pictures = () if drawn is None else ((drawn, "Scores by task and policy"),)
+    pictures = () if drawn is None else ((drawn, SCORES),)
     return Part("Tasks", (), tables.HEAD, tables.result_rows(results), pictures)
 
 
@@ -177,10 +191,33 @@ def _provenance(results: Results) -> Part:
     return Part("Versions", (), ("what", "value"), rows)
 
 
-def _told(path: Path) -> str:
-    """Return the caption of a film from its name."""
-    task, _, policy = path.stem.partition("__")
-    return f"{task}: {policy}"
+def _skipped(results: Results) -> Part:
+    """Say who did not play what, and why; tasks with the same reason share a line."""
+    tasks: dict[str, list[str]] = {}
+    for problem in results.skipped:
+        tasks.setdefault(problem.what, []).append(plots.short(problem.where))
+    rows = [(why, ", ".join(names)) for why, names in tasks.items()]
+    words = "This is not counted against anybody: a world need not have a script or an oracle."
+    return Part("Not played", (words,), ("why", "tasks"), rows)
+
+
+def _films(results: Results, out: Path) -> tuple[tuple[Path, str], ...]:
+    """Return the films of these results that there are, with captions."""
+    found = []
+    for row in results.rows:
+        path = film_path(out, row.setting, row.policy)
+        records = results.of(row.setting, row.policy)
+        if path.is_file() and records:
+            first = records[0]
+            ends = ", ".join(dict.fromkeys(first.results.values()))
+            task = f"{plots.short(row.setting)}: {row.policy}"
+            found.append((path, f"{task}, {ends} after {first.steps} steps"))
+    return tuple(found[:FILMS])
+
+
+def film_path(out: Path, setting: str, policy: str) -> Path:
+    """Return where the film of a policy in a setting is."""
+    return out / "films" / f"{slug(setting)}__{slug(policy)}.gif"
 
 
 def make_films(
@@ -197,7 +234,7 @@ def make_films(
         for setting, names in zip(settings, ranks, strict=True):
             if rank >= len(names) or len(found) >= most:
                 continue
-            path = out / "films" / f"{slug(setting.label)}__{slug(names[rank])}.gif"
+            path = film_path(out, setting.label, names[rank])
             seed = results.of(setting.label, names[rank])[0].seed
             try:
                 frames = film(setting, chosen[names[rank]], seed)

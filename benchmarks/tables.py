@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from piase_gym.benchmarks.references import Gap, References
 from piase_gym.benchmarks.scores import Results
@@ -81,18 +82,38 @@ def plain_table(results: Results) -> str:
 
 
 def reference_table(found: References) -> str:
-    """Write stored references as a table in Markdown: what the documents show."""
-    head = ("task", "random", "noop", "scripted", "oracle or planner", "certified")
-    rows = []
-    for label, entry in found.get("settings", {}).items():
-        means = {name: part["mean"] for name, part in entry["policies"].items()}
-        low, high = max(means[name] for name in entry["low"]), means.get(entry["high"])
-        cells = [f"{means[name]:.2f}" if name in means else "–" for name in ("random", "noop")]
-        script = means.get("scripted")
-        told = "–"
-        if script is not None and high is not None and high > low:
-            told = f"{script:.2f} ({100 * (script - low) / (high - low):.0f})"
-        top = "–" if high is None else f"{high:.2f}"
-        yes = "yes" if entry["certified"] else "no"
-        rows.append((label.removeprefix("piase/"), *cells, told, top, yes))
-    return markdown(head, rows)
+    """Write stored references in Markdown, what they are and then a table: for the documents."""
+    head = ("task", "random", "noop", "scripted", "ppo", "oracle or planner", "certified")
+    entries = found.get("settings", {})
+    rows = [_reference_row(label, entry) for label, entry in entries.items()]
+    return f"{_about_references(entries.values())}\n\n{markdown(head, rows)}"
+
+
+def _about_references(entries: Iterable[Mapping[str, Any]]) -> str:
+    """Say how many seeds the means are of, and what training PPO had."""
+    policies = [part for entry in entries for part in entry["policies"].values()]
+    seeds = sorted({len(part["values"]) for part in policies})
+    runs = {tuple(part["training"].items()) for part in policies if "training" in part}
+    words = f"Means over {' to '.join(map(str, seeds))} seeds; points in brackets."
+    for run in sorted(runs):
+        told = dict(run)
+        words += (
+            f" PPO: one run a task of {told['steps']:,} agent steps, all with the same settings "
+            f"(`{told['algo']}`, seed {told['seed']})."
+        )
+    return words
+
+
+def _reference_row(label: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Write the references of one task."""
+    means = {name: part["mean"] for name, part in entry["policies"].items()}
+    low, high = max(means[name] for name in entry["low"]), means.get(entry["high"])
+    cells = [f"{means[name]:.2f}" if name in means else "–" for name in ("random", "noop")]
+    for name in ("scripted", "ppo"):
+        mean = means.get(name)
+        told = "–" if mean is None else f"{mean:.2f}"
+        if mean is not None and high is not None and high > low:
+            told += f" ({100 * (mean - low) / (high - low):.0f})"
+        cells.append(told)
+    top = "–" if high is None else f"{high:.2f}"
+    return (label.removeprefix("piase/"), *cells, top, "yes" if entry["certified"] else "no")

@@ -157,6 +157,86 @@ def certify(count: int) -> tuple[int, float]:
     return won, 1000 * (time.process_time() - start) / count
 
 
+def measure_all(python: str | None, quests: int, rounds: int = ROUNDS) -> dict[str, Any]:
+    """Measure TextRoom, and TextWorld in turn with it.
+
+    Args:
+        python: An interpreter that has TextWorld, or ``None``.
+        quests: How many quests the oracle plays, too.
+        rounds: How often everything is measured.
+
+    Returns:
+        JSON-able: ``rates`` (steps per CPU-second), ``ratios`` (to TextWorld asked for the same),
+        ``quest_ms``, and where they were measured ``textworld`` (what making a game costs it) and
+        ``certified`` (quests played, won, and CPU-milliseconds each).
+    """
+    other = TextWorldProcess(python) if python else None
+    rows: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        rows.setdefault("TextRoom, admissible commands", []).append(play(True))
+        rows.setdefault("TextRoom, bare", []).append(play(False))
+        if other is not None:
+            found = other.measure(STEPS // 10)
+            for kind, name in (("admissible", "admissible commands"), ("bare", "bare")):
+                rows.setdefault(f"TextWorld, {name}", []).append(found[kind])
+    told: dict[str, Any] = {
+        "rates": {name: statistics.median(figures) for name, figures in rows.items()},
+        "ratios": _ratios(rows),
+        "quest_ms": statistics.median(make_quests() for _ in range(rounds)),
+    }
+    if other is not None:
+        told["textworld"] = other.made
+        other.close()
+    if quests:
+        won, cost = certify(quests)
+        told["certified"] = {"quests": quests, "won": won, "ms": cost}
+    return told
+
+
+def _ratios(rows: dict[str, list[float]]) -> dict[str, float]:
+    """Return medians of what was measured in turn, as multiples of TextWorld."""
+    found = {}
+    for name, figures in rows.items():
+        yardstick = rows.get(name.replace("TextRoom", "TextWorld"), [])
+        if name.startswith("TextRoom") and yardstick:
+            found[name] = statistics.median(a / b for a, b in zip(figures, yardstick, strict=True))
+    return found
+
+
+def words_of(found: dict[str, Any]) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Return what was measured as a table, head first, and as sentences."""
+    lines: list[tuple[str, ...]] = [("what", "steps per CPU-second", "of TextWorld")]
+    for name, rate in found["rates"].items():
+        ratio = found["ratios"].get(name)
+        lines.append((name, f"{rate:,.0f}", f"{ratio:.1f}x" if ratio else "–"))
+    told = [
+        f"A reset with a new quest of {ROOMS} rooms and {OBJECTS} objects takes "
+        f"{found['quest_ms']:.2f} ms of CPU."
+    ]
+    if "textworld" in found:
+        made = found["textworld"]["made_cpu"]
+        told.append(f"TextWorld's compiler makes such a game in {made:.1f} CPU-seconds.")
+    else:
+        told.append("TextWorld was not measured: no interpreter has it.")
+    if "certified" in found:
+        own = found["certified"]
+        told.append(
+            f"The oracle won {own['won']} of {own['quests']} quests, {own['ms']:.1f} ms each."
+        )
+    return lines, told
+
+
+def textworld_python() -> str | None:
+    """Return the first interpreter of the peers that has TextWorld."""
+    from piase_gym.benchmarks.peers import interpreters
+
+    for python in interpreters():
+        command = [python, "-I", "-W", "ignore", "-c", "import textworld"]
+        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            return python
+    return None
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -164,38 +244,13 @@ def main() -> None:
     parser.add_argument("--quests", type=int, default=0, help="certify so many quests, too")
     options = parser.parse_args()
     console = Console()
-    other = TextWorldProcess(options.textworld) if options.textworld else None
-    rows: dict[str, list[float]] = {}
-    for _ in range(ROUNDS):
-        rows.setdefault("TextRoom, admissible commands", []).append(play(True))
-        rows.setdefault("TextRoom, bare", []).append(play(False))
-        if other is not None:
-            found = other.measure(STEPS // 10)
-            for kind, name in (("admissible", "admissible commands"), ("bare", "bare")):
-                rows.setdefault(f"TextWorld, {name}", []).append(found[kind])
-    table = Table("what", "steps per CPU-second", "of TextWorld")
-    for name, figures in rows.items():
-        yardstick = rows.get(name.replace("TextRoom", "TextWorld"))
-        ratios = [a / b for a, b in zip(figures, yardstick or [], strict=False)]
-        shown = f"{statistics.median(ratios):.1f}x" if ratios else "not measured"
-        table.add_row(name, f"{statistics.median(figures):,.0f}", shown)
+    (head, *rows), told = words_of(measure_all(options.textworld, options.quests))
+    table = Table(*head)
+    for row in rows:
+        table.add_row(*row)
     console.print(table)
-    quest = statistics.median(make_quests() for _ in range(ROUNDS))
-    console.print(
-        f"a reset with a new quest of {ROOMS} rooms and {OBJECTS} objects: {quest:.2f} ms"
-    )
-    if other is not None:
-        made = other.made
-        console.print(
-            f"TextWorld makes such a game in {made['made_cpu']:.1f} CPU-seconds "
-            f"({made['made_wall']:.1f} s)"
-        )
-        other.close()
-    else:
-        console.print("TextWorld was not measured: give --textworld an interpreter that has it")
-    if options.quests:
-        won, cost = certify(options.quests)
-        console.print(f"oracle: {won} of {options.quests} quests won, {cost:.1f} ms each")
+    for words in told:
+        console.print(words)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 import piase_gym
 from piase_gym import registry
 from piase_gym.benchmarks.references import shipped
+from piase_gym.benchmarks.speed import stored_sections
 from piase_gym.benchmarks.tables import reference_table
 from piase_gym.errors import MissingExtraError
 
@@ -90,6 +91,15 @@ def with_references(text: str) -> str:
     return f"{before}<!-- references -->\n{reference_table(shipped())}<!-- end -->{after}"
 
 
+def with_speed(text: str) -> str:
+    """Return the page about speed with the tables of the stored measurements."""
+    for name, shown in stored_sections().items():
+        before, rest = text.split(f"<!-- speed: {name} -->\n")
+        after = rest.split("<!-- end -->", 1)[1]
+        text = f"{before}<!-- speed: {name} -->\n{shown}<!-- end -->{after}"
+    return text
+
+
 def main() -> None:
     """Write every page and the README's table."""
     README.write_text(readme(README.read_text("utf-8")), encoding="utf-8")
@@ -104,6 +114,8 @@ def main() -> None:
         (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
     numbers = FOLDER.with_name("benchmarks.md")
     numbers.write_text(with_references(numbers.read_text("utf-8")), encoding="utf-8")
+    speed = FOLDER.with_name("speed.md")
+    speed.write_text(with_speed(speed.read_text("utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
