@@ -26,6 +26,7 @@ from piase_gym.wrappers import AvtLogger
 
 CONFIG: dict[str, Any] = {"agents": 4, "width": 12, "height": 12, "max_steps": 200}
 BURST, ROUNDS = 300, 150
+BATCHES = (16, 256, 4096)
 console = Console()
 
 
@@ -82,6 +83,52 @@ def show_costs(folder: Path) -> None:
     console.print(table)
 
 
+def show_live() -> None:
+    """Print what live metrics cost."""
+    followed = make()
+    metrics = runs.Metrics(followed)
+    bare, other = player(make()), player(followed)
+    bare(2000)
+    other(2000)
+    added = statistics.median(-(bare(BURST) - other(BURST)) for _ in range(ROUNDS))
+    console.print(f"runs.Metrics over a live environment: {added:.2f} µs a step")
+    metrics.close()
+
+
+def batch_player(env: Any, count: int) -> Callable[[int], float]:
+    """Return a function that says how long a step of one slot takes, in µs."""
+    rng = np.random.default_rng(0)
+    draws = [rng.integers(6, size=(count, 4)) for _ in range(16)]
+    env.reset(seed=0)
+
+    def play(steps: int) -> float:
+        start = time.thread_time()
+        for step in range(steps):
+            env.step(draws[step & 15])
+        return (time.thread_time() - start) / steps / count * 1e6
+
+    return play
+
+
+def show_batches(folder: Path) -> None:
+    """Print what the level ``actions`` costs in batches: a line a slot and step."""
+    table = Table("slots", "bare µs a slot and step", "added µs a line")
+    for count in BATCHES:
+        path = folder / f"batch{count}.jsonl"
+        bare, inner = (piase_gym.batch_env("GridWorld", num_envs=count, **CONFIG) for _ in range(2))
+        logged = AvtLogger(inner, path)
+        one, other = batch_player(bare, count), batch_player(logged, count)
+        steps = max(4, 2048 // count)
+        one(steps)
+        other(steps)
+        pairs = [(one(steps), other(steps)) for _ in range(15)]
+        added = statistics.median(two - one for one, two in pairs)
+        table.add_row(str(count), f"{statistics.median(p[0] for p in pairs):.2f}", f"{added:.2f}")
+        logged.close()
+        path.unlink()
+    console.print(table)
+
+
 def show_replay(folder: Path) -> None:
     """Print how fast a run is replayed, beside stepping the environment."""
     path = folder / "actions.jsonl"
@@ -131,6 +178,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         show_costs(folder)
+        show_live()
+        show_batches(folder)
         show_replay(folder)
         show_reading(folder, options.events, "large log")
 

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 from piase_gym.runs.schema import LEVELS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
+    from piase_gym.runs.branches import Branch
     from piase_gym.runs.checks import ValidationReport, validate
     from piase_gym.runs.counting import Stats, stats
+    from piase_gym.runs.divergence import Divergence, ReplayReport
     from piase_gym.runs.exports import export
-    from piase_gym.runs.forks import Branch, ForkReport, fork
+    from piase_gym.runs.forks import ForkReport, fork
     from piase_gym.runs.metric_table import METRICS, MetricSpec, metric_types
     from piase_gym.runs.metrics import Metrics, PiaAVTInterface
     from piase_gym.runs.pictures import frames, plot, render
-    from piase_gym.runs.player import Divergence, ReplayReport, replay
+    from piase_gym.runs.player import replay
     from piase_gym.runs.reader import Run, read
     from piase_gym.runs.recording import declare_curriculum, log, record
     from piase_gym.runs.sinks import (
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 _LAZY = {
     "ConsoleSink": "sinks",
-    "Divergence": "player",
+    "Divergence": "divergence",
     "EventSink": "sinks",
     "FileSink": "sinks",
     "LoggerInterface": "sinks",
@@ -42,13 +44,13 @@ _LAZY = {
     "MetricSpec": "metric_table",
     "Metrics": "metrics",
     "PiaAVTInterface": "metrics",
-    "ReplayReport": "player",
+    "ReplayReport": "divergence",
     "Run": "reader",
     "ValidationReport": "checks",
     "View": "windows",
     "metric_types": "metric_table",
     "ForkReport": "forks",
-    "Branch": "forks",
+    "Branch": "branches",
     "fork": "forks",
     "declare_curriculum": "recording",
     "export": "exports",

@@ -6,93 +6,20 @@ taken from the log. No agent and no curriculum runs: what they decided is in the
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
 from piase_gym.commands import Command, Misread, Outcome
 from piase_gym.errors import PiaseError, RunError
+from piase_gym.runs.divergence import Divergence, ReplayReport, differences, same
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.plain import encode
 from piase_gym.runs.reader import Event, Run, read
 from piase_gym.runs.source import Problem
 from piase_gym.world import Act, World
-
-
-@dataclass(frozen=True)
-class Divergence:
-    """Where a run and its replay first differ.
-
-    Attributes:
-        step: The step of the run (0 before the first one).
-        episode: The episode.
-        agent: The agent, or ``None`` if the whole state is meant.
-        field: ``outcome``, ``reward``, ``terminated``, ``truncated``, ``result``, ``digest``, a
-            field of the state such as ``state.x[0]``, of a perception, or ``events``.
-        logged: The value in the log.
-        replayed: The value now.
-        line: Number of the line.
-        slot: The environment in a batch, or ``None``.
-    """
-
-    step: int
-    episode: int
-    agent: str | None
-    field: str
-    logged: Any
-    replayed: Any
-    line: int
-    slot: int | None = None
-
-    def __str__(self) -> str:
-        """Say it in a line."""
-        whom = f" of {self.agent}" if self.agent else ""
-        where = f" in slot {self.slot}" if self.slot is not None else ""
-        return (
-            f"step {self.step} (episode {self.episode}{where}, line {self.line}): "
-            f"{self.field}{whom} was {self.logged!r:.80}, is now {self.replayed!r:.80}"
-        )
-
-
-@dataclass
-class ReplayReport:
-    """What `replay` found.
-
-    Attributes:
-        steps: How many steps were executed again.
-        episodes: How many episodes were begun again.
-        first_divergence: Where log and replay first differ, if they do.
-        details: What else differs in the same step, and in the next stored snapshot.
-        complete: Whether the run has its summary.
-        problems: Lines that could not be read.
-    """
-
-    steps: int = 0
-    episodes: int = 0
-    first_divergence: Divergence | None = None
-    details: list[Divergence] = field(default_factory=list)
-    complete: bool = False
-    problems: list[Problem] = field(default_factory=list)
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything that the log says came out again."""
-        severe = any(problem.severity == "error" for problem in self.problems)
-        return self.first_divergence is None and not severe
-
-    def __str__(self) -> str:
-        """Say it in a few lines."""
-        if self.first_divergence is not None:
-            more = "".join(f"\n  {detail}" for detail in self.details[:10])
-            return f"differs at {self.first_divergence}{more}"
-        problems = "".join(f"\n  {problem}" for problem in self.problems[:10])
-        end = "" if self.complete else "; the run was cut short"
-        word = "equal" if self.ok else "not all of it could be read, but what could is equal"
-        return f"{self.steps} steps in {self.episodes} episodes: {word}{end}{problems}"
 
 
 def replay(path: str | os.PathLike[str] | Run, *, until: int | None = None) -> ReplayReport:
@@ -301,7 +228,7 @@ class Player:
                     ("terminated", terminated[name], bool(tick.terminated[i])),
                     ("truncated", truncated[name], bool(tick.truncated[i])),
                 ):
-                    if not _same(logged, now):
+                    if not same(logged, now):
                         self._differ(number, event, name, key, logged, now)
         if tick.ended:
             for name, result in data.get("results", {}).items():
@@ -329,7 +256,7 @@ class Player:
     def _snapshot(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Compare a stored snapshot field by field."""
         now = orjson.loads(encode(self.world(data.get("slot", 0)).snapshot()))
-        for path, logged, found in _differences(data["snapshot"], now, ""):
+        for path, logged, found in differences(data["snapshot"], now, ""):
             self._differ(number, event, None, path, logged, found)
         if self.report.first_divergence is not None:
             self.settled = True
@@ -343,7 +270,7 @@ class Player:
             now["visible_text"] = world.text(world.facts(agent))
         plain = orjson.loads(encode(now))
         logged = {key: data.get(key) for key in plain}
-        for path, was, found in _differences(logged, plain, ""):
+        for path, was, found in differences(logged, plain, ""):
             self._differ(number, event, name, path, was, found)
 
     def _differ(
@@ -380,23 +307,3 @@ def read_act(value: Any) -> Act:
     if isinstance(value, Mapping):
         return Command(value["type"], value["parameters"])
     raise RunError(f"a command is an index or has type and parameters; it is not {value!r:.60}")
-
-
-def _same(logged: Any, now: Any) -> bool:
-    """Compare two values; JSON has null for what is not a finite number."""
-    if logged is None and isinstance(now, float) and not math.isfinite(now):
-        return True
-    return bool(logged == now)
-
-
-def _differences(logged: Any, now: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield paths and both values of what differs between two JSON values."""
-    if isinstance(logged, dict) and isinstance(now, dict):
-        for key in {**logged, **now}:
-            inner = f"{path}.{key}" if path else str(key)
-            yield from _differences(logged.get(key), now.get(key), inner)
-    elif isinstance(logged, list) and isinstance(now, list) and len(logged) == len(now):
-        for place, (one, other) in enumerate(zip(logged, now, strict=True)):
-            yield from _differences(one, other, f"{path}[{place}]")
-    elif logged != now:
-        yield path, logged, now

@@ -1,0 +1,302 @@
+"""The branches of a fork: a prefix is executed again, and an episode goes on from there."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from piase_gym.agents.base import Agent, Feedback, Percept
+from piase_gym.agents.catalogue import make_agent, policies
+from piase_gym.errors import RunError, UnsupportedError
+from piase_gym.faces.driver import Driver, to_act
+from piase_gym.mailbox import EVERYONE
+from piase_gym.registry import world_spec
+from piase_gym.rng import StreamId, episode_seed, stream_key
+from piase_gym.runs.manifest import rebuild
+from piase_gym.runs.player import Player, read_act
+from piase_gym.runs.reader import Event, Run
+from piase_gym.world import World
+
+RECORDED = "recorded"
+"""The policy that does what the log says, and nothing (the no-op) after its end."""
+PARTNER = "partner_"
+STREAMS = {s.name.lower(): s for s in StreamId if s is not StreamId.PARTNER}
+Policies = Mapping[str, "str | Agent"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the second branch of a pair does otherwise.
+
+    Attributes:
+        actions: Agent -> what it does in the first step after the cut (an index, a line of text, a
+            command), or a mapping of steps (1 is the first) to that.
+        messages: Agent -> a message it sends at the cut: a text to all, or (recipient, text).
+        hints: Agent -> a hint it is given at the cut.
+        policies: Agent -> the policy that plays it from the cut on.
+    """
+
+    actions: Mapping[str, Any] = field(default_factory=dict)
+    messages: Mapping[str, Any] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict)
+    policies: Policies = field(default_factory=dict)
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents that it concerns, in order."""
+        parts = (self.actions, self.messages, self.hints, self.policies)
+        return list(dict.fromkeys(name for part in parts for name in part))
+
+
+@dataclass(frozen=True)
+class Branch:
+    """How the rest of an episode went.
+
+    Attributes:
+        returns: Agent -> sum of rewards after the cut.
+        results: Agent -> how its episode ended, for those that ended.
+        length: Steps after the cut.
+        digests: Digest of the state after each step.
+    """
+
+    returns: Mapping[str, float]
+    results: Mapping[str, str]
+    length: int
+    digests: Sequence[str]
+
+
+class Cut:
+    """A run that was executed again up to its cut."""
+
+    def __init__(self, run: Run, at: int, slot: int, players: Policies) -> None:
+        """Drive the prefix; what follows in the log is kept for agents that repeat it."""
+        self.run, self.slot = run, slot
+        self.agents: dict[str, Agent] = {}
+        for name in run.agents:
+            policy = players.get(name) or _known(run.manifest.get("policies", {}).get(name))
+            if policy != RECORDED:
+                self.agents[name] = make_agent(policy)
+                self.agents[name].set_id(name)
+        self.seed = self.episode = self.since = -1
+        self.rest: list[dict[str, Any]] = []
+        self.player = Player(run)
+        self.player.on_reset, self.player.before_step = self._reset, self._perceive
+        self.player.on_step = self._learn
+        self._drive(at)
+        world = self.player.world(slot)
+        if self.seed < 0 or not any(world.alive):
+            raise RunError(f"no episode is going on after step {at}; cut it elsewhere")
+        self.snapshot = self._value(world)
+
+    def _drive(self, at: int) -> None:
+        """Execute all lines before the first step after the cut, then keep the episode's rest."""
+        over, last = False, 0
+        for number, event in self.player.events():
+            data = event["event_data"]
+            here = data.get("slot", 0) == self.slot
+            if data.get("kind") == "step":
+                over, last = over or event["step"] > at, event["step"]
+            if not over:
+                self.player.play(number, event)
+                found = self.player.report.first_divergence
+                if found is not None:
+                    raise RunError(f"the run cannot be executed up to the cut: {found}")
+            elif here and data.get("kind") == "step":
+                self.rest.append(data["commands"])
+            elif here and data.get("kind") in ("reset", "restore"):
+                break
+        if last < at:
+            raise RunError(f"the run has {last} steps; it cannot be cut after step {at}")
+
+    def _reset(self, slot: int, event: Event) -> None:
+        """Let agents begin an episode, as faces do."""
+        if slot != self.slot:
+            return
+        self.seed, self.episode, self.since = event["event_data"]["seed"], event["episode"], 0
+        for name, agent in self.agents.items():
+            number = self.run.agents.index(name)
+            agent.reset(stream_key(self.seed, StreamId.PARTNER + number))
+
+    def _perceive(self, slot: int, event: Event) -> None:
+        """Let agents see what they saw and choose; what they did then is in the log."""
+        if slot != self.slot:
+            return
+        world = self.player.world(slot)
+        for name, agent in self.agents.items():
+            number = self.run.agents.index(name)
+            if world.alive[number]:
+                agent.perceive(Percept(world, number, self.since))
+                agent.act()
+
+    def _learn(self, slot: int, event: Event, tick: Any) -> None:
+        """Let agents learn what followed."""
+        if slot != self.slot:
+            return
+        self.since += 1
+        for name, agent in self.agents.items():
+            if name in event["event_data"]["commands"]:
+                _teach(agent, tick, self.run.agents.index(name))
+
+    def _value(self, world: World[Any, Any]) -> dict[str, Any]:
+        """Return the state at the cut as a driver takes it up."""
+        episode = {"base": self.seed, "number": 0, "seed": self.seed, "steps": self.since}
+        return {**world.snapshot(), "episode": episode, "partners": {}, "next_config": None}
+
+    # -- branches -------------------------------------------------------------------------
+
+    def branch(
+        self,
+        change: Change | None,
+        pair: int,
+        vary: Sequence[str],
+        steps: int | None,
+        logs: Path | None,
+    ) -> Branch:
+        """Go on from the cut, with or without the change."""
+        world = rebuild(self.run.manifest)
+        driver = Driver(world, world_spec(world.name))
+        driver.restore(self.snapshot)
+        agents = {name: _twin(agent) for name, agent in self.agents.items()}
+        if change is not None:
+            agents |= {n: self._newcomer(n, p) for n, p in change.policies.items()}
+        self._vary(world, agents, pair, vary)
+        recorder = None
+        if logs is not None:
+            from piase_gym.runs.recording import record
+
+            name = "before.jsonl" if change is None else "after.jsonl"
+            recorder = record(driver, logs / name, overwrite=True, run_id=f"{logs.name}-{name}")
+        if change is not None:
+            _intervene(driver, change)
+        try:
+            return self._go_on(driver, agents, change, steps)
+        finally:
+            if recorder is not None:
+                recorder.finish("the branch ends")
+
+    def _newcomer(self, name: str, policy: str | Agent) -> Agent:
+        """Seat a policy at the cut."""
+        agent = make_agent(policy) if isinstance(policy, str) else _twin(policy)
+        agent.set_id(name)
+        agent.reset(stream_key(self.seed, StreamId.PARTNER + self.run.agents.index(name)))
+        return agent
+
+    def _vary(
+        self, world: World[Any, Any], agents: Mapping[str, Agent], pair: int, vary: Sequence[str]
+    ) -> None:
+        """Draw the named streams anew, the same in both branches of a pair."""
+        seed = episode_seed(self.seed, pair + 1)
+        for name in vary:
+            if name in STREAMS:
+                _rekey(world, STREAMS[name], seed)
+                continue
+            partner = name.removeprefix(PARTNER)
+            if partner in agents:
+                number = self.run.agents.index(partner)
+                agents[partner].reset(stream_key(seed, StreamId.PARTNER + number))
+
+    def _go_on(
+        self,
+        driver: Driver,
+        agents: Mapping[str, Agent],
+        change: Change | None,
+        steps: int | None,
+    ) -> Branch:
+        """Play on to the end."""
+        world, names = driver.world, driver.world.agents
+        returns, results = dict.fromkeys(names, 0.0), dict[str, str]()
+        digests: list[str] = []
+        while any(world.alive) and (steps is None or len(digests) < steps):
+            alive, count = list(world.alive), len(digests)
+            acts: list[Any] = [None] * len(names)
+            for number, name in enumerate(names):
+                if alive[number]:
+                    acts[number] = self._choose(driver, agents.get(name), number, count, change)
+            tick = driver.step(acts)
+            for number, name in enumerate(names):
+                returns[name] += float(tick.rewards[number])
+                if alive[number] and name in agents:
+                    _teach(agents[name], tick, number)
+                if tick.terminated[number] or tick.truncated[number]:
+                    results[name] = str(world.result(number))
+            driver.end_step(tick)
+            digests.append(world.digest())
+        return Branch(returns, results, len(digests), digests)
+
+    def _choose(
+        self, driver: Driver, agent: Agent | None, number: int, count: int, change: Change | None
+    ) -> Any:
+        """Return what an agent does in a step after the cut."""
+        world = driver.world
+        name = world.agents[number]
+        act: Any = world.noop
+        if agent is not None:
+            agent.perceive(Percept(world, number, driver.steps))
+            act = to_act(world, number, agent.act())
+        elif count < len(self.rest) and name in self.rest[count]:
+            act = read_act(self.rest[count][name])
+        wanted = change.actions.get(name) if change is not None else None
+        if isinstance(wanted, Mapping) and "type" not in wanted:
+            wanted = wanted.get(count + 1)
+        elif count > 0:
+            wanted = None
+        if isinstance(wanted, Mapping):
+            return read_act(wanted)
+        return act if wanted is None else to_act(world, number, wanted)
+
+
+def _known(policy: Any) -> str:
+    """Return a policy of a manifest if it can be made from its name."""
+    return policy if policy in policies() else RECORDED
+
+
+def _twin(agent: Agent) -> Agent:
+    """Return a copy of an agent in its present state, without what it has in view."""
+    percept, agent.percept = agent.percept, None
+    try:
+        return copy.deepcopy(agent)
+    finally:
+        agent.percept = percept
+
+
+def _teach(agent: Agent, tick: Any, number: int) -> None:
+    """Tell an agent what followed from its action."""
+    agent.learn(
+        Feedback(
+            tick.rewards[number],
+            tick.terminated[number],
+            tick.truncated[number],
+            tick.outcomes[number],
+        )
+    )
+
+
+def _intervene(driver: Driver, change: Change) -> None:
+    """Say and hint what the change says and hints."""
+    world = driver.world
+    for name, hint in change.hints.items():
+        world.give_hint(driver.number(name), hint)
+        driver.events.post("hint", name, message=hint)
+    for name, said in change.messages.items():
+        if world.mailboxes is None:
+            raise UnsupportedError(f"{world.name} has no mailboxes; its agents cannot write")
+        recipient, text = (EVERYONE, said) if isinstance(said, str) else said
+        letter = world.mailboxes.send(name, recipient, text)
+        driver.events.post("send", name, own=False, **letter._asdict())
+
+
+def _rekey(world: World[Any, Any], stream: StreamId, seed: int) -> None:
+    """Let one random stream of a world go on from another seed."""
+    key, states = stream_key(seed, stream), getattr(world, "states", None)
+    streams = getattr(world, "streams", None)
+    if isinstance(states, np.ndarray) and "keys" in (states.dtype.names or ()):
+        states["keys"][0, int(stream)] = key
+    elif isinstance(streams, Mapping) and stream in streams:
+        streams[stream].key = key
+    else:
+        raise UnsupportedError(f"{world.name} has no stream {stream.name.lower()!r} to draw anew")
