@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.curricula.batch_gauge import BatchGauge
-from piase_gym.curricula.course import Course, Plan, Seat
+from piase_gym.curricula.course import Course
+from piase_gym.curricula.plan import Curricula, Plan
+from piase_gym.curricula.seats import Seat
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.tutors import check_words
 from piase_gym.errors import ConfigError, UnsupportedError
@@ -21,6 +23,23 @@ if TYPE_CHECKING:
 KINDS = ("batch_step", "batch_ended", "batch_begun", "batch_restore")
 
 
+def make_room(
+    batch: BatchEnv, given: Curricula, enlarge: Callable[[Mapping[str, int]], None]
+) -> None:
+    """Give a batch that was never reset the envelope that curricula need.
+
+    Args:
+        batch: The batch.
+        given: The curricula.
+        enlarge: Makes room for larger configs.
+    """
+    if not batch.ready.any():
+        wanted = union_envelope(given.values(), batch.configs[0])
+        now = batch.world.envelope.model_dump()
+        if any(size > now[name] for name, size in wanted.items()):
+            enlarge(wanted)
+
+
 class BatchGuide:
     """Leads the environments of a batch through one course.
 
@@ -28,9 +47,8 @@ class BatchGuide:
     before it or earlier, in the order (end step, slot); nothing ever waits.
 
     Args:
-        batch: The batch.
+        batch: The batch; see `make_room`.
         plan: What to follow, and how.
-        enlarge: Makes room for larger configs.
 
     Attributes:
         course: Progress, metrics, decisions.
@@ -40,21 +58,14 @@ class BatchGuide:
         UnsupportedError: If a tutor wants to watch the steps of a batch.
     """
 
-    def __init__(
-        self, batch: BatchEnv, plan: Plan, enlarge: Callable[[Mapping[str, int]], None]
-    ) -> None:
-        """Make room for all steps, and listen."""
+    def __init__(self, batch: BatchEnv, plan: Plan) -> None:
+        """Take up the course, and listen."""
         self.batch = batch
         if plan.tutor is not None and getattr(plan.tutor, "watches", True):
             raise UnsupportedError(
                 "a batch is too fast to be watched: give its tutor the attribute watches = False; "
                 "then it chooses and words hints"
             )
-        if not batch.ready.any():
-            wanted = union_envelope(plan.curricula.values(), batch.configs[0])
-            now = batch.world.envelope.model_dump()
-            if any(size > now[name] for name, size in wanted.items()):
-                enlarge(wanted)
         self.course = Course(batch.world, plan, batch.events, batch.num_envs, batch.configs[0])
         self.gauge = BatchGauge(batch, list(plan.curricula), self.course.reads)
         self.course.hearers.append(self.gauge.aim)

@@ -7,30 +7,29 @@ episodes begin and end, and ask it which config comes next. Everything that it d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from piase_gym.curricula import actions, loader
-from piase_gym.curricula.automatic import make_director
+from piase_gym.curricula import actions
+from piase_gym.curricula.agent_setup import AgentSetup
 from piase_gym.curricula.checking import same_world
 from piase_gym.curricula.decisions import Decision, overruled
-from piase_gym.curricula.director import Director, Draw, Tried
+from piase_gym.curricula.director import Draw, Tried
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.metering import Meter, Passage, Reads
+from piase_gym.curricula.modifying import Modifier
+from piase_gym.curricula.plan import Plan
 from piase_gym.curricula.progress import AgentProgress
-from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.curricula.setup import AgentSetup, Modifier, ScenarioSetupModule
-from piase_gym.curricula.store import ProgressStore
+from piase_gym.curricula.schema import CurriculumStep
+from piase_gym.curricula.seats import Ended, Seat, Try, consequences
+from piase_gym.curricula.setup import ScenarioSetupModule
 from piase_gym.curricula.tutors import (
     Situation,
-    Tutor,
     allowed_decisions,
     check_choice,
     check_words,
 )
-from piase_gym.errors import AgentError, ConfigError, CurriculumError
-from piase_gym.faces.seeds import check_seed
+from piase_gym.errors import ConfigError, CurriculumError
 from piase_gym.modifiers import Fields
 from piase_gym.runs.history import SPARE
 
@@ -39,164 +38,8 @@ if TYPE_CHECKING:
     from piase_gym.events import Events
     from piase_gym.world import World
 
-Curricula = Mapping[str, DevelopmentalCurriculum]
 UNSAVED = 200
 """So many episodes may end without a decision until progress is saved."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to follow, and how.
-
-    Attributes:
-        curricula: The curriculum of each agent.
-        director: What says which step comes next.
-        tutor: Who may choose among decisions, and word hints.
-        store: Where progress is kept.
-        agents: Agents to be configured when they come to a step.
-        seed: The seed of the curricula, from which all draws of the director follow.
-        metrics: Metrics of one's own.
-        lag: An episode that begins at a step depends on those that ended so many steps before it.
-    """
-
-    curricula: Curricula
-    director: Director
-    tutor: Tutor | None = None
-    store: ProgressStore | None = None
-    agents: Mapping[str, Agent] = field(default_factory=dict)
-    seed: int = 0
-    metrics: Mapping[str, Any] = field(default_factory=dict)
-    lag: int = 1
-
-    @classmethod
-    def of(
-        cls,
-        curricula: Any,
-        own: Sequence[str],
-        *,
-        director: Any = None,
-        tutor: Tutor | None = None,
-        progress: str | Path | ProgressStore | None = None,
-        agents: Mapping[str, Agent] | None = None,
-        seed: int = 0,
-        metrics: Mapping[str, Any] | None = None,
-        lag: int = 1,
-    ) -> Plan:
-        """Return a plan from what users write.
-
-        Args:
-            curricula: Agent -> curriculum, its name or its path; or one curriculum, for the agent
-                that it is written for, the only agent of the caller or, if it names a `lead`, all.
-            own: The caller's agents.
-            director: A director or its name; by default what the curriculum says.
-            tutor: A tutor.
-            progress: A file in which progress is kept.
-            agents: Agents to be configured.
-            seed: ``0..2**63-1``.
-            metrics: Metrics of one's own by name, as `piase_gym.runs.Metrics.define` takes them.
-            lag: 1 or more.
-
-        Raises:
-            AgentError: If an agent is not there.
-            CurriculumError: If a curriculum cannot be used.
-            ConfigError: If something else is not allowed.
-        """
-        if tutor is not None and not isinstance(tutor, Tutor):
-            raise ConfigError(f"a tutor has choose, word and watch; {type(tutor).__name__} has not")
-        if not isinstance(lag, int) or isinstance(lag, bool) or lag < 1:
-            raise ConfigError(f"lag is a positive number of steps, not {lag!r}")
-        store = progress
-        if isinstance(progress, str | Path):
-            store = ProgressStore(progress)
-        if store is not None and not isinstance(store, ProgressStore):
-            raise ConfigError(f"progress is kept in a file, named by a path, not by {progress!r}")
-        return cls(
-            _assign(curricula, own),
-            make_director(director),
-            tutor,
-            store,
-            dict(agents or {}),
-            check_seed(seed),
-            dict(metrics or {}),
-            lag,
-        )
-
-
-def _assign(curricula: Any, own: Sequence[str]) -> dict[str, DevelopmentalCurriculum]:
-    """Return the curriculum of each agent, in the order of the agents."""
-    if not isinstance(curricula, Mapping):
-        curriculum = loader.load(curricula)
-        if curriculum.agent is not None:
-            return _assign({curriculum.agent: curriculum}, own)
-        if len(own) > 1 and curriculum.lead is None:
-            raise ConfigError(
-                f"{curriculum.source}: this environment has the agents {', '.join(own)}; say whose "
-                f"curriculum it is, such as {{{own[0]!r}: ...}}, or name a 'lead' in it"
-            )
-        return dict.fromkeys(own, curriculum)
-    if not curricula:
-        raise ConfigError("no curriculum is given; give one, or a mapping of agents to curricula")
-    for name in curricula:
-        if name not in own:
-            raise AgentError(
-                f"there is a curriculum for {name!r}, but no such agent to follow it; "
-                f"the caller's agents are {', '.join(own)}"
-            )
-    return {name: loader.load(curricula[name]) for name in own if name in curricula}
-
-
-@dataclass
-class _Try:
-    """An attempt that is under way.
-
-    Attributes:
-        step: The step.
-        attempt: Number of the attempt at it.
-        number: Number of the attempt in the run.
-        wanted: How many episodes it has.
-        begun: How many of them have begun.
-        ended: How many have come to their end.
-        env_steps: Steps of those.
-    """
-
-    step: CurriculumStep
-    attempt: int
-    number: int
-    wanted: int
-    begun: int = 0
-    ended: int = 0
-    env_steps: int = 0
-
-
-@dataclass(frozen=True)
-class Seat:
-    """One agent's part in an episode that goes on.
-
-    Attributes:
-        agent: The agent.
-        number: Number of the attempt in the run for which it counts, or `SPARE`, or 0.
-        sequence: Which episode of the course it is.
-        hint: Key of the hint that is given, if any.
-        step: The step.
-        attempt: Number of the attempt at it.
-    """
-
-    agent: str
-    number: int
-    sequence: int
-    step: CurriculumStep
-    attempt: int
-    hint: str | None = None
-
-
-@dataclass(frozen=True)
-class _Ended:
-    """An episode that has ended, and waits to be counted."""
-
-    step: int
-    slot: int
-    seats: Mapping[str, Seat]
-    passages: Mapping[str, Passage]
 
 
 class Course:
@@ -249,10 +92,10 @@ class Course:
         self.modifier = Modifier(self.setup, self._no_hint, self._tell_tweak)
         self.decisions: list[Decision] = []
         self.seats: list[dict[str, Seat]] = [{} for _ in range(slots)]
-        self._tries: dict[str, _Try | None] = dict.fromkeys(self.curricula)
-        self._drawn: list[dict[str, _Try]] = [{} for _ in range(slots)]
+        self._tries: dict[str, Try | None] = dict.fromkeys(self.curricula)
+        self._drawn: list[dict[str, Try]] = [{} for _ in range(slots)]
         self._entered: dict[str, int] = {}
-        self._queue: list[_Ended] = []
+        self._queue: list[Ended] = []
         self._sequence = self._unsaved = 0
         self._begun = False
         self._config: Any = None
@@ -371,7 +214,7 @@ class Course:
                     drawn[agent] = self._try(agent, draw, slot)
         return self._take({agent: tried.step.order for agent, tried in drawn.items()})
 
-    def _try(self, agent: str, draw: Draw, slot: int | None) -> _Try:
+    def _try(self, agent: str, draw: Draw, slot: int | None) -> Try:
         """Let an attempt begin."""
         curriculum, progress = self.curricula[agent], self.progress[agent]
         step = curriculum.step(draw.order)
@@ -395,7 +238,7 @@ class Course:
         number = self.meter.attempt(agent, data).number
         for hear in self.hearers:
             hear(agent, data)
-        return _Try(step, attempt, number, wanted)
+        return Try(step, attempt, number, wanted)
 
     def _enter(self, agent: str, step: CurriculumStep) -> None:
         """Prepare an agent that comes to a step, or goes on with it in another process."""
@@ -454,7 +297,7 @@ class Course:
         self.seats[slot] = seats
         return seats
 
-    def _seat(self, agent: str, tried: _Try | None) -> Seat:
+    def _seat(self, agent: str, tried: Try | None) -> Seat:
         """Return an agent's part in an episode that begins."""
         self._sequence += 1
         progress = self.progress[agent]
@@ -509,7 +352,7 @@ class Course:
         """An episode has ended."""
         seats, self.seats[slot] = self.seats[slot], {}
         self._drawn[slot] = {}
-        self._queue.append(_Ended(self.step, slot, seats, passages))
+        self._queue.append(Ended(self.step, slot, seats, passages))
 
     def attempts(self, slot: int) -> dict[str, int]:
         """Return for each agent in a slot's episode the attempt for which it counts."""
@@ -580,7 +423,7 @@ class Course:
         self.director.observe(agent, seat.step.order, passage.row)
         return [self._decide(agent, tried)] if tried.ended == tried.wanted else []
 
-    def _decide(self, agent: str, tried: _Try) -> Decision:
+    def _decide(self, agent: str, tried: Try) -> Decision:
         """Decide after an attempt, and move the agent on."""
         self._tries[agent] = None
         over = Tried(agent, tried.step, tried.attempt, tried.env_steps, tried.ended)
@@ -590,7 +433,7 @@ class Course:
         self.post("DSE_ADAPTATION_EVAL", {**decision.as_json(), "by": by}, agent)
         self.manager.apply(decision)
         self.decisions.append(decision)
-        for event_type, data in _consequences(decision):
+        for event_type, data in consequences(decision):
             self.post(event_type, data, agent)
         return decision
 
@@ -636,20 +479,3 @@ class Course:
         """Post that the world is made otherwise from the next reset on."""
         data = {"orders": dict(self.modifier.orders), "config": fields, "by": "modifier"}
         self.post("DSE_ENV_RECONFIG_APPLIED", data)
-
-
-def _consequences(decision: Decision) -> list[tuple[str, dict[str, Any]]]:
-    """Return the events that follow from a decision."""
-    about = {"order": decision.step, "name": decision.name, "attempt": decision.attempt}
-    found: list[tuple[str, dict[str, Any]]] = []
-    if decision.completed:
-        found.append(("DSE_STEP_COMPLETED", about))
-    if decision.outcome == "failed":
-        found.append(("DSE_CURRICULUM_FAILED", {**about, "reason": decision.reason}))
-    elif decision.outcome == "finished":
-        found.append(("DSE_AGENT_CURRICULUM_FINISHED", about))
-    elif decision.decision.startswith("BRANCH_TO_"):
-        found.append(("DSE_BRANCH", {**about, "next_step": decision.next_step}))
-    elif decision.next_step == decision.step and decision.hint is None:
-        found.append(("DSE_REPEAT_STEP", about))
-    return found

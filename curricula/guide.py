@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Percept
-from piase_gym.curricula.course import Course, Plan, Seat
+from piase_gym.curricula.course import Course
 from piase_gym.curricula.gauges import DriverGauge, Keep
+from piase_gym.curricula.plan import Curricula, Plan
+from piase_gym.curricula.seats import Seat
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.tutors import Glimpse, check_words
 from piase_gym.errors import EnvelopeError
@@ -20,15 +22,39 @@ if TYPE_CHECKING:
 NUDGE = "nudge"
 
 
-class Guide:
-    """Leads one environment through a course.
-
-    An environment that was never reset gets the envelope that the curricula need.
+def make_room(face: WorldParallelEnv | GymEnv, given: Curricula, fixed: str | None = None) -> None:
+    """Give an environment that was never reset the envelope that curricula need.
 
     Args:
         face: The environment.
-        plan: What to follow, and how.
+        given: The curricula.
         fixed: Name of a wrapper that has fixed its spaces already, if there is one.
+
+    Raises:
+        EnvelopeError: If there is such a wrapper, and the spaces are too small.
+    """
+    driver = face.driver
+    if not driver.fresh:
+        return
+    wanted = union_envelope(given.values(), driver.pending or driver.world.config)
+    now = driver.world.envelope.model_dump()
+    if all(size <= now[name] for name, size in wanted.items()):
+        return
+    if fixed is not None:
+        raise EnvelopeError(
+            f"{fixed} has fixed its spaces, which are too small for the curricula: put it around "
+            "CurriculumWrapper, or make the environment with the envelope of the curricula: "
+            f"parallel_env(..., envelope={wanted!r})"
+        )
+    face.enlarge(wanted)
+
+
+class Guide:
+    """Leads one environment through a course.
+
+    Args:
+        face: The environment; see `make_room`.
+        plan: What to follow, and how.
 
     Attributes:
         course: Progress, metrics, decisions.
@@ -38,23 +64,10 @@ class Guide:
         CurriculumError, EnvelopeError, ProgressError, AgentError: See `Course`.
     """
 
-    def __init__(
-        self, face: WorldParallelEnv | GymEnv, plan: Plan, fixed: str | None = None
-    ) -> None:
-        """Make room for all steps, and listen."""
+    def __init__(self, face: WorldParallelEnv | GymEnv, plan: Plan) -> None:
+        """Take up the course, and listen."""
         self.driver = face.driver
         base = self.driver.pending or self.driver.world.config
-        if self.driver.fresh:
-            wanted = union_envelope(plan.curricula.values(), base)
-            now = self.driver.world.envelope.model_dump()
-            if any(size > now[name] for name, size in wanted.items()):
-                if fixed is not None:
-                    raise EnvelopeError(
-                        f"{fixed} has fixed its spaces, which are too small for the curricula: put "
-                        "it around CurriculumWrapper, or make the environment with the envelope "
-                        f"of the curricula: parallel_env(..., envelope={wanted!r})"
-                    )
-                face.enlarge(wanted)
         self.course = Course(self.driver.world, plan, self.driver.events, base=base)
         self.gauge = DriverGauge(self.driver, list(plan.curricula), self.course.reads)
         self.course.hearers.append(self.gauge.aim)

@@ -14,10 +14,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from numpy.typing import NDArray
 
-from piase_gym.curricula.course import Course, Plan
+from piase_gym.curricula.course import Course
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.hosting import Hosts, Order, Recipe, Report
 from piase_gym.curricula.metering import Passage
+from piase_gym.curricula.plan import Plan
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.tutors import check_words

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from piase_gym.curricula.prompts import prompt_of
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.digest import canonical_json
-from piase_gym.errors import AgentError, ConfigError, CurriculumError, EnvelopeError
+from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError
 from piase_gym.jsonable import jsonable
-from piase_gym.modifiers import Fields, adjust, introduce
+from piase_gym.modifiers import Fields
 
 if TYPE_CHECKING:
-    from piase_gym.agents.base import Agent
     from piase_gym.world import World
 
 MOST_COMBINATIONS = 400
@@ -26,26 +22,6 @@ LENGTH = "max_steps"
 """Of this shared field the largest value holds: nobody's attempt is cut short."""
 Orders = Mapping[str, int]
 """Agent -> the order of its step."""
-
-
-class EnvironmentModifierInterface(ABC):
-    """How an environment is changed by an engine or a tutor (seed 002).
-
-    Difficulty and elements hold from the next reset on, for the rest of the step: an episode keeps
-    the rules under which it began. A hint holds at once.
-    """
-
-    @abstractmethod
-    def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
-        """Turn dials of the world; return the fields of the config that change."""
-
-    @abstractmethod
-    def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
-        """Put something into the world; return the fields of the config that change."""
-
-    @abstractmethod
-    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
-        """Show words to an agent."""
 
 
 class Override(NamedTuple):
@@ -243,135 +219,6 @@ class ScenarioSetupModule:
             f"{error}. The environment was reset already, so its spaces are fixed; make it with "
             f"the envelope of the curricula: parallel_env(..., envelope={wanted!r})"
         )
-
-
-class AgentSetup:
-    """Configures the agents that were handed over, and keeps what of them lasts into a step.
-
-    Args:
-        agents: The agents by name.
-        curricula: The curriculum of each agent.
-
-    Raises:
-        AgentError: If an agent has no curriculum.
-        CurriculumError: If a step keeps what the agent's state does not have, or a prompt file
-            cannot be read.
-    """
-
-    def __init__(
-        self, agents: Mapping[str, Agent], curricula: Mapping[str, DevelopmentalCurriculum]
-    ) -> None:
-        """Take note of how the agents are at the beginning, and read the prompts."""
-        self._prompts = {
-            (name, step.order): prompt_of(curriculum, step)
-            for name, curriculum in curricula.items()
-            for step in curriculum.steps
-        }
-        for name in agents:
-            if name not in curricula:
-                known = ", ".join(curricula)
-                raise AgentError(f"{name!r} has no curriculum; agents with one: {known}")
-        self.agents = dict(agents)
-        self._first = {name: copy.deepcopy(agent.get_state()) for name, agent in agents.items()}
-        for name in agents:
-            self._check(name, curricula[name])
-
-    def _check(self, name: str, curriculum: DevelopmentalCurriculum) -> None:
-        """Check that what steps keep is there to be kept."""
-        for step in curriculum.steps:
-            kept = () if isinstance(step.agent_state, str) else step.agent_state
-            for key in kept:
-                if key not in self._first[name]:
-                    known = ", ".join(self._first[name]) or "nothing"
-                    raise CurriculumError(
-                        f"{curriculum.source}: {step.label}: agent_state names {key!r}, but the "
-                        f"state of {name} has: {known}"
-                    )
-
-    def prompt(self, name: str, step: CurriculumStep) -> str | None:
-        """Return the text of the prompt that a step has for an agent, if any."""
-        prompt = self._prompts[name, step.order]
-        return None if prompt is None else prompt.text()
-
-    def settings(self, name: str, step: CurriculumStep) -> dict[str, Any]:
-        """Return what an agent is configured with when it comes to a step.
-
-        That is the step's `agent_config_overrides`, and ``prompt``, if it has a prompt file.
-        """
-        settings = copy.deepcopy(step.agent_config_overrides)
-        prompt = self.prompt(name, step)
-        if prompt is not None:
-            settings |= {"prompt_reference": step.prompt_reference, "prompt": prompt}
-        return settings
-
-    def enter(self, name: str, step: CurriculumStep, settings: Mapping[str, Any]) -> bool:
-        """Prepare an agent for a step that it comes to.
-
-        Returns:
-            Whether there was anything to do.
-        """
-        agent = self.agents.get(name)
-        if agent is None:
-            return False
-        if step.agent_state != "keep":
-            state = copy.deepcopy(self._first[name])
-            if not isinstance(step.agent_state, str):
-                now = agent.get_state()
-                state |= {key: now[key] for key in step.agent_state if key in now}
-            agent.set_state(state)
-        if settings:
-            agent.configure(settings)
-        return step.agent_state != "keep" or bool(settings)
-
-
-class Modifier(EnvironmentModifierInterface):
-    """Changes the environment of a course by its world's dials and elements.
-
-    Args:
-        setup: What makes the configs.
-        give: Shows words to an agent, at once.
-        told: Called with the fields that changed.
-    """
-
-    def __init__(
-        self,
-        setup: ScenarioSetupModule,
-        give: Callable[[str, str], None],
-        told: Callable[[Fields], None],
-    ) -> None:
-        """Wait for changes."""
-        self._setup, self._give, self._told = setup, give, told
-        self.orders: Orders = {}
-
-    def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
-        """Turn dials of the world, such as ``{"hazards": 3}`` or ``{"by": -0.1}``.
-
-        Raises:
-            ConfigError: If there is no such dial, or the value is not allowed.
-            EnvelopeError: If the world does not fit its envelope then.
-        """
-        config = self._setup.config(self.orders)
-        return self._change(adjust(self._setup.world.dials, config, params))
-
-    def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
-        """Put something into the world, such as ``{"type": "wall", "position": [2, 3]}``.
-
-        Raises:
-            ConfigError: If there is no such element, or it cannot be put there.
-            EnvelopeError: If the world does not fit its envelope then.
-        """
-        config = self._setup.config(self.orders)
-        return self._change(introduce(self._setup.world.elements, config, element_config))
-
-    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
-        """Show words to an agent, in its text and its vector, until the episode ends."""
-        self._give(agent_id, hint)
-
-    def _change(self, fields: Fields) -> Fields:
-        """Let fields hold from the next reset on, for the rest of the step."""
-        self._setup.tweak(fields, self.orders)
-        self._told(fields)
-        return fields
 
 
 def union_envelope(curricula: Any, config: Any) -> dict[str, int]:

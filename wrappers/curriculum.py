@@ -12,11 +12,13 @@ from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
 from piase_gym.curricula.batch_guide import BatchGuide, require_batch
-from piase_gym.curricula.course import Course, Plan
+from piase_gym.curricula.batch_guide import make_room as make_room_in_batch
+from piase_gym.curricula.course import Course
 from piase_gym.curricula.decisions import Decision
-from piase_gym.curricula.guide import Guide
+from piase_gym.curricula.guide import Guide, make_room
+from piase_gym.curricula.modifying import EnvironmentModifierInterface
+from piase_gym.curricula.plan import Plan, loaded
 from piase_gym.curricula.progress import AgentProgress
-from piase_gym.curricula.setup import EnvironmentModifierInterface
 from piase_gym.errors import ConfigError
 from piase_gym.faces.batch import BatchEnv
 from piase_gym.faces.parallel import WorldParallelEnv
@@ -118,10 +120,12 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
         """Wrap `env`; see `CurriculumWrapper`."""
         super().__init__(env)
         face = _face(env, WorldParallelEnv)
-        names = face.possible_agents
-        same = all(env.observation_space(n) is face.observation_space(n) for n in names)
-        fixed = None if same else type(env).__name__
-        self.guide = Guide(face, Plan.of(curricula, names, **options), fixed)
+        spaces = [
+            (env.observation_space(n), face.observation_space(n)) for n in env.possible_agents
+        ]
+        fixed = None if all(one is other for one, other in spaces) else type(env).__name__
+        make_room(face, loaded(curricula), fixed)
+        self.guide = Guide(face, Plan.of(curricula, face.possible_agents, **options))
         self.course = self.guide.course
         # A step costs eight microseconds, so what is looked up in each is looked up here.
         self._driver = face.driver
@@ -179,7 +183,8 @@ class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstruct
         RecordConstructorArgs.__init__(self, curricula=curricula, _disable_deepcopy=True, **options)
         face = _face(env, GymEnv)
         fixed = None if env.observation_space is face.observation_space else type(env).__name__
-        self.guide = Guide(face, Plan.of(curricula, (face.agent,), **options), fixed)
+        make_room(face, loaded(curricula), fixed)
+        self.guide = Guide(face, Plan.of(curricula, (face.agent,), **options))
         self.course = self.guide.course
         super().__init__(env)
 
@@ -216,7 +221,8 @@ class BatchCurriculum(_Led):
         """Wrap `env`; see `CurriculumWrapper`."""
         batch = require_batch(env, BatchEnv)
         self.env = env
-        self.guide = BatchGuide(batch, Plan.of(curricula, batch.agents, **options), batch.enlarge)
+        make_room_in_batch(batch, loaded(curricula), batch.enlarge)
+        self.guide = BatchGuide(batch, Plan.of(curricula, batch.agents, **options))
         self.course = self.guide.course
 
     @property
@@ -253,8 +259,8 @@ class VectorCurriculum(_Led, VectorWrapper):
     def __init__(self, env: VectorEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
         face = require_batch(env, BatchVectorEnv)
-        plan = Plan.of(curricula, face.batch.agents, **options)
-        self.guide = BatchGuide(face.batch, plan, face.enlarge)
+        make_room_in_batch(face.batch, loaded(curricula), face.enlarge)
+        self.guide = BatchGuide(face.batch, Plan.of(curricula, face.batch.agents, **options))
         self.course = self.guide.course
         super().__init__(env)
 
