@@ -45,6 +45,84 @@ def test_several_scripts_arrive() -> None:
         assert set(results.values()) == {"won"}, seed
 
 
+def won(config: dict[str, Any], seeds: int) -> int:
+    """Count the agents that win in so many levels."""
+    return sum(list(episode(seed, **config)[0].values()).count("won") for seed in range(seeds))
+
+
+def test_gates_are_opened_by_switches() -> None:
+    gates = {"layout": "multi_room", "rooms": 3, "doors": "gates", "width": 12, "height": 12}
+    assert won({**gates, "max_steps": 600}, 8) == 8
+
+
+def test_food_is_lifted_alone_and_together() -> None:
+    for seed in range(6):
+        results, _ = episode(seed, layout="foraging", agents=2, max_steps=300)
+        assert set(results.values()) == {"won"}, seed
+    together = {"layout": "foraging", "agents": 2, "food": 2, "min_food_level": 2}
+    for seed in range(6):
+        results, _ = episode(seed, max_steps=300, **together)
+        assert set(results.values()) == {"won"}, seed
+
+
+def test_hungry_agents_eat() -> None:
+    orchard = {"fruits": 6, "energy": 40, "random_goals": 0, "max_steps": 200}
+    stay = {"agent_0": 4}
+    env = piase_gym.parallel_env("GridWorld", **orchard)
+    env.reset(seed=0)
+    while env.agents:
+        ends = env.step(stay)[-1]
+    assert ends["agent_0"]["result"] == "lost"  # who does nothing starves
+    assert won(orchard, 6) == 6
+
+
+TAG = "piase/GridWorld-Tag-10x10-4p-v0"
+
+
+def hunt(seed: int, policy: str) -> int:
+    """Return after how many steps two taggers have caught two random runners."""
+    env = piase_gym.parallel_env(TAG)
+    env.reset(seed=seed)
+    agents = {n: make_agent(policy if i < 2 else "random") for i, n in enumerate(env.agents)}
+    for number, agent in enumerate(agents.values()):
+        agent.reset(100 * seed + number)
+    steps = 0
+    while env.agents:
+        acts = {}
+        for name in env.agents:
+            number = env.possible_agents.index(name)
+            agents[name].perceive(Percept(env.world, number, steps))
+            acts[name] = agents[name].act()
+        env.step(acts)
+        steps += 1
+    return steps
+
+
+def test_taggers_chase() -> None:
+    chased = sum(hunt(seed, "scripted") for seed in range(4))
+    assert 2 * chased < sum(hunt(seed, "random") for seed in range(4))
+
+
+def test_runners_never_step_towards_a_tagger_in_sight() -> None:
+    from piase_gym.worlds.grid_world.scripted import GridScript
+
+    seen = 0
+    for seed in range(8):
+        env = piase_gym.parallel_env("GridWorld", layout="tag", agents=2, taggers=1, view="vector")
+        env.reset(seed=seed)
+        script, tagger = GridScript(env.world), GridScript(env.world)
+        while env.agents:
+            (x, y), (a, b) = env.facts("agent_1").position, env.facts("agent_0").position
+            sight = any("agent_0" in cell for row in env.facts("agent_1").cells for cell in row)
+            acts = {"agent_0": tagger.act(0), "agent_1": script.act(1)}
+            dx, dy = [(0, -1), (0, 1), (-1, 0), (1, 0), (0, 0)][acts["agent_1"]]
+            if sight:
+                seen += 1
+                assert abs(x + dx - a) + abs(y + dy - b) >= abs(x - a) + abs(y - b)
+            env.step(acts)
+    assert seen > 10
+
+
 class Blind:
     """A world of which only the facts can be asked."""
 
