@@ -13,6 +13,7 @@ from piase_gym.errors import PiaseError
 from piase_gym.registry import task_spec, tasks, worlds
 
 GRID = "piase/GridWorld"
+DILEMMA = "piase/SocialDilemma"
 TABLE: tuple[Row, ...] = (
     Row(task=f"{GRID}-Empty-8x8-v0", certified=True, suites=("smoke", "standard")),
     Row(task=f"{GRID}-Empty-Random-*", certified=True),
@@ -43,6 +44,27 @@ TABLE: tuple[Row, ...] = (
     Row(task="piase/TextRoom-Quest-Medium-v0"),
     Row(task="piase/TextRoom-Quest-Hard-v0", held_out=True),
     Row(task="piase/TextRoom-StoneGate-v0", measure="win_rate"),
+    *(
+        Row(
+            task=f"{DILEMMA}-PrisonersDilemma-TitForTat-v0",
+            label=f"{DILEMMA}-PrisonersDilemma-against-{strategy}-v0",
+            measure="per_capita",
+            focal=1,
+            partners=(strategy,),
+            low=("random", "always_cooperate", "always_defect"),
+            high=f"best_response:{strategy}",
+            certified=True,
+            suites=("smoke", "standard") if strategy == "tit_for_tat" else ("standard",),
+            held_out=strategy == "generous_tit_for_tat",
+        )
+        for strategy in ("tit_for_tat", "grudger", "pavlov", "generous_tit_for_tat")
+    ),
+    Row(task=f"{DILEMMA}-StagHunt-v0", certified=True),
+    Row(task=f"{DILEMMA}-PublicGoods-4p-v0", certified=True),
+    Row(task=f"{DILEMMA}-VolunteersDilemma-4p-v0", certified=True),
+    Row(task=f"{DILEMMA}-Harvest-4p-v0", suites=("smoke", "standard")),
+    Row(task=f"{DILEMMA}-Cleanup-4p-v0"),
+    Row(task=f"{DILEMMA}-Harvest-8p-v0", held_out=True),
 )
 """The suites' rows. Adding a world is adding one."""
 

@@ -199,6 +199,24 @@ def tables(rounds: int = ROUNDS, seconds: float = SECONDS) -> Iterator[RateTable
         "All rules at once: 16x16, 4 agents, 1024 environments",
         measure(feature_rows(), rounds, seconds, burst=32),
     )
+    yield rate_table(
+        "SocialDilemma: 4096 games of 2 agents; 256 commons of 32x32, 8 agents, 7x7 seen",
+        measure(dilemma_rows(), rounds, seconds, burst=32),
+    )
+
+
+def dilemma_rows() -> list[Row]:
+    """The yardstick, a matrix game and both commons."""
+    fields: dict[str, Any] = {"width": 32, "height": 32, "agents": 8}
+    pair, world = "prisoners_dilemma", "SocialDilemma"
+    return [
+        noop_row(8),
+        task_row(f"batch_env, {pair}", world, 4096, game=pair),
+        *(
+            task_row(f"batch_env, {g}", world, 256, game=g, **fields)
+            for g in ("harvest", "cleanup")
+        ),
+    ]
 
 
 def feature_rows() -> list[Row]:

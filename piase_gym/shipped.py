@@ -163,6 +163,7 @@ def _register_dilemma() -> None:
             world=f"{dilemma}.world:SocialDilemma",
             config=f"{dilemma}.config:SocialDilemmaConfig",
             parser=f"{dilemma}.parsing:parse",
+            oracle=f"{dilemma}.oracle:DilemmaOracle",
         )
     )
     answering = {"*": "tit_for_tat"}
@@ -194,4 +195,21 @@ _DILEMMAS: dict[str, dict[str, Any]] = {
     "PublicGoods-4p": {"game": "public_goods", **_MANY},
     "PublicGoods-Reputation-4p": {"game": "public_goods", "reputation": True, **_MANY},
     "VolunteersDilemma-4p": {"game": "volunteers_dilemma", "partner": "random", **_MANY},
+    "Harvest-4p": {"game": "harvest", "agents": 4, "rounds": 500, "partner": "random"},
+    "Harvest-8p": {
+        "game": "harvest",
+        "agents": 8,
+        "width": 24,
+        "height": 16,
+        "patches": 8,
+        "partner": "random",
+    },
+    "Cleanup-4p": {"game": "cleanup", "agents": 4, "rounds": 500, "partner": "random"},
+    "Cleanup-8p": {
+        "game": "cleanup",
+        "agents": 8,
+        "width": 24,
+        "height": 16,
+        "partner": "random",
+    },
 }

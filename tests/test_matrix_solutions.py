@@ -213,7 +213,7 @@ def test_strategies_are_for_matrix_games() -> None:
         agent.act()
     with pytest.raises(UnknownNameError, match="did you mean 'tit_for_tat'"):
         automaton("tit_for_tats")
-    with pytest.raises(UnknownNameError, match="strategy"):
+    with pytest.raises(UnknownNameError, match="best_response:"):
         make_agent("best_response:nobody")
     with pytest.raises(ConfigError, match="forgiveness"):
         make_agent("generous_tit_for_tat").configure({"forgiveness": 2})

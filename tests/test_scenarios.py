@@ -297,7 +297,8 @@ def test_every_scenario_of_the_library_is_won_by_the_oracle(name: str) -> None:
         numbers = {agent: env.world.agents.index(agent) for agent in env.agents}
         infos = env.step({agent: oracle.act(number) for agent, number in numbers.items()})[4]
         results |= {agent: info["result"] for agent, info in infos.items() if "result" in info}
-    assert set(results.values()) == {"won"}
+    games = ("SocialDilemma",)  # which nobody wins: they are over
+    assert set(results.values()) == {"ended" if found.world in games else "won"}
 
 
 def test_nobody_opens_the_stone_gate_alone() -> None:

@@ -127,6 +127,7 @@ def _sb3(path: str, greedy: bool = False) -> Agent:
     return Sb3Agent(path, greedy=greedy)
 
 
-register_family("best_response", _best_response)
+for _name in (*STRATEGIES, "random"):
+    register_policy(f"best_response:{_name}", functools.partial(_best_response, _name))
 register_family("sb3", _sb3)
 register_family("sb3-greedy", functools.partial(_sb3, greedy=True))

@@ -42,6 +42,29 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
     each round in which only symbols count. With `reputation` agents see how often each of the
     others has cooperated.
 
+    Commons: agents walk on a grid of `width` by `height` cells, (0, 0) at the top left, and eat
+    apples by stepping onto them. A step has this order: agents walk one after the other, the
+    first to claim a cell has it; then all beams fly at once; then time-outs run off; then
+    apples grow, and waste.
+
+    In a `harvest`, apples hang in `patches` of 13. Where one was eaten another grows with a chance
+    that depends on how many hang within two cells (`regrowth`): a patch that is eaten bare never
+    recovers. In a `cleanup`, apples grow in the `orchard`, up to `apple_chance` a step, less the
+    more of the `river` is waste, and none from `most_waste` on; waste comes by `waste_chance`.
+    Cleaning turns the first waste ahead, within `clean_range`, to water: work for one, good for
+    all. A zap sends the first agent ahead, within `zap_range`, into time-out for `timeout` steps;
+    it sees nothing, can only stay, and comes back at a random free cell.
+
+    | sign | cell |
+    |---|---|
+    | `.` | floor |
+    | `a` `,` | apple, and where one can grow (agents see floor there) |
+    | `~` `%` | water and waste; both can be walked on |
+
+    The rules follow Perolat et al., "A multi-agent reinforcement learning model of common-pool
+    resource appropriation" (2017), and Hughes et al., "Inequity aversion improves cooperation in
+    intertemporal social dilemmas" (2018), with beams one cell wide.
+
     ## Actions
 
     | index | command | effect |
@@ -49,9 +72,21 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
     | 0 | `cooperate` | as the table says |
     | 1 | `defect` | as the table says |
 
-    With `symbols=n`, index ``2 * symbol + choice`` also says a symbol to all others (`cooperate
-    saying 2`); symbol 0 is silence. To defect in silence is the no-op, and what becomes of a
-    command that is illegal or cannot be read.
+    In a commons:
+
+    | index | command | effect |
+    |---|---|---|
+    | 0 to 3 | `move up`, `down`, `left`, `right` | turn that way, then step if nobody is there |
+    | 4 | `stay` | nothing |
+    | 5 | `zap` | illegal with `timeout=0` |
+    | 6 | `clean` | only in a `cleanup`, or where the envelope has `cleaning` |
+
+    A message comes on top: index ``actions * symbol + action``. Walking against somebody, zapping
+    nobody and cleaning nothing fail. In time-out all but `stay` is illegal.
+
+    In a matrix game with `symbols=n`, index ``2 * symbol + choice`` also says a symbol to all
+    others (`cooperate saying 2`); symbol 0 is silence. To defect in silence is the no-op, and what
+    becomes of a command that is illegal or cannot be read.
 
     ## Observations
 
@@ -69,17 +104,45 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
     | with symbols: what each agent said | agents |
     | hashed hint | 8 |
 
+    In a commons agents see a square of `window` by `window` cells, turned so that the heading is
+    up; the agent stands in the middle of the nearest row. The vector is uint8 (an agent is
+    ``32 + 4 * number + turn``, turn 0 looking as the viewer does):
+
+    | part | numbers |
+    |---|---|
+    | cells: 0 unseen, 1 outside, 2 floor, 4 apple, 5 water, 6 waste, agents | window x window |
+    | number, game (0 harvest, 1 cleanup), width, height, x, y, heading, time-out left | 8 |
+    | steps done, steps, apples eaten, cells cleaned, zaps, times zapped, 2 bytes each | 12 |
+    | hashed hint | 8 |
+    | with reputation: what each agent has eaten, cleaned, fired, 2 bytes each | 6 x agents |
+    | with symbols: what each agent said | agents |
+
     The text tells the same facts in prose, and so explains the game.
 
     ## Rewards
 
-    What the table says. With `shared_reward` every agent gets the mean.
+    What the table says; in a commons `apple` for an apple, less `zap_cost` for a zap and `zap_fine`
+    for being zapped. With `shared_reward` every agent gets the mean.
 
     ## Start and end
 
     All agents play from the first step to the last. When the game is over they are terminated, and
     the result is `ended`; after `max_steps` they are truncated, and have lost. Milestones:
-    `cooperated`, `defected`, `all_cooperated`, `all_defected`.
+    `cooperated`, `defected`, `all_cooperated`, `all_defected`; in a commons `apple_eaten`,
+    `zapped_another`, `was_zapped`, `waste_cleaned`.
+
+    ## Measures
+
+    `efficiency` lies between the worst (0) and the best total (1) of a matrix game; in a commons it
+    is the share of an upper bound of apples that was eaten. `equality` is one minus the Gini
+    coefficient of what agents got above the least possible. `cooperation_rate` is an agent's own:
+    how often it cooperated, or cleaned. Commons add `sustainability`, the mean time at which apples
+    were eaten as a share of the game, and `peace`, the share of steps out of time-out.
+
+    `solutions` computes equilibria, best responses and `exploitability`; `outcomes` the social
+    optimum. The oracle plays for the good of all: the optimum of a matrix game, a plan by rule in a
+    commons. Strategies for partners: `tit_for_tat`, `generous_tit_for_tat`, `grudger`, `pavlov`,
+    `always_cooperate`, `always_defect`, `random` and `best_response:STRATEGY`.
 
     ## Versions
 
