@@ -101,8 +101,10 @@ def add_up(start: ArrayLike, rewards: NDArray[np.float64]) -> list[float]:
         start: Sums so far, shape (agents,).
         rewards: Shape (steps, agents).
     """
+    rows = np.empty((len(rewards) + 1, rewards.shape[1]))
+    rows[0], rows[1:] = start, rewards
     with np.errstate(over="ignore", invalid="ignore"):  # as sums of Python's floats
-        sums: list[float] = np.add.accumulate(np.vstack((start, rewards)), axis=0)[-1].tolist()
+        sums: list[float] = np.add.accumulate(rows, axis=0, out=rows)[-1].tolist()
     return sums
 
 

@@ -7,7 +7,6 @@ join makes the text.
 
 from __future__ import annotations
 
-import itertools
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -164,13 +163,14 @@ def _write(encoder: BulkEncoder, taken: Rows) -> str:
 
 def _stamps(encoder: Encoder, clocks: list[int]) -> list[str]:
     """Return the beginnings of lines: the time of day, and what all lines of a run share."""
-    millis, micros = np.divmod((np.array(clocks) + encoder.clock) // 1000, 1000)
-    starts = [0, *(np.flatnonzero(np.diff(millis)) + 1).tolist(), len(clocks)]
-    found, run = list[str](), encoder.run
-    ends = list(map(THREE.__getitem__, micros.tolist()))
-    for start, stop in itertools.pairwise(starts):
-        before = '{"timestamp":"' + moment(int(millis[start]))
-        found += [before + end + run for end in ends[start:stop]]
+    clock, run, milli, before = encoder.clock, encoder.run, -1, ""
+    found: list[str] = []
+    for ns in clocks:
+        micro = (ns + clock) // 1000
+        if micro // 1000 != milli:
+            milli = micro // 1000
+            before = '{"timestamp":"' + moment(milli)
+        found.append(before + THREE[micro % 1000] + run)
     return found
 
 

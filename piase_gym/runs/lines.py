@@ -6,6 +6,7 @@ repeats (names, commands, outcomes, rewards) is kept as finished text.
 
 from __future__ import annotations
 
+import functools
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -248,7 +249,13 @@ class Encoder:
 def moment(milli: int) -> str:
     """Return milliseconds since 1970 as the date and time of a line, without the microseconds."""
     seconds, rest = divmod(milli, 1000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds)) + THREE[rest]
+    return _second(seconds) + THREE[rest]
+
+
+@functools.lru_cache(maxsize=16)
+def _second(seconds: int) -> str:
+    """Return seconds since 1970 as the date and time of a line."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds))
 
 
 def _source_type(component: str | None, usual: EventType) -> str:
