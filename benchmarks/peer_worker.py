@@ -156,14 +156,7 @@ def panda_gym(_envs: int) -> Runner:
 def compiled(
     step: Callable[..., Any], state: Any, draw: Callable[[Any], Any], width: int
 ) -> Runner:
-    """Step a compiled batch.
-
-    Args:
-        step: From a key, the state and actions to the next state and what is shown.
-        state: The first state.
-        draw: From a key to random actions.
-        width: Agents in the batch.
-    """
+    """Step a batch of so many agents; `step` takes a key, the state and what `draw` drew."""
     import jax
 
     def once(state: Any, key: Any) -> tuple[Any, Any]:
@@ -255,17 +248,10 @@ def jaxmarl(envs: int) -> Runner:
 
 
 MAKERS: dict[str, tuple[Callable[[int], Runner], str]] = {
-    "envpool": (envpool, "envpool"),
-    "gymnax": (gymnax, "gymnax"),
-    "jaxmarl": (jaxmarl, "jaxmarl"),
-    "jumanji": (jumanji, "jumanji"),
-    "lbforaging": (lbforaging, "lbforaging"),
-    "minigrid": (minigrid, "minigrid"),
-    "mpe2": (mpe2, "mpe2"),
+    **{make.__name__: (make, make.__name__) for make in (envpool, gymnax, jaxmarl, jumanji)},
+    **{make.__name__: (make, make.__name__) for make in (lbforaging, minigrid, mpe2, rware)},
+    **{make.__name__: (make, make.__name__) for make in (textworld, xminigrid)},
     "panda_gym": (panda_gym, "panda-gym"),
-    "rware": (rware, "rware"),
-    "textworld": (textworld, "textworld"),
-    "xminigrid": (xminigrid, "xminigrid"),
 }
 """By module: what makes it, and the package it is installed by."""
 

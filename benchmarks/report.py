@@ -30,6 +30,10 @@ IMPROVEMENT = (
     "Probability of improvement: how often an episode of the line's policy scores more than one of "
     "the column's on the same task, ties counting half."
 )
+RATES = (
+    "Blue: this package; grey: others, and the yardstick. They play different games, so that only "
+    "orders of magnitude can be compared."
+)
 SCORES = "Scores by task, with 95 % intervals; an arrow at the left edge is a score below -100."
 
 
@@ -259,7 +263,7 @@ def throughput_parts(data: Any, out: Path) -> list[Part]:
     rows = data["environments"]
     base = rows[0]["rate"] if rows else 1.0
     lines = [
-        (row["name"], f"{row['rate']:,.0f}", f"{row['rate'] / base:.3f}", row["version"])
+        (row["name"], f"{row['rate']:,.0f}", f"{row['rate'] / base:.3g}", row["version"])
         for row in rows
     ]
     words = (
@@ -268,7 +272,7 @@ def throughput_parts(data: Any, out: Path) -> list[Part]:
         "Not installed, so not measured: " + (", ".join(data["missing"]) or "nothing") + ".",
         *(f"{name} failed: {why}" for name, why in data["failed"].items()),
     )
-    picture = (plots.plot_rates(rows, out / "plots" / "throughput.png"), "Throughput")
+    picture = (plots.plot_rates(rows, out / "plots" / "throughput.png"), RATES)
     head = ("environment", "agent-steps per CPU-second", "ratio to the first", "version")
     parts = [Part("Throughput", words, head, lines, (picture,))]
     parts.append(_peer_part(data["peers"]))
@@ -292,4 +296,5 @@ def _scan_part(name: str, scan: Any, out: Path) -> Part:
     axis, title = scan["axis"], scan["title"]
     picture = plots.plot_scaling(scan["points"], axis, out / "plots" / f"{name}.png")
     rows = [(str(point[axis]), f"{point['rate']:,.0f}") for point in scan["points"]]
-    return Part(title, (), (axis, "agent-steps per CPU-second"), rows, ((picture, title),))
+    words = f"CPU time of an agent-step by {axis}; both axes are logarithmic."
+    return Part(title, (), (axis, "agent-steps per CPU-second"), rows, ((picture, words),))

@@ -107,7 +107,7 @@ def throughput(
     table.add_column("ratio to the first", justify="right")
     base = found["environments"][0]["rate"]
     for row in found["environments"]:
-        table.add_row(row["name"], f"{row['rate']:,.0f}", f"{row['rate'] / base:.3f}")
+        table.add_row(row["name"], f"{row['rate']:,.0f}", f"{row['rate'] / base:.3g}")
     console.print(table)
     console.print(f"not installed: {', '.join(found['missing']) or 'nothing'}")
     for name, why in found["failed"].items():
