@@ -88,6 +88,7 @@ class AsyncCurricula:
         self.single_observation_space = self.run.model.observation_space
         self.single_action_space = self.run.model.action_space
         self.arrivals: list[int] = []
+        self._before = self.course.step
         self._script = deque(arrivals)
         self._here: deque[Report] = deque()
         self._busy: set[int] = set()
@@ -166,7 +167,7 @@ class AsyncCurricula:
     @property
     def _clock(self) -> int:
         """The time: how many answers have arrived."""
-        return len(self.arrivals)
+        return self._before + len(self.arrivals)
 
     def _order(self, orders: list[Order]) -> None:
         """Let slots do something."""

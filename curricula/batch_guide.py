@@ -68,6 +68,7 @@ class BatchGuide:
             )
         self.course = Course(batch.world, plan, batch.events, batch.num_envs, batch.configs[0])
         self.gauge = BatchGauge(batch, list(plan.curricula), self.course.reads)
+        self.gauge.step = self.course.step
         self.course.hearers.append(self.gauge.aim)
         self._numbers: dict[int, tuple[Any, int]] = {}
         self._same_step = batch.autoreset == "same_step"

@@ -20,6 +20,7 @@ from piase_gym.curricula.metering import Meter, Passage, Reads
 from piase_gym.curricula.modifying import Modifier
 from piase_gym.curricula.plan import Plan
 from piase_gym.curricula.progress import AgentProgress
+from piase_gym.curricula.remembering import recall, remember
 from piase_gym.curricula.schema import CurriculumStep
 from piase_gym.curricula.seats import Ended, Seat, Try, consequences
 from piase_gym.curricula.setup import ScenarioSetupModule
@@ -83,6 +84,8 @@ class Course:
         for curriculum in self.curricula.values():
             if curriculum.world is not None:
                 same_world(curriculum.world, world.name, curriculum.source)
+            else:
+                curriculum.check_world(world)
         self.meter = Meter(list(self.curricula), world.milestones, world.measures, plan.metrics)
         self._check_metrics()
         self.manager = CurriculumManager()
@@ -96,7 +99,7 @@ class Course:
         self._drawn: list[dict[str, Try]] = [{} for _ in range(slots)]
         self._entered: dict[str, int] = {}
         self._queue: list[Ended] = []
-        self._sequence = self._unsaved = 0
+        self._sequence, self._unsaved = self._recall(), 0
         self._begun = False
         self._config: Any = None
         self.hearers: list[Callable[[str, Mapping[str, Any]], None]] = []
@@ -151,6 +154,15 @@ class Course:
             else:
                 self.manager.start(agent, curriculum)
         return bool(kept)
+
+    def _recall(self) -> int:
+        """Take up what windows need of the past; return the number of the last episode in it."""
+        if self.director.per_slot:
+            return 0
+        return max(
+            recall(self.meter.history, progress, self.curricula[agent])
+            for agent, progress in self.progress.items()
+        )
 
     def _declare(self) -> None:
         """Let the manifests of logs that begin from now on name the curricula."""
@@ -458,6 +470,9 @@ class Course:
         """Write progress into its file, if there is one."""
         self._unsaved = 0
         if self.plan.store is not None:
+            if not self.director.per_slot:
+                for agent, progress in self.progress.items():
+                    remember(self.meter.history, progress, self.curricula[agent].needs)
             self.plan.store.save(self.progress)
 
     def finish(self) -> None:

@@ -70,6 +70,7 @@ class Guide:
         base = self.driver.pending or self.driver.world.config
         self.course = Course(self.driver.world, plan, self.driver.events, base=base)
         self.gauge = DriverGauge(self.driver, list(plan.curricula), self.course.reads)
+        self.gauge.ran = self.course.step
         self.course.hearers.append(self.gauge.aim)
         self.course.on_hint(self.give_hint)
         self.keeps: tuple[Keep, ...] = ()

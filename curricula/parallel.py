@@ -208,7 +208,7 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, slots)
         self.action_space = batch_space(self.single_action_space, slots)
         self._over: NDArray[np.bool_] | None = None
-        self._step = 0
+        self._step = self.course.step
 
     @property
     def progress(self) -> dict[str, AgentProgress]:

@@ -479,6 +479,25 @@ def test_progress_is_saved_at_each_decision_and_resumed(tmp_path: Path) -> None:
     assert not make(progress=path).progress["agent_0"].active
 
 
+def test_who_stops_after_every_attempt_is_judged_as_who_never_stops(tmp_path: Path) -> None:
+    def decide(stops: bool) -> list[bytes]:
+        path = tmp_path / f"{stops}.json"
+        env = make(REACH, progress=path)
+        rng = np.random.default_rng(5)
+        for episode in range(40):
+            env.reset(seed=episode)
+            while env.agents:
+                env.step({"agent_0": int(rng.choice([1, 3, 3, 4]))})
+            if stops and len(env.decisions) > 0:
+                env = make(REACH, progress=path)
+        return [decision.to_bytes() for decision in env.progress["agent_0"].decisions]
+
+    whole = decide(stops=False)
+    assert b"BRANCH_TO_1" in b"".join(whole)
+    assert b'"lately":0.' in b"".join(whole)
+    assert decide(stops=True) == whole
+
+
 def test_a_hint_that_was_decided_on_survives(tmp_path: Path) -> None:
     path = tmp_path / "progress.json"
     play(make(progress=path), stay, most=5)
