@@ -1,7 +1,7 @@
 """What PhysicsPlayground costs beside Bullet itself, and what it leaves in memory.
 
 Run it with ``python -m piase_gym.benchmarks.physics``. All rows are measured in one run, in turn,
-in CPU-seconds of this process. *Raw* is Bullet alone on the very same episode: the forces that the
+in CPU-seconds. *Raw* is Bullet alone on the very same episode: the forces that the
 world applied, one `stepSimulation`, and the same reads (pose and velocity of every movable body,
 contacts and lidar of every agent) as Bullet hands them out, with nothing made of them; it ends
 where the world's episode ends, bit for bit. The world's row is a whole step of the ParallelEnv:
@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib.util
 import os
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 
 import piase_gym
+from piase_gym.benchmarks.peers import FIELD, Table
 
 ROUNDS = 15
 SCENE: dict[str, Any] = {
@@ -38,7 +39,7 @@ SCENE: dict[str, Any] = {
 PLAN = (1, 1, 1, 3, 1, 5, 4, 2)
 """Primitives that the agents go through, eight steps each."""
 EPISODE = 8 * len(PLAN)
-Run = Callable[[], tuple[float, int]]
+Run = Callable[[], tuple[float, float]]
 """Runs for a while; returns the CPU-seconds and the steps."""
 
 
@@ -53,7 +54,7 @@ def world_row(**changes: Any) -> Run:
     """Step the environment with primitives through one episode, again and again."""
     env = made(**changes)
 
-    def run() -> tuple[float, int]:
+    def run() -> tuple[float, float]:
         env.reset(seed=0)
         start = time.process_time()
         for step in range(EPISODE):
@@ -67,7 +68,7 @@ def episodes_row(**changes: Any) -> Run:
     """Step the environment through random episodes, resets included."""
     env = made(**changes)
 
-    def run() -> tuple[float, int]:
+    def run() -> tuple[float, float]:
         start = time.process_time()
         for step in range(400):
             if not env.agents:
@@ -102,7 +103,7 @@ def raw_row(rays: bool = True) -> Run:
     delattr(sim, "push")
     last = world.reading.raw
 
-    def run() -> tuple[float, int]:
+    def run() -> tuple[float, float]:
         sim.build(play, config.size, config.substeps)
         start = time.process_time()
         for row in forces[:EPISODE]:
@@ -132,25 +133,12 @@ def raw_row(rays: bool = True) -> Run:
     return run
 
 
-def panda_row() -> Run | None:
-    """Step panda-gym's reach, where it is installed."""
-    if importlib.util.find_spec("panda_gym") is None:
+def panda_row(stack: ExitStack) -> Run | None:
+    """Step panda-gym's reach in a process of its own, where it is installed; see `peers`."""
+    timers = list(Table(stack, [peer for peer in FIELD if peer.key == "panda_gym"]).timers.values())
+    if not timers:
         return None
-    import gymnasium
-    import panda_gym  # noqa: F401
-
-    env = gymnasium.make("PandaReach-v3")
-    env.reset(seed=0)
-
-    def run() -> tuple[float, int]:
-        start = time.process_time()
-        for _ in range(200):
-            _, _, terminated, truncated, _ = env.step(env.action_space.sample())
-            if terminated or truncated:
-                env.reset()
-        return time.process_time() - start, 200
-
-    return run
+    return lambda: (1.0, timers[0](0.2))
 
 
 def measure(rows: dict[str, Run], rounds: int) -> dict[str, float]:
@@ -199,10 +187,11 @@ def measure_all(rounds: int = ROUNDS, count: int = 200) -> dict[str, Any]:
         "PhysicsPlayground, view=both": world_row(view="both"),
         REACH: episodes_row(**alone),
     }
-    panda = panda_row()
-    if panda is not None:
-        rows[PANDA] = panda
-    found: dict[str, Any] = {"costs": measure(rows, rounds)}
+    with ExitStack() as stack:
+        panda = panda_row(stack)
+        if panda is not None:
+            rows[PANDA] = panda
+        found: dict[str, Any] = {"costs": measure(rows, rounds)}
     if count:
         found["memory"] = {"cycles": count, "before": cycles(20), "after": cycles(count)}
     return found
@@ -234,7 +223,7 @@ def main() -> None:
     parser.add_argument("--cycles", type=int, default=200, help="0 leaves memory out")
     given = parser.parse_args()
     (head, *rows), told = words_of(measure_all(given.rounds, given.cycles))
-    table = Table(title="PhysicsPlayground beside Bullet")
+    table = RichTable(title="PhysicsPlayground beside Bullet")
     for column in head:
         table.add_column(column, justify="left" if column == "row" else "right")
     for row in rows:

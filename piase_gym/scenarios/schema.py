@@ -100,7 +100,9 @@ class AgentPart(Part):
     """One agent of a world that is not TextRoom."""
 
     agent_id: AgentId = Field(description="its name")
-    start_pos: tuple[int, int] | None = Field(None, description="where it starts, in GridWorld")
+    start_pos: tuple[int | float, int | float] | None = Field(
+        None, description="where it starts, in a world with places"
+    )
     goal: str | None = Field(None, max_length=2000, description="its task in words, for prompts")
     initial_agent_config: dict[str, Any] = Field(
         default_factory=dict, description="passed to the agent's `configure`"

@@ -10,6 +10,7 @@ from piase_gym.commands import Command
 from piase_gym.worlds.physics_playground.bodies import Pose
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS
 from piase_gym.worlds.physics_playground.items import Point, gap
+from piase_gym.worlds.physics_playground.routes import aim_of
 from piase_gym.worlds.physics_playground.verbs import drive_command
 from piase_gym.worlds.physics_playground.world import PhysicsPlayground
 
@@ -68,7 +69,8 @@ def go(
 ) -> Command:
     """Return the drive towards a place, around what is in the way."""
     pose = world.arena.pose(agent)
-    away, bearing = heading_to(pose, place)
+    aim = aim_of(world.config, pose.position[:2], place)
+    away, bearing = heading_to(pose, aim)
     discs = obstacles(world, agent, ignore)
     x, y = pose.position[0], pose.position[1]
     touching = [d for d in discs if math.dist((x, y), d.place) < d.radius + BODY]
