@@ -1,0 +1,133 @@
+"""What policies come to in social dilemmas, with intervals, beside what can be computed.
+
+Against a fixed strategy a policy is held to the best response; in a commons all agents play one
+policy, and the measures of the commons are told. Run it on a trained model:
+
+    piase train piase/SocialDilemma-PrisonersDilemma-TitForTat-v0 --steps 1000000 --out runs/tft
+    python -m piase_gym.benchmarks.dilemmas sb3:runs/tft/policy.zip --strategy tit_for_tat
+    piase train piase/SocialDilemma-Harvest-8p-v0 --algo ippo --steps 20000000 --out runs/harvest
+    python -m piase_gym.benchmarks.dilemmas sb3:runs/harvest/policy.zip --commons Harvest-8p
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+import piase_gym
+from piase_gym.agents import Agent, make_agent
+from piase_gym.agents.base import BatchPercept
+from piase_gym.errors import SuiteError
+from piase_gym.faces.batch import BatchEnv
+from piase_gym.rng import StreamId, stream_keys
+from piase_gym.worlds.social_dilemma.metrics import commons_measures
+from piase_gym.worlds.social_dilemma.solutions import best_response
+
+SEED = 10_000_000
+"""The first seed of evaluation; training never meets it."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over episodes.
+
+    Attributes:
+        mean: The mean.
+        error: Its standard error.
+    """
+
+    mean: float
+    error: float
+
+    def __str__(self) -> str:
+        """Return the mean with its 95 % interval."""
+        low, high = self.mean - 1.96 * self.error, self.mean + 1.96 * self.error
+        return f"{self.mean:.3f} ({low:.3f} to {high:.3f})"
+
+
+def estimate(values: Sequence[float] | NDArray[np.float64]) -> Estimate:
+    """Return the mean of episodes and its standard error."""
+    array = np.asarray(values, np.float64)
+    return Estimate(float(array.mean()), float(array.std() / np.sqrt(array.size)))
+
+
+def choices(env: BatchEnv, agents: Sequence[Agent]) -> NDArray[np.int64]:
+    """Return what the caller's agents do, shape (envs, agents); they must act in batches."""
+    states, found = env.batch.states, []
+    for place, agent in enumerate(agents):
+        number = env.world.agents.index(env.agents[place])
+        seeds = stream_keys(states["seed"], StreamId.PARTNER + number)
+        shown, masks = env.batch.obs[:, number], env.batch.masks[:, number]
+        steps = states["t"].astype(np.int64)
+        found.append(agent.act_batch(BatchPercept(shown, masks, seeds, steps)))
+    return np.stack(found, axis=1)
+
+
+def against(policy: str | Agent, strategy: str, *, episodes: int = 1000, **config: Any) -> Estimate:
+    """Return a policy's share of the best response's return against a fixed strategy.
+
+    Args:
+        policy: Who plays the first seat, by name or as an agent that acts in batches.
+        strategy: Who plays the second.
+        episodes: How many games.
+        config: Fields of the config.
+    """
+    env = piase_gym.batch_env(
+        "SocialDilemma",
+        num_envs=episodes,
+        partners={"agent_1": strategy},
+        autoreset="disabled",
+        **config,
+    )
+    env.reset(seed=SEED)
+    agent, returns = make_agent(policy), np.zeros(episodes)
+    while env.alive().any():
+        returns += env.step(choices(env, [agent]))[1][:, 0]
+    return estimate(returns / best_response(env.world.config, strategy).value)
+
+
+def in_commons(policy: str | Agent, task: str, *, episodes: int = 50) -> dict[str, Estimate]:
+    """Return the measures of a commons in which all agents play one policy, and the mean return."""
+    env = piase_gym.batch_env(task, num_envs=episodes, autoreset="disabled")
+    config = env.world.config
+    if not getattr(config, "is_commons", False):
+        raise SuiteError(f"{task} is no commons; take harvest or cleanup")
+    env.reset(seed=SEED)
+    agents = [make_agent(policy) for _ in env.agents]
+    returns = np.zeros((episodes, len(agents)))
+    while env.alive().any():
+        returns += env.step(choices(env, agents))[1]
+    names, rows = ("eaten", "cleaned", "zaps", "away", "when"), []
+    for state in env.batch.states:
+        totals = {name: state[name][: config.agents].tolist() for name in names}
+        spots = sum(int(row).bit_count() for row in state["spots"])
+        rows.append(commons_measures(config, int(state["t"]), spots, totals, 0))
+    found = {name: estimate([row[name] for row in rows]) for name in rows[0]}
+    return {"return an agent": estimate(returns.mean(axis=1)), **found}
+
+
+def main() -> None:
+    """Evaluate one policy and print what it comes to."""
+    parser = argparse.ArgumentParser(description="what a policy comes to in social dilemmas")
+    parser.add_argument("policy", help="a policy's name, or sb3:PATH")
+    parser.add_argument("--strategy", help="play a prisoner's dilemma of 10 rounds against this")
+    parser.add_argument("--commons", help="play this commons with itself, such as Harvest-8p")
+    parser.add_argument("--episodes", type=int, default=200)
+    given, console = parser.parse_args(), Console()
+    if given.strategy:
+        share = against(given.policy, given.strategy, episodes=given.episodes)
+        console.print(f"share of the best response to {given.strategy}: {share}")
+    if given.commons:
+        task = f"piase/SocialDilemma-{given.commons}-v0"
+        for name, value in in_commons(given.policy, task, episodes=given.episodes).items():
+            console.print(f"{name}: {value}")
+
+
+if __name__ == "__main__":
+    main()
