@@ -191,7 +191,7 @@ def _lack(setting: Setting, policy: Policy) -> str | None:
     if isinstance(policy.source, Shelf):
         return policy.source.lack(setting)
     if policy.source in setting.without:
-        return f"the policy {policy.source} does not know the rules of {setting.task}"
+        return f"the policy {policy.source} is left out of {setting.task}"
     if policy.source == "oracle" and spec.oracle is None:
         return f"{spec.name} has no oracle"
     if policy.source == "scripted" and spec.scripted is None:

@@ -13,6 +13,7 @@ from piase_gym.errors import PiaseError
 from piase_gym.registry import task_spec, tasks, worlds
 
 GRID = "piase/GridWorld"
+SCRIPT = ("scripted",)
 DILEMMA = "piase/SocialDilemma"
 TABLE: tuple[Row, ...] = (
     Row(task=f"{GRID}-Empty-8x8-v0", certified=True, suites=("smoke", "standard")),
@@ -23,6 +24,22 @@ TABLE: tuple[Row, ...] = (
     Row(task=f"{GRID}-DoorKey-8x8-v0", suites=("smoke", "standard")),
     Row(task=f"{GRID}-DoorKey-[56]x*"),
     Row(task=f"{GRID}-DoorKey-16x16-v0", held_out=True),
+    Row(task=f"{GRID}-Hazards-8x8-v0"),
+    Row(task=f"{GRID}-Boxes-8x8-v0"),
+    Row(task=f"{GRID}-Drones-8x8-v0"),
+    Row(task=f"{GRID}-Maze-9x9-v0"),
+    Row(task=f"{GRID}-Maze-15x15-v0", held_out=True),
+    Row(task=f"{GRID}-MultiRoom-*"),
+    Row(task=f"{GRID}-Foraging-*", without=SCRIPT),
+    Row(task=f"{GRID}-Orchard-12x12-4p-v0", without=SCRIPT),
+    Row(
+        task=f"{GRID}-Tag-10x10-4p-v0",
+        measure="win_rate",
+        focal=2,
+        partners=("random",),
+        held_out_partners=("random", "oracle"),
+        without=SCRIPT,
+    ),
     Row(
         task=f"{GRID}-FourRooms-8x8-v0",
         config={"agents": 4},
@@ -43,7 +60,10 @@ TABLE: tuple[Row, ...] = (
     Row(task="piase/TextRoom-Quest-Easy-v0"),
     Row(task="piase/TextRoom-Quest-Medium-v0"),
     Row(task="piase/TextRoom-Quest-Hard-v0", held_out=True),
+    Row(task="piase/TextRoom-Sluice-v0"),
+    Row(task="piase/TextRoom-ThreeLevers-v0"),
     Row(task="piase/TextRoom-StoneGate-v0", measure="win_rate"),
+    Row(task="piase/PhysicsPlayground-v0", suites=("smoke", "standard")),
     *(
         Row(
             task=f"{DILEMMA}-PrisonersDilemma-TitForTat-v0",
