@@ -22,6 +22,7 @@ from piase_gym.worlds.physics_playground.bullet import (
 )
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.control import drive
+from piase_gym.worlds.physics_playground.grasping import grasp_again
 from piase_gym.worlds.physics_playground.grips import hold_of, slipped
 from piase_gym.worlds.physics_playground.reading import Reading
 from piase_gym.worlds.physics_playground.scene import (
@@ -203,7 +204,7 @@ class Arena:
             self.state.holds[agent] = hold
             self.sim.join(agent, hold)
             self._note_holds()
-            rules.grasp_again(self.scene)
+            grasp_again(self.scene)
         return True
 
     def release(self, agent: int) -> None:
@@ -211,7 +212,7 @@ class Arena:
         self.state.holds[agent] = None
         self.sim.part(agent)
         self._note_holds()
-        rules.grasp_again(self.scene)
+        grasp_again(self.scene)
 
     def _note_holds(self) -> None:
         """Tell the scene who holds what."""
