@@ -37,7 +37,7 @@ TABLE: tuple[Row, ...] = (
         measure="win_rate",
         focal=2,
         partners=("random",),
-        held_out_partners=("random", "oracle"),
+        held_out_partners=("oracle",),
         without=SCRIPT,
     ),
     Row(
@@ -64,6 +64,18 @@ TABLE: tuple[Row, ...] = (
     Row(task="piase/TextRoom-ThreeLevers-v0"),
     Row(task="piase/TextRoom-StoneGate-v0", measure="win_rate"),
     Row(task="piase/PhysicsPlayground-v0", suites=("smoke", "standard")),
+    Row(task="piase/PhysicsPlayground-Reach-Sphere-v0"),
+    Row(task="piase/PhysicsPlayground-Push-v0"),
+    Row(task="piase/PhysicsPlayground-Gather-v0"),
+    Row(task="piase/PhysicsPlayground-Stack-v0", held_out=True),
+    Row(task="piase/PhysicsPlayground-Carry-2p-v0"),
+    Row(
+        task="piase/PhysicsPlayground-KeepAway-2p-v0",
+        measure="win_rate",
+        focal=1,
+        partners=("random",),
+        held_out_partners=("oracle",),
+    ),
     *(
         Row(
             task=f"{DILEMMA}-PrisonersDilemma-TitForTat-v0",
