@@ -10,11 +10,15 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from piase_gym.cli import curriculum_run
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import Completions, Modules, complete_worlds, import_modules
 from piase_gym.errors import ConfigError, CurriculumError
 
-curriculum = typer.Typer(no_args_is_help=True, help="Check, list, describe and export curricula.")
+curriculum = typer.Typer(
+    no_args_is_help=True,
+    help="Check curricula, try them, train through them, and see what came of it.",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -23,6 +27,7 @@ def register(app: typer.Typer) -> None:
     curriculum.command()(names)
     curriculum.command()(schema)
     curriculum.command()(export)
+    curriculum_run.register(curriculum)
     app.add_typer(curriculum, name="curriculum")
 
 

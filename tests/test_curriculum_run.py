@@ -1,0 +1,302 @@
+"""`piase curriculum run|simulate|explain|plot`, and what lies behind them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym import curricula
+from piase_gym.curricula.journeys import Journey, explain, read_journeys, table_rows
+from piase_gym.curricula.simulated import SkilledLearner, simulate
+from piase_gym.errors import AgentError, ConfigError, ProgressError, RunError, StorageError
+from piase_gym.wrappers import AvtLogger, CurriculumWrapper
+from tests.cli_runner import piase
+from tests.courses import CORNER, STAY, curriculum, step
+
+
+def decided(journey: Journey) -> list[tuple[int, int, str]]:
+    return [(m.decision.step, m.decision.attempt, m.decision.decision) for m in journey.moves]
+
+
+# -- simulated learners --------------------------------------------------------------------------
+
+
+def test_a_perfect_learner_goes_straight_through_and_a_bad_one_is_failed() -> None:
+    perfect = simulate(curricula.load(CORNER), 1.0, world="GridWorld")
+    assert decided(perfect.journey) == [(1, 1, "PROCEED"), (2, 1, "PROCEED")]
+    assert perfect.journey.outcome == "finished"
+    far = curriculum(step(1, config={"width": 30, "goal_pos": [29, 0]}, max_attempts=3))
+    bad = simulate(far, 0.0, world="GridWorld")
+    assert [kind for _, _, kind in decided(bad.journey)] == ["REPEAT_STEP"] * 2 + [
+        "FAIL_CURRICULUM"
+    ]
+    assert bad.episodes == 3
+    assert bad.steps == bad.journey.end == 18
+
+
+def test_the_seed_decides_the_whole_journey() -> None:
+    plan = curricula.load("door_key")
+    first, again, other = (simulate(plan, 0.2, seed=s, most=25) for s in (4, 4, 5))
+    assert [m.decision for m in first.journey.moves] == [m.decision for m in again.journey.moves]
+    assert first.steps == again.steps != other.steps
+
+
+def test_skill_is_the_share_of_steps_that_follow_the_oracle_and_grows_by_practice() -> None:
+    learner = SkilledLearner(0.5, learning=0.1, seed=3)
+    for _ in range(20):
+        learner.practise()
+    assert learner.skill == pytest.approx(1 - 0.5 * 0.9**20)
+    # Along the upper side of an empty map, the oracle always goes to the right.
+    env = piase_gym.parallel_env(
+        "GridWorld", width=60, height=2, start_pos=(0, 0), goal_pos=(59, 0)
+    )
+    env.reset(seed=0)
+    from piase_gym.agents.base import Percept
+
+    learner, rights = SkilledLearner(0.3, seed=1), 0
+    world = env.unwrapped.world
+    legal = len(world.admissible(0))
+    for _ in range(3000):
+        learner.perceive(Percept(world, 0, 0))
+        act: Any = learner.act()
+        rights += "right" in str(act if not isinstance(act, int) else world.commands[act])
+    assert rights / 3000 == pytest.approx(0.3 + 0.7 / legal, abs=0.03)
+
+
+@pytest.mark.parametrize("wrong", [{"skill": 1.5}, {"skill": -0.1}, {"learning": 2.0}])
+def test_numbers_of_a_learner_are_checked(wrong: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match="number from 0 to 1"):
+        SkilledLearner(**{"skill": 0.5, **wrong})
+
+
+def test_a_simulation_needs_a_world_and_the_agent() -> None:
+    bare = curriculum(step(1))
+    with pytest.raises(ConfigError, match="--world"):
+        simulate(bare, 1.0)
+    strange = curriculum(step(1), agent="agent_7")
+    with pytest.raises(AgentError, match="agent_7"):
+        simulate(strange, 1.0, world="GridWorld")
+    with pytest.raises(ConfigError, match="1 or more"):
+        simulate(bare, 1.0, world="GridWorld", most=0)
+
+
+# -- journeys read back --------------------------------------------------------------------------
+
+
+def walk(folder: Path) -> Any:
+    """Let an agent that never moves follow a curriculum, with a log and with progress."""
+    batch = AvtLogger(piase_gym.batch_env("GridWorld", num_envs=2), folder / "run.jsonl")
+    env = CurriculumWrapper(batch, CORNER, progress=folder / "p.json")
+    env.reset(seed=0)
+    for _ in range(400):
+        env.step(np.full((2, 1), STAY))
+    env.close()
+    return env
+
+
+def test_log_and_progress_tell_the_same_journey(tmp_path: Path) -> None:
+    env = walk(tmp_path)
+    (logged,) = read_journeys(tmp_path / "run.jsonl")
+    (kept,) = read_journeys(tmp_path / "p.json")
+    want = [(d.step, d.attempt, d.decision) for d in env.decisions]
+    assert decided(logged) == decided(kept) == want
+    assert len(want) == 6
+    assert logged.outcome == kept.outcome == "failed"
+    assert [m.decision for m in logged.moves] == [m.decision for m in kept.moves] == env.decisions
+    # The log knows all steps of both environments; progress those of the counted episodes.
+    assert kept.end == sum(d.env_steps for d in env.decisions)
+    assert logged.end >= kept.end
+
+
+def test_every_decision_is_explained_with_its_rule_and_values(tmp_path: Path) -> None:
+    walk(tmp_path)
+    (journey,) = read_journeys(tmp_path / "run.jsonl")
+    text = "\n".join(explain(journey))
+    for move in journey.moves:
+        d = move.decision
+        assert f"'{d.name}', attempt {d.attempt}" in text
+        assert d.reason in text
+        assert d.rule is None or d.rule in text
+    assert "with the hint HINT_01" in text
+    assert "the curriculum is failed" in text
+    assert f"step_attempts = {journey.moves[-1].decision.attempt}" in text
+
+
+def test_tables_count_attempts_hints_and_episodes(tmp_path: Path) -> None:
+    walk(tmp_path)
+    (journey,) = read_journeys(tmp_path / "p.json")
+    rows = table_rows(journey, [1, 2, 3])
+    assert [row[0] for row in rows] == ["1", "2", "3"]
+    assert [row[2] for row in rows] == ["3", "3", "0"]
+    assert [row[3] for row in rows] == ["0", "1", "0"]
+
+
+def test_what_is_no_journey_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProgressError, match="there is no"):
+        read_journeys(tmp_path / "nothing.json")
+    with pytest.raises(ProgressError, match="progress"):
+        read_journeys(tmp_path)
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(ProgressError, match="no progress"):
+        read_journeys(tmp_path / "x.json")
+    env = AvtLogger(piase_gym.parallel_env("GridWorld"), tmp_path / "plain.jsonl")
+    env.reset(seed=0)
+    env.close()
+    with pytest.raises(RunError, match="nobody follows"):
+        read_journeys(tmp_path / "plain.jsonl")
+
+
+def test_journeys_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from PIL import Image
+
+    from piase_gym.benchmarks.curriculum_plot import plot_journeys
+
+    walk(tmp_path)
+    journeys = read_journeys(tmp_path / "run.jsonl")
+    picture = Image.open(plot_journeys(journeys, tmp_path / "path.png")).convert("RGB")
+    colours = {colour for _, colour in picture.getcolors(1 << 24) or ()}
+    assert {(0, 114, 178), (230, 159, 0)} <= colours  # attempts and hints
+    with pytest.raises(ConfigError, match=r"\.png, \.svg or \.pdf"):
+        plot_journeys(journeys, tmp_path / "path.txt")
+    with pytest.raises(ConfigError, match="nothing to draw"):
+        plot_journeys([Journey("agent_0", "c", "steps")], tmp_path / "path.png")
+
+
+# -- training ------------------------------------------------------------------------------------
+
+SMALL: dict[str, Any] = {"num_envs": 8, "num_steps": 16, "steps": 1024, "world": "GridWorld"}
+
+
+def run_of(tmp_path: Path, **changes: Any) -> Any:
+    pytest.importorskip("torch")
+    pytest.importorskip("stable_baselines3")
+    from piase_gym.benchmarks.curriculum_run import CourseRun, CourseSettings
+
+    resume = changes.pop("resume", False)
+    settings = CourseSettings(**{"curriculum": str(CORNER), **SMALL, **changes})
+    return CourseRun(settings, tmp_path, resume)
+
+
+def test_a_run_leaves_its_path_and_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    runs = []
+    for name in "ab":
+        run = run_of(tmp_path / name, seed=2, whole=True)
+        look = run.train()
+        run.close()
+        assert look.steps == run.trainer.steps == 1024
+        (journey,) = read_journeys(tmp_path / name)
+        assert [m.decision for m in journey.moves] == run.course.decisions != []
+        times = [m.at for m in journey.moves]
+        assert times == sorted(times)
+        assert 0 < times[0] <= times[-1] <= 1024
+        runs.append((tmp_path / name / "progress.json").read_bytes())
+    assert runs[0] == runs[1]
+
+
+def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    first = run_of(tmp_path, whole=True, director="threshold")
+    first.train(lambda _look: setattr(first, "interrupted", True))
+    first.close()
+    assert first.trainer.steps == 128
+    count = len(first.course.progress["agent_0"].decisions)
+    again = run_of(tmp_path, whole=True, director="threshold", resume=True)
+    assert again.trainer.steps == 128
+    before, after = first.trainer.policy.state_dict(), again.trainer.policy.state_dict()
+    assert all((before[name] == after[name]).all() for name in before)
+    assert len(again.course.progress["agent_0"].decisions) == count
+    again.train()
+    again.close()
+    steps = [json.loads(x)["steps"] for x in (tmp_path / "path.jsonl").read_text().splitlines()]
+    assert steps == list(range(128, 1025, 128))
+    with pytest.raises(StorageError, match="--resume"):
+        run_of(tmp_path)
+    with pytest.raises(StorageError, match="no run"):
+        run_of(tmp_path / "empty", resume=True)
+
+
+def test_drawn_steps_are_counted_and_told(tmp_path: Path) -> None:
+    run = run_of(tmp_path, director="randomisation")
+    run.train()
+    run.close()
+    (journey,) = read_journeys(tmp_path)
+    assert journey.drawn
+    assert set(journey.drawn) == {1, 2}
+    assert "each episode's step was drawn" in "\n".join(explain(journey))
+    played = sum(sum(s.played.values()) for s in journey.stretches)
+    assert 0 < played <= sum(journey.drawn.values())
+
+
+def test_slots_between_two_episodes_count_for_nothing() -> None:
+    pytest.importorskip("torch")
+    from piase_gym.benchmarks.curriculum_run import make_course
+
+    plan = curriculum(step(1), world="GridWorld")
+    from piase_gym.benchmarks.slot_batch import SlotBatch
+    from piase_gym.curricula.parallel import ParallelCurricula
+
+    env = SlotBatch(ParallelCurricula("GridWorld", plan, slots=2, workers=0), "agent_0")
+    _, infos = env.reset(seed=0)
+    alive = []
+    for _ in range(7):
+        _, rewards, _, _, infos = env.step(np.full((2, 1), STAY))
+        alive.append(infos["alive"].all())
+        assert infos["action_mask"].any(axis=-1).all()
+    assert alive == [True] * 5 + [False, True]
+    assert not rewards.any()
+    env.close()
+    kind = type(make_course(curricula.load("text_quest"), num_envs=2))
+    assert kind is SlotBatch
+
+
+# -- the command line ----------------------------------------------------------------------------
+
+
+def test_the_commands_go_together(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("matplotlib")
+    words = ["--world", "GridWorld", "--steps", "512", "--num-envs", "8", "--num-steps", "16"]
+    done = piase("curriculum", "run", str(CORNER), *words, "--out", "run", "--log", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "environment steps" in done.stdout
+    for source in ("run", "run/log.jsonl", "run/progress.json"):
+        told = piase("curriculum", "explain", source, cwd=tmp_path)
+        assert "why:" in told.stdout, told.stderr
+    drawn = piase("curriculum", "plot", "run", "-o", "new/p.svg", cwd=tmp_path)
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / "new" / "p.svg").stat().st_size > 5000
+    twice = piase("curriculum", "run", str(CORNER), *words, "--out", "run", cwd=tmp_path)
+    assert twice.returncode == 2
+    assert "--resume" in twice.stderr
+    assert "Traceback" not in twice.stderr
+
+
+def test_a_simulation_is_told_and_repeats_itself() -> None:
+    words = ["curriculum", "simulate", str(CORNER), "--world", "GridWorld", "--skill", "0.4"]
+    first, again = piase(*words), piase(*words)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == again.stdout
+    assert "step 1" in first.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["simulate", "door_kye", "--skill", "1"], "door_key"),
+        (["simulate", "door_key", "--skill", "7"], "number from 0 to 1"),
+        (["simulate", "door_key", "--skill", "1", "--director", "sripted"], "scripted"),
+        (["explain", "nowhere"], "there is no nowhere"),
+        (["plot", "nowhere"], "there is no nowhere"),
+        (["run", "door_key", "--out", "empty", "--resume"], "no run"),
+    ],
+)
+def test_mistakes_are_sentences(words: list[str], said: str, tmp_path: Path) -> None:
+    done = piase("curriculum", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
