@@ -138,14 +138,16 @@ def kind_of(decision: Any) -> str:
 
 def gathered(journey: Journey) -> tuple[list[float], list[dict[int, tuple[int, int]]]]:
     """Return the edges of equal stretches, and for each: order -> (played, won)."""
-    width = max(journey.end, 1) / BINS
-    found: list[dict[int, tuple[int, int]]] = [{} for _ in range(BINS)]
+    looks = len({stretch.at for stretch in journey.stretches})
+    bins = max(1, min(BINS, looks))
+    width = max(journey.end, 1) / bins
+    found: list[dict[int, tuple[int, int]]] = [{} for _ in range(bins)]
     for stretch in journey.stretches:
-        place = found[min(BINS - 1, max(0, int((stretch.at - 1) // width)))]
+        place = found[min(bins - 1, max(0, int((stretch.at - 1) // width)))]
         for order, count in stretch.played.items():
             played, won = place.get(order, (0, 0))
             place[order] = (played + count, won + stretch.won.get(order, 0))
-    return [n * width for n in range(BINS + 1)], found
+    return [n * width for n in range(bins + 1)], found
 
 
 def draw_drawn(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
@@ -182,9 +184,13 @@ def draw_success(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
         ]
         if curve:
             xs, ys = zip(*curve, strict=True)
-            axes.plot(xs, ys, color=COLOURS[row % len(COLOURS)], linewidth=1.5, label=f"{order}")
+            axes.plot(
+                xs, ys, color=COLOURS[row % len(COLOURS)], linewidth=1.5, label=f"step {order}"
+            )
     if axes.lines:
-        axes.legend(title="step", ncol=len(rows), fontsize=8, frameon=False, loc="lower right")
+        axes.legend(
+            ncol=len(rows), fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.98)
+        )
 
 
 def draw_rates(points: Sequence[tuple[int, int, float]], axes: Any, rows: dict[int, int]) -> None:
