@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -136,18 +137,20 @@ def kind_of(decision: Any) -> str:
     return "branch" if decision.decision.startswith("BRANCH_TO_") else "attempt"
 
 
-def gathered(journey: Journey) -> tuple[list[float], list[dict[int, tuple[int, int]]]]:
-    """Return the edges of equal stretches, and for each: order -> (played, won)."""
-    looks = len({stretch.at for stretch in journey.stretches})
-    bins = max(1, min(BINS, looks))
-    width = max(journey.end, 1) / bins
-    found: list[dict[int, tuple[int, int]]] = [{} for _ in range(bins)]
+def gathered(journey: Journey) -> tuple[list[int], list[dict[int, tuple[int, int]]]]:
+    """Return the edges of stretches, at most `BINS`, and for each: order -> (played, won)."""
+    looks = sorted({stretch.at for stretch in journey.stretches})
+    together = -(-len(looks) // BINS)
+    edges = [0, *looks[together - 1 :: together]] if looks else [0]
+    if looks and edges[-1] < looks[-1]:
+        edges.append(looks[-1])
+    found: list[dict[int, tuple[int, int]]] = [{} for _ in edges[1:]]
     for stretch in journey.stretches:
-        place = found[min(bins - 1, max(0, int((stretch.at - 1) // width)))]
+        place = found[max(0, bisect_left(edges, stretch.at) - 1)]
         for order, count in stretch.played.items():
             played, won = place.get(order, (0, 0))
             place[order] = (played + count, won + stretch.won.get(order, 0))
-    return [n * width for n in range(bins + 1)], found
+    return edges, found
 
 
 def draw_drawn(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
