@@ -126,9 +126,8 @@ def plot_cross_play(table: CrossTable, path: Path) -> Path:
     )
     ends = (0.0, 1.0) if table.measure == "win_rate" else None
     what = "win rate" if table.measure == "win_rate" else "focal return per head"
-    title = f"{short(table.label)}: {what}"
     partners = [f"with {partner}" for partner in table.partners]
-    return _matrix(values, list(table.policies), partners, title, ends, path)
+    return _matrix(values, list(table.policies), partners, what, ends, path)
 
 
 def _matrix(

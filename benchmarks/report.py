@@ -165,7 +165,10 @@ def _crossing(results: Results, out: Path) -> list[Part]:
     """Return the sections about play with partners."""
     found = cross_tables(results)
     pictures = tuple(
-        (plots.plot_cross_play(table, out / "plots" / f"cross_play_{number}.png"), table.label)
+        (
+            plots.plot_cross_play(table, out / "plots" / f"cross_play_{number}.png"),
+            plots.short(table.label),
+        )
         for number, table in enumerate(found)
     )
     words = (
