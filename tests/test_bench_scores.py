@@ -203,6 +203,21 @@ def test_references_are_measured_with_versions_seeds_and_hashes(tmp_path: Path) 
     assert results.scores() == {EMPTY: pytest.approx(100.0)}
 
 
+def test_references_that_only_some_rows_name_play_only_there(tmp_path: Path) -> None:
+    own_floor = f"{own.__name__}:first_legal"
+    rows = (Row(task=EMPTY), Row(task=EMPTY, label="special", low=("random", own_floor)))
+    suite = Suite(name="two", rows=rows)
+    found, problems = measure_references(suites=[suite], episodes=12, out=tmp_path)
+    assert problems == []
+    plain, special = found["settings"][EMPTY], found["settings"]["special"]
+    assert own_floor not in plain["policies"]
+    assert len(special["policies"][own_floor]["values"]) == 12
+    assert special["seeds"] == plain["seeds"] == [2_000_000, 2_000_012]
+    gap = gap_of(suite.settings()[0][1], found)
+    assert gap.disqualified is None
+    assert gap.low_policy in ("random", own_floor)
+
+
 def test_a_reference_that_fails_is_a_problem() -> None:
     suite = Suite(name="one", rows=(Row(task=EMPTY),))
     found, problems = measure_references(
