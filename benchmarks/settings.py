@@ -43,7 +43,7 @@ class Row:
             into walls costs more than standing still, random play is no floor.)
         high: Policy whose mean is 100 points.
         certified: Whether `high` is proved optimal; only then it is called an oracle.
-        without: Policies that are left out, such as a script that does not know the task's rules.
+        without: Policies that are left out, such as a script that is too slow for the task.
         suites: Names of the suites it is in.
     """
 

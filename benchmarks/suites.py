@@ -13,7 +13,8 @@ from piase_gym.errors import PiaseError
 from piase_gym.registry import task_spec, tasks, worlds
 
 GRID = "piase/GridWorld"
-SCRIPT = ("scripted",)
+SLOW = ("scripted",)
+"""The script takes many seconds for an episode of some tasks."""
 DILEMMA = "piase/SocialDilemma"
 TABLE: tuple[Row, ...] = (
     Row(task=f"{GRID}-Empty-8x8-v0", certified=True, suites=("smoke", "standard")),
@@ -30,15 +31,15 @@ TABLE: tuple[Row, ...] = (
     Row(task=f"{GRID}-Maze-9x9-v0"),
     Row(task=f"{GRID}-Maze-15x15-v0", held_out=True),
     Row(task=f"{GRID}-MultiRoom-*"),
-    Row(task=f"{GRID}-Foraging-*", without=SCRIPT),
-    Row(task=f"{GRID}-Orchard-12x12-4p-v0", without=SCRIPT),
+    Row(task=f"{GRID}-Foraging-*"),
+    Row(task=f"{GRID}-Orchard-12x12-4p-v0", without=SLOW),
     Row(
         task=f"{GRID}-Tag-10x10-4p-v0",
         measure="win_rate",
         focal=2,
         partners=("random",),
         held_out_partners=("oracle",),
-        without=SCRIPT,
+        without=SLOW,
     ),
     Row(
         task=f"{GRID}-FourRooms-8x8-v0",

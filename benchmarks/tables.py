@@ -113,7 +113,7 @@ def _reference_row(label: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
         mean = means.get(name)
         told = "–" if mean is None else f"{mean:.2f}"
         if mean is not None and high is not None and high > low:
-            told += f" ({100 * (mean - low) / (high - low):.0f})"
+            told += f" ({round(100 * (mean - low) / (high - low))})"
         cells.append(told)
     top = "–" if high is None else f"{high:.2f}"
     return (label.removeprefix("piase/"), *cells, top, "yes" if entry["certified"] else "no")
