@@ -52,7 +52,8 @@ def plot_scores(results: Results, path: Path) -> Path | None:
     tasks = list(dict.fromkeys(row.setting for row in rows))
     if not rows:
         return None
-    figure, axes = _figure(8.0, 1.2 + 0.42 * len(tasks))
+    longest = max(len(short(task)) for task in tasks)
+    figure, axes = _figure(6.0 + 0.06 * longest, 1.2 + 0.36 * len(tasks))
     policies = [p for p in results.policies if any(row.policy == p for row in rows)]
     for number, policy in enumerate(policies):
         colour = COLOURS[number % len(COLOURS)]
@@ -69,10 +70,10 @@ def plot_scores(results: Results, path: Path) -> Path | None:
     axes.axvline(0, color="0.8", zorder=0)
     axes.axvline(100, color="0.8", zorder=0)
     axes.set_yticks(range(len(tasks)), [short(task) for task in tasks], fontsize=8)
-    axes.invert_yaxis()
+    axes.set_ylim(len(tasks) - 0.5, -0.5)
     axes.set_xlim(-106, 112)
-    axes.set_xlabel("score (0: does not look, 100: oracle or planner; < below -100)")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.3, -0.9 / (1.2 + 0.42 * len(tasks))), ncol=6)
+    axes.set_xlabel("score (0: does not look, 100: oracle or planner)")
+    figure.legend(loc="outside upper right", ncol=len(policies), frameon=False)
     return _save(figure, path)
 
 
