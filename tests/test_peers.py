@@ -160,8 +160,8 @@ def test_tables_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throughput.c_kernel, "available", lambda: False)
     monkeypatch.setattr(throughput, "BATCHES", (4,))
     monkeypatch.setattr(throughput, "task_row", lambda name, *_, **__: Row(name, 1, print))
-    parallel, batch, rules = throughput.tables()
-    for table in (parallel, batch, rules):
+    parallel, batch, rules, dilemmas = throughput.tables()
+    for table in (parallel, batch, rules, dilemmas):
         assert isinstance(table, RateTable)
         assert table.rates[0].name == "no-op ParallelEnv, 8 agents"
     assert [rate.name for rate in batch.rates[1:]] == [
@@ -169,6 +169,11 @@ def test_tables_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
         "batch_env, 4 environments",
     ]
     assert throughput.EVERYTHING in rules.rates[-1].name
+    assert [rate.name for rate in dilemmas.rates[1:]] == [
+        "batch_env, prisoners_dilemma",
+        "batch_env, harvest",
+        "batch_env, cleanup",
+    ]
 
 
 def test_the_bare_kernel_does_what_the_batch_does() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import typer
@@ -62,11 +62,30 @@ def grouped(ids: Iterable[str]) -> list[str]:
         found = re.fullmatch(r"(.+)-([^-]+)-(v\d+)", task)
         key = (found[1], found[3]) if found else (task, "")
         groups.setdefault(key, []).append(found[2] if found else "")
-    lines = []
-    for (stem, version), parts in groups.items():
-        part = parts[0] if len(parts) == 1 else f"{{{','.join(parts)}}}"
-        lines.append("-".join(word for word in (stem, part, version) if word))
-    return lines
+    return [
+        "-".join(word for word in (stem, _braced(row), version) if word)
+        for (stem, version), parts in groups.items()
+        for row in _rows(parts, LINE - len(stem) - len(version) - 4)
+    ]
+
+
+LINE = 76
+"""Longest line of grouped ids, so that they fit a terminal of 80 columns."""
+
+
+def _braced(parts: Sequence[str]) -> str:
+    """Return what a shell takes for each of some parts."""
+    return parts[0] if len(parts) == 1 else f"{{{','.join(parts)}}}"
+
+
+def _rows(parts: Sequence[str], width: int) -> list[list[str]]:
+    """Share parts out among rows that are not longer than `width`, if that can be."""
+    rows: list[list[str]] = [[]]
+    for part in parts:
+        if rows[-1] and len(",".join((*rows[-1], part))) > width:
+            rows.append([])
+        rows[-1].append(part)
+    return rows
 
 
 def _natural(text: str) -> list[tuple[bool, int, str]]:

@@ -106,6 +106,20 @@ class Batch:
         return {**self.__dict__, "_flat": (), "run": None}
 
 
+def leading_size(record: np.dtype[Any], names: Sequence[str]) -> int:
+    """Return how many bytes the leading fields of a record take.
+
+    Between them nothing may lie that is not theirs: copies need not keep it, and digests hash it.
+    """
+    fields: Mapping[str, Any] = record.fields or {}
+    size = 0
+    for name in names:
+        kind, offset = fields[name][:2]
+        assert offset == size, f"{offset - size} bytes lie idle before {name!r}; order by size"
+        size = offset + kind.itemsize
+    return size
+
+
 _new_tick = functools.partial(tuple.__new__, Tick)
 """Makes a Tick faster than its constructor does, for the common step in which nothing ends."""
 _VIEWS = (
@@ -153,9 +167,7 @@ class ArrayWorld(World[C, F]):
         self._reward_view, self._event_view = self._rewards.data, self._events.data
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
-        fields: Mapping[str, Any] = self.states.dtype.fields or {}
-        last, offset = fields[self.canonical[-1]][:2]
-        self.canonical_size = offset + last.itemsize
+        self.canonical_size = leading_size(self.states.dtype, self.canonical)
         self._canonical = one.view(np.uint8)[: self.canonical_size].data
         self._index_of = {command: index for index, command in enumerate(self.commands)}
 

@@ -62,12 +62,20 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("keys", "<u8", 2),
             ("counters", "<u8", 2),
             ("seed", "<u8"),
+            ("spots", "<u8", side),
+            ("when", "<i8", agents),  # the sum of the steps in which it ate
             ("t", "<i4"),
+            ("eaten", "<i4", agents),
+            ("cleaned", "<i4", agents),
+            ("zaps", "<i4", agents),
+            ("zapped", "<i4", agents),
+            ("away", "<i4", agents),  # steps spent in time-out
             ("width", "<i2"),
             ("height", "<i2"),
             ("agents", "<i2"),
             ("x", "<i2", agents),
             ("y", "<i2", agents),
+            ("out", "<i2", agents),  # steps of time-out that are left
             ("heading", "u1", agents),
             ("alive", "u1", agents),
             ("fate", "u1", agents),
@@ -75,15 +83,7 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("said", "u1", agents),
             ("beam", "u1", agents),  # 1: zapped in this step, 2: cleaned; for pictures
             ("order", "u1", agents),
-            ("out", "<i2", agents),  # steps of time-out that are left
-            ("eaten", "<i4", agents),
-            ("cleaned", "<i4", agents),
-            ("zaps", "<i4", agents),
-            ("zapped", "<i4", agents),
-            ("away", "<i4", agents),  # steps spent in time-out
-            ("when", "<i8", agents),  # the sum of the steps in which it ate
             ("hint", "u1", agents * HINT_CODE),
-            ("spots", "<u8", side),
             ("cells", "u1", side * side),
             ("at", "<i4", agents * 4),
             ("ripe", "<u8", side),
@@ -98,8 +98,8 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
 
 
 CANONICAL: Final = (
-    "keys counters seed t width height agents x y heading alive fate marks said beam order out "
-    "eaten cleaned zaps zapped away when hint spots cells"
+    "keys counters seed spots when t eaten cleaned zaps zapped away width height agents x y out "
+    "heading alive fate marks said beam order hint cells"
 ).split()
 
 TABLE: Final = np.dtype(
