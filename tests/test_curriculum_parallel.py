@@ -151,13 +151,16 @@ def test_what_goes_wrong_in_a_slot_is_raised_here() -> None:
 # -- slots that do not wait --------------------------------------------------------------------
 
 
-def play_async(workers: int, arrivals: Any = (), answers: int = 300) -> Any:
+def play_async(workers: int, arrivals: Any = (), answers: int = 300, decisions: int = 0) -> Any:
+    """Answer so often, and then until there are enough decisions: a busy machine may favour one."""
     env = AsyncCurricula(
         "GridWorld", stages(), slots=3, workers=workers, arrivals=arrivals, max_steps=6
     )
     rngs = [np.random.default_rng(slot) for slot in range(3)]
     env.reset(seed=2)
-    for _ in range(answers):
+    for answer in range(100 * answers):
+        if answer >= answers and len(env.decisions) >= decisions:
+            break
         slot = env.recv().slot
         env.send(slot, int(rngs[slot].choice([1, 3, 3, 4])))
     env.close()
@@ -165,9 +168,9 @@ def play_async(workers: int, arrivals: Any = (), answers: int = 300) -> Any:
 
 
 def test_a_recorded_order_of_arrivals_decides_the_same() -> None:
-    first = play_async(2)
+    first = play_async(2, decisions=3)
     assert len(first.decisions) >= 3
-    again = play_async(1, first.arrivals)
+    again = play_async(1, first.arrivals, len(first.arrivals))
     assert again.arrivals == first.arrivals
     assert [d.to_bytes() for d in again.decisions] == [d.to_bytes() for d in first.decisions]
 
