@@ -67,7 +67,7 @@ def make_agent(policy: str | Agent) -> Agent:
     if isinstance(policy, Agent):
         return policy
     if not isinstance(policy, str):
-        raise UnknownNameError("policy", policy, _allowed())
+        raise UnknownNameError("policy", policy, _allowed(policy))
     prefix, colon, rest = policy.partition(":")
     if colon and prefix in _families:
         return _families[prefix](rest)
@@ -75,7 +75,7 @@ def make_agent(policy: str | Agent) -> Agent:
         return _policies[policy]()
     if policy in plugins.names("agents"):
         return _plugged(policy)
-    raise UnknownNameError("policy", policy, _allowed())
+    raise UnknownNameError("policy", policy, _allowed(policy))
 
 
 def check_policy(policy: str) -> str:
@@ -87,7 +87,7 @@ def check_policy(policy: str) -> str:
     prefix, colon, rest = policy.partition(":")
     if policy in policies() or (colon and rest and prefix in _families):
         return policy
-    raise UnknownNameError("policy", policy, _allowed())
+    raise UnknownNameError("policy", policy, _allowed(policy))
 
 
 def _plugged(name: str) -> Agent:
@@ -115,9 +115,14 @@ def _best_response(strategy: str) -> Agent:
     return BestResponseAgent(strategy)
 
 
-def _allowed() -> tuple[str, ...]:
-    """Return the names of all policies, families as ``prefix:...``."""
-    return (*policies(), *(f"{prefix}:..." for prefix in sorted(_families)))
+def _allowed(policy: object = "") -> tuple[str, ...]:
+    """Return what could have been meant: names of the same prefix, or all, prefixes in short."""
+    prefix, colon, _ = str(policy).partition(":")
+    related = tuple(name for name in policies() if colon and name.startswith(f"{prefix}:"))
+    if related:
+        return related
+    short = {f"{name.partition(':')[0]}:..." if ":" in name else name for name in policies()}
+    return tuple(sorted(short | {f"{prefix}:..." for prefix in _families}))
 
 
 def _sb3(path: str, greedy: bool = False) -> Agent:
