@@ -368,7 +368,7 @@ def test_wrong_lines_cost_a_step_and_never_raise(line: Any, outcome: str) -> Non
 
 
 NOT_A_DICT: list[Any] = [
-    *(None, 5, "ab", [STAY, STAY], {"agent_0", "agent_1"}, [("agent_0", 4), ("agent_1", 4)]),
+    *(None, 5, "ab", [STAY, STAY], {"agent_0"}, [("agent_0", 4), ("agent_1", 4)]),
     pytest.param(np.array([STAY, STAY])),
 ]
 
