@@ -11,17 +11,15 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import piase_gym
 from piase_gym.benchmarks.checkpoints import write_whole
+from piase_gym.benchmarks.interrupts import first_interrupt
 from piase_gym.benchmarks.slot_batch import SlotBatch
 from piase_gym.curricula import ProgressStore, load
 from piase_gym.curricula.journeys import PATH, PROGRESS, read_rows
@@ -263,7 +261,7 @@ class CourseRun:
             over = look.outcome != "running" and not self.settings.whole
             return over or self.interrupted
 
-        with self._interrupts():
+        with first_interrupt(self._interrupt):
             if look.outcome == "running" or self.settings.whole:
                 try:
                     self.trainer.train(after)
@@ -376,26 +374,9 @@ class CourseRun:
         self._decided = len(self.course.progress[self.agent].decisions)
         torch.set_rng_state(kept["random"])
 
-    @contextmanager
-    def _interrupts(self) -> Iterator[None]:
-        """Let the first SIGINT or SIGTERM end the run after the present update."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-        def stop(_number: int, _frame: object) -> None:
-            self.interrupted = True
-            for known, handler in before.items():
-                signal.signal(known, handler)
-
-        for number in before:
-            signal.signal(number, stop)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    def _interrupt(self) -> None:
+        """Let the run end after the present update."""
+        self.interrupted = True
 
 
 def seed_at(seed: int, steps: int) -> int:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from typing import Any
 from piase_gym.agents.network import CARD, Network, require_finite
 from piase_gym.agents.sb3 import Sb3Agent
 from piase_gym.benchmarks.checkpoints import STATE, Folder, pack, write_whole
+from piase_gym.benchmarks.interrupts import first_interrupt
 from piase_gym.benchmarks.learn_settings import TrainSettings
 from piase_gym.benchmarks.learn_state import restore_state, state_of
 from piase_gym.benchmarks.models import (
@@ -125,7 +123,7 @@ class Run:
     def train(self) -> TrainResult:
         """Alternate between acting and learning until the end."""
         try:
-            with self._interrupts():
+            with first_interrupt(self._interrupt):
                 self._learn()
         except (ValueError, RuntimeError) as error:
             self._explain_divergence(error)
@@ -242,26 +240,9 @@ class Run:
         write_whole(self.folder.result, (json.dumps(told, indent=2) + "\n").encode())
         return result
 
-    @contextmanager
-    def _interrupts(self) -> Iterator[None]:
-        """Let the first SIGINT or SIGTERM end the run after the present update."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-        def stop(number: int, _frame: object) -> None:
-            self.reason = "interrupted"
-            for known, handler in before.items():
-                signal.signal(known, handler)
-
-        for number in before:
-            signal.signal(number, stop)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    def _interrupt(self) -> None:
+        """Let the run end after the present update."""
+        self.reason = "interrupted"
 
 
 class Watch(BaseCallback):
