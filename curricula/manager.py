@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -201,10 +202,12 @@ class CurriculumManager:
 
     def _skip(self, progress: AgentProgress, until: int | None) -> None:
         """Note the steps that are left out on the way to another."""
-        for step in self.curricula[progress.agent_id].steps:
-            ahead = step.order > progress.current_step_order
-            if ahead and (until is None or step.order < until):
-                progress.statuses.setdefault(step.order, "skipped")
+        steps = self.curricula[progress.agent_id].steps
+        first = bisect_right(steps, progress.current_step_order, key=lambda step: step.order)
+        for place in range(first, len(steps)):
+            if until is not None and steps[place].order >= until:
+                break
+            progress.statuses.setdefault(steps[place].order, "skipped")
 
     # -- decisions -------------------------------------------------------------------------
 

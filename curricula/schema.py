@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -103,10 +104,12 @@ class DevelopmentalCurriculum(Part):
 
     def find_step(self, order_or_name: int | str) -> CurriculumStep | None:
         """Return a step by its order (an int) or its name (a string), or ``None``."""
-        for step in self.steps:
-            if order_or_name in (step.order, step.name) and not isinstance(order_or_name, bool):
-                return step
-        return None
+        return None if isinstance(order_or_name, bool) else self._by_key.get(order_or_name)
+
+    @cached_property
+    def _by_key(self) -> Mapping[int | str, CurriculumStep]:
+        """The steps by order and by name."""
+        return {key: step for step in self.steps for key in (step.order, step.name)}
 
     def step(self, order_or_name: int | str) -> CurriculumStep:
         """Return a step by its order (an int) or its name (a string).
@@ -129,7 +132,9 @@ class DevelopmentalCurriculum(Part):
             order: Order of a step; -1 for the beginning.
             stages: The developmental stages that the agent has reached.
         """
-        return next((s for s in self.steps if s.order > order and s.is_open(stages)), None)
+        later = bisect_right(self.steps, order, key=lambda step: step.order)
+        ahead = (self.steps[place] for place in range(later, len(self.steps)))
+        return next((step for step in ahead if step.is_open(stages)), None)
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
