@@ -28,6 +28,7 @@ from numba import njit, typeof, types
 from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from piase_gym.rng import GOLDEN
 from piase_gym.statics import PartCompiler, StaticCompiler
@@ -162,6 +163,11 @@ def kernel_of(file: str) -> Callable[[Callable[..., Any]], Any]:
     return wrap
 
 
+def readable(records: NDArray[Any]) -> NDArray[Any]:
+    """Return records as kernels take them; plain Python asks for fields as attributes."""
+    return records if JIT else records.view(np.recarray)
+
+
 def direct(compiled: Any, *args: Any) -> Any:
     """Return the machine code of a kernel for arguments of just these types.
 
@@ -266,11 +272,11 @@ else:
 
     def load64(array: Any, index: Any) -> Any:
         """Plain Python twin of the compiled `load64`."""
-        return np.frombuffer(array[index : index + 8].tobytes(), "<u8")[0]
+        return array[int(index) :].view(np.uint8)[:8].view("<u8")[0]
 
     def store64(array: Any, index: Any, word: Any) -> None:
         """Plain Python twin of the compiled `store64`."""
-        array[index : index + 8] = np.frombuffer(np.uint64(word).tobytes(), np.uint8)
+        array[int(index) :].view(np.uint8)[:8].view("<u8")[0] = word
 
     def peek(array: Any, index: Any) -> Any:
         """Plain Python twin of the compiled `peek`."""

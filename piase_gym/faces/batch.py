@@ -110,11 +110,11 @@ class BatchEnv(Slots):
         for slot in chosen.tolist():
             given = seeds[slot]
             if given is not None:
-                states["base"][slot], states["episode"][slot] = check_seed(given), 0
+                states["given"][slot], states["episode"][slot] = check_seed(given), 0
             elif self._ready[slot]:
                 states["episode"][slot] += np.uint64(1)
             else:
-                states["base"][slot], states["episode"][slot] = fresh_seed(), 0
+                states["given"][slot], states["episode"][slot] = fresh_seed(), 0
         if self.world.reset_batch(self.batch, chosen.astype(np.int64)):
             raise self.fault()
         self._ready[chosen] = True

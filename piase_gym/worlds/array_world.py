@@ -20,7 +20,7 @@ from piase_gym.commands import Command, Misread, Outcome
 from piase_gym.config import WorldConfig
 from piase_gym.digest import digest_bytes
 from piase_gym.errors import SnapshotError
-from piase_gym.kernels import ABSENT
+from piase_gym.kernels import ABSENT, readable
 from piase_gym.world import (
     Act,
     Capabilities,
@@ -84,6 +84,10 @@ class Batch:
         self.truncated = np.zeros((envs, agents), np.bool_)
         self.events = np.zeros((envs, agents), np.uint8)
         self._flat: tuple[NDArray[Any], ...] = ()
+
+    def records(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return states and tables as kernels take them."""
+        return readable(self.states), readable(self.tables)
 
     def flat(self) -> tuple[NDArray[Any], ...]:
         """Return the outputs as kernels take them: obs, masks, rewards, flags, events."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.errors import GenerationError
-from piase_gym.kernels import direct
+from piase_gym.kernels import direct, readable
 from piase_gym.statics import Static
 from piase_gym.textcode import HINT_CODE, hash_text
 from piase_gym.worlds.array_world import ArrayWorld, Batch, C, F
@@ -36,18 +36,18 @@ class KernelWorld(ArrayWorld[C, F]):
 
     def reset_batch(self, batch: Batch, which: NDArray[np.int64]) -> int:
         """Start the next episode of some environments."""
-        where = batch.states, batch.tables, self.static_of(batch)
+        where = *batch.records(), self.static_of(batch)
         return int(self.kernels.reset(*where, which, *batch.flat()))
 
     def look_batch(self, batch: Batch) -> None:
         """Write vectors and masks again, after the records were replaced."""
-        where = batch.states, batch.tables, self.static_of(batch)
+        where = *batch.records(), self.static_of(batch)
         obs, masks, *_, events = batch.flat()
         self.kernels.look(*where, obs, masks, events)
 
     def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
         """Advance every environment by one step."""
-        where = batch.states, batch.tables, self.static_of(batch)
+        where = *batch.records(), self.static_of(batch)
         args = *where, mode, focal, acts, *batch.flat(), batch.flat_final()
         if batch.run is None:
             found = self.kernels.step(*args)
@@ -58,22 +58,22 @@ class KernelWorld(ArrayWorld[C, F]):
 
     def run_reset(self, seed: np.uint64) -> None:
         """Make a level; raise if the config does not allow one."""
-        fault = self.kernels.reset_one(self.one, self.k, seed)
+        fault = self.kernels.reset_one(readable(self.one), self.k, seed)
         if fault:
             raise GenerationError(self.explain_fault(fault, self.config))
 
     def run_step(self) -> int:
         """Advance by one step."""
         if self._step is None:
-            notable: int = self.kernels.step_one(self.one, self.k)
+            notable: int = self.kernels.step_one(readable(self.one), self.k)
             self._step = direct(self.kernels.step_one, self.one, self.k)
         else:
-            notable = self._step(self.one, self.k)
+            notable = self._step(readable(self.one), self.k)
         return notable
 
     def refresh(self) -> None:
         """Rebuild what is derived from the canonical state, vectors and masks included."""
-        self.kernels.refresh_one(self.one, self.k)
+        self.kernels.refresh_one(readable(self.one), self.k)
 
     def explain_fault(self, fault: int, config: C) -> str:
         """Say why no level could be made; worlds whose levels can fail say more."""

@@ -23,7 +23,7 @@ BOOKKEEPING: Final[list[Any]] = [
     ("left", "<i4"),  # how many agents are in play
     ("config", "<i4"),  # which table holds
     ("next_config", "<i4"),  # which table holds from the next reset on
-    ("base", "<u8"),  # what the environment was seeded with
+    ("given", "<u8"),  # what the environment was seeded with
     ("episode", "<u8"),  # how many resets without a seed followed
     ("over", "u1"),  # whether the episode is over and the next step resets
     ("ended", "u1"),  # whether an episode ended in the last step
@@ -168,7 +168,7 @@ def compile_kernels(rules: Rules, file: str) -> Kernels:
         """Start the next episode of an environment. Returns 1 if no level could be made."""
         s.config = s.next_config
         s.over = 0
-        begin(s, tables[s.config], k, episode_seed(s.base, s.episode))
+        begin(s, tables[s.config], k, episode_seed(s.given, s.episode))
         return 1 if s.fault != 0 else 0
 
     @helper

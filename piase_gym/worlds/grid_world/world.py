@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from piase_gym.commands import Command, Outcome, Param, Result, Verb
 from piase_gym.errors import EnvelopeError, GenerationError
+from piase_gym.kernels import readable
 from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.statics import Static
 from piase_gym.surroundings import Surroundings
@@ -269,7 +270,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
             )
         super().admit(config)
         k = static_for(self.envelope, config)
-        if fault := self.kernels.reset_one(self.new_single(config), k, np.uint64(0)):
+        if fault := self.kernels.reset_one(readable(self.new_single(config)), k, np.uint64(0)):
             raise GenerationError(fault_sentence(fault, config))
 
     def configure(self, config: GridWorldConfig) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.kernels import readable
 from piase_gym.worlds.physics_playground import rules
 from piase_gym.worlds.physics_playground.bodies import Pose
 from piase_gym.worlds.physics_playground.bullet import (
@@ -36,7 +37,6 @@ from piase_gym.worlds.physics_playground.scene import (
     ON_RAMP,
     new_scene,
     offset,
-    readable,
 )
 from piase_gym.worlds.physics_playground.sensing import rays_of
 from piase_gym.worlds.physics_playground.state import PlayState

@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.kernels import JIT
 from piase_gym.worlds.physics_playground import bodies
 from piase_gym.worlds.physics_playground.config import MAX_AGENTS, TASKS, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.items import KINDS, MAX_OBJECTS
@@ -123,15 +122,10 @@ def _tune(one: Any, config: PhysicsPlaygroundConfig) -> None:
     one["stiff"], one["damp"] = min(0.15 / seconds**2, 40.0), share
 
 
-def readable(scene: NDArray[Any]) -> NDArray[Any]:
-    """Return a scene as kernels take it; plain Python needs attributes."""
-    return scene if JIT else scene.view(np.recarray)
-
-
 def offset(field: str) -> int:
     """Return at which byte of the record a field begins."""
     fields: Any = SCENE.fields
     return int(fields[field][1])
 
 
-__all__: Sequence[str] = ["SCENE", "new_scene", "offset", "readable"]
+__all__: Sequence[str] = ["SCENE", "new_scene", "offset"]

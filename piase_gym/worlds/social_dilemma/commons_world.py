@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from piase_gym.commands import Command, Outcome, Param, Result, Verb
 from piase_gym.errors import GenerationError
+from piase_gym.kernels import readable
 from piase_gym.statics import Static
 from piase_gym.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import Batch
@@ -145,7 +146,7 @@ class Commons(SocialDilemma[CommonsFacts]):
         """Check the envelope, and that there is room."""
         super().admit(config)
         k = commons_state.static_for(self.envelope, config)
-        if fault := self.kernels.reset_one(self.new_single(config), k, np.uint64(0)):
+        if fault := self.kernels.reset_one(readable(self.new_single(config)), k, np.uint64(0)):
             raise GenerationError(self.explain_fault(fault, config))
 
     def configure(self, config: SocialDilemmaConfig) -> None:
