@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.benchmarks.plots import COLOURS
-from piase_gym.curricula.journeys import Journey
+from piase_gym.curricula.journeys import Journey, short_name
 from piase_gym.errors import ConfigError, MissingExtraError, StorageError
 
 BLUE, RED, GREEN, PINK = COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3]
@@ -81,9 +81,8 @@ def draw(journey: Journey, upper: Any, lower: Any) -> None:
     upper.set_ylim(-0.6, len(orders) - 0.4)
     upper.tick_params(axis="x", labelbottom=False)
     upper.set_title(f"{journey.curriculum}: {journey.agent}", loc="left", fontsize=11)
-    draw_success(journey, lower, rows)
+    lower.set_ylabel(draw_success(journey, lower, rows))
     lower.set_xlabel(journey.counted)
-    lower.set_ylabel("won")
     lower.set_ylim(-0.04, 1.04)
     lower.set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
     for axes in (upper, lower):
@@ -167,16 +166,20 @@ def draw_drawn(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
 
 
-def draw_success(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
-    """Draw the share that was won: at each attempt's end, or step by step where steps are drawn."""
+def draw_success(journey: Journey, axes: Any, rows: dict[int, int]) -> str:
+    """Draw the share that was won: at each attempt's end, or step by step where steps are drawn.
+
+    Returns:
+        What it is: ``won``, or the name of the metric by which attempts are judged instead.
+    """
+    metric = journey.judged_by
     rated = [
-        (move.at, move.decision.step, move.decision.values.get("success_rate"))
-        for move in journey.moves
+        (move.at, move.decision.step, move.decision.values.get(metric)) for move in journey.moves
     ]
     points = [(at, step, rate) for at, step, rate in rated if isinstance(rate, int | float)]
     if points:
         draw_rates(points, axes, rows)
-        return
+        return short_name(metric)
     edges, found = gathered(journey)
     for order, row in rows.items():
         curve = [
@@ -194,6 +197,7 @@ def draw_success(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
         axes.legend(
             ncol=len(rows), fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.98)
         )
+    return "won"
 
 
 def draw_rates(points: Sequence[tuple[int, int, float]], axes: Any, rows: dict[int, int]) -> None:

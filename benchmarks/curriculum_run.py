@@ -12,7 +12,7 @@ import dataclasses
 import io
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,11 +87,12 @@ class Look:
 
     Attributes:
         steps: Environment steps so far.
-        won: The share of the episodes since the last update that were won.
+        won: The share of the learner's episodes since the last update that were won.
         order: Order of the step that the learner is in, or tried last.
         name: Name of that step.
         attempt: Number of the attempt at it.
         outcome: ``running``, ``finished`` or ``failed``.
+        values: What the last decision has read.
     """
 
     steps: int
@@ -100,6 +101,7 @@ class Look:
     name: str
     attempt: int
     outcome: str
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def import_ppo() -> Any:
@@ -156,12 +158,20 @@ def make_course(
     if not issubclass(load_part(spec.world, spec), ArrayWorld):
         if log is not None:
             raise ConfigError(f"{spec.name} is played in slots, whose steps are not logged")
-        seats = {} if curriculum.agent is None else {"agent": curriculum.agent}
+        seats: dict[str, Any] = {} if curriculum.agent is None else {"agent": curriculum.agent}
+        if curriculum.partners:
+            seats["partners"] = dict(curriculum.partners)
         slots = ParallelCurricula(
             name, curriculum, slots=num_envs, workers=0, **options, **seats, **fields
         )
         return SlotBatch(slots, slots.run.agent)
-    batch = piase_gym.batch_env(name, num_envs=num_envs, autoreset="same_step", **fields)
+    batch = piase_gym.batch_env(
+        name,
+        num_envs=num_envs,
+        autoreset="same_step",
+        partners=dict(curriculum.partners) or None,
+        **fields,
+    )
     agent = agent_of(curriculum, batch.agents)
     inner = batch if log is None else AvtLogger(batch, log, level="actions")
     return CurriculumWrapper(inner, {agent: curriculum}, **options)
@@ -249,12 +259,13 @@ class CourseRun:
 
         The first SIGINT or SIGTERM ends it after the present update.
         """
-        look = self._look(0.0)
+        look = self._look({})
 
-        def after(steps: int, won: float) -> bool:
+        def after(_steps: int, _ended: float) -> bool:
             nonlocal look
-            look = self._look(won)
-            self._note(look)
+            played = self._episodes()
+            look = self._look(played)
+            self._note(look, played)
             if time.monotonic() - self._saved > SAVED:
                 self._save()
             report(look)
@@ -274,15 +285,22 @@ class CourseRun:
         """Close the environments."""
         self.env.close()
 
-    def _look(self, won: float) -> Look:
-        """Return where the training is."""
+    def _look(self, played: Mapping[str, Sequence[int]]) -> Look:
+        """Return where the training is, after these episodes; see `_episodes`."""
         progress = self.course.progress[self.agent]
         step = self.curriculum.step(progress.current_step_order)
+        count = sum(episodes for episodes, _ in played.values())
         return Look(
-            self.trainer.steps, won, step.order, step.name, progress.attempt, progress.outcome
+            self.trainer.steps,
+            sum(won for _, won in played.values()) / max(1, count),
+            step.order,
+            step.name,
+            progress.attempt,
+            progress.outcome,
+            progress.decisions[-1].values if progress.decisions else {},
         )
 
-    def _note(self, look: Look) -> None:
+    def _note(self, look: Look, played: Mapping[str, Sequence[int]]) -> None:
         """Add a row to the path: what was played and decided since the last."""
         decided = len(self.course.progress[self.agent].decisions)
         entry = {
@@ -290,7 +308,7 @@ class CourseRun:
             "attempt": look.attempt,
             "outcome": look.outcome,
             "decided_at": self._times(decided - self._decided, look.steps),
-            "episodes": self._episodes(),
+            "episodes": played,
             "names": {str(step.order): step.name for step in self.curriculum.steps},
             "director": self.settings.director,
         }

@@ -12,7 +12,7 @@ policy, and the measures of the commons are told. Run it on a trained model:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import piase_gym
-from piase_gym.agents import Agent, make_agent
+from piase_gym.agents import Agent, Percept, make_agent
 from piase_gym.agents.base import BatchPercept
 from piase_gym.errors import SuiteError
 from piase_gym.faces.batch import BatchEnv
+from piase_gym.faces.partners import to_act
 from piase_gym.rng import StreamId, stream_keys
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
 from piase_gym.worlds.social_dilemma.solutions import best_response
@@ -94,22 +95,62 @@ def against(policy: str | Agent, strategy: str, *, episodes: int = 1000, **confi
 
 def in_commons(policy: str | Agent, task: str, *, episodes: int = 50) -> dict[str, Estimate]:
     """Return the measures of a commons in which all agents play one policy, and the mean return."""
+    found = commons_episodes(policy, task, episodes=episodes)
+    return {name: estimate(values) for name, values in found.items()}
+
+
+def commons_episodes(
+    policy: str | Agent, task: str, *, episodes: int = 50
+) -> dict[str, list[float]]:
+    """Return the measures of each episode of a commons in which all agents play one policy.
+
+    Args:
+        policy: Its name, or an agent that acts in batches.
+        task: An id.
+        episodes: How many, on seeds from `SEED` on.
+
+    Raises:
+        SuiteError: If the task is no commons.
+    """
     env = piase_gym.batch_env(task, num_envs=episodes, autoreset="disabled")
     config = env.world.config
     if not getattr(config, "is_commons", False):
         raise SuiteError(f"{task} is no commons; take harvest or cleanup")
     env.reset(seed=SEED)
-    agents = [make_agent(policy) for _ in env.agents]
-    returns = np.zeros((episodes, len(agents)))
+    choose = _players(policy, env)
+    returns = np.zeros((episodes, len(env.agents)))
     while env.alive().any():
-        returns += env.step(choices(env, agents))[1]
-    names, rows = ("eaten", "cleaned", "zaps", "away", "when"), []
-    for state in env.batch.states:
-        totals = {name: state[name][: config.agents].tolist() for name in names}
-        spots = sum(int(row).bit_count() for row in state["spots"])
-        rows.append(commons_measures(config, int(state["t"]), spots, totals, 0))
-    found = {name: estimate([row[name] for row in rows]) for name in rows[0]}
-    return {"return an agent": estimate(returns.mean(axis=1)), **found}
+        returns += env.step(choose())[1]
+    rows = [_measures(config, state) for state in env.batch.states]
+    found = {name: [row[name] for row in rows] for name in rows[0]}
+    return {"return an agent": returns.mean(axis=1).tolist(), **found}
+
+
+def _players(policy: str | Agent, env: BatchEnv) -> Callable[[], NDArray[np.int64]]:
+    """Return what tells how a policy plays every agent now, shape (envs, agents)."""
+    seats = [make_agent(policy) for _ in env.agents]
+    if isinstance(policy, Agent) or type(seats[0]).act_batch is not Agent.act_batch:
+        return lambda: choices(env, seats)
+    players = [[make_agent(policy) for _ in env.agents] for _ in range(env.num_envs)]
+    return lambda: np.stack([_choices_in(env, slot, row) for slot, row in enumerate(players)])
+
+
+def _choices_in(env: BatchEnv, slot: int, agents: Sequence[Agent]) -> NDArray[np.int64]:
+    """Return what agents do that see one environment only, shape (agents,)."""
+    world, step, found = env.single(slot), int(env.batch.states["t"][slot]), []
+    for place, agent in enumerate(agents):
+        number = world.agents.index(env.agents[place])
+        agent.perceive(Percept(world, number, step))
+        found.append(to_act(world, number, agent.act()))
+    return np.array(found, np.int64)
+
+
+def _measures(config: Any, state: Any) -> dict[str, float]:
+    """Return the measures of a commons that is over."""
+    names = ("eaten", "cleaned", "zaps", "away", "when")
+    totals = {name: state[name][: config.agents].tolist() for name in names}
+    spots = sum(int(row).bit_count() for row in state["spots"])
+    return commons_measures(config, int(state["t"]), spots, totals, 0)
 
 
 def main() -> None:

@@ -177,6 +177,7 @@ def _target_problems(step: CurriculumStep) -> Iterator[Problem]:
 def curriculum_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
     """Yield what is wrong with a curriculum, but for what needs its world's config."""
     yield from _world_problems(curriculum)
+    yield from _partner_problems(curriculum)
     yield from _twice(curriculum)
     from piase_gym.curricula import naming
 
@@ -197,6 +198,20 @@ def _world_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
             load(spec.config, spec)
         except PiaseError as error:
             yield Problem(("world",), f"world: {error.args[0]}")
+
+
+def _partner_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
+    """Yield partners that do not exist, or that play the learner's own seat."""
+    from piase_gym.agents.catalogue import check_policy
+
+    for agent, policy in curriculum.partners.items():
+        if agent == curriculum.agent:
+            told = f"partners: {agent} is the agent that the curriculum is for"
+            yield Problem(("partners", agent), told)
+        try:
+            check_policy(policy)
+        except PiaseError as error:
+            yield Problem(("partners", agent), f"partners: {agent}: {error.args[0]}")
 
 
 def _twice(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from piase_gym.curricula.conditions import ATTEMPTS
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.store import ProgressStore
@@ -25,6 +26,7 @@ PROGRESS = "progress.json"
 """What the folder of a run has: a row for each update, and the progress of its agents."""
 ATTEMPT, EVAL = "DSE_STEP_ATTEMPT_START", "DSE_ADAPTATION_EVAL"
 BEGIN = "DSE_AGENT_CURRICULUM_START"
+SUCCESS = "success_rate"
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,17 @@ class Journey:
     def end(self) -> int:
         """Environment steps until the last thing that is known."""
         return max([*(m.at for m in self.moves), *(s.at for s in self.stretches)], default=0)
+
+    @property
+    def judged_by(self) -> str:
+        """What attempts are judged by: success, or a share that every decision has read."""
+        read = [set(move.decision.values) - {ATTEMPTS} for move in self.moves]
+        shares = [
+            name
+            for name in sorted(set.intersection(*read) if read else ())
+            if all(_is_share(move.decision.values[name]) for move in self.moves)
+        ]
+        return SUCCESS if not shares or any(SUCCESS in names for names in read) else shares[0]
 
     def add(self, at: int, decision: Decision) -> None:
         """Take in the next decision."""
@@ -301,11 +314,32 @@ def table_rows(journey: Journey, orders: Iterable[int] = ()) -> list[tuple[str, 
     return rows
 
 
+def _is_share(value: object) -> bool:
+    """Tell whether a value is a number from 0 to 1."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def short_name(metric: str) -> str:
+    """Return what a metric is called in tables and plots."""
+    return "won" if metric == SUCCESS else metric.rpartition(".")[2]
+
+
+def headings(journey: Journey) -> tuple[str, ...]:
+    """Return what the columns of `table_rows` are."""
+    return (*HEADINGS[:-2], short_name(journey.judged_by), HEADINGS[-1])
+
+
 def _last_success(journey: Journey, order: int, mine: list[Decision]) -> str:
-    """Return the share that was won at the end, of the last attempt or the last episodes."""
-    rates = [d.values["success_rate"] for d in mine if "success_rate" in d.values]
+    """Return the share that was won at the end, of the last attempt or the last episodes.
+
+    Where attempts are judged by another share, return that.
+    """
+    metric = journey.judged_by
+    rates = [d.values[metric] for d in mine if metric in d.values]
     if rates and isinstance(rates[-1], int | float):
         return f"{rates[-1]:.0%}"
+    if metric != SUCCESS:
+        return ""
     played = won = 0
     for stretch in reversed(journey.stretches):
         if played < 100 and stretch.won:
@@ -315,6 +349,16 @@ def _last_success(journey: Journey, order: int, mine: list[Decision]) -> str:
 
 
 HEADINGS = ("step", "name", "attempts", "hints", "branches", "episodes", "won", "done")
-"""What the columns of `table_rows` are."""
+"""What the columns of `table_rows` are, where attempts are judged by success."""
 
-__all__ = ["HEADINGS", "Journey", "Move", "Stretch", "explain", "read_journeys", "table_rows"]
+__all__ = [
+    "HEADINGS",
+    "Journey",
+    "Move",
+    "Stretch",
+    "explain",
+    "headings",
+    "read_journeys",
+    "short_name",
+    "table_rows",
+]

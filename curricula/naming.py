@@ -99,7 +99,7 @@ def own_metrics(curriculum: DevelopmentalCurriculum) -> dict[str, type[float] | 
         configs = [config for _, config in curriculum.configs()]
     except PiaseError:
         return None  # the loader tells what is wrong with them
-    return metrics_of(load(spec.world, spec), configs)
+    return metrics_of(load(spec.world, spec).kind_for(configs[0]), configs)
 
 
 # -- problems -------------------------------------------------------------------------------------

@@ -47,6 +47,11 @@ class DevelopmentalCurriculum(Part):
         "REPEAT_STEP", description="what is decided if a step is not complete and no rule holds"
     )
     agent: AgentId | None = Field(None, description="the agent that it is written for; default any")
+    partners: dict[str, str] = Field(
+        default_factory=dict,
+        description="who plays the other agents where the curriculum is trained or simulated: "
+        "policies by agent; default: the learner's policy when trained, the oracle when simulated",
+    )
     lead: AgentId | None = Field(
         None, description="the agent whose curriculum wins where two set a shared field differently"
     )
@@ -146,6 +151,8 @@ class DevelopmentalCurriculum(Part):
         """What the curriculum does, hashed; words for readers do not count."""
         prose = set(checking.PROSE)
         value = self.model_dump(mode="json", exclude=prose)
+        if not self.partners:
+            del value["partners"]  # which keeps the hashes of curricula without any
         value["steps"] = [step.model_dump(mode="json", exclude=prose) for step in self.steps]
         return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 

@@ -15,10 +15,11 @@ from piase_gym.agents.base import Action, Agent, Percept
 from piase_gym.curricula.journeys import Journey
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.errors import AgentError, ConfigError
-from piase_gym.faces.partners import to_act
+from piase_gym.faces.partners import seat_partners, to_act
 from piase_gym.faces.seeds import check_seed
 from piase_gym.opening import make_env
-from piase_gym.rng import Stream
+from piase_gym.rng import Stream, StreamId, stream_key
+from piase_gym.world import World
 
 CHOICE, CHANCE = 2000, 2001
 """Streams of the seed: whether to follow the oracle, and what is done at random."""
@@ -98,7 +99,7 @@ def simulate(
 ) -> Simulated:
     """Send a learner of some skill through a curriculum; the same seed gives the same journey.
 
-    Other agents play as the oracle does.
+    Other agents are the curriculum's partners, or play as the oracle does.
 
     Args:
         curriculum: The curriculum.
@@ -122,7 +123,7 @@ def simulate(
     bare = make_env(world_of(curriculum, world), None, None, fields)
     learner = SkilledLearner(skill, learning, seed)
     agent = agent_of(curriculum, bare.possible_agents)
-    others = {name: make_agent("oracle") for name in bare.possible_agents if name != agent}
+    others = _others(curriculum, bare.unwrapped.world, agent)
     env = CurriculumWrapper(bare, {agent: curriculum}, director=director, seed=seed)
     journey = Journey(agent, curriculum.name, "environment steps")
     journey.names = {step.order: step.name for step in curriculum.steps}
@@ -144,6 +145,8 @@ def _episode(env: Any, players: Mapping[str, Agent], seed: int | None) -> int:
     """Play one episode; returns its steps."""
     env.reset(seed=seed)
     driver, count = env.unwrapped.driver, 0
+    for name, player in players.items():
+        player.reset(stream_key(driver.seed, StreamId.PARTNER + driver.world.agents.index(name)))
     while env.agents:
         acts = {}
         for name in env.agents:
@@ -153,6 +156,22 @@ def _episode(env: Any, players: Mapping[str, Agent], seed: int | None) -> int:
         env.step(acts)
         count += 1
     return count
+
+
+def _others(
+    curriculum: DevelopmentalCurriculum, world: World[Any, Any], agent: str
+) -> dict[str, Agent]:
+    """Return who plays the agents that are not the learner.
+
+    Raises:
+        AgentError: If a partner's seat does not exist.
+    """
+    seats = seat_partners(world, curriculum.partners)
+    return {
+        name: seats[number] if number in seats else make_agent("oracle")
+        for number, name in enumerate(world.agents)
+        if name != agent
+    }
 
 
 def world_of(curriculum: DevelopmentalCurriculum, world: str | None) -> str:

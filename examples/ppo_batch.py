@@ -11,7 +11,8 @@ same policy, bit for bit, on one machine and version of torch.
 What matters here, apart from the usual details of PPO:
 
 - Cells are symbols, not quantities: every byte of the observation picks a row of an embedding
-  (`CellEncoder`). With raw bytes an MLP hardly learns.
+  (`CellEncoder`). With raw bytes an MLP hardly learns. Observations that are quantities go through
+  logarithms (`QuantityEncoder`), because scores and payoffs differ by orders of magnitude.
 - Illegal actions are masked out.
 - Rewards are scaled for the value function; the task's own are what is reported.
 - A truncated episode is bootstrapped with the value of its last observation.
@@ -69,12 +70,33 @@ class Settings:
     width: int = 128
 
 
+class QuantityEncoder(nn.Module):
+    """Encodes vectors of numbers of any size: a linear layer over logarithms that keep the sign."""
+
+    def __init__(self, length: int, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(length, width)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return encodings (batch, width) of values (batch, length)."""
+        flat = values.float().flatten(1)
+        encoded: Tensor = torch.relu(self.linear(flat.sign() * flat.abs().log1p()))
+        return encoded
+
+
+def encoder_of(space: Any, width: int) -> nn.Module:
+    """Return the first layer for a space: of symbols if it holds whole numbers."""
+    if np.issubdtype(space.dtype, np.integer):
+        return CellEncoder(space.high, width)
+    return QuantityEncoder(int(np.prod(space.shape)), width)
+
+
 class Policy(nn.Module):
     """An actor and a critic on one encoding."""
 
     def __init__(self, space: Any, actions: int, width: int) -> None:
         super().__init__()
-        self.encoder = CellEncoder(space.high, width)
+        self.encoder = encoder_of(space, width)
         self.body = nn.Sequential(nn.Linear(width, width), nn.ReLU())
         self.actor, self.critic = nn.Linear(width, actions), nn.Linear(width, 1)
         for module in self.modules():
@@ -99,11 +121,18 @@ class Policy(nn.Module):
 class Rollout:
     """What the slots saw and did; slot ``e * agents + a`` is agent a of environment e."""
 
-    def __init__(self, settings: Settings, slots: int, length: int, actions: int) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        slots: int,
+        length: int,
+        actions: int,
+        kind: torch.dtype = torch.uint8,
+    ) -> None:
         def shape(*more: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros((settings.num_steps, slots, *more), dtype=dtype)
 
-        self.observations = shape(length, dtype=torch.uint8)
+        self.observations = shape(length, dtype=kind)
         self.masks = shape(actions, dtype=torch.int8)
         self.actions = shape(dtype=torch.int64)
         self.log_probs, self.values, self.rewards = shape(), shape(), shape()
@@ -146,7 +175,8 @@ class Trainer:
         self.optimizer = torch.optim.Adam(
             self.policy.parameters(), settings.learning_rate, eps=1e-5
         )
-        self.rollout = Rollout(settings, self.slots, space.shape[0], count)
+        kind = torch.as_tensor(np.zeros(0, space.dtype)).dtype
+        self.rollout = Rollout(settings, self.slots, space.shape[0], count, kind)
         self.shown, self.infos = self.env.reset(seed)
         self.recent: list[bool] = []
         self.steps = 0

@@ -233,6 +233,11 @@ class World(ABC, Generic[C, F]):
         self.mailboxes: Mailboxes | None = None
         """Where letters lie, if the world has messages."""
 
+    @classmethod
+    def kind_for(cls, config: C) -> type[World[C, Any]]:
+        """Return the class that plays a config, where a world has several kinds."""
+        return cls
+
     # -- spaces and vocabulary, fixed for life --------------------------------------------
 
     @property

@@ -13,7 +13,7 @@ from piase_gym.errors import ConfigError
 from piase_gym.modifiers import adjust, introduce
 from piase_gym.registry import load, make_config, world_spec
 
-WORLDS = ["GridWorld", "TextRoom"]
+WORLDS = ["GridWorld", "SocialDilemma", "TextRoom"]
 if importlib.util.find_spec("pybullet"):
     WORLDS.append("PhysicsPlayground")
 ELEMENTS: dict[tuple[str, str], list[tuple[dict[str, Any], dict[str, Any]]]] = {
@@ -26,6 +26,13 @@ ELEMENTS: dict[tuple[str, str], list[tuple[dict[str, Any], dict[str, Any]]]] = {
     ("TextRoom", "object"): [
         ({"scenario": "lost_key"}, {"name": "candle", "room": "study", "can_be_taken": True})
     ],
+    ("SocialDilemma", "player"): [
+        ({"game": "public_goods"}, {}),
+        ({"game": "harvest"}, {"count": 3}),
+    ],
+    ("SocialDilemma", "talk"): [({"symbols": 1}, {})],
+    ("SocialDilemma", "patch"): [({"game": "harvest"}, {"count": 2})],
+    ("SocialDilemma", "reputation"): [({}, {}), ({"game": "cleanup"}, {})],
     ("PhysicsPlayground", "wall"): [({}, {"position": (1.0, 1.0), "length": 0.5})],
     ("PhysicsPlayground", "ramp"): [({}, {"position": (1.0, 1.0)})],
 }
@@ -37,7 +44,12 @@ def config_of(world: str, **fields: Any) -> Any:
     return piase_gym.parallel_env(world, scenario=scenario, actions=ACTIONS[world], **fields).config
 
 
-ACTIONS = {"GridWorld": "discrete", "TextRoom": "text", "PhysicsPlayground": "discrete"}
+ACTIONS = {
+    "GridWorld": "discrete",
+    "PhysicsPlayground": "discrete",
+    "SocialDilemma": "discrete",
+    "TextRoom": "text",
+}
 
 
 def world_class(world: str) -> Any:
@@ -45,12 +57,34 @@ def world_class(world: str) -> Any:
     return load(spec.world, spec)
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_every_dial_turns_over_its_whole_range(world: str) -> None:
+DIALS_OF = [
+    *((world, {}) for world in WORLDS),
+    ("SocialDilemma", {"game": "stag_hunt", "horizon": "geometric"}),
+    ("SocialDilemma", {"game": "public_goods"}),
+    ("SocialDilemma", {"game": "volunteers_dilemma", "agents": 6}),
+    ("SocialDilemma", {"game": "harvest"}),
+    ("SocialDilemma", {"game": "cleanup"}),
+]
+"""Configs in which every dial is there at least once."""
+
+
+def test_every_dial_is_there_somewhere() -> None:
+    for world in WORLDS:
+        configs = [make_config(world_spec(w), fields) for w, fields in DIALS_OF if w == world]
+        for dial in world_class(world).dials:
+            assert any(dial.read(config) is not None for config in configs), dial.name
+
+
+@pytest.mark.parametrize(("world", "fields"), DIALS_OF)
+def test_every_dial_turns_over_its_whole_range(world: str, fields: dict[str, Any]) -> None:
     kind = world_class(world)
     assert kind.dials
-    config = make_config(world_spec(world), {})
+    config = make_config(world_spec(world), fields)
     for dial in kind.dials:
+        if dial.read(config) is None:
+            with pytest.raises(ConfigError, match="there is no dial"):
+                adjust(kind.dials, config, {dial.name: dial.low})
+            continue
         for value in (dial.low, dial.high):
             wanted = int(value) if dial.whole else value
             changed = config.changed(adjust(kind.dials, config, {dial.name: wanted}))
@@ -147,6 +181,30 @@ def test_wrong_elements_are_named(element: Any, match: str) -> None:
     grid = world_class("GridWorld")
     with pytest.raises(ConfigError, match=match):
         introduce(grid.elements, make_config(world_spec("GridWorld"), {}), element)
+
+
+def test_temptation_makes_a_hunt_a_dilemma() -> None:
+    from piase_gym.worlds.social_dilemma.solutions import nash_equilibria
+
+    dilemma = world_class("SocialDilemma")
+    config = make_config(world_spec("SocialDilemma"), {"game": "stag_hunt"})
+    assert len(nash_equilibria(config)) == 3  # both pure ones, and a mixed one
+    changed = config.changed(adjust(dilemma.dials, config, {"temptation": 0.5}))
+    assert changed.payoffs == ((4.0, 0.0), (4.5, 1.0))
+    assert nash_equilibria(changed) == [(0.0, 0.0)]
+    uneven = make_config(world_spec("SocialDilemma"), {"game": "battle_of_the_sexes"})
+    with pytest.raises(ConfigError, match="no dial 'temptation'"):
+        adjust(dilemma.dials, uneven, {"temptation": 1.0})
+
+
+def test_chances_of_regrowth_stay_in_proportion() -> None:
+    dilemma = world_class("SocialDilemma")
+    config = make_config(world_spec("SocialDilemma"), {"game": "harvest"})
+    changed = config.changed(adjust(dilemma.dials, config, {"regrowth": 0.1}))
+    assert changed.regrowth == pytest.approx((0.0, 0.01, 0.04, 0.1))
+    bare = config.changed(adjust(dilemma.dials, config, {"regrowth": 0.0}))
+    again = bare.changed(adjust(dilemma.dials, bare, {"regrowth": 0.05}))
+    assert again.regrowth == pytest.approx(config.regrowth)
 
 
 def test_dials_that_do_not_apply_are_not_there() -> None:

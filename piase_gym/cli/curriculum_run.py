@@ -189,7 +189,7 @@ class Display:
         where = f"step {look.order} '{look.name}', attempt {look.attempt}"
         if self._drawn:
             where = "steps are drawn"
-        words = escape(f"{where}, {look.won:.0%} won")
+        words = escape(f"{where}, {_told(look)}")
         steps = min(look.steps, self.settings.steps)
         self._bar.update(self._task, completed=steps, description=words)
         tenth = 10 * steps // self.settings.steps
@@ -197,6 +197,16 @@ class Display:
             self._told = tenth
             line = f"{look.steps:,} of {self.settings.steps:,} steps: {words}"
             console.print(line, soft_wrap=True)
+
+
+def _told(look: Look) -> str:
+    """Say how well it goes: what is won, or what attempts are judged by instead."""
+    from piase_gym.curricula.journeys import SUCCESS, short_name
+
+    others = {n: v for n, v in look.values.items() if isinstance(v, float)}
+    if not look.won and SUCCESS not in others and others:
+        return ", ".join(f"{short_name(name)} {value:.2f}" for name, value in others.items())
+    return f"{look.won:.0%} won"
 
 
 def show_run(course: CourseRun, folder: Path) -> None:
@@ -227,10 +237,10 @@ def show_run(course: CourseRun, folder: Path) -> None:
 
 def table_of(journey: Journey, orders: list[int] | None = None) -> Table:
     """Return the table of a journey's steps."""
-    from piase_gym.curricula.journeys import HEADINGS, table_rows
+    from piase_gym.curricula.journeys import headings, table_rows
 
     table = Table(title=escape(f"{journey.curriculum}: {journey.agent}"))
-    for heading in HEADINGS:
+    for heading in headings(journey):
         left = heading in ("name", "done")
         table.add_column(heading, justify="left" if left else "right")
     for row in table_rows(journey, orders or ()):
@@ -305,24 +315,32 @@ def path_lines(journey: Journey) -> list[str]:
         decision = move.decision
         key = (decision.step, decision.decision)
         if stay and key != (stay[-1].step, stay[-1].decision):
-            lines.append(stay_line(stay))
+            lines.append(stay_line(stay, journey.judged_by))
             stay = []
         stay.append(decision)
-    return [*lines, stay_line(stay)] if stay else lines
+    return [*lines, stay_line(stay, journey.judged_by)] if stay else lines
 
 
-def stay_line(stay: list[Any]) -> str:
-    """Return one line for decisions in a row that say the same of one step."""
+def stay_line(stay: list[Any], metric: str = "success_rate") -> str:
+    """Return one line for decisions in a row that say the same of one step.
+
+    Args:
+        stay: The decisions.
+        metric: The share by which attempts are judged.
+    """
+    from piase_gym.curricula.journeys import short_name
+
     first, last = stay[0], stay[-1]
     attempts = f"attempt {first.attempt}"
     if len(stay) > 1:
         attempts = f"attempts {first.attempt} to {last.attempt}"
-    rates = [d.values.get("success_rate") for d in stay]
+    rates = [d.values.get(metric) for d in stay]
     shares = [rate for rate in rates if isinstance(rate, int | float)]
     told = ""
     if shares:
         low, high = min(shares), max(shares)
-        told = f", {low:.0%} won" if low == high else f", {low:.0%} to {high:.0%} won"
+        span = f"{low:.0%}" if low == high else f"{low:.0%} to {high:.0%}"
+        told = f", {span} {short_name(metric)}"
     return f"step {first.step} '{first.name}', {attempts}{told}: {last.decision}"
 
 

@@ -6,9 +6,11 @@ from typing import Any, ClassVar
 
 from piase_gym.commands import Command, Param
 from piase_gym.errors import EnvelopeError
+from piase_gym.modifiers import Dial, Element
 from piase_gym.worlds.array_world import F
 from piase_gym.worlds.kernel_world import KernelWorld
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
+from piase_gym.worlds.social_dilemma.modifiers import DIALS, ELEMENTS
 
 
 class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
@@ -152,17 +154,28 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
     name: ClassVar[str] = "SocialDilemma"
     version: ClassVar[int] = 0
 
+    dials: ClassVar[tuple[Dial, ...]] = DIALS
+    elements: ClassVar[tuple[Element, ...]] = ELEMENTS
+
     envelope: SocialDilemmaEnvelope
 
     def __new__(cls, config: SocialDilemmaConfig | None = None) -> SocialDilemma[Any]:
         """Make a world of the kind that the config's game is of."""
         if cls is SocialDilemma and config is not None:
-            cls = _kind(config)
+            return super().__new__(cls.kind_for(config))
         return super().__new__(cls)
+
+    @classmethod
+    def kind_for(cls, config: SocialDilemmaConfig) -> type[SocialDilemma[Any]]:
+        """Return the class of a config's game: the matrix games, or the commons."""
+        from piase_gym.worlds.social_dilemma.commons_world import Commons
+        from piase_gym.worlds.social_dilemma.matrix_world import MatrixGames
+
+        return Commons if config.is_commons else MatrixGames
 
     def admit(self, config: SocialDilemmaConfig) -> None:
         """Check the envelope, and that the game is of the same kind."""
-        if _kind(config) is not type(self):
+        if self.kind_for(config) is not type(self):
             raise EnvelopeError(
                 f"SocialDilemma: game={config.game!r} has other spaces than "
                 f"game={self.config.game!r}; make another environment"
@@ -182,11 +195,3 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
         """Return commands without a message, then the same with each symbol."""
         said = [{}, *({"symbol": symbol} for symbol in range(1, self.envelope.symbols + 1))]
         return tuple(Command(c.verb, {**c.parameters, **more}) for more in said for c in silent)
-
-
-def _kind(config: SocialDilemmaConfig) -> type[SocialDilemma[Any]]:
-    """Return the class of a config's game."""
-    from piase_gym.worlds.social_dilemma.commons_world import Commons
-    from piase_gym.worlds.social_dilemma.matrix_world import MatrixGames
-
-    return Commons if config.is_commons else MatrixGames
