@@ -26,7 +26,7 @@ def test_python_runs(
     capsys.readouterr()
 
 
-@pytest.mark.parametrize("world", ["GridWorld", "TextRoom", "PhysicsPlayground"])
+@pytest.mark.parametrize("world", ["GridWorld", "TextRoom", "PhysicsPlayground", "SocialDilemma"])
 def test_the_tables_are_whole(world: str) -> None:
     if world == "PhysicsPlayground" and importlib.util.find_spec("pybullet") is None:
         pytest.skip("needs pybullet")

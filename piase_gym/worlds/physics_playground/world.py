@@ -118,6 +118,11 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     with contacts and with grips. States, digests and golden rollouts hold for one platform and
     version of pybullet.
 
+    ## Scenarios and curriculum
+
+    `ramp_run` and `heavy_crate` are scenarios (`piase run NAME`). The curriculum `hands_on` has
+    five steps from driving to a place to building a tower (`piase curriculum run hands_on`).
+
     ## Versions
 
     - v0: first version.

@@ -146,6 +146,12 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
     commons. Strategies for partners: `tit_for_tat`, `generous_tit_for_tat`, `grudger`, `pavlov`,
     `always_cooperate`, `always_defect`, `random` and `best_response:STRATEGY`.
 
+    ## Scenarios and curriculum
+
+    `two_cells` is a prisoner's dilemma with talk, `common_orchard` a harvest (`piase run NAME`).
+    The curriculum `give_and_take` leads a learner whose partner gives tit for tat through five
+    games (`piase curriculum run give_and_take`).
+
     ## Versions
 
     - v0: first version.
