@@ -111,9 +111,9 @@ class DriverGauge:
 
     def _look_around(self, _ended: object = None) -> None:
         """Take note of who has entered."""
-        alive, names = self.driver.world.alive, self.driver.world.agents
+        world = self.driver.world
         for agent in self.agents:
-            if agent not in self._entered and alive[names.index(agent)]:
+            if agent not in self._entered and world.alive[world.agents.index(agent)]:
                 self._entered[agent] = self.taken
 
     def _look_at_places(self, _ended: object = None) -> None:

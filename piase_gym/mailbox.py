@@ -96,11 +96,12 @@ class Mailboxes:
         Args:
             stream: The channel's random stream; drawn from only if messages can be lost.
         """
-        for agent in self.agents:
-            self.heard[agent] = []
-        due = [letter for when, letter in self._travelling if when <= self._now]
-        self._travelling = [(when, item) for when, item in self._travelling if when > self._now]
+        self.heard = {agent: [] for agent in self.agents}
         self._now += 1
+        if not self._travelling:
+            return
+        due = [letter for when, letter in self._travelling if when < self._now]
+        self._travelling = [(when, item) for when, item in self._travelling if when >= self._now]
         for letter in due:
             for agent in self.agents:
                 self._hand_over(letter, agent, stream)

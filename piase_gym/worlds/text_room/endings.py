@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from piase_gym.commands import Outcome
 from piase_gym.worlds.text_room import triggers
 from piase_gym.worlds.text_room.rules import Deed, Effect, Turn
-from piase_gym.worlds.text_room.state import Plot, RoomState
-from piase_gym.worlds.text_room.story import MaxSteps
+from piase_gym.worlds.text_room.state import Aim, Plot, RoomState
 
 
 def with_milestones(turn: Turn, deed: Deed, effect: Effect) -> Effect:
@@ -24,13 +25,11 @@ def with_milestones(turn: Turn, deed: Deed, effect: Effect) -> Effect:
 
 def pass_time(turn: Turn) -> None:
     """Let one step pass: bodies change, and events that wait for the step happen."""
-    state, setups = turn.state, turn.plot.story.agent_setup
+    state = turn.state
     state.t += 1
-    for agent, setup in enumerate(setups):
+    for agent, name, amount in turn.plot.wear:
         if state.status[agent] == "playing":
-            for name, stat in setup.stats.items():
-                if stat.per_step:
-                    triggers.change_stat(state, agent, name, stat.per_step)
+            triggers.change_stat(state, agent, name, amount)
     turn.happen("step_reached", triggers.NOBODY, state.t)
     triggers.settle(turn)
 
@@ -49,7 +48,8 @@ def judge(turn: Turn, max_steps: int) -> list[bool]:
         verdict = common if together else _verdict(plot, state, agent)
         if verdict is not None:
             state.status[agent] = "won" if verdict else "lost"
-    late = [status == "playing" and state.t >= max_steps for status in state.status]
+    over = state.t >= max_steps
+    late = [over and status == "playing" for status in state.status]
     for agent, out in enumerate(late):
         if out:
             state.status[agent] = "lost"
@@ -60,21 +60,20 @@ def judge(turn: Turn, max_steps: int) -> list[bool]:
 
 def _verdict(plot: Plot, state: RoomState, agent: int | None) -> bool | None:
     """Return True for a win, False for a loss, ``None`` for neither."""
-    story = plot.story
-    enough = any if story.win_logic == "any" else all
-    wins = [c for c in story.win_conditions if _concerns(plot, c, agent)]
-    if wins and enough(triggers.holds(plot, state, c, agent) for c in wins):
+    enough = any if plot.story.win_logic == "any" else all
+    wins = _hold(plot, state, plot.wins, agent)
+    if wins and enough(wins):
         return True
-    losses = (c for c in story.lose_conditions if not isinstance(c, MaxSteps))
-    if any(triggers.holds(plot, state, c, agent) for c in losses if _concerns(plot, c, agent)):
-        return False
-    return None
+    return False if any(_hold(plot, state, plot.losses, agent)) else None
 
 
-def _concerns(plot: Plot, condition: object, agent: int | None) -> bool:
-    """Tell whether a condition says something about an agent."""
-    named = triggers.number_of(plot, getattr(condition, "agent_id", None))
-    return agent is None or named in (None, agent)
+def _hold(plot: Plot, state: RoomState, aims: Sequence[Aim], agent: int | None) -> list[bool]:
+    """Tell of each condition that says something about an agent whether it holds."""
+    return [
+        triggers.holds(plot, state, condition, agent)
+        for condition, named in aims
+        if agent is None or named is None or named == agent
+    ]
 
 
 def _let_go(plot: Plot, state: RoomState) -> None:

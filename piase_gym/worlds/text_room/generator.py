@@ -7,6 +7,7 @@ hiding place or a door, whose own key is reachable already.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -221,7 +222,7 @@ def _write(
     things = {}
     for name, fields in draft.things.items():
         given = {"description": look_of(config.theme, name), "can_be_taken": name in items}
-        things[name] = Thing.model_construct(**{**_DEFAULTS, **given, **fields})
+        things[name] = _thing(tuple({**given, **fields}.items()))
     rooms = {
         room: Room.model_construct(
             description=look_of(config.theme, room),
@@ -237,12 +238,21 @@ def _write(
     )
 
 
+@functools.lru_cache(maxsize=4096)
+def _thing(fields: tuple[tuple[str, Any], ...]) -> Thing:
+    """Return the details of an object; the same ones come again in other quests."""
+    return Thing.model_construct(**{**_DEFAULTS, **dict(fields)})
+
+
+@functools.lru_cache(maxsize=1024)
+def _exit(room: str, door: str | None) -> Exit:
+    """Return a way out."""
+    return Exit.model_construct(room=room, door=door)
+
+
 def _exits(ways: dict[str, tuple[str, str | None]]) -> dict[Any, Exit]:
     """Return the exits of a room as a story has them."""
-    return {
-        direction: Exit.model_construct(room=other, door=door)
-        for direction, (other, door) in ways.items()
-    }
+    return {direction: _exit(other, door) for direction, (other, door) in ways.items()}
 
 
 _DEFAULTS = {

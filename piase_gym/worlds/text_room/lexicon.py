@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -147,7 +148,21 @@ class Table:
 
 
 def table_of(words: Vocabulary) -> Table:
-    """Write the table of a config."""
+    """Return the table of a config."""
+    objects = tuple(words.objects.items())
+    return _write(words.agents, words.rooms, objects, words.stats, words.envelope)
+
+
+@functools.lru_cache(maxsize=64)
+def _write(
+    agents: tuple[str, ...],
+    rooms: tuple[str, ...],
+    objects: tuple[tuple[str, int], ...],
+    stats: tuple[str, ...],
+    envelope: TextRoomEnvelope,
+) -> Table:
+    """Write the table of a config; environments with the same names share it."""
+    words = Vocabulary(agents, rooms, dict(objects), stats, envelope)
     bases = bases_of(words.envelope)
     rows: list[Command | None] = [None] * bases.size
     for index, command in _rows(bases, words):

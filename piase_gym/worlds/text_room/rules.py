@@ -14,7 +14,7 @@ from typing import NamedTuple
 from piase_gym.commands import Command, Outcome
 from piase_gym.mailbox import EVERYONE
 from piase_gym.worlds.text_room import triggers
-from piase_gym.worlds.text_room.sight import insides, look_around
+from piase_gym.worlds.text_room.sight import can_reach, insides, look_around
 from piase_gym.worlds.text_room.state import NOWHERE, Plot, RoomState
 from piase_gym.worlds.text_room.story import Interaction
 
@@ -26,7 +26,7 @@ class Effect(NamedTuple):
     told: str
 
 
-@dataclass
+@dataclass(slots=True)
 class Turn:
     """One step in the making.
 
@@ -49,8 +49,9 @@ class Turn:
     happenings: list[triggers.Happening] = field(default_factory=list)
 
     def happen(self, kind: str, agent: int, what: int | str) -> None:
-        """Note something that events may be waiting for."""
-        self.happenings.append(triggers.Happening(kind, agent, what))
+        """Note something, if there are events that may be waiting for it."""
+        if kind in self.plot.awaited:
+            self.happenings.append(triggers.Happening(kind, agent, what))
 
 
 class Deed(NamedTuple):
@@ -111,7 +112,7 @@ def _failed(told: str) -> Effect:
 
 def _within_reach(turn: Turn, agent: int, k: int) -> bool:
     """Tell whether an object is still in sight or in hand."""
-    return k in look_around(turn.plot, turn.state, agent).reach
+    return can_reach(turn.plot, turn.state, agent, k)
 
 
 def _gone(turn: Turn, k: int) -> Effect:
@@ -318,8 +319,7 @@ def _use(turn: Turn, deed: Deed) -> Effect:
 
 def _take(turn: Turn, deed: Deed) -> Effect:
     plot, state, k = turn.plot, turn.state, deed.item
-    here = [item for item, _ in look_around(plot, state, deed.agent).here]
-    if k not in here:
+    if state.place[k] == _hands(turn, deed.agent) or not _within_reach(turn, deed.agent, k):
         return _gone(turn, k)
     state.place[k] = _hands(turn, deed.agent)
     _find(turn, deed.agent, k)

@@ -54,6 +54,17 @@ def look_around(plot: Plot, state: RoomState, agent: int) -> Sight:
     return Sight(tuple(here), tuple(held), tuple(others))
 
 
+def can_reach(plot: Plot, state: RoomState, agent: int, k: int) -> bool:
+    """Tell whether an object is in sight or in hand, which `Sight.reach` lists."""
+    rooms, room, place = len(plot.rooms), state.rooms[agent], state.place[k]
+    people = rooms + len(plot.objects)
+    if place == room or place == people + agent:
+        return True
+    if place == AT_ITS_DOOR:
+        return k in plot.doors[room]
+    return rooms <= place < people and _uncovered(plot, state, k, room, people + agent)
+
+
 def _uncovered(plot: Plot, state: RoomState, k: int, room: int, mine: int) -> bool:
     """Tell whether something that is in something can be seen from a room."""
     rooms = len(plot.rooms)

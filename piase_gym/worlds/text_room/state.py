@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
@@ -15,6 +16,7 @@ from piase_gym.worlds.text_room.story import (
     AddMetric,
     Event,
     Interaction,
+    MaxSteps,
     Story,
     Thing,
 )
@@ -101,6 +103,13 @@ class RoomState:
         )
 
 
+class Aim(NamedTuple):
+    """A condition that ends an episode, and the number of the agent that it names, or ``None``."""
+
+    condition: Any
+    agent: int | None
+
+
 @dataclass(frozen=True, eq=False)
 class Plot:
     """A story as tables. It never changes, and copies of a world share it.
@@ -120,6 +129,10 @@ class Plot:
         keys: The key of each object, or -1.
         interactions: (verb, object, item or -1) -> what comes of it.
         watched: Events that wait for an action, by verb.
+        awaited: All events by the type of their trigger, with their numbers.
+        wins: The win conditions, each with the number of the agent that it names, if any.
+        losses: The same of the lose conditions that a state can fulfil.
+        wear: What each step does to bodies: (agent, stat, amount).
         usable: Objects that can be used by themselves.
         flags: Every flag that can be set, sorted.
         stats: Every name of a stat, in order.
@@ -141,6 +154,10 @@ class Plot:
     keys: tuple[int, ...]
     interactions: dict[tuple[str, int, int], tuple[Interaction, ...]]
     watched: dict[str, tuple[tuple[int, Event], ...]]
+    awaited: dict[str, tuple[tuple[int, Event], ...]]
+    wins: tuple[Aim, ...]
+    losses: tuple[Aim, ...]
+    wear: tuple[tuple[int, str, float], ...]
     usable: tuple[bool, ...]
     flags: tuple[str, ...]
     stats: tuple[str, ...]
@@ -188,6 +205,10 @@ def compile_story(story: Story) -> Plot:
         keys=tuple(object_of.get(t.key_required or "", -1) for t in things),
         interactions=interactions,
         watched=watched,
+        awaited=_awaited(story),
+        wins=_aims(story, story.win_conditions),
+        losses=_aims(story, [c for c in story.lose_conditions if not isinstance(c, MaxSteps)]),
+        wear=_wear(story),
         usable=tuple(_usable(k, name, interactions, watched) for k, name in enumerate(objects)),
         flags=tuple(sorted(names.flags(story))),
         stats=tuple(stats),
@@ -217,6 +238,30 @@ def _watched(story: Story) -> dict[str, tuple[tuple[int, Event], ...]]:
         if isinstance(event.trigger, ActionTaken):
             found.setdefault(event.trigger.action_type, []).append((k, event))
     return {verb: tuple(rows) for verb, rows in found.items()}
+
+
+def _awaited(story: Story) -> dict[str, tuple[tuple[int, Event], ...]]:
+    """Return the events by the type of their trigger."""
+    found: dict[str, list[tuple[int, Event]]] = {}
+    for k, event in enumerate(story.events):
+        found.setdefault(event.trigger.type, []).append((k, event))
+    return {kind: tuple(rows) for kind, rows in found.items()}
+
+
+def _aims(story: Story, conditions: Iterable[Any]) -> tuple[Aim, ...]:
+    """Return conditions with the agents that they name."""
+    number = {setup.agent_id: k for k, setup in enumerate(story.agent_setup)}
+    return tuple(Aim(c, number.get(getattr(c, "agent_id", None) or "")) for c in conditions)
+
+
+def _wear(story: Story) -> tuple[tuple[int, str, float], ...]:
+    """Return what each step does to bodies."""
+    return tuple(
+        (agent, name, stat.per_step)
+        for agent, setup in enumerate(story.agent_setup)
+        for name, stat in setup.stats.items()
+        if stat.per_step
+    )
 
 
 def _interactions(

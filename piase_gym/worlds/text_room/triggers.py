@@ -203,10 +203,10 @@ def settle(turn: Turn) -> bool:
 
 def _set_off(turn: Turn, happening: Happening) -> Iterator[tuple[int, Event]]:
     """Yield the events that something sets off."""
-    for number, event in enumerate(turn.plot.story.events):
-        trigger = event.trigger
-        if trigger.type != happening.kind or (turn.state.fired[number] and not event.repeat):
+    for number, event in turn.plot.awaited[happening.kind]:
+        if turn.state.fired[number] and not event.repeat:
             continue
+        trigger = event.trigger
         fits = _FITS[type(trigger)](turn, trigger, happening, number)
         if fits and all_hold(turn.plot, turn.state, event.conditions, happening.agent):
             yield number, event

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,8 +35,11 @@ SYSTEM = "system"
 YOU = "you"
 """The recipient, in facts, of a letter that is to one agent alone."""
 STATES = ("", "closed", "open")
+_NUMBERS = {direction: k for k, direction in enumerate(DIRECTIONS)}
 OBJECT_CODE = 4
 """Numbers of an object in a vector: place, state, looks, and whether it is the goal."""
+LETTER_CODE = 2 + HINT_CODE
+"""Numbers of a letter in a vector: its sender, whether it is to all, and its words."""
 
 
 class Seen(NamedTuple):
@@ -96,6 +99,39 @@ class TextRoomFacts(Facts):
     feedback: str | None
 
 
+class Passing(NamedTuple):
+    """What one agent knows of a step: its body, letters, what became of its command, a hint."""
+
+    stats: tuple[tuple[str, float], ...]
+    messages: tuple[Letter, ...]
+    feedback: str | None
+    hint: str | None
+
+
+class Known(NamedTuple):
+    """What one agent knows at one moment, from which facts and vector are made when asked for.
+
+    Attributes:
+        standing: Its facts without those of the step.
+        row: The vector of these.
+        passing: What is of the step.
+    """
+
+    standing: TextRoomFacts
+    row: NDArray[np.float32]
+    passing: Passing
+
+    def facts(self) -> TextRoomFacts:
+        """Return the facts."""
+        return replace(self.standing, **self.passing._asdict())
+
+    def vector(self, words: Vocabulary) -> NDArray[np.float32]:
+        """Return `vector_of` the facts."""
+        row = self.row.copy()
+        complete(row, self.passing, words)
+        return row
+
+
 def longest_text(envelope: TextRoomEnvelope) -> int:
     """Return an upper bound for the length of a text; one character may be escaped as ten."""
     letters = envelope.agents * (120 + 10 * MAX_MESSAGE)
@@ -109,7 +145,7 @@ def longest_text(envelope: TextRoomEnvelope) -> int:
 def vector_size(envelope: TextRoomEnvelope) -> int:
     """Return the length of the vectors."""
     doors = 2 * len(DIRECTIONS)
-    letters = envelope.agents * (2 + HINT_CODE)
+    letters = envelope.agents * LETTER_CODE
     own = 1 + envelope.rooms + HINT_CODE + envelope.agents + envelope.stats
     return own + doors + OBJECT_CODE * envelope.objects + letters + 2 * HINT_CODE
 
@@ -123,20 +159,20 @@ def vector_box(envelope: TextRoomEnvelope) -> Box:
     low[start : start + envelope.stats] = -LIMIT
     high[start : start + envelope.stats] = LIMIT
     top = max(255.0, 3.0 + envelope.objects)
-    high[start + envelope.stats : size - envelope.agents * (2 + HINT_CODE) - 2 * HINT_CODE] = top
+    high[start + envelope.stats : size - envelope.agents * LETTER_CODE - 2 * HINT_CODE] = top
     return Box(low, high, dtype=np.float32)
 
 
 @functools.lru_cache(maxsize=4096)
-def _code(text: str | None) -> tuple[int, ...]:
-    """Return the lossy code of a string."""
-    return tuple(hash_text(text).tolist())
+def _code(text: str | None) -> NDArray[np.float32]:
+    """Return the lossy code of a string, which nobody changes."""
+    return hash_text(text).astype(np.float32)
 
 
 @functools.lru_cache(maxsize=4096)
 def _byte(text: str) -> int:
     """Return one byte that stands for a string; 0 for none."""
-    return sum(k * c for k, c in enumerate(_code(text), 1)) % 255 + 1 if text else 0
+    return sum(k * int(c) for k, c in enumerate(_code(text), 1)) % 255 + 1 if text else 0
 
 
 def vector_of(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
@@ -150,35 +186,52 @@ def vector_of(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
     system after them), 1 if it is to all and 8 hashed numbers; 8 of feedback and 8 of hint.
     Objects are numbered with those that can be taken first.
     """
+    row = standing_row(facts, words)
+    passing = Passing(facts.stats, facts.messages, facts.feedback, facts.hint)
+    complete(row, passing, words)
+    return row
+
+
+def standing_row(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
+    """Return the vector of the facts with zeros for what is of the step; see `Passing`."""
     envelope = words.envelope
     row = [0.0] * vector_size(envelope)
     row[0] = words.agents.index(facts.agent)
     row[1 + words.rooms.index(facts.room)] = 1
     place = 1 + envelope.rooms
-    row[place : place + HINT_CODE] = _code(facts.description)
+    row[place : place + HINT_CODE] = _code(facts.description).tolist()
     place += HINT_CODE
     for name in facts.others:
         row[place + words.agents.index(name)] = 1
-    place += envelope.agents
-    for name, value in facts.stats:
-        row[place + words.stats.index(name)] = value
-    place += envelope.stats
+    place += envelope.agents + envelope.stats
     for way in facts.exits:
-        direction = DIRECTIONS.index(way.direction)
+        direction = _NUMBERS[way.direction]
         row[place + direction] = 1
         row[place + len(DIRECTIONS) + direction] = 1 + words.objects[way.door] if way.door else 0
-    place += 2 * len(DIRECTIONS)
-    _put_objects(row, place, facts, words)
-    place += OBJECT_CODE * envelope.objects
-    for letter in facts.messages[: envelope.agents]:
-        known = letter.sender in words.agents
-        row[place] = 1 + (words.agents.index(letter.sender) if known else envelope.agents)
-        row[place + 1] = letter.recipient == EVERYONE
-        row[place + 2 : place + 2 + HINT_CODE] = _code(letter.message)
-        place += 2 + HINT_CODE
-    row[-2 * HINT_CODE : -HINT_CODE] = _code(facts.feedback)
-    row[-HINT_CODE:] = _code(facts.hint)
+    _put_objects(row, place + 2 * len(DIRECTIONS), facts, words)
     return np.array(row, np.float32)
+
+
+def complete(row: NDArray[np.float32], passing: Passing, words: Vocabulary) -> None:
+    """Write what is of the step into a vector that has zeros there."""
+    stats, messages, feedback, hint = passing
+    envelope = words.envelope
+    if stats:
+        start = 1 + envelope.rooms + HINT_CODE + envelope.agents
+        for name, value in stats:
+            row[start + words.stats.index(name)] = value
+    if messages:
+        place = len(row) - 2 * HINT_CODE - envelope.agents * LETTER_CODE
+        for letter in messages[: envelope.agents]:
+            known = letter.sender in words.agents
+            row[place] = 1 + (words.agents.index(letter.sender) if known else envelope.agents)
+            row[place + 1] = letter.recipient == EVERYONE
+            row[place + 2 : place + LETTER_CODE] = _code(letter.message)
+            place += LETTER_CODE
+    if feedback is not None:
+        row[-2 * HINT_CODE : -HINT_CODE] = _code(feedback)
+    if hint is not None:
+        row[-HINT_CODE:] = _code(hint)
 
 
 def to_you(letter: Letter) -> Letter:
@@ -223,6 +276,11 @@ def text_of(facts: TextRoomFacts) -> str:
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
     return "\n".join(lines)
+
+
+def tell_known(known: Known, _agent: int) -> str:
+    """Write what an agent knows at one moment."""
+    return text_of(known.facts())
 
 
 @functools.lru_cache(maxsize=4096)

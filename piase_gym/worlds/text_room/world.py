@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
@@ -27,10 +27,11 @@ from piase_gym.worlds.text_room.config import (
     TextRoomEnvelope,
 )
 from piase_gym.worlds.text_room.generator import generate
-from piase_gym.worlds.text_room.lexicon import bases_of, legal_indices, table_of, vocabulary
+from piase_gym.worlds.text_room.lexicon import bases_of, table_of, vocabulary
 from piase_gym.worlds.text_room.modifiers import DIALS, ELEMENTS, PERSONAL
+from piase_gym.worlds.text_room.outlook import Outlooks
 from piase_gym.worlds.text_room.parser import Reader
-from piase_gym.worlds.text_room.sight import Scene, Sight, is_legal, look_around
+from piase_gym.worlds.text_room.sight import Scene, Sight, is_legal
 from piase_gym.worlds.text_room.state import (
     STATUSES,
     Plot,
@@ -38,7 +39,7 @@ from piase_gym.worlds.text_room.state import (
     compile_story,
     new_state,
 )
-from piase_gym.worlds.text_room.views import SYSTEM, Held, Seen, TextRoomFacts, Way
+from piase_gym.worlds.text_room.views import SYSTEM, Known, Passing, TextRoomFacts
 
 STREAMS = (StreamId.LAYOUT, StreamId.CHANNEL)
 MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
@@ -193,13 +194,11 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         self.plot = self._plot_of(seed)
         self.state_of = new_state(self.plot, len(self.agents), self.config.agents, seed)
         self.mailboxes = self._new_mail()
-        self._ways: dict[int, tuple[Way, ...]] = {}
-        self._forget()
+        self._outlooks = self._new_outlooks()
 
-    def _forget(self) -> None:
-        """Forget what was remembered of the state."""
-        self._sights: list[Sight] | None = None
-        self._legal: dict[int, list[int]] = {}
+    def _new_outlooks(self) -> Outlooks:
+        """Remember nothing of what was seen."""
+        return Outlooks(self.plot, self._table, self.agents, self.config.story is None)
 
     def _plot_of(self, seed: int) -> Plot:
         """Return the story of an episode as tables."""
@@ -236,7 +235,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
             if end and state.metrics:
                 notes[agent]["metrics"] = dict(state.metrics)
         self._let_in(notes)
-        self._forget()
+        self._outlooks.look_again()
         rewards = shared(turn.rewards, playing) if self.config.shared_reward else turn.rewards
         return Tick(rewards, terminated, truncated, outcomes, any(ended), notes)
 
@@ -300,7 +299,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
             told = "in play" if state.status[agent] == "playing" else "done with this episode"
             raise AgentError(f"agent {self.agents[agent]!r} is {told} already")
         state.status[agent] = "playing"
-        self._forget()
+        self._outlooks.look_again()
 
     @property
     def alive(self) -> Sequence[bool]:
@@ -319,53 +318,37 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     # -- what agents know -----------------------------------------------------------------
 
     def sight(self, agent: int) -> Sight:
-        """Return what an agent sees and holds (remembered until something changes)."""
-        if self._sights is None:
-            count = range(len(self.agents))
-            self._sights = [look_around(self.plot, self.state_of, k) for k in count]
-        return self._sights[agent]
+        """Return what an agent sees and holds."""
+        return self._outlooks.of(agent, self.state_of).sight
 
     def facts(self, agent: int) -> TextRoomFacts:
         """Return what the agent may know now."""
-        plot, state, sight = self.plot, self.state_of, self.sight(agent)
-        room = plot.rooms[state.rooms[agent]]
-        looks = state.looks
-        generated = self.config.story is None
-        return TextRoomFacts(
-            agent=self.agents[agent],
-            room=room,
-            description=looks.get(f"room:{room}", plot.story.rooms[room].description),
-            exits=self._ways_out(state.rooms[agent]),
-            objects=tuple([self._seen(k, host) for k, host in sight.here]),
-            inventory=tuple(Held(plot.objects[k], self._mark(k)) for k in sight.held),
-            others=tuple(self.agents[k] for k in sight.others),
-            stats=tuple(state.stats[agent].items()),
-            goal=plot.objects[plot.goals[0]] if generated else "",
-            messages=tuple(map(views.to_you, self.mailboxes.heard[self.agents[agent]])),
-            feedback=state.feedback[agent],
-            hint=self.hints[agent],
+        return self._known(agent).facts()
+
+    def _known(self, agent: int) -> Known:
+        """Return the same, ready to be made into facts or a vector."""
+        state = self.state_of
+        outlook = self._outlooks.of(agent, state)
+        heard = self.mailboxes.heard[self.agents[agent]]
+        passing = Passing(
+            tuple(state.stats[agent].items()),
+            tuple(map(views.to_you, heard)) if heard else (),
+            state.feedback[agent],
+            self.hints[agent],
         )
+        return Known(outlook.standing, outlook.row, passing)
 
-    def _ways_out(self, room: int) -> tuple[Way, ...]:
-        """Return the ways out of a room, which never change."""
-        if room not in self._ways:
-            names = self.plot.objects
-            self._ways[room] = tuple(
-                Way(direction, names[door] if door >= 0 else "")
-                for direction, (_, door) in self.plot.exits[room].items()
-            )
-        return self._ways[room]
+    def keep(self) -> Sequence[Known]:
+        """Return what each agent knows; see `views.Known`."""
+        return [self._known(agent) for agent in range(len(self.agents))]
 
-    def _seen(self, k: int, host: int) -> Seen:
-        """Return an object as it is seen."""
-        names, look = self.plot.objects, rules.look_of(self.plot, self.state_of, k)
-        return Seen(names[k], names[host] if host >= 0 else "", self._mark(k), look)
+    def vectors(self, kept: Sequence[Known] | None = None) -> Sequence[NDArray[np.float32]]:
+        """Return the vector of every agent, in fresh memory."""
+        return [known.vector(self._words) for known in (self.keep() if kept is None else kept)]
 
-    def _mark(self, k: int) -> str:
-        """Say whether an object is open or closed."""
-        if not self.plot.opens[k]:
-            return ""
-        return "open" if self.state_of.is_open[k] else "closed"
+    def teller(self) -> Callable[[Known, int], str]:
+        """Return what writes texts of what `keep` returned."""
+        return views.tell_known
 
     def vector(self, facts: TextRoomFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
@@ -388,6 +371,10 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def plan(self, agent: int, act: Any) -> Plan:
         """Decode one act; an illegal one is explained in words."""
+        if isinstance(act, int) and 0 <= act < self._size:
+            row = self._table.commands[act]
+            if row is not None and self._outlooks.of(agent, self.state_of).mask[act]:
+                return row
         plan = super().plan(agent, act)
         if isinstance(plan, Misread) and plan.outcome is Outcome.ILLEGAL and act is not None:
             command = self.command(agent, act) if not isinstance(act, Command) else act
@@ -406,12 +393,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def legal_indices(self, agent: int) -> list[int]:
         """Return the indices of an agent's legal commands."""
-        found = self._legal.get(agent)
-        if found is None:
-            sight = self.sight(agent)
-            found = legal_indices(self._table, self.plot, self.state_of, agent, sight)
-            self._legal[agent] = found
-        return found
+        return self._outlooks.of(agent, self.state_of).legal
 
     def admissible(self, agent: int) -> list[Command]:
         """Return the legal commands of the table."""
@@ -427,12 +409,8 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask over the table."""
-        masks = []
-        for agent in range(len(self.agents)):
-            mask = np.zeros(self._size, np.int8)
-            mask[self.legal_indices(agent)] = 1
-            masks.append(mask)
-        return masks
+        state, of = self.state_of, self._outlooks.of
+        return [of(agent, state).mask.copy() for agent in range(len(self.agents))]
 
     def read(self, agent: int, line: object) -> Command | Misread:
         """Read a line, tolerantly."""
@@ -501,8 +479,8 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
         self.plot, self.state_of = plot, room
-        self.mailboxes, self.streams, self._ways = mail, streams, {}
-        self._forget()
+        self.mailboxes, self.streams = mail, streams
+        self._outlooks = self._new_outlooks()
 
     # -- pictures -------------------------------------------------------------------------
 
