@@ -27,7 +27,7 @@ class Compiled:
         rows = num_envs * AGENTS
         self.states: Any = state.new_states(envelope, num_envs)
         self.table: Any = state.config_table(config, envelope)
-        self.states["base"] = seed + np.arange(num_envs)
+        self.states["given"] = seed + np.arange(num_envs)
         length = int(self.table["length"][0])
         self.obs = np.zeros(rows * length, np.uint8)
         self.final_obs = np.zeros_like(self.obs)

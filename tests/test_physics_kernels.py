@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from piase_gym.kernels import readable
 from piase_gym.worlds.physics_playground import control, rules
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.items import KINDS
@@ -23,7 +24,6 @@ from piase_gym.worlds.physics_playground.scene import (
     GROUNDED,
     ON_RAMP,
     new_scene,
-    readable,
 )
 from piase_gym.worlds.physics_playground.sensing import Senses
 from piase_gym.worlds.physics_playground.state import Hold

@@ -11,7 +11,7 @@ from piase_gym.kernels import device, helper, prefetch, prefetch_record
 from piase_gym.worlds.grid_world import levels
 from piase_gym.worlds.grid_world.events import STAY
 from piase_gym.worlds.grid_world.rules import tick
-from piase_gym.worlds.grid_world.sight import absent, legal, observe, sight
+from piase_gym.worlds.grid_world.sight import USUAL, absent, legal, observe, sight
 from piase_gym.worlds.stepping import Rules, compile_kernels
 from piase_gym.worlds.turned_maps import repaint
 
@@ -37,15 +37,14 @@ def reach(states, k, soon, later):
     Of the one after the next that is its agents' places; of the next, whose places are here by
     now, what its agents see.
     """
-    if not k.frame:
-        return
     prefetch_record(states, later, k.x)
     prefetch_record(states, later, k.at)
+    rows = k.frame if k.frame else USUAL
     s = states[soon]
     for a in range(s.agents):
         here = np.int64(s.at[4 * a + np.int64(s.heading[a])])
-        first = here - (k.frame - 1) * k.stride - k.frame // 2
-        for line in range(0, k.frame * k.stride, LINE):
+        first = here - (rows - 1) * k.stride - rows // 2
+        for line in range(0, rows * k.stride, LINE):
             prefetch(s.maps, first + line)
 
 

@@ -13,27 +13,24 @@ import numpy as np
 
 from piase_gym.kernels import device, helper, load64, peek, poke, store64
 from piase_gym.textcode import HINT_CODE
-from piase_gym.worlds.grid_world.cells import (
-    AGENT,
-    CLOSED,
-    GATE,
-    GOAL,
-    LOCKED,
-    OUTSIDE,
-    UNSEEN,
-    WALL,
-)
+from piase_gym.worlds.grid_world.cells import AGENT, GOAL
 from piase_gym.worlds.grid_world.events import ILLEGAL, NONE
+from piase_gym.worlds.grid_world.occlusion import occlude, peer
 from piase_gym.worlds.grid_world.rules import ACTIONS, INTERACTING, STAYING, interaction
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS
 from piase_gym.worlds.turned_maps import DX, DY, copy_rows, shorten
 
-U8, U16, U24, U32, U40, U48 = (np.uint64(8 * i) for i in range(1, 7))
+USUAL = 7
+"""The width of windows whose loops are unrolled, even where all rules hold."""
+WORD = 8
+LEGAL = np.uint64(0x0101010101)
+"""The mask of the five commands that always are."""
+U8, U16, U24, U32, U40, U48, U56 = (np.uint64(8 * i) for i in range(1, 8))
 
 
 @device
 def frame(s, w, k, a, obs, p):
-    """Copy what agent `a` sees to ``obs[p:]``: the window turned to its heading, or the grid."""
+    """Write what agent `a` sees to ``obs[p:]``: the window turned to its heading, or the grid."""
     here = np.int64(s.at[4 * a + s.heading[a]])
     if k.frame:  # a constant, which lets the compiler unroll the loops
         base = here - (k.frame - 1) * k.stride - k.frame // 2
@@ -41,39 +38,27 @@ def frame(s, w, k, a, obs, p):
     elif w.full_grid:
         copy_rows(s, k, k.ahead + k.beside, w.frame_h, w.frame_w, obs, p)
     else:
-        base = here - (w.frame_h - 1) * k.stride - w.frame_w // 2
-        copy_rows(s, k, base, w.frame_h, w.frame_w, obs, p)
+        look(s, w, k, here, obs, p)
 
 
 @device
-def opaque(code):
-    """Tell whether sight ends at this cell."""
-    return code == WALL or code == LOCKED or code == CLOSED or code == GATE or code == OUTSIDE
-
-
-@helper
-def occlude(w, obs, p):
-    """Blank what is hidden: sight spreads from the viewer's cell to the sides and ahead.
-
-    Row by row, starting with the viewer's, a seen cell that is not opaque shows its neighbours to
-    both sides and the three cells ahead of it that touch it on the side the sweep goes to.
-    """
-    n = w.frame_w
-    seen = 1 << (n // 2)
-    for row in range(n - 1, -1, -1):
-        ahead = 0
-        for i in range(n - 1):
-            if (seen >> i) & 1 and not opaque(obs[p + row * n + i]):
-                seen |= 2 << i
-                ahead |= 3 << i
-        for i in range(n - 1, 0, -1):
-            if (seen >> i) & 1 and not opaque(obs[p + row * n + i]):
-                seen |= 1 << (i - 1)
-                ahead |= 3 << (i - 1)
-        for i in range(n):
-            if not (seen >> i) & 1:
-                obs[p + row * n + i] = UNSEEN
-        seen = ahead
+def look(s, w, k, here, obs, p):
+    """Write the window of one that stands at `here`, less what is hidden or beyond its own size."""
+    n, window = np.int64(w.frame_w), np.int64(w.window)
+    base = here - (n - 1) * k.stride - n // 2
+    if n == USUAL and window == USUAL:  # as constants
+        if w.occlude:
+            peer(s, k, base, USUAL, USUAL, obs, p)
+        else:
+            copy_rows(s, k, base, USUAL, USUAL, obs, p)
+    elif w.occlude and n < WORD:
+        peer(s, k, base, n, window, obs, p)
+    else:
+        copy_rows(s, k, base, n, n, obs, p)
+        if w.occlude:
+            occlude(n, window, obs, p)
+        elif window < n:
+            shorten(w, obs, p)
 
 
 @device
@@ -126,11 +111,6 @@ def sense_one(s, k, a):
 def sight(s, w, k, a, obs, p):
     """Write the vector of agent `a` to ``obs[p:p + w.length]``."""
     frame(s, w, k, a, obs, p)
-    if not k.frame and not w.full_grid:
-        if w.window < w.frame_w:
-            shorten(w, obs, p)
-        if w.occlude:
-            occlude(w, obs, p)
     q = p + (k.frame * k.frame if k.frame else np.int64(w.frame_w) * np.int64(w.frame_h))
     x, y, heading = np.uint64(s.x[a]), np.uint64(s.y[a]), np.uint64(s.heading[a])
     word = np.uint64(w.width) | np.uint64(w.height) << U8 | x << U16 | y << U24
@@ -174,13 +154,18 @@ def legal(s, w, k, a, masks, m):
         spell(w, can, masks, m)
 
 
-@helper
+@device
 def spell(w, can, masks, m):
-    """Write the mask of commands with a message."""
+    """Write the mask of commands with a message: for each symbol what holds without one.
+
+    A word holds the six bytes of a symbol behind the last two of the one before it.
+    """
+    last = np.uint64(1) | np.uint64(can) << U8
+    word = last | LEGAL << U16 | np.uint64(can) << U56
     for symbol in range(1, w.num_actions // ACTIONS):
-        speaks = symbol <= w.symbols
-        for i in range(ACTIONS):
-            masks[m + symbol * ACTIONS + i] = speaks and (can or i != INTERACTING)
+        if symbol > w.symbols:  # the envelope has it, this config has not
+            word = last if symbol == w.symbols + 1 else np.uint64(0)
+        store64(masks, m + symbol * ACTIONS - 2, word)
 
 
 @helper
@@ -217,3 +202,4 @@ def sizes(w, k):
 
 
 assert SCALARS >= 8  # the last word of a frame may run this far into the scalars
+assert (INTERACTING, ACTIONS) == (5, 6)  # so that a word holds the mask of one symbol

@@ -5,6 +5,8 @@ cell of a key or switch, which need only be reached from beside. Keys are kept a
 key in reach opens every locked door in reach; a switch in reach opens every gate (and closes those
 that were open, so gates of both kinds count as closed until a switch is reached, and then only
 one kind is counted on).
+
+A set of cells is a uint64 a row, with a bit for each column, so that a row is filled at once.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import helper, peek, scratch
+from piase_gym.kernels import device, helper, peek, scratch
 from piase_gym.worlds.grid_world.cells import (
     BARE,
     CLOSED,
@@ -32,9 +34,16 @@ from piase_gym.worlds.grid_world.cells import (
 )
 from piase_gym.worlds.turned_maps import DX, DY
 
-PASSABLE = np.zeros(256, np.bool_)
-PASSABLE[np.array([FLOOR, GOAL, CLOSED, OPEN, FRUIT, BARE])] = True
+# What a cell is to one who walks, as an index of `sort`'s boards.
+(BLOCKED, PASSABLE, KEYS, SWITCHES, LOCKS, GATES, OPEN_GATES, KINDS) = range(8)
+KIND = np.zeros(256, np.int64)
+KIND[np.array([FLOOR, GOAL, CLOSED, OPEN, FRUIT, BARE])] = PASSABLE
+KIND[KEY], KIND[LOCKED] = KEYS, LOCKS
+KIND[np.array([SWITCH_OFF, SWITCH_ON])] = SWITCHES
+KIND[GATE], KIND[GATE_OPEN] = GATES, OPEN_GATES
+
 HAS_KEY, HAS_SWITCH = 1, 2
+ONE = np.uint64(1)
 
 
 @scratch
@@ -43,31 +52,61 @@ def solvable(s, w, k):
 
     That is to reach a goal; to get at every piece of food; or, in tag, to get at every other agent.
     """
-    reached = np.zeros(k.side * k.side, np.uint8)
-    queue = np.zeros(k.side * k.side, np.int64)
+    boards = np.zeros((KINDS, k.side), np.uint64)
+    reached, free = np.zeros(k.side, np.uint64), np.zeros(k.side, np.uint64)
+    first = np.zeros(k.side, np.uint64)
+    sort(s, w, k, boards)
     for a in range(w.agents):
-        flood(s, w, k, a, reached, queue)
+        # Who stands in what the last one could reach, with its means and without, can do the same.
+        alike = a > 0 and (s.carry[a] == KEY) == (s.carry[a - 1] == KEY)
+        if alike and holds(s, first, a) and holds(s, reached, a):
+            continue
+        flood(s, w, a, boards, free, first, reached)
         if w.taggers:
             for b in range(w.agents):
-                if not reached[np.int64(s.y[b]) * k.side + s.x[b]]:
+                if not holds(s, reached, b):
                     return False
         elif w.clearing:
             if not all_food_in_reach(s, w, k, reached):
                 return False
-        elif not a_goal_in_reach(s, k, reached):
+        elif not a_goal_in_reach(s, reached):
             return False
     return True
 
 
+@device
+def has(board, x, y):
+    """Tell whether a cell is in a set."""
+    return (board[np.int64(y)] >> np.uint64(x)) & ONE != np.uint64(0)
+
+
+@device
+def holds(s, board, a):
+    """Tell whether agent `a` stands in a set."""
+    return has(board, s.x[a], s.y[a])
+
+
 @helper
-def a_goal_in_reach(s, k, reached):
+def sort(s, w, k, boards):
+    """Set the bits of all cells in the boards of their kinds."""
+    for y in range(w.height):
+        passable = np.uint64(0)
+        for x in range(w.width):
+            kind, bit = KIND[peek(s.cells, y * k.side + x)], ONE << np.uint64(x)
+            if kind == PASSABLE:
+                passable |= bit
+            elif kind != BLOCKED:
+                boards[kind, y] |= bit
+        boards[PASSABLE, y] = passable
+
+
+@helper
+def a_goal_in_reach(s, reached):
     """Tell whether some goal was reached, or there is none to reach."""
-    if s.num_goals == 0:
-        return True
+    found = s.num_goals == 0
     for g in range(s.num_goals):
-        if reached[np.int64(s.goals[g, 1]) * k.side + s.goals[g, 0]]:
-            return True
-    return False
+        found |= has(reached, s.goals[g, 0], s.goals[g, 1])
+    return found
 
 
 @helper
@@ -83,7 +122,7 @@ def all_food_in_reach(s, w, k, reached):
                 continue
             beside = 0
             for h in range(4):
-                beside += is_reached(w, k, reached, x + DX[h], y + DY[h])
+                beside += is_reached(w, reached, x + DX[h], y + DY[h])
             if weight > force or beside < fewest(s, w, weight):
                 return False
     return True
@@ -107,50 +146,90 @@ def fewest(s, w, weight):
 
 
 @helper
-def is_reached(w, k, reached, x, y):
+def is_reached(w, reached, x, y):
     """Tell whether a cell lies in the grid and was reached."""
     inside = x >= 0 and y >= 0 and x < w.width and y < w.height
-    return inside and reached[y * k.side + x] != 0
+    return inside and has(reached, x, y)
 
 
 @helper
-def flood(s, w, k, a, reached, queue):
-    """Mark what agent `a` can reach; start again whenever it has found a key or a switch."""
+def flood(s, w, a, boards, free, first, reached):
+    """Find what agent `a` can reach; start again whenever it has found a key or a switch.
+
+    Args:
+        s: The environment's record.
+        w: Its table.
+        a: The agent.
+        boards: What `sort` has found.
+        free: Scratch.
+        first: Takes what it reaches with what it has at the start.
+        reached: Takes what it reaches in the end.
+    """
     means = HAS_KEY if s.carry[a] == KEY else 0
-    while True:
-        found = spread(s, w, k, a, means, reached, queue)
-        if found | means == means:
-            return
+    found = spread(s, w, a, means, boards, free, reached)
+    for y in range(w.height):
+        first[y] = reached[y]
+    while found | means != means:
         means |= found
+        found = spread(s, w, a, means, boards, free, reached)
 
 
 @helper
-def spread(s, w, k, a, means, reached, queue):
-    """Mark what agent `a` can reach with some means. Returns the means that it finds."""
-    reached[:] = 0
-    start = np.int64(s.y[a]) * k.side + s.x[a]
-    reached[start] = 1
-    queue[0] = start
-    head, tail, found = 0, 1, 0
-    while head < tail:
-        x, y = queue[head] % k.side, queue[head] // k.side
-        head += 1
-        for h in range(4):
-            to_x, to_y = x + DX[h], y + DY[h]
-            if to_x < 0 or to_y < 0 or to_x >= w.width or to_y >= w.height:
-                continue
-            cell = to_y * k.side + to_x
-            code = peek(s.cells, cell)
-            if reached[cell]:
-                continue
-            if code == KEY:
-                found |= HAS_KEY
-            elif code in (SWITCH_OFF, SWITCH_ON):
-                found |= HAS_SWITCH
-            opened = (code == LOCKED and means & HAS_KEY) or (code == GATE and means & HAS_SWITCH)
-            still_open = code == GATE_OPEN and not means & HAS_SWITCH
-            if PASSABLE[code] or opened or still_open or (code == KEY and means & HAS_KEY):
-                reached[cell] = 1
-                queue[tail] = cell
-                tail += 1
+def spread(s, w, a, means, boards, free, reached):
+    """Find what agent `a` can reach with some means. Returns the means that it finds."""
+    for y in range(w.height):
+        free[y] = boards[PASSABLE, y]
+        if means & HAS_KEY:
+            free[y] |= boards[KEYS, y] | boards[LOCKS, y]
+        free[y] |= boards[GATES, y] if means & HAS_SWITCH else boards[OPEN_GATES, y]
+    start = np.int64(s.y[a])
+    reached[:] = np.uint64(0)
+    reached[start] = ONE << np.uint64(s.x[a])
+    reached[start] |= fill(around(reached, w, start) & free[start], free[start])
+    grown = True
+    while grown:  # down, then up, until nothing is new
+        grown = sweep(w, free, reached, 1) or sweep(w, free, reached, -1)
+    found = 0
+    for y in range(w.height):
+        beside = around(reached, w, y)
+        found |= HAS_KEY if beside & boards[KEYS, y] else 0
+        found |= HAS_SWITCH if beside & boards[SWITCHES, y] else 0
     return found
+
+
+@helper
+def sweep(w, free, reached, step):
+    """Let each row take over from its neighbours, one way. Returns whether any has grown."""
+    grown = False
+    for i in range(w.height):
+        y = i if step > 0 else w.height - 1 - i
+        new = around(reached, w, y) & free[y] & ~reached[y]
+        if new:
+            reached[y] |= fill(new, free[y])
+            grown = True
+    return grown
+
+
+@device
+def around(reached, w, y):
+    """Return the cells of row `y` that lie beside those of a set."""
+    row = reached[y]
+    found = (row << ONE) | (row >> ONE)
+    if y > 0:
+        found |= reached[y - 1]
+    if y + 1 < w.height:
+        found |= reached[y + 1]
+    return found
+
+
+@device
+def fill(seeds, free):
+    """Return all cells of a row that lie in one run of free cells with a seed (which are free)."""
+    right = ((seeds + free) ^ free) | seeds
+    span, run = free & (free >> ONE), ONE
+    left = seeds | (free & (seeds >> ONE))
+    for _ in range(5):  # runs of 2, 4, 8, 16, 32 cells to the left
+        run <<= ONE
+        left |= span & (left >> run)
+        span &= span >> run
+    return (right | left) & free
