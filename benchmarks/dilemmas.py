@@ -71,13 +71,23 @@ def choices(env: BatchEnv, agents: Sequence[Agent]) -> NDArray[np.int64]:
 
 
 def against(policy: str | Agent, strategy: str, *, episodes: int = 1000, **config: Any) -> Estimate:
+    """Return a policy's mean share of the best response's return; see `shares_against`."""
+    return estimate(shares_against(policy, strategy, episodes=episodes, **config))
+
+
+def shares_against(
+    policy: str | Agent, strategy: str, *, episodes: int = 1000, **config: Any
+) -> NDArray[np.float64]:
     """Return a policy's share of the best response's return against a fixed strategy.
 
     Args:
         policy: Who plays the first seat, by name or as an agent that acts in batches.
         strategy: Who plays the second.
-        episodes: How many games.
+        episodes: How many games, on seeds from `SEED` on.
         config: Fields of the config.
+
+    Returns:
+        A share for each episode, shape (episodes,).
     """
     env = piase_gym.batch_env(
         "SocialDilemma",
@@ -90,7 +100,7 @@ def against(policy: str | Agent, strategy: str, *, episodes: int = 1000, **confi
     agent, returns = make_agent(policy), np.zeros(episodes)
     while env.alive().any():
         returns += env.step(choices(env, [agent]))[1][:, 0]
-    return estimate(returns / best_response(env.world.config, strategy).value)
+    return returns / best_response(env.world.config, strategy).value
 
 
 def in_commons(policy: str | Agent, task: str, *, episodes: int = 50) -> dict[str, Estimate]:

@@ -23,6 +23,7 @@ from gymnasium import spaces
 from piase_gym.agents import Agent, Percept, make_agent, policies
 from piase_gym.agents.base import Action
 from piase_gym.agents.catalogue import families
+from piase_gym.agents.population import POPULATION
 from piase_gym.benchmarks.fingerprints import fingerprint
 from piase_gym.benchmarks.settings import Setting
 from piase_gym.benchmarks.shelf import Shelf, shipped_shelves
@@ -186,6 +187,10 @@ def _read_named(policy: str | Path, name: str | None, run: int) -> Policy:
     if text in policies():
         return Policy(name or text, f"name:{text}", text, run)
     prefix, colon, rest = text.partition(":")
+    if colon and prefix == POPULATION:
+        make_agent(text)
+        members = ",".join(read_policy(part.strip()).fingerprint for part in rest.split(","))
+        return Policy(name or text, f"{POPULATION}:{members}", text, run)
     if colon and prefix in families():
         return _read_file(prefix, Path(rest), name, run)
     path = Path(text)

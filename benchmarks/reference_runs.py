@@ -15,6 +15,7 @@ from piase_gym.benchmarks.jobs import make_world
 from piase_gym.benchmarks.journal import write_atomically
 from piase_gym.benchmarks.policies import Policy, PolicyLike, read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL, EpisodeRecord
+from piase_gym.benchmarks.references import References
 from piase_gym.benchmarks.scores import Results
 from piase_gym.benchmarks.settings import Problem, Row, Setting
 from piase_gym.benchmarks.shelf import Shelf
@@ -38,6 +39,7 @@ def measure_references(
     out: str | Path | None = None,
     modules: Sequence[str] = (),
     progress: Progress | None = None,
+    stored: References | None = None,
 ) -> tuple[dict[str, Any], list[Problem]]:
     """Play the reference policies on every setting of the suites.
 
@@ -54,6 +56,7 @@ def measure_references(
         out: Folder of the journals.
         modules: Modules to import first.
         progress: Called after every episode.
+        stored: References that are kept: only what they lack is played.
 
     Returns:
         The contents of `references.json`, and what was not as it should be: a reference that
@@ -62,18 +65,22 @@ def measure_references(
     suite = reference_suite(suites, tasks)
     players = {**{name: name for name in POLICIES}, **(policies or {})}
     entries: dict[str, Any] = {}
+    seen: set[str] = set()
     problems: list[Problem] = []
     for split in ("held_out", "dev"):
         settings, unknown = suite.settings(split)
-        settings = [setting for setting in settings if setting.label not in entries]
+        settings = [setting for setting in settings if setting.label not in seen]
         problems += unknown if split == "held_out" else []
         if not settings:
             continue
         wanted = {setting.label for setting in settings}
+        seen |= wanted
         options: dict[str, Any] = {"episodes": episodes, "split": split, "workers": workers}
         options |= {"modules": modules, "references": {}, "progress": progress}
         options["out"] = None if out is None else Path(out) / split
-        for rows, named in _tables(suite, split, wanted, players):
+        for rows, named in _lacking(
+            _tables(suite, split, wanted, players), split, episodes, stored
+        ):
             results = evaluate(named, Suite(name="references", rows=rows), **options)
             problems += results.problems
             for setting in settings:
@@ -82,6 +89,8 @@ def measure_references(
                     old = entries.get(setting.label, entry)
                     old["policies"].update(entry["policies"])
                     entries[setting.label] = old
+    for label, entry in entries.items():
+        entry["policies"] = {**_kept(stored, label, entry), **entry["policies"]}
     return {"protocol": PROTOCOL, "settings": entries}, problems
 
 
@@ -99,9 +108,53 @@ def _tables(
         yield tuple(row for row in rows if name in (*row.low, row.high)), {name: name}
 
 
+def _lacking(
+    tables: Iterator[tuple[tuple[Row, ...], dict[str, PolicyLike]]],
+    split: str,
+    episodes: int,
+    stored: References | None,
+) -> Iterator[tuple[tuple[Row, ...], dict[str, PolicyLike]]]:
+    """Give of rows and players what stored references do not have."""
+    for rows, players in tables:
+        if stored is None:
+            yield rows, players
+            continue
+        for name, policy in players.items():
+            lacking = tuple(
+                row
+                for row in rows
+                if not all(
+                    _has(stored, setting, split, episodes, name)
+                    for setting in _settings(row, split)
+                )
+            )
+            if lacking:
+                yield lacking, {name: policy}
+
+
 def _labels(row: Row, split: str) -> list[str]:
     """Return the labels of a row's settings in a split."""
-    return [setting.label for setting in Suite(name="one", rows=(row,)).settings(split)[0]]
+    return [setting.label for setting in _settings(row, split)]
+
+
+def _settings(row: Row, split: str) -> list[Setting]:
+    """Return a row's settings in a split."""
+    return Suite(name="one", rows=(row,)).settings(split)[0]
+
+
+def _has(stored: References, setting: Setting, split: str, episodes: int, name: str) -> bool:
+    """Tell whether stored references have a policy in a setting as it is now, or never will."""
+    now = {"task": setting.task, "version": setting.version, "split": split}
+    found = _kept(stored, setting.label, {**now, "config_hash": setting.config_hash})
+    return name in setting.without or len(found.get(name, {}).get("values", ())) == episodes
+
+
+def _kept(stored: References | None, label: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the policies that stored references have in a setting, if it is still the same."""
+    old = (stored or {}).get("settings", {}).get(label, {})
+    same = all(old.get(key) == entry[key] for key in ("task", "version", "config_hash", "split"))
+    found: dict[str, Any] = old.get("policies", {}) if same else {}
+    return found
 
 
 def reference_suite(suites: Sequence[Suite] | None = None, tasks: Sequence[str] = ()) -> Suite:

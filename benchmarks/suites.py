@@ -65,6 +65,7 @@ TABLE: tuple[Row, ...] = (
     Row(task="piase/TextRoom-ThreeLevers-v0"),
     Row(task="piase/TextRoom-StoneGate-v0", measure="win_rate"),
     Row(task="piase/PhysicsPlayground-v0", suites=("smoke", "standard")),
+    Row(task="piase/PhysicsPlayground-Reach-v0"),
     Row(task="piase/PhysicsPlayground-Reach-Sphere-v0"),
     Row(task="piase/PhysicsPlayground-Push-v0"),
     Row(task="piase/PhysicsPlayground-Gather-v0"),
@@ -79,7 +80,7 @@ TABLE: tuple[Row, ...] = (
     ),
     *(
         Row(
-            task=f"{DILEMMA}-PrisonersDilemma-TitForTat-v0",
+            task=f"{DILEMMA}-PrisonersDilemma-{task}-v0",
             label=f"{DILEMMA}-PrisonersDilemma-against-{strategy}-v0",
             measure="per_capita",
             focal=1,
@@ -90,14 +91,36 @@ TABLE: tuple[Row, ...] = (
             suites=("smoke", "standard") if strategy == "tit_for_tat" else ("standard",),
             held_out=strategy == "generous_tit_for_tat",
         )
-        for strategy in ("tit_for_tat", "grudger", "pavlov", "generous_tit_for_tat")
+        for strategy, task in (
+            ("tit_for_tat", "TitForTat"),
+            ("grudger", "Grudger"),
+            ("pavlov", "TitForTat"),
+            ("generous_tit_for_tat", "TitForTat"),
+        )
     ),
+    Row(
+        task=f"{DILEMMA}-MatchingPennies-v0",  # all together always get nothing
+        measure="per_capita",
+        focal=1,
+        partners=("tit_for_tat",),
+        low=("random",),
+        high="best_response:tit_for_tat",
+        certified=True,
+    ),
+    Row(task=f"{DILEMMA}-v0", certified=True),
+    Row(task=f"{DILEMMA}-PrisonersDilemma-v0", certified=True),
+    Row(task=f"{DILEMMA}-PrisonersDilemma-Noisy-v0", certified=True),
     Row(task=f"{DILEMMA}-StagHunt-v0", certified=True),
+    Row(task=f"{DILEMMA}-StagHunt-Talk-v0", certified=True),
+    Row(task=f"{DILEMMA}-Chicken-v0", certified=True),
+    Row(task=f"{DILEMMA}-BattleOfTheSexes-v0", certified=True),
     Row(task=f"{DILEMMA}-PublicGoods-4p-v0", certified=True),
+    Row(task=f"{DILEMMA}-PublicGoods-Reputation-4p-v0", certified=True, held_out=True),
     Row(task=f"{DILEMMA}-VolunteersDilemma-4p-v0", certified=True),
     Row(task=f"{DILEMMA}-Harvest-4p-v0", suites=("smoke", "standard")),
     Row(task=f"{DILEMMA}-Cleanup-4p-v0"),
     Row(task=f"{DILEMMA}-Harvest-8p-v0", held_out=True),
+    Row(task=f"{DILEMMA}-Cleanup-8p-v0", held_out=True),
 )
 """The suites' rows. Adding a world is adding one."""
 

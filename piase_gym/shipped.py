@@ -164,6 +164,7 @@ def _register_dilemma() -> None:
             config=f"{dilemma}.config:SocialDilemmaConfig",
             parser=f"{dilemma}.parsing:parse",
             oracle=f"{dilemma}.oracle:DilemmaOracle",
+            scripted=f"{dilemma}.scripted:DilemmaScript",
         )
     )
     answering = {"*": "tit_for_tat"}

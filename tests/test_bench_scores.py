@@ -218,6 +218,31 @@ def test_references_that_only_some_rows_name_play_only_there(tmp_path: Path) -> 
     assert gap.low_policy in ("random", own_floor)
 
 
+def test_references_that_are_there_are_not_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = "piase/GridWorld-Empty-Random-6x6-v0"
+    suite = Suite(name="one", rows=(Row(task=EMPTY),))
+    stored, _ = measure_references(suites=[suite], episodes=3)
+    del stored["settings"][EMPTY]["policies"]["noop"]
+    both = Suite(name="two", rows=(Row(task=EMPTY), Row(task=other)))
+    played: list[tuple[str, str]] = []
+    found, problems = measure_references(
+        suites=[both],
+        episodes=3,
+        stored=stored,
+        progress=lambda record, *_: played.append((record.setting, record.policy)),
+    )
+    assert problems == []
+    assert {policy for label, policy in played if label == EMPTY} == {"noop"}
+    fresh, _ = measure_references(suites=[both], episodes=3)
+    assert found["settings"] == fresh["settings"]
+    again, _ = measure_references(suites=[both], episodes=3, stored=found)
+    assert again["settings"] == {}
+    moved = json.loads(json.dumps(found))
+    moved["settings"][other]["config_hash"] = "another"
+    again, _ = measure_references(suites=[both], episodes=3, stored=moved)
+    assert again["settings"] == {other: fresh["settings"][other]}
+
+
 def test_a_reference_that_fails_is_a_problem() -> None:
     suite = Suite(name="one", rows=(Row(task=EMPTY),))
     found, problems = measure_references(

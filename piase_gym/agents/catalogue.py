@@ -8,6 +8,7 @@ from collections.abc import Callable
 from piase_gym import plugins
 from piase_gym.agents.base import Agent
 from piase_gym.agents.human import HumanAgent
+from piase_gym.agents.population import POPULATION, make_population
 from piase_gym.agents.q_learning import QLearningAgent
 from piase_gym.agents.reciprocal import STRATEGIES
 from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
@@ -56,8 +57,9 @@ def make_agent(policy: str | Agent) -> Agent:
     """Return a new agent of a named policy, or the given agent itself.
 
     Names are those of `policies`, ``best_response:STRATEGY`` (to a strategy of a matrix game),
-    ``sb3:PATH`` (a model of Stable-Baselines3, whose actions are
-    drawn from its policy) and ``sb3-greedy:PATH`` (its most probable actions).
+    ``population:NAME,NAME,...`` (one of these in each episode, by chance), ``sb3:PATH`` (a model of
+    Stable-Baselines3, whose actions are drawn from its policy) and ``sb3-greedy:PATH`` (its most
+    probable actions).
 
     Raises:
         UnknownNameError: If no policy has this name.
@@ -132,7 +134,13 @@ def _sb3(path: str, greedy: bool = False) -> Agent:
     return Sb3Agent(path, greedy=greedy)
 
 
+def _population(names: str) -> Agent:
+    """Make an agent that plays as one of several policies."""
+    return make_population(names, make_agent)
+
+
 for _name in (*STRATEGIES, "random"):
     register_policy(f"best_response:{_name}", functools.partial(_best_response, _name))
+register_family(POPULATION, _population)
 register_family("sb3", _sb3)
 register_family("sb3-greedy", functools.partial(_sb3, greedy=True))

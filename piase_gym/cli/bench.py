@@ -139,6 +139,9 @@ def references(
         typer.Option("--task", metavar="PATTERN", help="Only these tasks; the others are kept."),
     ] = None,
     train: Annotated[bool, typer.Option("--train", help="Train the PPO models first.")] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Only what the file and the shelf do not have yet.")
+    ] = False,
 ) -> None:
     """Play the reference policies and write references.json anew."""
     from piase_gym.benchmarks import reference_runs
@@ -146,8 +149,9 @@ def references(
 
     import_modules(module)
     target = Path(reference_runs.__file__).with_name(FILE) if out is None else out
+    stored = read_references(target) if missing and target.is_file() else None
     if train:
-        _tell(_train(reference_runs.reference_suite(None, task or ()), workers))
+        _tell(_train(reference_runs.reference_suite(None, task or ()), workers, missing))
     with _Bar() as bar:
         found, problems = reference_runs.measure_references(
             policies=read_choices(policy, ()),
@@ -157,16 +161,20 @@ def references(
             out=journal,
             modules=tuple(module or ()),
             progress=bar.advance,
+            stored=stored,
         )
-    if task and target.is_file():
+    if (task or missing) and target.is_file():
         found = reference_runs.merged(read_references(target), found)
     reference_runs.write_references(target, found)
     console.print(f"{len(found['settings'])} tasks are in {target}")
     _tell(problems)
 
 
-def _train(suite: Suite, workers: int) -> list[Problem]:
-    """Train the PPO models of a suite's tasks, and tell of each what came of it."""
+def _train(suite: Suite, workers: int, missing: bool) -> list[Problem]:
+    """Train the PPO models of a suite's tasks, and tell of each what came of it.
+
+    With `missing` only those are trained that are not there yet.
+    """
     from piase_gym.benchmarks.reference_runs import settings_of
     from piase_gym.benchmarks.reference_training import train_models
     from piase_gym.benchmarks.shelf import shipped_shelves
@@ -175,7 +183,10 @@ def _train(suite: Suite, workers: int) -> list[Problem]:
         seconds, won = result["cpu_seconds"], f"{result['dev']:.0%}"
         console.print(f"{name}: {won} of the dev seeds won, {seconds:.0f} CPU-seconds")
 
-    return train_models(settings_of(suite), shipped_shelves()["ppo"], workers=workers, report=told)
+    shelf, settings = shipped_shelves()["ppo"], settings_of(suite)
+    if missing:
+        settings = [setting for setting in settings if not shelf.path(setting).exists()]
+    return train_models(settings, shelf, workers=workers, report=told)
 
 
 def read_choices(policies: Sequence[str] | None, usual: Sequence[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ responses computable: by dynamic programming over (round, state of the automaton
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import Any, Final
@@ -281,6 +281,31 @@ def exploitability(config: SocialDilemmaConfig, strategy: str | Automaton) -> Ma
     return {seat: best_response(config, strategy, seat).value - fixed[seat] for seat in (0, 1)}
 
 
+def tournament(
+    config: SocialDilemmaConfig, strategies: Sequence[str | Automaton]
+) -> NDArray[np.float64]:
+    """Return what strategies can expect when each meets each, themselves included.
+
+    It is Axelrod's tournament without its dice: the row of a strategy holds its expected return
+    against every strategy, as the mean of both seats. Under random matching in a population a
+    strategy can expect its row, weighted by how often each of the others is met.
+
+    Args:
+        config: A game of two, with its horizon and noise.
+        strategies: Names, or automata.
+
+    Returns:
+        Shape (strategies, strategies).
+    """
+    found = np.zeros((len(strategies), len(strategies)))
+    for i, one in enumerate(strategies):
+        for j, two in enumerate(strategies):
+            first, second = expected_returns(config, one, two)
+            found[i, j] += first / 2.0
+            found[j, i] += second / 2.0
+    return found
+
+
 __all__ = [
     "AUTOMATA",
     "Automaton",
@@ -293,5 +318,6 @@ __all__ = [
     "memory_one",
     "nash_equilibria",
     "symmetric_equilibria",
+    "tournament",
     "transitions",
 ]

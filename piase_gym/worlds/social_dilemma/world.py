@@ -141,10 +141,13 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
     how often it cooperated, or cleaned. Commons add `sustainability`, the mean time at which apples
     were eaten as a share of the game, and `peace`, the share of steps out of time-out.
 
-    `solutions` computes equilibria, best responses and `exploitability`; `outcomes` the social
-    optimum. The oracle plays for the good of all: the optimum of a matrix game, a plan by rule in a
-    commons. Strategies for partners: `tit_for_tat`, `generous_tit_for_tat`, `grudger`, `pavlov`,
-    `always_cooperate`, `always_defect`, `random` and `best_response:STRATEGY`.
+    `solutions` computes equilibria, best responses, `exploitability` and what comes of a
+    `tournament`; `outcomes` the social optimum. The oracle plays for the good of all: the optimum
+    of a matrix game, a plan by rule in a commons. The script plays for itself: the best reply to
+    the rounds that it remembers, and in a commons the nearest apple. Strategies for partners:
+    `tit_for_tat`, `generous_tit_for_tat`, `grudger`, `pavlov`, `always_cooperate`,
+    `always_defect`, `random` and `best_response:STRATEGY`; for random matching
+    `population:tit_for_tat,grudger,always_defect` plays as one of these in each episode.
 
     ## Scenarios and curriculum
 

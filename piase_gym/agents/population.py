@@ -1,0 +1,121 @@
+"""Random matching: in each episode a seat is played by one of several policies, drawn by chance.
+
+``population:tit_for_tat,grudger,always_defect`` is a policy's name wherever one is given, so a
+learner can be trained and judged against a population: it must find out whom it has met. The draw
+follows from the seat's seed, so an episode's effective seed fixes whom it meets. A name that is
+given twice is met twice as often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.agents.base import Action, Agent, BatchPercept, Feedback
+from piase_gym.agents.draws import draw_at, draws_at
+from piase_gym.errors import ConfigError
+
+POPULATION = "population"
+"""The prefix of the names of populations."""
+BEFORE = -1
+"""The step at which the member is drawn: before all that members may draw at."""
+
+
+class PopulationAgent(Agent):
+    """Plays as one of its members, another in each episode.
+
+    Args:
+        members: Agents.
+
+    Attributes:
+        member: The number of the one that plays now.
+    """
+
+    def __init__(self, members: Sequence[Agent]) -> None:
+        super().__init__()
+        self.members = tuple(members)
+        self.member = 0
+
+    def set_id(self, agent_id: str) -> None:
+        """Take the name of a seat; members take it too."""
+        super().set_id(agent_id)
+        for member in self.members:
+            member.set_id(agent_id)
+
+    def reset(self, seed: int) -> None:
+        """Draw who plays this episode."""
+        self.member = draw_at(seed, BEFORE) * len(self.members) >> 32
+        self.members[self.member].reset(seed)
+
+    def perceive(self, percept: Any) -> None:
+        """Show the percept to who plays."""
+        super().perceive(percept)
+        self.members[self.member].perceive(percept)
+
+    def act(self) -> Action:
+        """Return what the one who plays chooses."""
+        return self.members[self.member].act()
+
+    def learn(self, feedback: Feedback) -> None:
+        """Tell who plays what came of it."""
+        self.members[self.member].learn(feedback)
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Configure all members."""
+        for member in self.members:
+            member.configure(config)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return who plays, and the states of all."""
+        return {"member": self.member, "states": [member.get_state() for member in self.members]}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned."""
+        self.member = int(state["member"])
+        for member, found in zip(self.members, state["states"], strict=True):
+            member.set_state(found)
+
+
+class BatchPopulationAgent(PopulationAgent):
+    """A population whose members all act in batches."""
+
+    def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
+        """Let every environment's member choose there."""
+        before = np.full(len(batch.seeds), BEFORE, np.int64)
+        drawn = draws_at(batch.seeds, before) * np.uint64(len(self.members)) >> np.uint64(32)
+        chosen = np.zeros(len(drawn), np.int64)
+        for number, member in enumerate(self.members):
+            where = np.flatnonzero(drawn == number)
+            if where.size:
+                percept = BatchPercept(
+                    batch.vectors[where],
+                    batch.masks[where],
+                    batch.seeds[where],
+                    batch.steps[where],
+                    batch.noop,
+                )
+                chosen[where] = member.act_batch(percept)
+        return chosen
+
+
+def make_population(names: str, make: Callable[[str], Agent]) -> PopulationAgent:
+    """Return the population of policies whose names stand between commas.
+
+    Raises:
+        ConfigError: If a name is empty, or a member is a population itself.
+        UnknownNameError: If no policy has one of the names.
+    """
+    given = [name.strip() for name in names.split(",")]
+    if not all(given):
+        raise ConfigError(
+            f"a population is named by its policies, as in population:tit_for_tat,grudger; "
+            f"not population:{names!r:.60}"
+        )
+    if any(name.startswith(f"{POPULATION}:") for name in given):
+        raise ConfigError("a population is no member of a population; name its policies instead")
+    members = [make(name) for name in given]
+    batched = all(type(member).act_batch is not Agent.act_batch for member in members)
+    return (BatchPopulationAgent if batched else PopulationAgent)(members)
