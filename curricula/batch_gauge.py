@@ -133,7 +133,8 @@ class BatchGauge:
     def _row(self, slot: int, agent: str) -> Episode:
         """Return the episode of an agent, with what is known before its end."""
         seed = int(self.batch.batch.states["seed"][slot])
-        return Episode(agent, self._number[slot], slot, 0, seed, int(self._start[slot]))
+        start = self.step - int(self._lengths[slot, self.numbers[agent]])  # when it entered
+        return Episode(agent, self._number[slot], slot, 0, seed, start)
 
     # -- the end of an episode ------------------------------------------------------------
 

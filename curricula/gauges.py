@@ -100,7 +100,7 @@ class DriverGauge:
         targets = [t for t in self._targets.values() if t is not None and not world.ends_at(t)]
         if targets:
             keeps.append((ENDED, self._look_at_places))
-        if world.capabilities.late_join:
+        if world.expecting:
             keeps.append((ENDED, self._look_around))
         self.keeps = tuple(keeps)
 

@@ -31,9 +31,9 @@ class Attendance:
             UnsupportedError: If the world has no `late_join`.
         """
         number = self.manager.names.index(self.manager.check(agent_id))
+        self.world_env.driver.require_episode()
         self.world_env.world.enter(number)
-        seed = self.world_env.driver.seed
-        assert seed is not None  # the world has let it in
+        seed = self.world_env.driver.seed or 0
         self.manager.seat(agent_id, agent).reset(stream_key(seed, StreamId.PARTNER + number))
         self.manager.status[agent_id] = SeatStatus.ACTIVE
         self.world_env.restore(self.world_env.snapshot())  # the faces and logs take note

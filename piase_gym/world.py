@@ -217,6 +217,8 @@ class World(ABC, Generic[C, F]):
     """What can be put into this world."""
     personal: ClassVar[Mapping[str, Personal]] = {}
     """Fields of the config of which each agent has its own part, by name."""
+    mailboxes: Mailboxes | None = None
+    """Where letters lie, if the world has messages."""
     text_length: int = 2000
     """No text of this world is longer than this many characters."""
 
@@ -230,8 +232,8 @@ class World(ABC, Generic[C, F]):
         self.config = config.pinned(self.envelope)
         self.agents = config.names(self.envelope.agents)
         self.hints: list[str | None] = [None] * len(self.agents)
-        self.mailboxes: Mailboxes | None = None
-        """Where letters lie, if the world has messages."""
+        self.expecting = self.capabilities.late_join
+        """Whether agents may enter of themselves in this config; then every step is looked at."""
 
     @classmethod
     def kind_for(cls, config: C) -> type[World[C, Any]]:

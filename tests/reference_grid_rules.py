@@ -35,6 +35,8 @@ TURNED = {
     codes.GATE: codes.GATE_OPEN,
     codes.GATE_OPEN: codes.GATE,
 }
+ROOMY = {codes.FLOOR, codes.GOAL, codes.CLOSED, codes.OPEN, codes.FRUIT, codes.BARE}
+"""What everybody can walk over."""
 FOODS = range(codes.FOOD, codes.FOOD + codes.MAX_FOOD)
 TAGGER, RUNNER = 1, 2
 FATES = ("playing", "arrived", "died", "starved", "caught", "cleared", "out of time", "escaped")
@@ -77,7 +79,10 @@ class ReferenceGridRules(ReferenceGridWorld):
             player.energy = config.energy
             if config.layout == "tag":
                 player.role = TAGGER if a < config.taggers else RUNNER
+            late = a < len(config.join_at) and config.join_at[a] != 0
+            player.alive = player.playing = player.played = not late
             self.agents.append(player)
+        self.start = [(player.x, player.y) for player in self.agents]
         self.order: Sequence[int] = range(config.agents)
         self.events: set[str] = set()
 
@@ -132,7 +137,33 @@ class ReferenceGridRules(ReferenceGridWorld):
                 self._leave(player, "escaped" if lasted else "out of time")
                 player.alive = True  # out of play, but still seen in the last observation
                 out.truncated[player.number] = True
+        if any(player.playing for player in self.agents):
+            self._let_in()
         return out
+
+    def _let_in(self) -> None:
+        """Let agents in whose step has come."""
+        for player, step in zip(self.agents, self.config.join_at, strict=False):
+            waits = player.fate == "playing" and not player.playing
+            place = self._room(player) if waits and step and step <= self.t else None
+            if place is not None:
+                player.x, player.y = place
+                player.alive = player.playing = player.played = True
+                self.events.add("entered" if place == self.start[player.number] else "made room")
+            elif waits and step and step <= self.t:
+                self.events.add("no room")
+
+    def _room(self, player: Player) -> Cell | None:
+        """Return the nearest cell on which an agent can appear."""
+        queue = [(player.x, player.y)]
+        for x, y in queue:  # grows while it is walked through
+            shared = self.config.collisions == "pass"
+            taken = not shared and self._stander((x, y)) is not None
+            if self.cells[x, y] == codes.FLOOR and not taken:
+                return x, y
+            near = [(x + dx, y + dy) for dx, dy in STEPS]
+            queue += [c for c in near if c not in queue and self.cells.get(c) in ROOMY]
+        return None
 
     def _only_to_last(self) -> bool:
         return not (self.goals or self.all_food or self.config.layout == "tag")
@@ -303,7 +334,13 @@ class ReferenceGridRules(ReferenceGridWorld):
         """End the episode for all whose common task is done."""
         left = [player for player in self.agents if player.playing]
         gathered = self.all_food > 0 and not self.goals and self.food_left() == 0
-        tagged = self.config.layout == "tag" and all(player.role == TAGGER for player in left)
+        coming = [
+            self.agents[a]
+            for a, step in enumerate(self.config.join_at)
+            if step and step < self.config.max_steps and self.agents[a].fate == "playing"
+        ]
+        chased = any(player.role == RUNNER for player in left + coming)
+        tagged = self.config.layout == "tag" and not chased
         if gathered or tagged:
             for player in left:
                 self._leave(player, "cleared")

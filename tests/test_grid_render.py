@@ -21,6 +21,7 @@ from piase_gym.worlds.grid_world.cells import (
     SYMBOLS,
     WALL,
 )
+from piase_gym.worlds.grid_world.events import ARRIVED
 from piase_gym.worlds.grid_world.render import Figure, Scene
 from piase_gym.worlds.grid_world.state import layout
 
@@ -48,7 +49,7 @@ def record() -> Any:
     state["cells"].reshape(16, 16)[:4, :5] = ROOM
     state["x"][:2], state["y"][:2], state["heading"][:2] = (1, 3), (1, 2), (2, 3)
     state["carry"][0] = KEY
-    state["alive"][:2] = 1, 0
+    state["alive"][:2], state["fate"][:2] = (1, 0), (0, ARRIVED)
     return state
 
 

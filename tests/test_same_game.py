@@ -29,6 +29,10 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
         "GridWorld",
         {"agents": 2, "width": 2, "height": 2, "shared_reward": True, "max_steps": 30},
     ),
+    "three of whom two come late": (
+        "GridWorld",
+        {"agents": 3, "width": 3, "height": 3, "join_at": (0, 2, 5), "max_steps": 30},
+    ),
     "one by an id": ("piase/GridWorld-DoorKey-6x6-v0", {"max_steps": 40}),
     "late joiners with words": (
         "TextProbe",

@@ -17,12 +17,14 @@ from piase_gym.errors import (
     AgentError,
     ClosedError,
     ConfigError,
+    ResetNeededError,
     ScenarioError,
     UnknownNameError,
     UnsupportedError,
 )
 from piase_gym.events import Event
 from piase_gym.models import ActionCommand
+from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.wrappers import AvtLogger
 from tests.text_room_helpers import AGENT, SEVEN, story
 
@@ -236,10 +238,27 @@ def test_agents_join_where_the_world_lets_them() -> None:
         simulation.join("bob")
     with pytest.raises(AgentError, match="there is no agent 'eve'"):
         simulation.join("eve")
-    grid = Simulation("GridWorld", agents=None)
-    grid.initialize()
+    games = Simulation("SocialDilemma", agents=None)
+    games.initialize()
     with pytest.raises(UnsupportedError, match="late_join"):
-        grid.join("agent_0")
+        games.join(games.agents[0])
+
+
+def test_agents_join_a_grid() -> None:
+    simulation = Simulation(GridWorldConfig(agents=3, join_at=(0, None, 0)), "noop", seed=2)
+    with pytest.raises(ResetNeededError):
+        simulation.join("agent_1")
+    simulation.initialize()
+    assert simulation.agents == ["agent_0", "agent_2"]
+    simulation.step()
+    agent = Scripted("move up")
+    simulation.join("agent_1", agent)
+    simulation.step()
+    assert simulation.agents == ["agent_0", "agent_1", "agent_2"]
+    assert agent.log[:2] == ["agent_1 perceives", "agent_1 acts"]
+    for name in ("agent_1", "agent_2"):
+        with pytest.raises(AgentError, match="in play already"):
+            simulation.join(name)
 
 
 # -- ends ----------------------------------------------------------------------------------

@@ -72,6 +72,8 @@ class BatchEnv(Slots):
         self.events = Events()
         super().__init__(world, num_envs, list(configs) or [world.config])
         self._mode, self._focal = AUTORESET[autoreset], focal
+        for config in self.configs:
+            self._require_learner(config)
         self._partners = BatchPartners(self, partners)
         self._own = [i for i in range(len(world.agents)) if i not in self._partners.seats]
         self.agents = tuple(world.agents[i] for i in self._own)
@@ -248,11 +250,25 @@ class BatchEnv(Slots):
         self.batch.states["next_config"][which] = config
 
     def add_config(self, config: Any) -> int:
-        """Add a config that the world admits to `configs`; returns its number."""
+        """Add a config that the world admits to `configs`; returns its number.
+
+        Raises:
+            UnsupportedError: If the only learner is not there at the reset under it.
+        """
+        self._require_learner(config)
         self.configs.append(config)
+        self.expecting |= self._comes_late(config)
         table = self.world.new_batch(1, [config]).tables
         self.batch.tables = np.concatenate([self.batch.tables, table])
         return len(self.configs) - 1
+
+    def _require_learner(self, config: Any) -> None:
+        """Require that the agent whose end is the episode's is there from its start."""
+        if self._focal >= 0 and not self.world.opens(config, self._focal):
+            raise UnsupportedError(
+                f"the learner {self.world.agents[self._focal]!r} is not there at the reset, as a "
+                "batched kernel needs it; let it be there, or use gymnasium.make or parallel_env"
+            )
 
     def give_hint(self, slot: int, agent: str, hint: str | None) -> None:
         """Show words to an agent in one environment until its episode ends.

@@ -207,7 +207,7 @@ class Driver:
 
     def end_step(self, tick: Tick) -> None:
         """Forget the agents that ended in a step, after its infos were built."""
-        if tick.ended or self.world.capabilities.late_join:
+        if tick.ended or self.world.expecting:
             self._find_played()
 
     def wait_for_entry(self) -> None:

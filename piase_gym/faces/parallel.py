@@ -63,7 +63,7 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
         self._acts = no_acts(world)
         self._live: list[tuple[str, int]] = []
         self._nobody: dict[str, bool] = {}
-        self._open = world.capabilities.late_join
+        self._open = world.expecting
         self._direct: Callable[[Any], Sequence[Any]] | None = None
 
     # -- what PettingZoo asks for ---------------------------------------------------------
@@ -144,6 +144,7 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
         self._live = [(names[i], i) for i in self.driver.played]
         self.agents = [name for name, _ in self._live]
         self._nobody = dict.fromkeys(self.agents, False)
+        self._open = self.driver.world.expecting
         everybody = len(self.agents) == len(names)
         batched = self.driver.world.capabilities.batched
         plain = everybody and batched and self._reader.kind == "discrete"

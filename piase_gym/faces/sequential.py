@@ -318,7 +318,7 @@ class SequentialEngine:
         seats = self._read_seats(snapshot)
         self.driver.restore(snapshot)
         self.seats = seats
-        late = self.driver.world.capabilities.late_join
+        late = self.driver.world.expecting
         for seat in seats.values():
             seat.around = self._around(seat.number)
             if "seats" not in snapshot:

@@ -25,6 +25,7 @@ class Slots:
         world: A world of the same config, for its spaces, texts and prompts.
         num_envs: How many environments.
         configs: The configs that slots can have.
+        expecting: Whether agents enter after the reset in any of them.
         batch: The arrays.
     """
 
@@ -39,10 +40,15 @@ class Slots:
         self.world = world
         self.num_envs = num_envs
         self.configs = configs
+        self.expecting = any(map(self._comes_late, configs))
         self.batch = world.new_batch(num_envs, configs)
         self._scratch: ArrayWorld[Any, Any] | None = None
         self._hints: dict[int, tuple[int, list[str | None]]] = {}
         """The words of hints by slot, with the seed of the episode in which they were given."""
+
+    def _comes_late(self, config: Any) -> bool:
+        """Tell whether somebody enters after the reset under a config."""
+        return not all(self.world.opens(config, agent) for agent in range(config.agents))
 
     def at(self, slot: int) -> ArrayWorld[Any, Any]:
         """Return a world in the state of one slot; it is the same object each time."""

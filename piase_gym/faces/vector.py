@@ -141,8 +141,9 @@ def make_vector(
 ) -> VectorEnv[Any, Any, Any]:
     """Make many environments with one learner each; the vector entry point of every id.
 
-    Array worlds are stepped by their kernel. Other worlds, and views with text, run one after the
-    other: text must never pass through the shared memory of Gymnasium's AsyncVectorEnv.
+    Array worlds are stepped by their kernel. Other worlds, views with text, and learners who enter
+    after the reset, run one after the other: text must never pass through the shared memory of
+    Gymnasium's AsyncVectorEnv.
 
     Args:
         world: An id, a world or a config object.
@@ -163,7 +164,9 @@ def make_vector(
     if focal not in made.agents:
         raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(made.agents)}")
     seats = gym_partners(made.agents, row, partners, focal)
-    if not isinstance(made, ArrayWorld) or (view, actions) != ("vector", "discrete"):
+    number = made.agents.index(focal)
+    batched = isinstance(made, ArrayWorld) and (view, actions) == ("vector", "discrete")
+    if not isinstance(made, ArrayWorld) or not batched or not made.opens(made.config, number):
         made.close()
 
         def single() -> GymEnv:
@@ -177,7 +180,6 @@ def make_vector(
             )
 
         return SyncVectorEnv([single] * num_envs, autoreset_mode=mode)
-    number = made.agents.index(focal)
     batch = BatchEnv(made, num_envs, partners=seats, autoreset=MODES[mode], focal=number)
     return BatchVectorEnv(batch, mode, render_mode)
 

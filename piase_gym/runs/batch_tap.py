@@ -171,6 +171,9 @@ class BatchRecorder(Recorder):
         ends = np.any(batch.terminated | batch.truncated, axis=1)
         notable = ends | self._never_plain
         notable[list(marks)] = True
+        if self.env.expecting:
+            here = batch.states["alive"][:, : len(self.agents)].astype(np.bool_)
+            notable |= (here & ~data["alive"]).any(axis=1)
         if self.aims:
             notable[:] = True
         slots = stepping.nonzero()[0]
@@ -234,7 +237,7 @@ class BatchRecorder(Recorder):
         book.add(own)
         digest = f"{int(row.digests[0]):016x}"
         self.put((ns, self.step, book.episode, names, packed, said, own, digest, extra))
-        if over:
+        if over or env.expecting:
             self._change_seats(book, slot, ns)
 
     def _book(self, slot: int) -> Book:
@@ -273,14 +276,15 @@ class BatchRecorder(Recorder):
         book.results.update(results)
 
     def _change_seats(self, book: Book, slot: int, ns: int) -> None:
-        """Close the goals of those who ended."""
-        alive = self.env.batch.states["alive"][slot]
-        gone = [i for i in book.playing if not alive[i]]
+        """Close the goals of those who ended, open those of who entered."""
+        now = self.env.batch.states["alive"][slot, : len(self.agents)].nonzero()[0].tolist()
         parts: Parts = []
-        for agent in gone:
+        for agent in [i for i in book.playing if i not in now]:
             self.close_goal(book, agent, book.results[self.agents[agent]], parts)
+        for agent in [i for i in now if i not in book.joined]:
+            self.open_goal(book, agent, parts)
         self.put_parts(parts, book, ns)
-        book.seat([i for i in book.playing if alive[i]])
+        book.seat(now)
         if not book.playing:
             self.end_episode(book, ns)
 

@@ -40,14 +40,11 @@ class DriverRecorder(HearingRecorder):
         super().__init__(driver, sinks, options)
         self.face = face
         self._table = bool(command_table(driver.world))
-        self._late = driver.world.capabilities.late_join
         self._lines_wanted = self.levels.steps or self.levels.highest > CRITICAL
         self._due, self._long = options.snapshot_every, LONG
         self._stop = min(self._due, self._long)
         """The step of the run at which there is more to be done than to note the step."""
-        self._quick = (
-            self._table and not self._late and (self.levels.steps or not self._lines_wanted)
-        )
+        self._quick = self._table and (self.levels.steps or not self._lines_wanted)
         """Whether there are plain steps at all."""
         self._outcomes: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._meet_world()
@@ -136,7 +133,7 @@ class DriverRecorder(HearingRecorder):
         if self._lines_wanted:
             names, number, digest = book.names, book.episode, self._digest() if self._digest else ""
             self.put((ns, self.step, number, names, packed, outcomes, rewards, digest, extra))
-        if tick.ended or self._late:
+        if tick.ended or self.world.expecting:
             self._change_seats(book, ns)
         if tick.ended or self.step >= self._stop:
             self._now_and_then(book)
@@ -147,6 +144,8 @@ class DriverRecorder(HearingRecorder):
     def _look_ahead(self, book: Book) -> None:
         """Take note of the steps that follow in the quick way, if they can be plain."""
         if self.stretch is not None or not self._quick or not book.playing:
+            return
+        if self.world.expecting:
             return
         hinted = bool(self._seers) and any(self.world.hints)
         if not hinted and not self.aims.wanted(book.playing, self.agents):

@@ -154,7 +154,10 @@ class ArrayWorld(World[C, F]):
         self._bind()
 
     def _bind(self) -> None:
-        """Keep views of the record's fields, which cost more to make than to use."""
+        """Keep views of the record's fields, which cost more to make than to use.
+
+        An object with more than 30 attributes is slower to read in CPython, so they are kept few.
+        """
         slots = len(self.agents)
         one, record = self.one, self.one[0]
         self.states, self.tables = one["state"], one["table"]
@@ -208,6 +211,10 @@ class ArrayWorld(World[C, F]):
     @abstractmethod
     def look_batch(self, batch: Batch) -> None:
         """Write vectors and masks again, after the records were replaced."""
+
+    def opens(self, config: C, agent: int) -> bool:
+        """Tell whether an agent is in play from the reset on under a config."""
+        return agent < config.agents
 
     @abstractmethod
     def explain_fault(self, fault: int, config: C) -> str:

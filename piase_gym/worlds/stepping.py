@@ -44,7 +44,7 @@ class Rules:
             returns not 0 if an agent ended or reached a milestone for the first time.
         observe: ``(s, w, k, o, events, obs, masks)`` writes vectors and masks; those whose event is
             `NONE` get zeros and the no-op.
-        greet: ``(s, w, k, o, obs, masks)`` does so for every agent of the config.
+        greet: ``(s, w, k, o, obs, masks)`` does so for every agent that is there at a reset.
         rebuild: ``(s, w, k)`` makes what is derived from the state.
         present: The event of an agent that is in play, at a reset.
         reach: ``(states, k, soon, later)`` brings near what a step of the next two environments
@@ -107,10 +107,10 @@ def single(
 
 
 @device
-def enter_all(w, o, events, present):
-    """Note that every agent of the config is in play."""
+def enter_all(s, w, o, events, present):
+    """Note who is in play at a reset."""
     for a in range(w.slots):
-        events[o + a] = present if a < w.agents else NONE
+        events[o + a] = present if a < w.agents and s.alive[a] else NONE
 
 
 @device
@@ -195,7 +195,7 @@ def starting(rules: Rules, renew: Any, show: Any, file: str) -> tuple[Any, Any]:
             w = tables[s.config]
             o = e * w.slots
             clear(w, o, rewards, terminated, truncated)
-            enter_all(w, o, events, present)
+            enter_all(s, w, o, events, present)
             show(s, w, k, o, events, obs, masks)
         return faults
 
@@ -206,8 +206,7 @@ def starting(rules: Rules, renew: Any, show: Any, file: str) -> tuple[Any, Any]:
             s = states[e]
             w = tables[s.config]
             o = e * w.slots
-            for a in range(w.slots):
-                events[o + a] = present if a < w.agents and s.alive[a] else NONE
+            enter_all(s, w, o, events, present)
             show(s, w, k, o, events, obs, masks)
 
     return reset, look
@@ -263,7 +262,7 @@ def stepping(rules: Rules, renew: Any, show: Any, file: str) -> Any:
                     s.episode += np.uint64(1)
                     faults += renew(s, tables, k)
                     w = tables[s.config]
-                    enter_all(w, o, events, present)
+                    enter_all(s, w, o, events, present)
                 else:
                     for a in range(w.slots):
                         events[o + a] = NONE
@@ -296,7 +295,7 @@ def one(rules: Rules, show: Any, file: str) -> tuple[Any, Any, Any]:
         x = one[0]
         begin(x.state, x.table, k, seed)
         for a in range(x.table.slots):
-            x.events[a] = present if a < x.table.agents else NONE
+            x.events[a] = present if a < x.table.agents and x.state.alive[a] else NONE
         show(x.state, x.table, k, 0, x.events, x.obs, x.masks)
         return x.state.fault
 

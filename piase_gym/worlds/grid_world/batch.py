@@ -23,7 +23,7 @@ def greet(s, w, k, o, obs, masks):
     """Write the first observations of an episode; the events stay those of the last step."""
     for a in range(w.slots):
         p, m = (o + a) * w.length, (o + a) * w.num_actions
-        if a < w.agents:
+        if a < w.agents and s.alive[a]:
             sight(s, w, k, a, obs, p)
             legal(s, w, k, a, masks, m)
         else:

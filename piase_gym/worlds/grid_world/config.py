@@ -137,6 +137,11 @@ class GridWorldConfig(WorldConfig):
     symbols: int = Field(
         0, ge=0, le=MAX_SYMBOLS, description="symbols that agents can say to all others; 0: none"
     )
+    join_at: tuple[Annotated[int, Field(ge=0)] | None, ...] = Field(
+        (),
+        description="step after which each agent enters; 0 (default): there from the start; null: "
+        "only when it is let in",
+    )
     start_pos: Position | tuple[Position, ...] | None = Field(
         None, description="(x, y) of the first agent, or one for each; default random"
     )
@@ -219,6 +224,10 @@ class GridWorldConfig(WorldConfig):
             raise ValueError("start_pos puts two agents on one cell; use collisions='pass'")
         if len(self.levels) > self.agents:
             raise ValueError(f"levels has {len(self.levels)} entries for {self.agents} agents")
+        if len(self.join_at) > self.agents:
+            raise ValueError(f"join_at has {len(self.join_at)} entries for {self.agents} agents")
+        if len(self.latecomers) == self.agents:
+            raise ValueError("join_at leaves nobody at the start; give at least one agent 0")
         self._check_layout()
         return self
 
@@ -292,6 +301,11 @@ class GridWorldConfig(WorldConfig):
         return not (self.goals or self.any_goals or self.clearing or self.num_taggers)
 
     @property
+    def latecomers(self) -> dict[int, int | None]:
+        """Who is not there at the start, with the step after which it enters, if it is fixed."""
+        return {agent: step for agent, step in enumerate(self.join_at) if step != 0}
+
+    @property
     def difficulties(self) -> tuple[float, float] | None:
         """The range of `difficulty`, if it is given."""
         if self.difficulty is None or isinstance(self.difficulty, tuple):
@@ -322,6 +336,7 @@ class GridWorldConfig(WorldConfig):
             and self.collisions == "block"
             and self.see_through_walls
             and not self.shared_reward
+            and not self.latecomers
             and self.observe == "window"
         )
 

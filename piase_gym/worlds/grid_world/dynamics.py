@@ -23,6 +23,7 @@ from piase_gym.worlds.grid_world.cells import (
 from piase_gym.worlds.grid_world.events import (
     CLEARED,
     GATHER,
+    IN_PLAY,
     JAMMED,
     RUNNER,
     STARVED,
@@ -126,7 +127,8 @@ def live(s, w, k, o, rewards):
     if w.taggers:
         runners = 0
         for a in range(w.agents):
-            runners += s.alive[a] and s.role[a] == RUNNER
+            coming = s.fate[a] == IN_PLAY and 0 < w.join[a] < w.max_steps
+            runners += s.role[a] == RUNNER and (s.alive[a] or coming)
         if runners == 0:
             for a in range(w.agents):
                 if s.alive[a] and s.role[a] == TAGGER:

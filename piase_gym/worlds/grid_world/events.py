@@ -36,7 +36,8 @@ TOO_HEAVY: Final = 22
 TAG: Final = 23
 CAUGHT: Final = 24
 LATE: Final = 25
-NUM_EVENTS: Final = 26
+ENTER: Final = 26  # it has just entered, and did nothing yet
+NUM_EVENTS: Final = 27
 
 _OUTCOMES: Final = {
     **dict.fromkeys((BLOCKED, NO_KEY, JAMMED, TOO_HEAVY, CAUGHT, LATE), Outcome.FAILED),

@@ -24,6 +24,7 @@ from piase_gym.worlds.grid_world.cells import (
 )
 from piase_gym.worlds.grid_world.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RUNNER, TAGGER
 from piase_gym.worlds.grid_world.free import LAYOUT_STREAM, draw, find_free, place_at, random_free
+from piase_gym.worlds.grid_world.joining import hold_back
 from piase_gym.worlds.grid_world.layouts import build
 from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES, MAX_SIDE
 from piase_gym.worlds.grid_world.solvable import solvable
@@ -79,6 +80,8 @@ def generate(s, w, k):
     if k.full:
         scatter(s, w, k, difficulty)
     s.left = w.agents
+    if k.full and w.latecomers:
+        hold_back(s, w, k)
 
 
 @helper

@@ -85,6 +85,7 @@ def _extras(config: GridWorldConfig) -> list[str]:
         "together do so in the same step.": config.clearing or config.num_food,
         f"You starve when your energy is used up, one a step; a fruit gives "
         f"{config.fruit_energy}.": config.energy,
+        "Some agents enter later than others.": config.latecomers,
         f"With each command you can say a symbol from 1 to {config.symbols} to all others.": (
             config.symbols
         ),

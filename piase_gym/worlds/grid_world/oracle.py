@@ -156,4 +156,5 @@ class GridOracle:
 def _continues(last: Scene, scene: Scene) -> bool:
     """Tell whether a scene is the same as the last or can be the one after it."""
     same = last.episode == scene.episode and len(last.walkers) == len(scene.walkers)
+    same &= not any(now > before for before, now in zip(last.alive, scene.alive, strict=True))
     return scene == last or (same and scene.t == last.t + 1 and last.rank == scene.rank)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from piase_gym.worlds.figures import NUMBERED_TILE, Piece, default_tile, picture
 from piase_gym.worlds.grid_world.cells import HEADINGS, NAMES, OPAQUE, SYMBOLS
+from piase_gym.worlds.grid_world.events import IN_PLAY
 from piase_gym.worlds.grid_world.tiles import object_tile, piece_tile
 
 ARROWS: Final = "^>v<"
@@ -31,7 +32,8 @@ class Figure:
         y: Its row, from the top.
         heading: 0 up, 1 right, 2 down, 3 left.
         carrying: The code of what it carries, or 0.
-        alive: Whether it is still in play; one that is not is left out of the map.
+        alive: Whether it is in play; one that is not is left out of the map.
+        coming: Whether it is still to enter.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Figure:
     heading: int
     carrying: int
     alive: bool
+    coming: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +80,10 @@ def scene(record: Any, side: int, names: Sequence[str]) -> Scene:
     width, height = int(record["width"]), int(record["height"])
     cells = record["cells"][: side * side].reshape(side, side)[:height, :width].copy()
     cells.setflags(write=False)
-    fields = [record[field].tolist() for field in ("x", "y", "heading", "carry", "alive")]
+    fields = [record[field].tolist() for field in ("x", "y", "heading", "carry", "alive", "fate")]
     agents = tuple(
-        Figure(names[a], a, x, y, heading, carrying, bool(alive))
-        for a, (x, y, heading, carrying, alive) in enumerate(
+        Figure(names[a], a, x, y, heading, carrying, bool(alive), not alive and fate == IN_PLAY)
+        for a, (x, y, heading, carrying, alive, fate) in enumerate(
             list(zip(*fields, strict=True))[: int(record["agents"])]
         )
     )
@@ -134,6 +137,8 @@ def _agent_sign(agent: Figure, several: bool) -> str:
 
 def _agent_line(agent: Figure, several: bool) -> str:
     """Say in a few words how an agent is."""
+    if agent.coming:
+        return f"{_agent_sign(agent, several)} {agent.name} is still to come"
     start = f"{_agent_sign(agent, several)} {agent.name} at ({agent.x}, {agent.y})"
     parts = [start, f"facing {HEADINGS[agent.heading]}"]
     if agent.carrying:

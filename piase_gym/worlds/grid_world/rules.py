@@ -55,6 +55,7 @@ from piase_gym.worlds.grid_world.events import (
     UNPARSABLE,
     WAS_CAUGHT,
 )
+from piase_gym.worlds.grid_world.joining import let_in
 from piase_gym.worlds.turned_maps import DX, DY, appear, leave, put, uncover
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
@@ -288,6 +289,8 @@ def tick_full(s, w, k, o, acts, rewards, terminated, truncated, events):
         truncated[o + a] = False
     if w.shared:
         share(w, o, rewards, events)
+    if w.latecomers and left > 0 and s.t + 1 < w.max_steps:
+        left += let_in(s, w, k, o, events)
     notable |= left != s.left
     s.left = left
     return notable

@@ -127,6 +127,8 @@ TABLE: Final = np.dtype(
         ("movers_at", "<i2", (MAX_MOVERS, 2)),
         ("num_food", "<i4"),
         ("all_food", "<i4"),
+        ("latecomers", "<i4"),  # agents that are not there at the reset
+        ("join", "<i4", MAX_AGENTS),  # the step at which each agent enters; -1: when let in
     ],
     align=True,
 )
@@ -157,6 +159,9 @@ def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope, stride: int)
     table["mover_chance"] = _chance(config.mover_chance)
     table["survive"] = config.surviving
     table["clearing"], table["taggers"] = config.clearing, config.num_taggers
+    table["latecomers"] = len(config.latecomers)
+    for agent, step in config.latecomers.items():
+        table["join"][agent] = -1 if step is None else step
     table["levels"][: config.agents] = 1
     table["levels"][: len(config.levels)] = config.levels
     table["interaction"] = _interactions()

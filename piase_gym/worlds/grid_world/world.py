@@ -11,12 +11,12 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.commands import Command, Outcome, Param, Result, Verb
-from piase_gym.errors import EnvelopeError, GenerationError
+from piase_gym.errors import AgentError, EnvelopeError, GenerationError
 from piase_gym.kernels import readable
 from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.statics import Static
 from piase_gym.surroundings import Surroundings
-from piase_gym.world import HINT_TEXT, Manual
+from piase_gym.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.worlds.array_world import Batch
 from piase_gym.worlds.grid_world import around, render, views
 from piase_gym.worlds.grid_world.batch import KERNELS
@@ -27,7 +27,8 @@ from piase_gym.worlds.grid_world.config import (
     GridWorldConfig,
     GridWorldEnvelope,
 )
-from piase_gym.worlds.grid_world.events import MILESTONES, OUTCOMES, RESULTS, ROLES
+from piase_gym.worlds.grid_world.events import ENTER, MILESTONES, OUTCOMES, RESULTS, ROLES
+from piase_gym.worlds.grid_world.joining import enter_one
 from piase_gym.worlds.grid_world.manual import fault_sentence, manual
 from piase_gym.worlds.grid_world.modifiers import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.grid_world.state import (
@@ -164,11 +165,14 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     ## Start and end
 
     Agents start facing right, at `start_pos` (or the first free cell, if that one is not free) or
-    at random. An agent is terminated, and has won, on a goal, when all food is gathered, or when
-    every runner is tagged; it is terminated, and has lost, on a hazard, when tagged, or without
-    energy. After `max_steps` it is truncated, and has lost, unless it had only to last so long.
-    Milestones: `key_found`, `door_opened`, `goal_reached`, `box_pushed`, `switch_used`,
-    `fruit_eaten`, `food_gathered`, `tagged`.
+    at random. With `join_at` some enter later: after that many steps, or (`null`) when somebody
+    lets them in, as `Simulation.join` does. They appear where they would have started, or on the
+    nearest free floor that can be walked to from there; where there is none they wait. The episode
+    is over when nobody is in play, even if somebody was still to come. An agent is terminated, and
+    has won, on a goal, when all food is gathered, or when every runner is tagged; it is terminated,
+    and has lost, on a hazard, when tagged, or without energy. After `max_steps` it is truncated,
+    and has lost, unless it had only to last so long. Milestones: `key_found`, `door_opened`,
+    `goal_reached`, `box_pushed`, `switch_used`, `fruit_eaten`, `food_gathered`, `tagged`.
 
     ## Versions
 
@@ -181,6 +185,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     canonical: ClassVar[Sequence[str]] = CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     kernels: ClassVar[Kernels] = KERNELS
+    capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
     dials: ClassVar[tuple[Dial, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     personal: ClassVar[Mapping[str, Personal]] = PERSONAL
@@ -197,6 +202,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         super().__init__(config)
         self.form = views.layout_of(self.config)
         self.text_length = _longest_text(self.form)
+        self.expecting = bool(config.latecomers)
         self.reset(0)
 
     @property
@@ -231,6 +237,42 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         """Every non-string fact of the world as int32; see `state`."""
         size = self.state().size
         return Box(-1, 2**31 - 1, (size,), np.int32)
+
+    # -- who enters later -----------------------------------------------------------------
+
+    def enter(self, agent: int) -> None:
+        """Let an agent enter now that was still to come, at its start or near it."""
+        name = self.agents[agent]
+        if agent not in self.config.latecomers:
+            raise AgentError(f"agent {name!r} {self._why_not(agent)}")
+        if self.states["alive"][0, agent] or self.states["fate"][0, agent]:
+            done = "in play" if self.states["alive"][0, agent] else "done with this episode"
+            raise AgentError(f"agent {name!r} is {done} already")
+        if not self.states["alive"].any():
+            raise AgentError(f"agent {name!r} cannot enter: the episode is over")
+        if not enter_one(readable(self.one), self.k, agent):
+            raise AgentError(f"agent {name!r} cannot enter: there is no free floor near its start")
+        self.refresh()
+
+    def _why_not(self, agent: int) -> str:
+        """Say why an agent that does not come late cannot enter."""
+        if agent >= self.config.agents:
+            return f"has no part in this config: agents={self.config.agents}"
+        if self.states["alive"][0, agent]:
+            return "is in play already"
+        return "is done with this episode already"
+
+    def opens(self, config: GridWorldConfig, agent: int) -> bool:
+        """Tell whether an agent is there from the start."""
+        return super().opens(config, agent) and agent not in config.latecomers
+
+    def _notes(self) -> dict[int, dict[str, Any]]:
+        """Tell milestones, and who has entered."""
+        notes = super()._notes()
+        if self.expecting:
+            for agent in np.flatnonzero(self._events == ENTER).tolist():
+                notes[agent] = {**notes.get(agent, {}), "joined": True}
+        return notes
 
     # -- kernels --------------------------------------------------------------------------
 
@@ -281,6 +323,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         if k is not self.k:  # else the machine code stays that of the step
             self.k, self._step = k, None
         self.form = views.layout_of(self.config)
+        self.expecting = bool(self.config.latecomers)
 
     # -- knowledge ------------------------------------------------------------------------
 
