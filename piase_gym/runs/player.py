@@ -255,8 +255,12 @@ class Player:
 
     def _snapshot(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Compare a stored snapshot field by field."""
-        now = orjson.loads(encode(self.world(data.get("slot", 0)).snapshot()))
-        for path, logged, found in differences(data["snapshot"], now, ""):
+        world, logged_all = self.world(data.get("slot", 0)), data["snapshot"]
+        now = orjson.loads(encode(world.snapshot()))
+        fields = logged_all.get("config")
+        if isinstance(fields, dict) and now["config"].keys() - fields.keys():
+            logged_all = {**logged_all, "config": _with_new_fields(fields, world)}
+        for path, logged, found in differences(logged_all, now, ""):
             self._differ(number, event, None, path, logged, found)
         if self.report.first_divergence is not None:
             self.settled = True
@@ -284,6 +288,15 @@ class Player:
             report.first_divergence = found
         elif len(report.details) < 100:
             report.details.append(found)
+
+
+def _with_new_fields(fields: dict[str, Any], world: World[Any, Any]) -> dict[str, Any]:
+    """Return a logged config with the fields that its world got later, at their defaults."""
+    try:
+        config = type(world.config)(**fields)
+    except PiaseError:
+        return fields  # damaged, as the comparison will show
+    return {**config.model_dump(mode="json", exclude={"envelope"}), **fields}
 
 
 _HANDLERS: Mapping[str, str] = {
