@@ -7,7 +7,7 @@ a run that is given it again decides the same.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from piase_gym.curricula.decisions import Decision
@@ -35,7 +35,7 @@ class Arrival(NamedTuple):
     reward: float
     terminated: bool
     truncated: bool
-    info: dict[str, Any]
+    info: Mapping[str, Any]
 
 
 class AsyncCurricula:

@@ -10,7 +10,6 @@ import contextlib
 import copy
 import multiprocessing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from piase_gym.errors import ClosedError
 from piase_gym.events import Event
 from piase_gym.faces.single import GymEnv
 
+NOTHING: Mapping[str, Any] = {}
 PRELOADED = ["numba", "piase_gym.curricula.hosting"]
 
 
@@ -37,8 +37,7 @@ class Recipe(NamedTuple):
     reads: Reads
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     """What a slot is to do.
 
     Attributes:
@@ -60,8 +59,7 @@ class Order:
     aim: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """What became of it.
 
     Attributes:
@@ -80,7 +78,7 @@ class Report:
     reward: float = 0.0
     terminated: bool = False
     truncated: bool = False
-    info: dict[str, Any] = field(default_factory=dict)
+    info: Mapping[str, Any] = NOTHING
     passage: Passage | None = None
     error: Exception | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -352,6 +353,36 @@ def test_an_index_means_the_same_command_in_every_episode() -> None:
     lines = [env.world.write(command) for command in tables[0]]
     assert lines[:4] == ["wait", "look", "inventory", "go north"]
     assert f"say {PHRASES[0]}" in lines
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_masks_rows_and_rules_agree_wherever_one_comes(name: str) -> None:
+    world = piase_gym.parallel_env("TextRoom", **CONFIGS[name]).world
+    rng = random.Random(1)
+    remembered = 0
+    for seed in range(3):
+        world.reset(seed)
+        for t in range(120):
+            if not any(world.alive):
+                break
+            acts: list[int | None] = [None] * len(world.agents)
+            for agent, mask in enumerate(world.masks()):
+                if world.alive[agent]:
+                    judged = [world.legal(agent, c) for c in world._table.commands if c]
+                    listed = [
+                        bool(m) for c, m in zip(world._table.commands, mask, strict=True) if c
+                    ]
+                    assert judged == listed
+                    acts[agent] = rng.choice([k for k, bit in enumerate(mask) if bit])
+            if t % 10 == 3:
+                world.give_hint(0, f"hint {t}")
+            for agent, vector in enumerate(world.vectors()):
+                assert (vector == world.vector(world.facts(agent))).all()
+            before = [world._outlooks.of(k, world.state_of) for k in range(len(world.agents))]
+            world.step(acts)
+            after = [world._outlooks.of(k, world.state_of) for k in range(len(world.agents))]
+            remembered += before[0] is after[0]
+    assert remembered > 5  # most commands move nothing
 
 
 def test_quests_share_an_envelope_with_stories() -> None:

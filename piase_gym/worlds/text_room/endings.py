@@ -41,18 +41,17 @@ def judge(turn: Turn, max_steps: int) -> list[bool]:
         For each agent, whether it has run out of time.
     """
     plot, state = turn.plot, turn.state
-    playing = [agent for agent, status in enumerate(state.status) if status == "playing"]
     together = plot.story.ends == "together"
     common = _verdict(plot, state, None) if together else None
-    for agent in playing:
-        verdict = common if together else _verdict(plot, state, agent)
-        if verdict is not None:
-            state.status[agent] = "won" if verdict else "lost"
-    over = state.t >= max_steps
-    late = [over and status == "playing" for status in state.status]
-    for agent, out in enumerate(late):
-        if out:
-            state.status[agent] = "lost"
+    if common is not None or not together:
+        for agent in [k for k, status in enumerate(state.status) if status == "playing"]:
+            verdict = common if together else _verdict(plot, state, agent)
+            if verdict is not None:
+                state.status[agent] = "won" if verdict else "lost"
+    late = [False] * len(state.status)
+    if state.t >= max_steps:
+        late = [status == "playing" for status in state.status]
+        state.status = ["lost" if status == "playing" else status for status in state.status]
     if not together:
         _let_go(plot, state)
     return late

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from piase_gym.rng import Stream
 from piase_gym.worlds.text_room.config import TextRoomConfig
@@ -17,12 +17,14 @@ from piase_gym.worlds.text_room.story import (
     AgentSetup,
     Exit,
     ItemInInventory,
+    Part,
     Room,
     Story,
     Thing,
 )
 from piase_gym.worlds.text_room.words import Lexicon, lexicon, look_of
 
+P = TypeVar("P", bound=Part)
 Lock = Literal["locked", "closed", "hidden"]
 STEPS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
 BACK = {"north": "south", "south": "north", "east": "west", "west": "east"}
@@ -224,30 +226,49 @@ def _write(
         given = {"description": look_of(config.theme, name), "can_be_taken": name in items}
         things[name] = _thing(tuple({**given, **fields}.items()))
     rooms = {
-        room: Room.model_construct(
+        room: _made(
+            Room,
             description=look_of(config.theme, room),
             exits=_exits(draft.ways[room]),
             objects=tuple(draft.lies[room]),
         )
         for room in draft.words.rooms
     }
-    won = ItemInInventory(type="item_in_inventory", item_name=goal)
-    setups = tuple(AgentSetup.model_construct(agent_id=a, start_room=start) for a in agents)
-    return Story.model_construct(
-        rooms=rooms, object_details=things, agent_setup=setups, win_conditions=(won,)
+    setups = tuple(_setup(name, start) for name in agents)
+    return _made(
+        Story,
+        rooms=rooms,
+        object_details=things,
+        agent_setup=setups,
+        win_conditions=(_won_with(goal),),
     )
+
+
+# What occurs in one quest occurs in others too, and parts of stories never change: it is shared.
 
 
 @functools.lru_cache(maxsize=4096)
 def _thing(fields: tuple[tuple[str, Any], ...]) -> Thing:
-    """Return the details of an object; the same ones come again in other quests."""
-    return Thing.model_construct(**{**_DEFAULTS, **dict(fields)})
+    """Return the details of an object."""
+    return _made(Thing, **dict(fields))
 
 
 @functools.lru_cache(maxsize=1024)
 def _exit(room: str, door: str | None) -> Exit:
     """Return a way out."""
-    return Exit.model_construct(room=room, door=door)
+    return _made(Exit, room=room, door=door)
+
+
+@functools.lru_cache(maxsize=1024)
+def _setup(agent: str, room: str) -> AgentSetup:
+    """Return an agent's start."""
+    return _made(AgentSetup, agent_id=agent, start_room=room)
+
+
+@functools.lru_cache(maxsize=256)
+def _won_with(item: str) -> ItemInInventory:
+    """Return the condition of a win."""
+    return ItemInInventory(type="item_in_inventory", item_name=item)
 
 
 def _exits(ways: dict[str, tuple[str, str | None]]) -> dict[Any, Exit]:
@@ -255,6 +276,14 @@ def _exits(ways: dict[str, tuple[str, str | None]]) -> dict[Any, Exit]:
     return {direction: _exit(other, door) for direction, (other, door) in ways.items()}
 
 
-_DEFAULTS = {
-    name: field.get_default(call_default_factory=True) for name, field in Thing.model_fields.items()
-}
+def _made(model: type[P], **fields: Any) -> P:
+    """Return a part of a story that is known to be right."""
+    made: Any = model.model_construct(set(fields), **{**_defaults(model), **fields})
+    return cast(P, made)
+
+
+@functools.cache
+def _defaults(model: type[Part]) -> dict[str, Any]:
+    """Return what the fields of a part are by default."""
+    fields = model.model_fields.items()
+    return {name: field.get_default(call_default_factory=True) for name, field in fields}

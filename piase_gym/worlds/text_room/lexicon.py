@@ -11,13 +11,8 @@ from piase_gym.commands import Command, write_command
 from piase_gym.worlds.text_room import names, words
 from piase_gym.worlds.text_room.config import PHRASES, TextRoomConfig, TextRoomEnvelope
 from piase_gym.worlds.text_room.prompt import grammar
-from piase_gym.worlds.text_room.sight import (
-    Sight,
-    can_close,
-    can_open,
-    can_read,
-)
-from piase_gym.worlds.text_room.state import Plot, RoomState
+from piase_gym.worlds.text_room.sight import Sight
+from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
 from piase_gym.worlds.text_room.story import DIRECTIONS
 
 
@@ -213,42 +208,40 @@ def _spoken(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
 
 
 def legal_indices(
-    table: Table, plot: Plot, state: RoomState, agent: int, sight: Sight
+    table: Table, plot: Plot, state: RoomState | Arrangement, agent: int, sight: Sight
 ) -> list[int]:
-    """Return the indices of an agent's legal commands, sorted."""
+    """Return the indices of an agent's legal commands, in no order."""
     if state.status[agent] != "playing":
         return []
     bases, envelope = table.bases, table.words.envelope
-    shift = envelope.items - plot.items  # fixtures stand behind all places for items
-    places = {k: k if k < plot.items else k + shift for k in sight.reach}
-    found = [0, 1, 2]
+    objects, items, is_open = envelope.objects, plot.items, state.is_open
     ways = plot.exits[state.rooms[agent]]
-    found += [bases.go + k for k, way in enumerate(DIRECTIONS) if way in ways]
-    for k, place in places.items():
-        found += (bases.inspect + place, bases.search + place)
-        if can_open(plot, state, k):
-            found.append(bases.open + place)
-        if can_close(plot, state, k):
-            found.append(bases.close + place)
-        if can_read(plot, k):
-            found.append(bases.read + place)
-        if plot.usable[k]:
-            found.append(bases.use + place)
-    found += [bases.take + k for k, _ in sight.here if k < plot.items]
+    found = [0, 1, 2, *(bases.go + k for k, way in enumerate(DIRECTIONS) if way in ways)]
+    here = [k for k, _ in sight.here]
+    reach = [*sight.held, *here]
+    shift = envelope.items - items  # fixtures stand behind all places for items
+    places = [k if k < items else k + shift for k in reach]
+    both = list(zip(reach, places, strict=True))
+    found += [bases.inspect + place for place in places]
+    found += [bases.search + place for place in places]
+    found += [bases.open + p for k, p in both if not is_open[k] and (plot.opens[k] or k >= items)]
+    found += [bases.close + p for k, p in both if is_open[k] and plot.opens[k]]
+    found += [bases.read + place for k, place in both if plot.readable[k]]
+    found += [bases.use + place for k, place in both if plot.usable[k]]
+    found += [bases.take + k for k in here if k < items]
+    containers = [place for k, place in both if plot.containers[k]]
     for item in sight.held:
+        on, into = bases.use_on + item * objects, bases.put + item * objects
         found.append(bases.drop + item)
-        for k, place in places.items():
-            if k != item:
-                found.append(bases.use_on + item * envelope.objects + place)
-                if plot.containers[k]:
-                    found.append(bases.put + item * envelope.objects + place)
+        found += [on + place for place in places if place != item]
+        found += [into + place for place in containers if place != item]
     if envelope.agents > 1:
         found += _legal_speech(bases, state, agent, sight, envelope.agents)
-    return sorted(found)
+    return found
 
 
 def _legal_speech(
-    bases: Bases, state: RoomState, agent: int, sight: Sight, agents: int
+    bases: Bases, state: RoomState | Arrangement, agent: int, sight: Sight, agents: int
 ) -> Iterator[int]:
     """Yield what can be said and given now."""
     phrases = len(PHRASES)

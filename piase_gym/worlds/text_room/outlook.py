@@ -1,21 +1,22 @@
 """What agents see and may do, remembered for every arrangement of things that they were in before.
 
-Most commands move nothing, and agents come back to where they were. What follows from where rooms,
-things and agents are is worked out once for each arrangement of an episode.
+Most commands move nothing, and agents come back to where they were. What follows from an
+`Arrangement` alone is worked out once for each that occurs in an episode.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.text_room import rules
+from piase_gym.worlds.text_room import views
 from piase_gym.worlds.text_room.lexicon import Table, legal_indices
 from piase_gym.worlds.text_room.sight import Sight, look_around
-from piase_gym.worlds.text_room.state import Plot, RoomState
-from piase_gym.worlds.text_room.views import Held, Seen, TextRoomFacts, Way, standing_row
+from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
+from piase_gym.worlds.text_room.views import Held, Passing, Seen, TextRoomFacts, Way
 
 MOST = 256
 """So many arrangements are remembered for each agent."""
@@ -25,24 +26,48 @@ class Outlook(NamedTuple):
     """What one agent sees and may do in one arrangement.
 
     Attributes:
+        agent: The agent.
+        arranged: The arrangement.
         sight: What it sees and holds.
-        legal: The indices of its legal commands, sorted.
-        mask: The same as a mask over the table; to be copied before it is handed out.
-        standing: Its facts without those of the step: body, letters, feedback, hint.
-        row: The vector of these; to be copied and completed.
+        mask: Its legal commands, over the table; to be copied before it is handed out.
+        row: The vector of what it knows, with zeros for what is of the step; to be copied.
     """
 
+    agent: int
+    arranged: Arrangement
     sight: Sight
-    legal: list[int]
     mask: NDArray[np.int8]
-    standing: TextRoomFacts
     row: NDArray[np.float32]
 
 
-def arrangement(state: RoomState) -> tuple[Any, ...]:
-    """Return everything of a state that an `Outlook` depends on."""
-    places = tuple(state.rooms), tuple(state.place), tuple(state.status)
-    return *places, tuple(state.hidden), tuple(state.is_open), tuple(state.looks.items())
+class Known(NamedTuple):
+    """What one agent knows at one moment, from which facts and vector are made when asked for.
+
+    Attributes:
+        outlooks: Whose outlook it is.
+        outlook: What follows from the arrangement.
+        passing: What is of the step.
+    """
+
+    outlooks: Outlooks
+    outlook: Outlook
+    passing: Passing
+
+    def facts(self) -> TextRoomFacts:
+        """Return the facts."""
+        agent, arranged, sight, _, _ = self.outlook
+        return self.outlooks.facts(agent, arranged, sight, self.passing)
+
+    def vector(self) -> NDArray[np.float32]:
+        """Return `views.vector_of` the facts."""
+        row = self.outlook.row.copy()
+        views.complete(row, self.passing, self.outlooks.words)
+        return row
+
+
+def tell(known: Known, _agent: int) -> str:
+    """Write what an agent knows at one moment."""
+    return views.text_of(known.facts())
 
 
 class Outlooks:
@@ -58,54 +83,112 @@ class Outlooks:
     def __init__(self, plot: Plot, table: Table, agents: tuple[str, ...], seeks: bool) -> None:
         """Remember nothing yet."""
         self.plot, self.table, self.agents, self.seeks = plot, table, agents, seeks
-        self._known: list[dict[tuple[Any, ...], Outlook]] = [{} for _ in agents]
+        self.words = table.words
+        self._places = [self.words.objects[name] for name in plot.objects]
+        self._known: list[dict[Arrangement, Outlook]] = [{} for _ in agents]
+        self._rooms: dict[tuple[Any, ...], NDArray[np.float32]] = {}
         self._ways: dict[int, tuple[Way, ...]] = {}
         self.look_again()
 
     def look_again(self) -> None:
         """Take note that the state may be another one than before."""
-        self._key: tuple[Any, ...] | None = None
+        self._arranged: Arrangement | None = None
         self._now: list[Outlook | None] = [None] * len(self.agents)
 
     def of(self, agent: int, state: RoomState) -> Outlook:
         """Return what an agent sees and may do; the state is that of the last `look_again`."""
         found = self._now[agent]
         if found is None:
-            if self._key is None:
-                self._key = arrangement(state)
+            arranged = self._arranged
+            if arranged is None:
+                arranged = self._arranged = state.arranged()
             known = self._known[agent]
-            found = known.get(self._key)
+            found = known.get(arranged)
             if found is None:
                 if len(known) >= MOST:
                     known.clear()
-                found = known[self._key] = self._look(agent, state)
+                found = known[arranged] = self._look(agent, arranged)
             self._now[agent] = found
         return found
 
-    def _look(self, agent: int, state: RoomState) -> Outlook:
+    def _look(self, agent: int, arranged: Arrangement) -> Outlook:
         """Work out what an agent sees and may do."""
-        sight = look_around(self.plot, state, agent)
-        legal = legal_indices(self.table, self.plot, state, agent, sight)
-        mask = np.zeros(self.table.bases.size, np.int8)
-        mask[legal] = 1
-        standing = self._standing(agent, state, sight)
-        return Outlook(sight, legal, mask, standing, standing_row(standing, self.table.words))
+        sight = look_around(self.plot, arranged, agent)
+        bits = bytearray(self.table.bases.size)
+        for index in legal_indices(self.table, self.plot, arranged, agent, sight):
+            bits[index] = 1
+        mask = np.frombuffer(bits, np.int8)
+        return Outlook(agent, arranged, sight, mask, self._row(agent, arranged, sight))
 
-    def _standing(self, agent: int, state: RoomState, sight: Sight) -> TextRoomFacts:
-        """Return an agent's facts without those of the step."""
-        plot, names = self.plot, self.plot.objects
-        room = plot.rooms[state.rooms[agent]]
+    # -- the vector ---------------------------------------------------------------------------
+
+    def _row(self, agent: int, arranged: Arrangement, sight: Sight) -> NDArray[np.float32]:
+        """Return the vector of what an agent knows, but for what is of the step."""
+        row = self._room(agent, arranged).copy()
+        envelope, places, looks = self.words.envelope, self._places, dict(arranged.looks)
+        for other in sight.others:
+            row[views.first_agent(envelope) + other] = 1
+        start = views.first_object(envelope)
+        for k, host in sight.here:
+            place = start + views.OBJECT_CODE * places[k]
+            row[place] = 3 + places[host] if host >= 0 else 1
+            row[place + 1] = self._lid(arranged, k)
+            row[place + 2] = views.byte_of(self.plot.look_of(k, looks))
+        for k in sight.held:
+            place = start + views.OBJECT_CODE * places[k]
+            row[place] = 2
+            row[place + 1] = self._lid(arranged, k)
+        return row
+
+    def _room(self, agent: int, arranged: Arrangement) -> NDArray[np.float32]:
+        """Return the vector of an agent that is alone in an empty room."""
+        room, looks, words = arranged.rooms[agent], arranged.looks, self.words
+        found = self._rooms.get((agent, room, looks))
+        if found is None:
+            found = np.zeros(views.vector_size(words.envelope), np.float32)
+            found[0] = agent
+            name, told = self.plot.rooms[room], self._description(room, dict(looks))
+            views.put_room(found, words, name, told, self._ways_out(room))
+            if self.seeks:
+                views.put_goal(found, words, self.plot.objects[self.plot.goals[0]])
+            self._rooms[agent, room, looks] = found
+        return found
+
+    def _description(self, room: int, looks: Mapping[str, str]) -> str:
+        """Return how a room looks."""
+        name = self.plot.rooms[room]
+        return looks.get(f"room:{name}", self.plot.story.rooms[name].description)
+
+    def _lid(self, arranged: Arrangement, k: int) -> int:
+        """Return the place in `views.STATES` of how an object stands."""
+        return 1 + bool(arranged.is_open[k]) if self.plot.opens[k] else 0
+
+    # -- the facts ----------------------------------------------------------------------------
+
+    def facts(
+        self, agent: int, arranged: Arrangement, sight: Sight, passing: Passing
+    ) -> TextRoomFacts:
+        """Return what an agent knows."""
+        plot, names, looks = self.plot, self.plot.objects, dict(arranged.looks)
+        marks = [views.STATES[self._lid(arranged, k)] for k in range(len(names))]
+        room = arranged.rooms[agent]
+        seen = [
+            Seen(names[k], names[host] if host >= 0 else "", marks[k], plot.look_of(k, looks))
+            for k, host in sight.here
+        ]
         return TextRoomFacts(
             agent=self.agents[agent],
-            room=room,
-            description=state.looks.get(f"room:{room}", plot.story.rooms[room].description),
-            exits=self._ways_out(state.rooms[agent]),
-            objects=tuple([self._seen(state, k, host) for k, host in sight.here]),
-            inventory=tuple([Held(names[k], self._mark(state, k)) for k in sight.held]),
+            room=plot.rooms[room],
+            description=self._description(room, looks),
+            exits=self._ways_out(room),
+            objects=tuple(seen),
+            inventory=tuple([Held(names[k], marks[k]) for k in sight.held]),
             others=tuple([self.agents[k] for k in sight.others]),
-            stats=(),
             goal=names[plot.goals[0]] if self.seeks else "",
-            feedback=None,
+            stats=passing.stats,
+            messages=passing.messages,
+            feedback=passing.feedback,
+            hint=passing.hint,
         )
 
     def _ways_out(self, room: int) -> tuple[Way, ...]:
@@ -118,20 +201,9 @@ class Outlooks:
             )
         return self._ways[room]
 
-    def _seen(self, state: RoomState, k: int, host: int) -> Seen:
-        """Return an object as it is seen."""
-        names, look = self.plot.objects, rules.look_of(self.plot, state, k)
-        return Seen(names[k], names[host] if host >= 0 else "", self._mark(state, k), look)
-
-    def _mark(self, state: RoomState, k: int) -> str:
-        """Say whether an object is open or closed."""
-        if not self.plot.opens[k]:
-            return ""
-        return "open" if state.is_open[k] else "closed"
-
     def __reduce__(self) -> Any:
         """Copy and pickle without what is remembered."""
         return Outlooks, (self.plot, self.table, self.agents, self.seeks)
 
 
-__all__ = ["Outlook", "Outlooks"]
+__all__ = ["Known", "Outlook", "Outlooks", "tell"]

@@ -160,7 +160,7 @@ def _look(turn: Turn, deed: Deed) -> Effect:
     if not _within_reach(turn, deed.agent, deed.target):
         return _gone(turn, deed.target)
     name = show(plot, deed.target)
-    told = look_of(plot, state, deed.target) or f"there is nothing special about the {name}."
+    told = plot.look_of(deed.target, state.looks) or f"there is nothing special about the {name}."
     parts = [f"{told[0].upper()}{told[1:]}"]
     if plot.opens[deed.target]:
         parts.append(f"It is {'open' if state.is_open[deed.target] else 'closed'}.")
@@ -168,12 +168,6 @@ def _look(turn: Turn, deed: Deed) -> Effect:
     if inside and (state.is_open[deed.target] or not plot.containers[deed.target]):
         parts.append(f"In it you see {listing(show(plot, k) for k in inside)}.")
     return _ok(" ".join(parts))
-
-
-def look_of(plot: Plot, state: RoomState, k: int) -> str:
-    """Return how an object looks now."""
-    told = plot.things[k].description
-    return state.looks.get(f"object:{plot.objects[k]}", told) if state.looks else told
 
 
 def room_name(plot: Plot, room: int) -> str:

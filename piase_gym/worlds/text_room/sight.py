@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from piase_gym.commands import Command
-from piase_gym.worlds.text_room.state import AT_ITS_DOOR, Plot, RoomState
+from piase_gym.worlds.text_room.state import AT_ITS_DOOR, Arrangement, Plot, RoomState
 
 Values = Mapping[str, Any]
 """The parameters of a command."""
@@ -32,7 +32,7 @@ class Sight(NamedTuple):
         return sorted([*self.held, *(k for k, _ in self.here)])
 
 
-def look_around(plot: Plot, state: RoomState, agent: int) -> Sight:
+def look_around(plot: Plot, state: RoomState | Arrangement, agent: int) -> Sight:
     """Return what an agent sees and holds."""
     rooms, room = len(plot.rooms), state.rooms[agent]
     people = rooms + len(plot.objects)
@@ -65,7 +65,7 @@ def can_reach(plot: Plot, state: RoomState, agent: int, k: int) -> bool:
     return rooms <= place < people and _uncovered(plot, state, k, room, people + agent)
 
 
-def _uncovered(plot: Plot, state: RoomState, k: int, room: int, mine: int) -> bool:
+def _uncovered(plot: Plot, state: RoomState | Arrangement, k: int, room: int, mine: int) -> bool:
     """Tell whether something that is in something can be seen from a room."""
     rooms = len(plot.rooms)
     place = state.place[k]
@@ -138,7 +138,7 @@ def can_close(plot: Plot, state: RoomState, k: int) -> bool:
 
 def can_read(plot: Plot, k: int) -> bool:
     """Tell whether there is something to read on an object."""
-    return plot.things[k].read_text is not None or ("read", k, -1) in plot.interactions
+    return plot.readable[k]
 
 
 def _may_open(scene: Scene, _values: Values, target: int, _item: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -26,6 +26,17 @@ STATUSES: tuple[Status, ...] = ("none", "coming", "playing", "won", "lost", "dra
 NOWHERE = -1
 AT_ITS_DOOR = -2
 """The place of a door: it stands in the exits that name it."""
+
+
+class Arrangement(NamedTuple):
+    """The part of a `RoomState` that decides what agents see and may do; it never changes."""
+
+    rooms: tuple[int, ...]
+    place: tuple[int, ...]
+    status: tuple[Status, ...]
+    hidden: tuple[int, ...]
+    is_open: tuple[int, ...]
+    looks: tuple[tuple[str, str], ...]
 
 
 @checked(config=ConfigDict(extra="forbid", strict=True))
@@ -77,6 +88,17 @@ class RoomState:
     fired: list[int]
     metrics: dict[str, float]
     order: list[int]
+
+    def arranged(self) -> Arrangement:
+        """Return what decides what agents see and may do."""
+        return Arrangement(
+            tuple(self.rooms),
+            tuple(self.place),
+            tuple(self.status),
+            tuple(self.hidden),
+            tuple(self.is_open),
+            tuple(self.looks.items()) if self.looks else (),
+        )
 
     def copy(self) -> RoomState:
         """Return a copy that shares nothing."""
@@ -134,6 +156,7 @@ class Plot:
         losses: The same of the lose conditions that a state can fulfil.
         wear: What each step does to bodies: (agent, stat, amount).
         usable: Objects that can be used by themselves.
+        readable: Objects that have something to read on them.
         flags: Every flag that can be set, sorted.
         stats: Every name of a stat, in order.
         metrics: Every name of a metric, in order.
@@ -159,12 +182,18 @@ class Plot:
     losses: tuple[Aim, ...]
     wear: tuple[tuple[int, str, float], ...]
     usable: tuple[bool, ...]
+    readable: tuple[bool, ...]
     flags: tuple[str, ...]
     stats: tuple[str, ...]
     metrics: tuple[str, ...]
     goals: tuple[int, ...]
     room_of: dict[str, int] = field(repr=False)
     object_of: dict[str, int] = field(repr=False)
+
+    def look_of(self, k: int, looks: Mapping[str, str]) -> str:
+        """Return how an object looks, given the descriptions that have changed."""
+        told = self.things[k].description
+        return looks.get(f"object:{self.objects[k]}", told) if looks else told
 
     def __deepcopy__(self, _memo: Any) -> Plot:
         """Return itself: a plot never changes."""
@@ -210,6 +239,9 @@ def compile_story(story: Story) -> Plot:
         losses=_aims(story, [c for c in story.lose_conditions if not isinstance(c, MaxSteps)]),
         wear=_wear(story),
         usable=tuple(_usable(k, name, interactions, watched) for k, name in enumerate(objects)),
+        readable=tuple(
+            t.read_text is not None or ("read", k, -1) in interactions for k, t in enumerate(things)
+        ),
         flags=tuple(sorted(names.flags(story))),
         stats=tuple(stats),
         metrics=tuple(dict.fromkeys(metrics)),

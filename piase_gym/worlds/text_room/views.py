@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,30 +108,6 @@ class Passing(NamedTuple):
     hint: str | None
 
 
-class Known(NamedTuple):
-    """What one agent knows at one moment, from which facts and vector are made when asked for.
-
-    Attributes:
-        standing: Its facts without those of the step.
-        row: The vector of these.
-        passing: What is of the step.
-    """
-
-    standing: TextRoomFacts
-    row: NDArray[np.float32]
-    passing: Passing
-
-    def facts(self) -> TextRoomFacts:
-        """Return the facts."""
-        return replace(self.standing, **self.passing._asdict())
-
-    def vector(self, words: Vocabulary) -> NDArray[np.float32]:
-        """Return `vector_of` the facts."""
-        row = self.row.copy()
-        complete(row, self.passing, words)
-        return row
-
-
 def longest_text(envelope: TextRoomEnvelope) -> int:
     """Return an upper bound for the length of a text; one character may be escaped as ten."""
     letters = envelope.agents * (120 + 10 * MAX_MESSAGE)
@@ -144,10 +120,8 @@ def longest_text(envelope: TextRoomEnvelope) -> int:
 
 def vector_size(envelope: TextRoomEnvelope) -> int:
     """Return the length of the vectors."""
-    doors = 2 * len(DIRECTIONS)
-    letters = envelope.agents * LETTER_CODE
-    own = 1 + envelope.rooms + HINT_CODE + envelope.agents + envelope.stats
-    return own + doors + OBJECT_CODE * envelope.objects + letters + 2 * HINT_CODE
+    objects, letters = OBJECT_CODE * envelope.objects, LETTER_CODE * envelope.agents
+    return first_object(envelope) + objects + letters + 2 * HINT_CODE
 
 
 def vector_box(envelope: TextRoomEnvelope) -> Box:
@@ -155,7 +129,7 @@ def vector_box(envelope: TextRoomEnvelope) -> Box:
     size = vector_size(envelope)
     low = np.zeros(size, np.float32)
     high = np.full(size, 255.0, np.float32)
-    start = 1 + envelope.rooms + HINT_CODE + envelope.agents
+    start = first_agent(envelope) + envelope.agents
     low[start : start + envelope.stats] = -LIMIT
     high[start : start + envelope.stats] = LIMIT
     top = max(255.0, 3.0 + envelope.objects)
@@ -170,7 +144,7 @@ def _code(text: str | None) -> NDArray[np.float32]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _byte(text: str) -> int:
+def byte_of(text: str) -> int:
     """Return one byte that stands for a string; 0 for none."""
     return sum(k * int(c) for k, c in enumerate(_code(text), 1)) % 255 + 1 if text else 0
 
@@ -186,30 +160,48 @@ def vector_of(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
     system after them), 1 if it is to all and 8 hashed numbers; 8 of feedback and 8 of hint.
     Objects are numbered with those that can be taken first.
     """
-    row = standing_row(facts, words)
+    envelope = words.envelope
+    row = np.zeros(vector_size(envelope), np.float32)
+    row[0] = words.agents.index(facts.agent)
+    put_room(row, words, facts.room, facts.description, facts.exits)
+    for name in facts.others:
+        row[first_agent(envelope) + words.agents.index(name)] = 1
+    _put_objects(row, first_object(envelope), facts, words)
+    if facts.goal:
+        put_goal(row, words, facts.goal)
     passing = Passing(facts.stats, facts.messages, facts.feedback, facts.hint)
     complete(row, passing, words)
     return row
 
 
-def standing_row(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
-    """Return the vector of the facts with zeros for what is of the step; see `Passing`."""
+def first_agent(envelope: TextRoomEnvelope) -> int:
+    """Return where it stands in a vector who is here."""
+    return 1 + envelope.rooms + HINT_CODE
+
+
+def first_object(envelope: TextRoomEnvelope) -> int:
+    """Return where the objects begin in a vector."""
+    return first_agent(envelope) + envelope.agents + envelope.stats + 2 * len(DIRECTIONS)
+
+
+def put_room(
+    row: NDArray[np.float32], words: Vocabulary, room: str, description: str, exits: Iterable[Way]
+) -> None:
+    """Write a room and its ways out into a vector that has zeros there."""
     envelope = words.envelope
-    row = [0.0] * vector_size(envelope)
-    row[0] = words.agents.index(facts.agent)
-    row[1 + words.rooms.index(facts.room)] = 1
-    place = 1 + envelope.rooms
-    row[place : place + HINT_CODE] = _code(facts.description).tolist()
-    place += HINT_CODE
-    for name in facts.others:
-        row[place + words.agents.index(name)] = 1
-    place += envelope.agents + envelope.stats
-    for way in facts.exits:
-        direction = _NUMBERS[way.direction]
-        row[place + direction] = 1
-        row[place + len(DIRECTIONS) + direction] = 1 + words.objects[way.door] if way.door else 0
-    _put_objects(row, place + 2 * len(DIRECTIONS), facts, words)
-    return np.array(row, np.float32)
+    row[1 + words.rooms.index(room)] = 1
+    row[1 + envelope.rooms : first_agent(envelope)] = _code(description)
+    place = first_object(envelope) - 2 * len(DIRECTIONS)
+    for direction, door in exits:
+        number = _NUMBERS[direction]
+        row[place + number] = 1
+        if door:
+            row[place + len(DIRECTIONS) + number] = 1 + words.objects[door]
+
+
+def put_goal(row: NDArray[np.float32], words: Vocabulary, goal: str) -> None:
+    """Mark the object that an agent looks for."""
+    row[first_object(words.envelope) + OBJECT_CODE * words.objects[goal] + 3] = 1
 
 
 def complete(row: NDArray[np.float32], passing: Passing, words: Vocabulary) -> None:
@@ -217,7 +209,7 @@ def complete(row: NDArray[np.float32], passing: Passing, words: Vocabulary) -> N
     stats, messages, feedback, hint = passing
     envelope = words.envelope
     if stats:
-        start = 1 + envelope.rooms + HINT_CODE + envelope.agents
+        start = first_agent(envelope) + envelope.agents
         for name, value in stats:
             row[start + words.stats.index(name)] = value
     if messages:
@@ -239,19 +231,19 @@ def to_you(letter: Letter) -> Letter:
     return letter if letter.recipient == EVERYONE else letter._replace(recipient=YOU)
 
 
-def _put_objects(row: list[float], start: int, facts: TextRoomFacts, words: Vocabulary) -> None:
+def _put_objects(
+    row: NDArray[np.float32], start: int, facts: TextRoomFacts, words: Vocabulary
+) -> None:
     """Write the numbers of all objects into a vector."""
     for thing in facts.objects:
         place = start + OBJECT_CODE * words.objects[thing.name]
         row[place] = 3 + words.objects[thing.inside] if thing.inside else 1
         row[place + 1] = STATES.index(thing.state)
-        row[place + 2] = _byte(thing.description)
+        row[place + 2] = byte_of(thing.description)
     for held in facts.inventory:
         place = start + OBJECT_CODE * words.objects[held.name]
         row[place] = 2
         row[place + 1] = STATES.index(held.state)
-    if facts.goal:
-        row[start + OBJECT_CODE * words.objects[facts.goal] + 3] = 1
 
 
 # -- the text ----------------------------------------------------------------------------------
@@ -276,11 +268,6 @@ def text_of(facts: TextRoomFacts) -> str:
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
     return "\n".join(lines)
-
-
-def tell_known(known: Known, _agent: int) -> str:
-    """Write what an agent knows at one moment."""
-    return text_of(known.facts())
 
 
 @functools.lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.rng import Stream, StreamId
 from piase_gym.surroundings import Surroundings
 from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
-from piase_gym.worlds.text_room import endings, prompt, render, rules, triggers, views
+from piase_gym.worlds.text_room import endings, outlook, prompt, render, rules, triggers, views
 from piase_gym.worlds.text_room.config import (
     MAX_FEEDBACK,
     MAX_MESSAGE,
@@ -29,7 +29,7 @@ from piase_gym.worlds.text_room.config import (
 from piase_gym.worlds.text_room.generator import generate
 from piase_gym.worlds.text_room.lexicon import bases_of, table_of, vocabulary
 from piase_gym.worlds.text_room.modifiers import DIALS, ELEMENTS, PERSONAL
-from piase_gym.worlds.text_room.outlook import Outlooks
+from piase_gym.worlds.text_room.outlook import Known, Outlooks
 from piase_gym.worlds.text_room.parser import Reader
 from piase_gym.worlds.text_room.sight import Scene, Sight, is_legal
 from piase_gym.worlds.text_room.state import (
@@ -39,7 +39,7 @@ from piase_gym.worlds.text_room.state import (
     compile_story,
     new_state,
 )
-from piase_gym.worlds.text_room.views import SYSTEM, Known, Passing, TextRoomFacts
+from piase_gym.worlds.text_room.views import SYSTEM, Passing, TextRoomFacts
 
 STREAMS = (StreamId.LAYOUT, StreamId.CHANNEL)
 MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
@@ -228,16 +228,19 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         for agent, reached in turn.milestones.items():
             notes.setdefault(agent, {})["milestones"] = reached
             turn.rewards[agent] += self.config.rewards.milestone * len(reached)
-        ended = [agent in playing and state.status[agent] != "playing" for agent in range(slots)]
-        terminated = [end and not late for end, late in zip(ended, truncated, strict=True)]
-        self._pay_ends(turn, terminated)
-        for agent, end in enumerate(ended):
-            if end and state.metrics:
+        ended = [agent for agent in playing if state.status[agent] != "playing"]
+        terminated = [False] * slots
+        for agent in ended:
+            terminated[agent] = not truncated[agent]
+            if terminated[agent]:
+                turn.rewards[agent] += self._prize(state.status[agent])
+            if state.metrics:
                 notes[agent]["metrics"] = dict(state.metrics)
-        self._let_in(notes)
+        if "coming" in state.status:
+            self._let_in(notes)
         self._outlooks.look_again()
         rewards = shared(turn.rewards, playing) if self.config.shared_reward else turn.rewards
-        return Tick(rewards, terminated, truncated, outcomes, any(ended), notes)
+        return Tick(rewards, terminated, truncated, outcomes, bool(ended), notes)
 
     def _act(self, turn: rules.Turn, agent: int, plan: Plan) -> rules.Effect:
         """Let a command take effect, unless an event has ended the agent's part meanwhile."""
@@ -256,12 +259,10 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         failed = outcome in (Outcome.FAILED, Outcome.TIMEOUT)
         return table.step + (table.failed if failed else table.illegal)
 
-    def _pay_ends(self, turn: rules.Turn, terminated: Sequence[bool]) -> None:
-        """Reward those who have won and punish those who have lost by a condition."""
-        worth = {"won": self.config.rewards.win, "lost": self.config.rewards.lose}
-        for agent, end in enumerate(terminated):
-            if end:
-                turn.rewards[agent] += worth.get(self.state_of.status[agent], 0.0)
+    def _prize(self, status: str) -> float:
+        """Return the reward of who has won or lost by a condition."""
+        table = self.config.rewards
+        return {"won": table.win, "lost": table.lose}.get(status, 0.0)
 
     def _carry_letters(self, turn: rules.Turn) -> None:
         """Hand over what agents say, and what the system tells them."""
@@ -328,7 +329,6 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     def _known(self, agent: int) -> Known:
         """Return the same, ready to be made into facts or a vector."""
         state = self.state_of
-        outlook = self._outlooks.of(agent, state)
         heard = self.mailboxes.heard[self.agents[agent]]
         passing = Passing(
             tuple(state.stats[agent].items()),
@@ -336,19 +336,19 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
             state.feedback[agent],
             self.hints[agent],
         )
-        return Known(outlook.standing, outlook.row, passing)
+        return Known(self._outlooks, self._outlooks.of(agent, state), passing)
 
     def keep(self) -> Sequence[Known]:
-        """Return what each agent knows; see `views.Known`."""
+        """Return what each agent knows; see `outlook.Known`."""
         return [self._known(agent) for agent in range(len(self.agents))]
 
     def vectors(self, kept: Sequence[Known] | None = None) -> Sequence[NDArray[np.float32]]:
         """Return the vector of every agent, in fresh memory."""
-        return [known.vector(self._words) for known in (self.keep() if kept is None else kept)]
+        return [known.vector() for known in (self.keep() if kept is None else kept)]
 
     def teller(self) -> Callable[[Known, int], str]:
         """Return what writes texts of what `keep` returned."""
-        return views.tell_known
+        return outlook.tell
 
     def vector(self, facts: TextRoomFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
@@ -392,8 +392,8 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         return is_legal(self._scene(agent), command)
 
     def legal_indices(self, agent: int) -> list[int]:
-        """Return the indices of an agent's legal commands."""
-        return self._outlooks.of(agent, self.state_of).legal
+        """Return the indices of an agent's legal commands, sorted."""
+        return np.flatnonzero(self._outlooks.of(agent, self.state_of).mask).tolist()
 
     def admissible(self, agent: int) -> list[Command]:
         """Return the legal commands of the table."""
