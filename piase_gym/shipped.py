@@ -135,6 +135,7 @@ def _register_physics() -> None:
             config=f"{physics}.config:PhysicsPlaygroundConfig",
             parser=f"{physics}.prose:parse",
             oracle=f"{physics}.oracle:PhysicsOracle",
+            scripted=f"{physics}.scripted:PhysicsScript",
             extra="physics",
         )
     )

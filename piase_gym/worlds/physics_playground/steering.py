@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from piase_gym.commands import Command
@@ -70,35 +70,67 @@ def go(
     """Return the drive towards a place, around what is in the way."""
     pose = world.arena.pose(agent)
     aim = aim_of(world.config, pose.position[:2], place)
-    away, bearing = heading_to(pose, aim)
     discs = obstacles(world, agent, ignore)
-    x, y = pose.position[0], pose.position[1]
-    touching = [d for d in discs if math.dist((x, y), d.place) < d.radius + BODY]
+    start = pose.position[0], pose.position[1]
     face = math.atan2(pose.ahead[1], pose.ahead[0])
+
+    def has_room(turn: float, reach: float) -> bool:
+        return has_floor(world, start, turn, reach)
+
+    return around(start, face, heading_to(pose, aim), discs, has_room, speed)
+
+
+def around(
+    start: Point,
+    face: float,
+    aim: tuple[float, float],
+    discs: Sequence[Disc],
+    has_room: Callable[[float, float], bool] = lambda _turn, _reach: True,
+    speed: float = 1.0,
+) -> Command:
+    """Return the drive towards a place, around discs.
+
+    Args:
+        start: Where the agent is.
+        face: Where it faces, in radians.
+        aim: The distance of where it wants to be, and the bearing in radians.
+        discs: What is in the way.
+        has_room: Tells whether a direction (radians) has room for so many metres otherwise.
+        speed: The most that is driven.
+    """
+    away, bearing = aim
+    touching = [d for d in discs if math.dist(start, d.place) < d.radius + BODY]
+    others = [d for d in discs if d not in touching]
     reach = min(away, LOOK)
     for detour in DETOURS:
         turn = face + bearing + detour
-        if free(world, (x, y), turn, reach, [d for d in discs if d not in touching]) and all(
-            _leaves((x, y), turn, disc) for disc in touching
+        if (
+            clears(start, turn, reach, others)
+            and has_room(turn, reach)
+            and all(_leaves(start, turn, disc) for disc in touching)
         ):
             pace = min(speed, 0.15 + 1.5 * away) if detour == 0.0 else speed
             return steer(_wrap(bearing + detour), pace)
     return drive_command(-0.6, 0.3, 0.0)
 
 
-def free(
-    world: PhysicsPlayground, start: Point, turn: float, reach: float, discs: Sequence[Disc]
-) -> bool:
-    """Tell whether the way in a direction is free for so many metres."""
+def clears(start: Point, turn: float, reach: float, discs: Sequence[Disc]) -> bool:
+    """Tell whether no disc is in the way in a direction for so many metres."""
+    dx, dy = math.cos(turn), math.sin(turn)
+    for (px, py), radius in discs:
+        along = max(0.0, min(reach, (px - start[0]) * dx + (py - start[1]) * dy))
+        if math.dist((start[0] + along * dx, start[1] + along * dy), (px, py)) < radius + BODY:
+            return False
+    return True
+
+
+def has_floor(world: PhysicsPlayground, start: Point, turn: float, reach: float) -> bool:
+    """Tell whether the floor goes on in a direction for so many metres, without fixtures."""
     dx, dy = math.cos(turn), math.sin(turn)
     half_x, half_y = (side / 2.0 - 0.16 for side in world.config.size)
     x, y = start[0] + reach * dx, start[1] + reach * dy
     if abs(x) > max(half_x, abs(start[0])) or abs(y) > max(half_y, abs(start[1])):
         return False
-    for (px, py), radius in discs:
-        along = max(0.0, min(reach, (px - start[0]) * dx + (py - start[1]) * dy))
-        if math.dist((start[0] + along * dx, start[1] + along * dy), (px, py)) < radius + BODY:
-            return False
     steps = [reach * (k + 1) / 6.0 for k in range(6)]
     points = [(start[0] + s * dx, start[1] + s * dy) for s in steps]
     for part in world.config.fixtures:

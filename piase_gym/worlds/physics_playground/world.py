@@ -118,9 +118,10 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     with contacts and with grips. States, digests and golden rollouts hold for one platform and
     version of pybullet.
 
-    ## Scenarios and curriculum
+    ## Players, scenarios and curriculum
 
-    `ramp_run` and `heavy_crate` are scenarios (`piase run NAME`). The curriculum `hands_on` has
+    The oracle is a controller with the whole state in view, the script one that knows only its
+    facts; both do every task. `ramp_run` and `heavy_crate` are scenarios (`piase run NAME`). The curriculum `hands_on` has
     five steps from driving to a place to building a tower (`piase curriculum run hands_on`).
 
     ## Versions
