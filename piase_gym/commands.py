@@ -220,10 +220,13 @@ def _read_params(verb: Verb, rest: str) -> Command | Misread:
     values: dict[str, Any] = {}
     for place, param in enumerate(verb.params):
         following = verb.params[place + 1] if place + 1 < len(verb.params) else None
+        given = rest
         found, rest = _cut(param, following, rest)
         if not found:
             if not param.optional:
                 return unparsable(f"{verb.name!r} needs {param.name}: {verb.usage}")
+            if param.before and rest != given:
+                return unparsable(f"{given[:40]!r} lacks its {param.name}: {verb.usage}")
             continue
         value = _read_value(found, param)
         if isinstance(value, Misread):

@@ -170,7 +170,7 @@ class BatchEnv(Slots):
 
     def _take(self, actions: Any) -> NDArray[np.int32]:
         """Check type and shape of the actions and put them in their places."""
-        given = np.asarray(actions)
+        given = as_array(actions)
         shape = (self.num_envs, len(self._own))
         if given.shape != shape or given.dtype.kind not in "iu":
             raise ActionError(
@@ -352,6 +352,14 @@ class BatchEnv(Slots):
         """Raise `ClosedError` after `close`."""
         if self._closed:
             raise ClosedError(f"this batch of {self.world.name} is closed; make another one")
+
+
+def as_array(actions: Any) -> NDArray[Any]:
+    """Return actions as an array, whatever they are; where their lengths differ, of objects."""
+    try:
+        return np.asarray(actions)
+    except ValueError:
+        return np.asarray(None)
 
 
 def _fields(config: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from piase_gym.config import WorldConfig, larger
 from piase_gym.errors import AgentError, ConfigError
-from piase_gym.faces.batch import BatchEnv
+from piase_gym.faces.batch import BatchEnv, as_array
 from piase_gym.faces.build import Partners, gym_partners, resolve
 from piase_gym.faces.face import RENDER_MODES, check_render_mode
 from piase_gym.faces.single import GymEnv
@@ -90,7 +90,7 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
         Raises:
             ActionError: If the actions are not integers of shape (num_envs,) in the action space.
         """
-        given = np.asarray(actions)
+        given = as_array(actions)
         acts = given[:, None] if given.ndim == 1 else given
         shown, rewards, terminated, truncated, infos = self.batch.step(acts)
         more: dict[str, Any] = {"outcome": infos["outcome"][:, 0]}
