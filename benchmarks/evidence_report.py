@@ -1,150 +1,143 @@
-"""The tables of the evidence on curricula, from the lines of finished trainings.
+"""The results of the evidence on curricula, from the lines of finished trainings.
 
 ``python -m piase_gym.benchmarks.evidence_report`` prints what `docs/evidence_curricula.md` promises
-to report; trainings that are not there yet are left out and counted.
+to report; trainings that are not there yet are left out and counted. ``docs/make_pages.py`` writes
+the same into the page.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from piase_gym.benchmarks import statistics
-from piase_gym.benchmarks.evidence import ARMS, OUT, PLAN, TARGETS, Scale, jobs, read_lines
+from piase_gym.benchmarks.evidence import ARMS, TARGETS, Scale
+from piase_gym.benchmarks.evidence_findings import FILE, OTHERS, SOLVED, Findings
+from piase_gym.benchmarks.evidence_words import how_many, points, verdict
 from piase_gym.benchmarks.statistics import Interval
-from piase_gym.errors import ConfigError, StorageError
+from piase_gym.errors import PiaseError
 
-MARGIN = 0.05
-"""A difference that counts, of shares; see the plan."""
-Found = Mapping[tuple[str, str], Mapping[int, Sequence[float]]]
-"""(arm, target) -> seed -> the episodes of its test."""
-
-
-def gather(lines: Sequence[Mapping[str, Any]], keys: set[str]) -> Found:
-    """Return the tests of the trainings that belong to the plan."""
-    found: dict[tuple[str, str], dict[int, list[float]]] = {}
-    for line in lines:
-        if line["plan"] == PLAN and line["key"] in keys:
-            tests = found.setdefault((line["arm"], line["target"]), {})
-            tests[line["seed"]] = [float(sign) for sign in line["won"]]
-    return found
+PICTURE = "images/evidence_curricula.png"
+"""Where the page has its picture, beside it."""
+NOTE = (
+    "Intervals hold 95 %: of the mean and the interquartile mean by the hierarchical bootstrap, of "
+    "the differences by Student. With few trainings bootstrap intervals are too narrow; with one "
+    "there is none. The median and the count of the solved (trainings that win at least "
+    f"{SOLVED:.0%} of their test) were added to the plan's figures and decide nothing."
+)
 
 
-def verdict(difference: Interval) -> str:
-    """Return what a paired difference counts as."""
-    if difference.low > 0.0 and difference.estimate >= MARGIN:
-        return "better"
-    if difference.high < 0.0 and difference.estimate <= -MARGIN:
-        return "worse"
-    return "no difference shown"
+def told(interval: Interval, runs: int) -> str:
+    """Write a share with its interval, if there are several trainings."""
+    if runs < 2:
+        return f"{interval.estimate:.1%}"
+    return f"{interval.estimate:.1%} ({interval.low:.1%} to {interval.high:.1%})"
 
 
-def shares(found: Found) -> list[str]:
-    """Return a row for each arm and target: trainings, mean, interval, interquartile mean."""
-    rows = ["| target | arm | trainings | won | interquartile mean |", "|---|---|---|---|---|"]
-    for target in TARGETS:
-        for arm in ARMS:
-            runs = list(found.get((arm, target), {}).values())
-            if runs:
-                mean = statistics.mean_interval(runs)
-                middle = statistics.iqm([sum(run) / len(run) for run in runs])
-                told = f"{mean.estimate:.1%} ({mean.low:.1%} to {mean.high:.1%})"
-                rows.append(f"| `{target}` | `{arm}` | {len(runs)} | {told} | {middle:.1%} |")
-    return rows
-
-
-def overall(found: Found) -> list[str]:
-    """Return a row for each arm that was trained on every target."""
-    rows = ["| arm | interquartile mean over all targets |", "|---|---|"]
-    for arm in ARMS:
-        tasks = [list(found.get((arm, target), {}).values()) for target in TARGETS]
-        if all(tasks):
-            middle = statistics.aggregate(tasks)
-            told = f"{middle.estimate:.1%} ({middle.low:.1%} to {middle.high:.1%})"
-            rows.append(f"| `{arm}` | {told} |")
-    return rows
-
-
-def differences(found: Found) -> list[str]:
-    """Return a row for each target and arm: `dse` minus it on common seeds."""
+def arms(findings: Findings, target: str) -> list[str]:
+    """Return a table with a row for each arm: how much of their tests its trainings have won."""
     rows = [
-        "| target | `dse` minus | pairs | difference in points | improvement | verdict |",
+        "| arm | trainings | won | interquartile mean | median | solved |",
         "|---|---|---|---|---|---|",
     ]
-    for target in TARGETS:
-        mine = means(found.get(("dse", target), {}))
-        for arm in (arm for arm in ARMS if arm != "dse"):
-            other = means(found.get((arm, target), {}))
-            common = sorted(set(mine) & set(other))
-            if len(common) < 2:
-                continue
-            pairs = [mine[s] for s in common], [other[s] for s in common]
-            gap = statistics.paired_difference(*pairs)
-            chance = statistics.probability_of_improvement(*pairs)
-            told = f"{100 * gap.estimate:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
-            rows.append(
-                f"| `{target}` | `{arm}` | {len(common)} | {told} | {chance:.2f} | {verdict(gap)} |"
-            )
+    for arm in ARMS:
+        tests = findings.tests(arm, target)
+        shares = sorted(findings.shares(arm, target))
+        count, there = len(tests), len(findings.of(arm, target))
+        number = f"{count}" if count == there else f"{count} of {there}"
+        mean = told(statistics.mean_interval(tests), count)
+        middle = told(statistics.aggregate([tests]), count)
+        median = (shares[(count - 1) // 2] + shares[count // 2]) / 2
+        solved = sum(share >= SOLVED for share in shares)
+        rows.append(f"| `{arm}` | {number} | {mean} | {middle} | {median:.1%} | {solved} |")
     return rows
 
 
-def means(runs: Mapping[int, Sequence[float]]) -> dict[int, float]:
-    """Return the share that each training has won, by seed."""
-    return {seed: sum(run) / len(run) for seed, run in runs.items()}
-
-
-def spent(lines: Sequence[Mapping[str, Any]], keys: set[str]) -> list[str]:
-    """Return a row for each arm and target: how its budget was spent, on average."""
+def differences(findings: Findings, target: str) -> list[str]:
+    """Return a table with a row for each arm: `dse` minus it on common seeds."""
     rows = [
-        "| target | arm | counted episodes by step | completed | failed | hints | CPU-seconds |",
-        "|---|---|---|---|---|---|---|",
+        "| `dse` minus | pairs | difference in points | improvement | verdict |",
+        "|---|---|---|---|---|",
     ]
-    for target in TARGETS:
-        for arm in ARMS:
-            mine = [
-                x for x in lines if (x["arm"], x["target"]) == (arm, target) and x["key"] in keys
-            ]
-            if not mine:
-                continue
-            count = len(mine)
-            orders = [
-                f"{sum(x['episodes'][order] for x in mine) / count:,.0f}"
-                for order in mine[0]["episodes"]
-            ]
-            done = sum(len(x["completed"]) for x in mine) / count
-            failed = sum(x["outcome"] == "failed" for x in mine)
-            hints = sum(x["hints"] for x in mine) / count
-            cost = sum(x["cpu_seconds"]["training"] for x in mine) / count
-            rows.append(
-                f"| `{target}` | `{arm}` | {', '.join(orders)} | {done:.1f} | {failed} | "
-                f"{hints:.1f} | {cost:.0f} |"
-            )
+    for arm in OTHERS:
+        one = findings.compare(arm, target)
+        gap = "" if one.gap is None else points(one.gap)
+        rows.append(f"| `{arm}` | {one.pairs} | {gap} | {one.chance:.2f} | {one.verdict} |")
     return rows
 
 
-def report(path: Path, scale: Scale | None = None) -> list[str]:
-    """Return the lines of the whole report, as Markdown."""
-    every = jobs(scale or Scale())
-    keys, lines = {job.key for job in every}, read_lines(path)
-    found = gather(lines, keys)
-    count = sum(len(runs) for runs in found.values())
-    head = f"{count} of {len(every)} trainings."
-    parts = (shares(found), overall(found), differences(found), spent(lines, keys))
-    return [head, *(line for part in parts for line in ("", *part))]
+def spent(findings: Findings, target: str) -> list[str]:
+    """Return a table with a row for each arm: how its budget was spent, on average."""
+    rows = [
+        "| arm | counted episodes by step | completed | failed | hints | CPU-seconds |",
+        "|---|---|---|---|---|---|",
+    ]
+    for arm in ARMS:
+        mine = findings.compared(arm, target)
+        count = len(mine)
+        orders = [sum(x["episodes"][order] for x in mine) / count for order in mine[0]["episodes"]]
+        episodes = ", ".join(f"{number:,.0f}" for number in orders)
+        done = sum(len(x["completed"]) for x in mine) / count
+        failed = sum(x["outcome"] == "failed" for x in mine)
+        hints = sum(x["hints"] for x in mine) / count
+        cost = sum(x["cpu_seconds"]["training"] for x in mine) / count
+        rows.append(f"| `{arm}` | {episodes} | {done:.1f} | {failed} | {hints:.1f} | {cost:.0f} |")
+    return rows
+
+
+def overall(findings: Findings) -> list[str]:
+    """Return a table of the interquartile means over all targets, where all have two seeds."""
+    if any(len(findings.complete(target)) < 2 for target in TARGETS):
+        return []
+    rows = ["### All targets", "", "| arm | interquartile mean |", "|---|---|"]
+    for arm in ARMS:
+        middle = statistics.aggregate([findings.tests(arm, target) for target in TARGETS])
+        rows.append(f"| `{arm}` | {told(middle, 2)} |")
+    return ["", *rows]
+
+
+def report(findings: Findings, picture: str | None = None) -> list[str]:
+    """Return the lines of the whole report, as Markdown.
+
+    Args:
+        findings: What is there.
+        picture: Where the picture is, if there is one.
+    """
+    if not findings.lines:
+        return [f"There are none yet: 0 of {findings.planned} trainings are in."]
+    lines = [how_many(findings), "", *verdict(findings)]
+    compared = [target for target in TARGETS if findings.complete(target)]
+    if picture is not None and compared:
+        lines += ["", f"![Success of every training, by target and arm]({picture})"]
+    for target in compared:
+        tables = (arms(findings, target), differences(findings, target), spent(findings, target))
+        lines += ["", f"### `{target}`", *(row for table in tables for row in ("", *table))]
+    lines += overall(findings)
+    return [*lines, "", NOTE] if compared else lines
+
+
+def stored() -> str:
+    """Return the report of the results that ship, for the page."""
+    return "\n".join(report(Findings.read(), PICTURE)) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the report."""
+    """Print the report, and draw the picture."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
-    parser.add_argument("--results", type=Path, default=OUT, help="the file of results")
+    parser.add_argument("--results", type=Path, default=FILE, help="the file of results")
+    parser.add_argument("--picture", type=Path, help="draw the picture into this file")
     options = parser.parse_args(arguments)
     try:
-        lines = report(options.results)
-    except (ConfigError, StorageError) as error:
+        findings = Findings.read(options.results, Scale())
+        lines = report(findings)
+        if options.picture is not None:
+            from piase_gym.benchmarks.evidence_plot import draw
+
+            draw(findings, options.picture)
+    except PiaseError as error:
         parser.error(str(error))
     console = Console(markup=False, highlight=False)
     for line in lines:

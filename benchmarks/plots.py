@@ -17,8 +17,12 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 """Okabe and Ito's palette, which colour-blind readers can tell apart."""
 
 
-def _figure(width: float, height: float) -> tuple[Any, Any]:
-    """Return a figure and its axes, drawn without a screen."""
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure, drawn without a screen.
+
+    Raises:
+        MissingExtraError: If Matplotlib is not installed.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -26,12 +30,18 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
         raise MissingExtraError("a plot", "bench") from error
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
+    return figure
+
+
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    """Return a figure and its axes."""
+    figure = new_figure(width, height)
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 
-def _save(figure: Any, path: Path) -> Path:
+def save_figure(figure: Any, path: Path) -> Path:
     """Write a figure."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
@@ -74,7 +84,7 @@ def plot_scores(results: Results, path: Path) -> Path | None:
     axes.set_xlim(-106, 112)
     axes.set_xlabel("score (0: does not look, 100: oracle or planner)")
     figure.legend(loc="outside upper right", ncol=len(policies), frameon=False)
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def plot_profiles(results: Results, path: Path) -> Path | None:
@@ -94,7 +104,7 @@ def plot_profiles(results: Results, path: Path) -> Path | None:
     axes.set_ylabel("share of episodes above τ")
     axes.set_ylim(-0.02, 1.02)
     axes.legend(loc="lower left", fontsize=8)
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def _flat(runs: Mapping[str, Sequence[Sequence[float]]]) -> list[float]:
@@ -152,7 +162,7 @@ def _matrix(
     axes.set_xticks(range(len(columns)), columns, fontsize=8)
     axes.set_yticks(range(len(lines)), lines, fontsize=8)
     axes.set_title(title, fontsize=9)
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def plot_scaling(points: Sequence[Mapping[str, Any]], axis: str, path: Path) -> Path:
@@ -183,7 +193,7 @@ def plot_scaling(points: Sequence[Mapping[str, Any]], axis: str, path: Path) -> 
             ha="center",
             fontsize=7,
         )
-    return _save(figure, path)
+    return save_figure(figure, path)
 
 
 def plot_rates(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
@@ -199,4 +209,4 @@ def plot_rates(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
         axes.text(row["rate"], row["name"], f" {row['rate']:,.0f}", va="center", fontsize=7)
     axes.set_xlabel("agent-steps per CPU-second (log scale)")
     axes.margins(x=0.12)
-    return _save(figure, path)
+    return save_figure(figure, path)

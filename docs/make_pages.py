@@ -100,6 +100,32 @@ def with_speed(text: str) -> str:
     return text
 
 
+def with_evidence(text: str) -> str:
+    """Return the page about the evidence on curricula with what the finished trainings say.
+
+    Raises:
+        MissingExtraError: If the extras are not installed with which it is trained and reckoned.
+    """
+    from piase_gym.benchmarks.evidence_report import stored
+
+    before, rest = text.split("<!-- evidence -->\n")
+    after = rest.split("<!-- end -->", 1)[1]
+    return f"{before}<!-- evidence -->\n{stored()}<!-- end -->{after}"
+
+
+def write_evidence(path: Path) -> None:
+    """Write the page about the evidence, and draw its picture; without the extras they stay."""
+    try:
+        text = with_evidence(path.read_text("utf-8"))
+        from piase_gym.benchmarks.evidence_plot import draw
+        from piase_gym.benchmarks.evidence_report import PICTURE, Findings
+
+        draw(Findings.read(), path.parent / PICTURE)
+    except MissingExtraError:
+        return
+    path.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     """Write every page and the README's table."""
     README.write_text(readme(README.read_text("utf-8")), encoding="utf-8")
@@ -116,6 +142,7 @@ def main() -> None:
     numbers.write_text(with_references(numbers.read_text("utf-8")), encoding="utf-8")
     speed = FOLDER.with_name("speed.md")
     speed.write_text(with_speed(speed.read_text("utf-8")), encoding="utf-8")
+    write_evidence(FOLDER.with_name("evidence_curricula.md"))
 
 
 if __name__ == "__main__":
