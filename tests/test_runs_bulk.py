@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from hypothesis import strategies as st
 import piase_gym
 from piase_gym import runs
 from piase_gym.commands import OUTCOMES
-from piase_gym.runs import press, recorder, taps, writer
+from piase_gym.runs import press, press_records, recorder, taps, writer
 from piase_gym.runs.book import Book
 from piase_gym.runs.bulk import SHORT, BulkEncoder
 from piase_gym.runs.levels import Levels
 from piase_gym.runs.press import Block
-from piase_gym.runs.stretch import Rows, Stretch
+from piase_gym.runs.stretch import Notation, Rows, Stretch
+from piase_gym.world import Tick
 from piase_gym.wrappers import AvtLogger
 from tests.piaavt import lines
 from tests.run_worlds import grid, keys
@@ -41,15 +43,19 @@ def stretches(draw: Any) -> tuple[list[str], Rows]:
     gaps = dice.choice([1, 900, 10**6, 3 * 10**8], count).cumsum().tolist()
     book = Book(agents, None, draw(st.integers(0, 10**9)), 0, 0, 0)
     book.seat(playing)
-    found = Stretch(book, draw(st.integers(0, 10**12)), draw(st.integers(0, 10**6)))
+    digest = lambda: f"{dice.integers(0, 2**63):016x}"  # noqa: E731
+    world: Any = SimpleNamespace(agents=agents, digest=digest, num_actions=256)
+    notation = Notation(world, digests=True, vectors=False)
+    found = Stretch(book, notation, draw(st.integers(0, 10**12)), draw(st.integers(0, 10**6)))
     for gap in gaps:
-        found.packed.append(bytes(dice.integers(0, 256, len(playing)).tolist()))
-        found.outcomes.append(tuple(OUTCOMES[i] for i in dice.integers(0, 7, len(playing))))
-        found.rewards.append(book.pack(*(few[i] for i in dice.integers(0, 3, len(playing)))))
-        found.digests.append(f"{dice.integers(0, 2**63):016x}")
+        acts = dice.integers(0, 256, len(agents)).tolist()
+        rewards = [few[i] for i in dice.integers(0, 3, len(agents))]
+        outcomes = [OUTCOMES[i] for i in dice.integers(0, 7, len(agents))]
+        note = notation.pack(book, acts, Tick(rewards, [], [], outcomes, False, {}))
         found.vectors.append(dice.integers(0, 256, len(agents) * length, np.uint8).tobytes())
-        found.clocks.append(gap)
-    return agents, found.take()
+        found.notes.append((gap, note))
+    (rows,) = found.take()
+    return agents, rows
 
 
 @settings(deadline=None, max_examples=150)
@@ -87,7 +93,7 @@ def test_sums_of_rewards_do_not_depend_on_groups() -> None:
             if size == 1:
                 book.add(values[start].tolist())
             else:
-                book.add_many(values[start : start + size])
+                book.add_many((0, 1), values[start : start + size])
         sums.append((book.total(0), book.total(1)))
     by_hand = [0.0, 0.0]
     for row in values.tolist():
@@ -122,17 +128,21 @@ def chaos(env: Any, seed: int) -> None:
             env.step({name: int(dice.integers(env.action_space(name).n)) for name in env.agents})
 
 
-def logged(make: Any, path: Path, quick: bool, monkeypatch: Any, **options: Any) -> bytes:
+def logged(make: Any, path: Path, way: str, monkeypatch: Any, **options: Any) -> bytes:
     """Return the log of a run whose clock counts its calls."""
+    quick = way != "slow"
+    monkeypatch.setattr(writer, "MANY", 1 if way == "compiled" else 10**9)
+    monkeypatch.setattr(press_records, "ROOM", 1 << 11)
+    monkeypatch.setattr(press, "MOST", 3)
     ticks = itertools.count(10**18, 123_457)
     clock = lambda: next(ticks)  # noqa: E731
     monkeypatch.setattr(taps, "monotonic_ns", clock)
     monkeypatch.setattr(recorder.time, "monotonic_ns", clock)
     monkeypatch.setattr(recorder.time, "time_ns", lambda: 1_700_000_000 * 10**9)
     env = AvtLogger(make(), path, run_id="run", **options)
-    encoder, bulk = env.recorder.writer.encoder, []
-    rows = encoder.rows
-    encoder.rows = lambda taken: bulk.append(len(taken)) or rows(taken)
+    out, bulk = env.recorder.writer, []
+    take_rows = out._take_rows
+    out._take_rows = lambda taken: bulk.append(len(taken)) or take_rows(taken)
     if not quick:
         env.recorder._quick = False
     for seed in range(3):
@@ -140,6 +150,8 @@ def logged(make: Any, path: Path, quick: bool, monkeypatch: Any, **options: Any)
     env.close()
     monkeypatch.undo()
     assert sum(bulk) > 100 if quick else not bulk
+    brief = way == "compiled" and options["level"] == "actions"
+    assert (out._record_press is not None) == brief
     return path.read_bytes()
 
 
@@ -153,11 +165,11 @@ def test_runs_are_the_same_bytes(
         options |= {"levels": {"agent_1": "full"}}
     wide = lambda: make(max_steps=60)  # noqa: E731
     texts = [
-        logged(wide, tmp_path / f"{quick}.jsonl", quick, monkeypatch, **options)
-        for quick in (True, False)
+        logged(wide, tmp_path / f"{way}.jsonl", way, monkeypatch, **options)
+        for way in ("compiled", "bulk", "slow")
     ]
-    assert texts[0] == texts[1]
-    path = tmp_path / "True.jsonl"
+    assert texts[0] == texts[1] == texts[2]
+    path = tmp_path / "compiled.jsonl"
     assert runs.validate(path).ok, str(runs.validate(path))
     if level != "critical":
         assert runs.replay(path).ok, str(runs.replay(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -80,15 +81,11 @@ class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
         self.__dict__.update(state)
         self._shorten()
 
-    @property
-    def agents(self) -> list[Any]:
-        """The agents in play."""
-        names: list[Any] = self.env.agents
-        return names
-
-    @agents.setter
-    def agents(self, agents: list[Any]) -> None:
+    def _set_agents(self, agents: list[Any]) -> None:
+        """Set the agents in play."""
         self.env.agents = agents
+
+    agents = property(operator.attrgetter("env.agents"), _set_agents, doc="The agents in play.")
 
 
 class AecLogger(_Logged, BaseWrapper[Any, Any, Any]):

@@ -186,10 +186,9 @@ class Driver:
         events = self.events
         if commands is not None:
             events.post("step", commands=commands, tick=tick, step=self.steps)
-        if tick.notes:
-            for agent, notes in tick.notes.items():
-                for milestone in notes.get("milestones", ()):
-                    events.post("milestone", self.world.agents[agent], name=milestone)
+        for agent, notes in tick[5].items():
+            for milestone in notes.get("milestones", ()):
+                events.post("milestone", self.world.agents[agent], name=milestone)
         if self.world.mailboxes is not None:
             letters = self.world.mailboxes.history
             for letter in letters[self._letters :]:

@@ -78,10 +78,10 @@ class Book:
         for agent, reward in zip(self.playing, rewards, strict=True):
             self.totals[agent] += reward
 
-    def add_many(self, rewards: NDArray[np.float64]) -> None:
-        """Add rewards of those who are in play, shape (steps, agents in play)."""
-        sums = add_up([self.totals[agent] for agent in self.playing], rewards)
-        for agent, total in zip(self.playing, sums, strict=True):
+    def add_many(self, playing: Sequence[int], rewards: NDArray[np.float64]) -> None:
+        """Add rewards of those who were in play, shape (steps, agents in play)."""
+        sums = add_up([self.totals[agent] for agent in playing], rewards)
+        for agent, total in zip(playing, sums, strict=True):
             self.totals[agent] = total
 
     def total(self, agent: int) -> float:
@@ -101,9 +101,9 @@ def add_up(start: ArrayLike, rewards: NDArray[np.float64]) -> list[float]:
         start: Sums so far, shape (agents,).
         rewards: Shape (steps, agents).
     """
-    rows = np.empty((len(rewards) + 1, rewards.shape[1]))
-    rows[0], rows[1:] = start, rewards
+    rows = rewards.copy()
     with np.errstate(over="ignore", invalid="ignore"):  # as sums of Python's floats
+        rows[0] += start
         sums: list[float] = np.add.accumulate(rows, axis=0, out=rows)[-1].tolist()
     return sums
 

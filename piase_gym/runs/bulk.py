@@ -78,18 +78,17 @@ class BulkEncoder(Encoder):
 
     def items(self, taken: Rows) -> list[StepItem]:
         """Return plain steps in the form in which others are kept."""
-        unpack = struct.Struct(f"<{len(taken.names)}d").unpack
+        packed, outcomes, rewards = taken.packed(), taken.outcomes(), taken.rewards.tolist()
         found: list[StepItem] = []
         for place, ns in enumerate(taken.clocks):
             extra, step = None, place + 1
             if taken.vectors:
                 time = float(taken.time + step)
                 extra = Extra(percepts=self._percepts(taken, taken.vectors[place], time))
-            packed, outcomes = taken.packed[place], taken.outcomes[place]
-            rewards = unpack(taken.rewards[place])
-            digest = taken.digests[place] if taken.digests else ""
+            digest = f"{taken.digests[place]:016x}"
             run = (ns, taken.step + step, taken.episode, taken.names)
-            found.append((*run, packed, outcomes, rewards, digest, extra))
+            said = packed[place], outcomes[place], rewards[place]
+            found.append((*run, *said, digest, extra))
         return found
 
     def _percepts(self, taken: Rows, vectors: bytes, time: float) -> dict[str, dict[str, Any]]:
@@ -146,11 +145,11 @@ def _write(encoder: BulkEncoder, taken: Rows) -> str:
     page.line(
         encoder.step_head,
         episode + '{"kind":"step",',
-        list(map(party.commands.__getitem__, taken.packed)),
-        list(map(party.outcomes.__getitem__, taken.outcomes)),
-        list(map(party.rewards.__getitem__, taken.rewards)),
+        list(map(party.commands.__getitem__, taken.packed())),
+        list(map(party.outcomes.__getitem__, taken.outcomes())),
+        list(map(party.rewards.__getitem__, taken.packed_rewards())),
         party.calm,
-        taken.digests,
+        [f"{digest:016x}" for digest in taken.digests],
         '"}}\n',
     )
     if encoder.details:
@@ -181,14 +180,12 @@ def _write_agent(
     kinds = [kind for kind in _KINDS if encoder.wants(name, kind)]
     if not kinds:
         return
-    count = len(taken.names)
-    packed = b"".join(taken.packed)[place::count]
-    bits: NDArray[np.int64] = taken.totals.view(np.int64)[:, place]
-    outcomes = [row[place] for row in taken.outcomes]
+    bits: NDArray[np.int64] = taken.rewards.view(np.int64)[:, place]
+    outcomes = taken.outcomes_of(place)
     known = encoder.singles[name, tuple(kinds)]
     goal = f"goal_{taken.episode}_"
     texts = Texts(lambda key: [f"{episode}{t.replace(_GOAL, goal)}}}\n" for t in known[key]])
-    keys = zip(packed, outcomes, bits.tolist(), strict=True)
+    keys = zip(taken.acts[:, place].tolist(), outcomes, bits.tolist(), strict=True)
     found = list(map(texts.__getitem__, keys))
     for which, kind in enumerate(kinds):
         page.line(encoder.heads[name, kind, None, None], [text[which] for text in found])

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from piase_gym.runs.book import add_up
 from piase_gym.runs.reader import Event
 from piase_gym.runs.recent import Item, Recent, Step
@@ -261,17 +263,17 @@ class History:
         slot, first = rows.slot or 0, self.sequence + 1
         self.keep(rows, count)
         self.step = rows.step + count
-        said = Counter(rows.outcomes)
         open_rows = [
             self._open.get((slot, agent))
             or self._new_row(self.of(agent), agent, slot, rows.episode, rows.step + 1, first)
             for agent in rows.names
         ]
-        totals = add_up([row.total for row in open_rows], rows.totals)
+        totals = add_up([row.total for row in open_rows], rows.rewards)
         for place, row in enumerate(open_rows):
             row.end, row.length, row.total = self.step, row.length + count, totals[place]
-            for outcomes, times in said.items():
-                row.outcomes[str(outcomes[place])] += times
+            for event, times in enumerate(np.bincount(rows.events[:, place]).tolist()):
+                if times:
+                    row.outcomes[rows.notation.outcomes[event]] += times
 
     def _new_row(
         self,

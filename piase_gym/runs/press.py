@@ -15,7 +15,7 @@ from piase_gym.runs.plain import encode
 
 FEW = 64
 """So few lines are not worth to have the compiled code made, or loaded."""
-ROOM = 1 << 18
+ROOM = 1 << 16
 """Bytes that are written at once."""
 MOST = 256
 """So many different rewards are known at a time."""
@@ -78,6 +78,37 @@ class Block(NamedTuple):
             yield (self.ns, self.step, episode, names, packed, said, rewards, digest, extra)
 
 
+class RewardTexts:
+    """The texts of rewards, for compiled code, which finds them by their bits.
+
+    Attributes:
+        arrays: The bits that are known (int64), their texts (uint8), where each text begins.
+    """
+
+    def __init__(self, agents: int) -> None:
+        """Know no reward; there is room for those of a line of so many agents."""
+        self._bits = np.zeros(max(MOST, agents), np.int64)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Know no reward any more."""
+        self._texts: list[str] = []
+        self.arrays = (self._bits, *packed([]))
+
+    def __len__(self) -> int:
+        """Return how many are known."""
+        return len(self._texts)
+
+    def learn(self, bits: int) -> None:
+        """Make the text of a reward."""
+        if len(self._texts) == len(self._bits):
+            self._forget()
+        (reward,) = struct.unpack("<d", struct.pack("<q", bits))
+        self._bits[len(self._texts)] = bits
+        self._texts.append(encode(reward))
+        self.arrays = (self._bits, *packed(self._texts))
+
+
 class Press:
     """Writes blocks of one run; makes compiled code ready.
 
@@ -94,7 +125,8 @@ class Press:
         self.encoder, self.agents = encoder, agents
         self._second = -1
         self._result = np.zeros(4, np.int64)
-        self._forget()
+        self._out = np.empty(0, np.uint8)
+        self._known = RewardTexts(len(agents))
         self._turn(0)
 
     def _turn(self, second: int) -> None:
@@ -116,22 +148,10 @@ class Press:
         pieces[compiled.FALSE] = "false"
         names = [f"{encode(name)}:" for name in self.agents]
         said = [encode(str(outcome)) for outcome in OUTCOMES]
-        self._pool, self._offsets = _packed([*pieces, *names, *said])
-
-    def _forget(self) -> None:
-        """Know no reward."""
-        self._known = np.zeros(max(MOST, len(self.agents)), np.int64)  # enough for any line
-        self._texts: list[str] = []
-        self._text_pool, self._text_offsets = _packed([])
-
-    def _learn(self, bits: int) -> None:
-        """Make the text of a reward."""
-        if len(self._texts) == len(self._known):
-            self._forget()
-        (reward,) = struct.unpack("<d", struct.pack("<q", bits))
-        self._known[len(self._texts)] = bits
-        self._texts.append(encode(reward))
-        self._text_pool, self._text_offsets = _packed(self._texts)
+        self._pool, self._offsets = packed([*pieces, *names, *said])
+        size = ROOM + 8 * len(self._pool)
+        if len(self._out) < size:
+            self._out = np.empty(size, np.uint8)
 
     def write(self, blocks: Sequence[Block]) -> Iterator[bytes]:
         """Yield the lines of blocks that follow each other, some at a time."""
@@ -148,24 +168,24 @@ class Press:
             np.concatenate([block.alive for block in blocks]),
             np.concatenate([block.digests for block in blocks]),
         )
-        count, row, out = sum(sizes), 0, np.empty(ROOM + 8 * len(self._pool), np.uint8)
+        count, row = len(columns[0]), 0
         while row < count:
             second = int(columns[0][row]) // 1_000_000
             if second != self._second:
                 self._turn(second)
-            numbers = np.array([row, self.encoder.count + 1, second, len(self._texts), 1])
-            pieces = (self._pool, self._offsets, self._known, self._text_pool, self._text_offsets)
-            self.compiled.press(out, *pieces, numbers, *columns, self._result)
+            numbers = np.array([row, self.encoder.count + 1, second, len(self._known), 1])
+            pieces = (self._pool, self._offsets, *self._known.arrays)
+            self.compiled.press(self._out, *pieces, numbers, *columns, self._result)
             done, size, reason, bits = self._result.tolist()
             self.encoder.count += done - row
             row = done
             if size:
-                yield out[:size].tobytes()
+                yield self._out[:size].tobytes()
             if reason == self.compiled.REWARD:
-                self._learn(bits)
+                self._known.learn(bits)
 
 
-def _packed(pieces: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def packed(pieces: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return pieces one after the other, with room to spare, and where each begins."""
     encoded = [piece.encode() for piece in pieces]
     offsets = np.cumsum([0, *map(len, encoded)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import device, kernel, load64, poke, store64
+from piase_gym.kernels import device, kernel, load64, peek, poke, store64
 
 PIECES = 13
 """Pieces that all lines share; then come the agents' names, then the outcomes."""
@@ -48,6 +48,12 @@ def put_micros(out, at, value):  # type: ignore[no-untyped-def]
         poke(out, place, 48 + value % 10)
         value //= 10
     return at + 6
+
+
+@device
+def put_piece(out, at, pool, offsets, piece):  # type: ignore[no-untyped-def]
+    """Copy one of the pieces in a pool."""
+    return put(out, at, pool, offsets[piece], offsets[piece + 1])
 
 
 @device
@@ -158,3 +164,82 @@ def press(  # type: ignore[no-untyped-def]
         row += 1
         line += 1
     result[0], result[1], result[2] = row, at, reason
+
+
+RECORD = 4
+"""Pieces of lines about records that are not of single agents: see `press_records`."""
+
+
+@kernel
+def press_records(  # type: ignore[no-untyped-def]
+    out, pool, offsets, known, texts, text_offsets, numbers, records, playing, clocks, digests,
+    result,
+):  # fmt: skip
+    """Write lines about the records of one environment until there is a reason to stop.
+
+    Args:
+        out: Where they go, uint8.
+        pool: The pieces, uint8: the second; what follows the microseconds; what comes before the
+            step; what comes before the episode; for each agent in play what comes before its
+            command, its outcome and its reward; what comes before the digest; the end; outcomes.
+        offsets: Piece i is ``pool[offsets[i]:offsets[i + 1]]``.
+        known: See `press`.
+        texts: See `press`.
+        text_offsets: See `press`.
+        numbers: int64: the first row, number of the first line, the present second, the number of
+            known rewards, bytes a record, agents in a record, the step before the first row, the
+            episode.
+        records: uint8: of each row the rewards of all agents (float64), their acts (int32), their
+            outcomes (uint8), and bytes that do not matter here.
+        playing: int64, the numbers of the agents in play.
+        clocks: Microseconds since 1970, int64, shape (rows,).
+        digests: uint64, shape (rows,).
+        result: See `press`.
+    """
+    row, line, second, rewards_known, size, agents, before, episode = numbers
+    rows, count = len(clocks), len(playing)
+    at, reason, missing = 0, DONE, np.int64(0)
+    last = RECORD + 3 * count
+    room = len(out) - 2 * offsets[-1] - 64 * (count + 1)
+    while row < rows:
+        micro = clocks[row] - second * _MILLION
+        if micro < 0 or micro >= _MILLION:
+            reason = SECOND
+            break
+        if at >= room:
+            reason = FULL
+            break
+        first = row * size
+        for place in range(count):
+            bits = np.int64(load64(records, first + 8 * playing[place]))
+            if find(known, rewards_known, bits) < 0:
+                reason, missing = REWARD, bits
+                break
+        if reason == REWARD:
+            break
+        at = put_piece(out, at, pool, offsets, 0)
+        at = put_micros(out, at, micro)
+        at = put_piece(out, at, pool, offsets, 1)
+        at = put_number(out, at, line)
+        at = put_piece(out, at, pool, offsets, 2)
+        at = put_number(out, at, before + 1 + row)
+        at = put_piece(out, at, pool, offsets, 3)
+        at = put_number(out, at, episode)
+        for place in range(count):
+            at = put_piece(out, at, pool, offsets, RECORD + place)
+            word = load64(records, first + 8 * agents + 4 * playing[place])
+            at = put_number(out, at, np.int64(word & np.uint64(0xFFFFFFFF)))
+        for place in range(count):
+            at = put_piece(out, at, pool, offsets, RECORD + count + place)
+            code = peek(records, first + 12 * agents + playing[place])
+            at = put_piece(out, at, pool, offsets, last + 2 + code)
+        for place in range(count):
+            at = put_piece(out, at, pool, offsets, RECORD + 2 * count + place)
+            bits = np.int64(load64(records, first + 8 * playing[place]))
+            at = put_piece(out, at, texts, text_offsets, find(known, rewards_known, bits))
+        at = put_piece(out, at, pool, offsets, last)
+        at = put_hex(out, at, digests[row])
+        at = put_piece(out, at, pool, offsets, last + 1)
+        row += 1
+        line += 1
+    result[0], result[1], result[2], result[3] = row, at, reason, missing

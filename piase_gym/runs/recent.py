@@ -152,7 +152,8 @@ def _of_item(item: StepItem, agent: str) -> Iterator[Step]:
 def _of_rows(rows: Rows, agent: str) -> Iterator[Step]:
     """Yield an agent's part in plain steps, the last first."""
     if agent in rows.names:
-        place, rewards = rows.names.index(agent), rows.totals
+        place = rows.names.index(agent)
+        outcomes, rewards = rows.outcomes_of(place), rows.rewards[:, place].tolist()
         for k in range(len(rows) - 1, -1, -1):
-            outcome, reward = str(rows.outcomes[k][place]), float(rewards[k, place])
-            yield Step(rows.step + k + 1, rows.episode, rows.slot or 0, 0, outcome, reward, 0)
+            run = rows.step + k + 1, rows.episode, rows.slot or 0
+            yield Step(*run, 0, outcomes[k], rewards[k], 0)

@@ -23,7 +23,7 @@ from piase_gym.runs.plain import encode
 from piase_gym.runs.press import Block
 from piase_gym.runs.schema import EVENTS, GOAL_OF_RESULT, SYSTEM
 from piase_gym.runs.sinks import LoggerInterface
-from piase_gym.runs.stretch import Stretch
+from piase_gym.runs.stretch import Notation, Stretch
 from piase_gym.runs.writer import LONG, Writer
 from piase_gym.world import World
 
@@ -108,7 +108,6 @@ class Recorder:
         self.wants = self.levels.wants
         self.stretch: Stretch | None = None
         """Where plain steps go, as long as nothing else happens."""
-        self._unsettled = False
         self._last_ns = 0
         self.step, self.episodes = 0, 0
         self.closed = False
@@ -169,18 +168,19 @@ class Recorder:
     def interrupt(self) -> None:
         """Let no plain step follow those before."""
         if self.stretch is not None:
+            self.settle()
             self.stretch.closed, self.stretch = True, None
 
-    def open_stretch(self, book: Book, time: int) -> None:
+    def open_stretch(self, book: Book, notation: Notation, time: int) -> None:
         """Let plain steps follow; they become text later, all at once."""
-        self.stretch, self._unsettled = Stretch(book, self.step, time), True
+        self.stretch = Stretch(book, notation, self.step, time)
         self.writer.queue.append(self.stretch)
 
     def settle(self) -> None:
         """Add up the rewards of all plain steps so far."""
-        if self._unsettled:
-            self.writer.encode()
-            self._unsettled = self.stretch is not None
+        if self.stretch is not None:
+            with self.writer.lock:  # others may take steps out of the stretch
+                self.stretch.settle()
 
     @property
     def present(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from piase_gym.runs.plain import encode
 from piase_gym.runs.recorder import Options, Parts
 from piase_gym.runs.schema import CRITICAL, REBUILD
 from piase_gym.runs.sinks import LoggerInterface
+from piase_gym.runs.stretch import Notation, Stretch
 from piase_gym.runs.writer import LONG
 from piase_gym.world import Tick
 
@@ -46,7 +47,6 @@ class DriverRecorder(HearingRecorder):
         """The step of the run at which there is more to be done than to note the step."""
         self._quick = self._table and (self.levels.steps or not self._lines_wanted)
         """Whether there are plain steps at all."""
-        self._outcomes: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._meet_world()
         self.start(self._manifest())
         self._take_over()
@@ -59,9 +59,8 @@ class DriverRecorder(HearingRecorder):
         world = self.world
         wanted = self.levels.steps and self.writer.final
         self._digest = world.digest if wanted else None
-        self._vectors: Callable[[], bytes] | None = None
-        if self._seers:
-            self._vectors = getattr(world, "packed_vectors", None)
+        self.notation = Notation(world, wanted, bool(self._seers))
+        self._decoded = 0
         self.writer.encoder.agents, self.writer.encoder.seers = self.agents, self._seers
 
     def _manifest(self) -> dict[str, Any]:
@@ -82,33 +81,41 @@ class DriverRecorder(HearingRecorder):
 
     def _watch(self, acts: Any, tick: Tick) -> None:
         """Take note of a step: values now, text later."""
-        ns = monotonic_ns()
-        stretch = self.stretch
-        if stretch is None or tick[4] or tick[5]:  # somebody ended, or there are notes
+        ns, stretch = monotonic_ns(), self.stretch
+        if tick[4] or tick[5]:  # somebody ended, or there are notes
+            stretch = None
+        elif stretch is None:
+            stretch = self._first_step()
+        if stretch is None:
             self._step_slowly(ns, acts, tick)
             return
-        book = stretch.book
+        notation = stretch.notation
         try:
-            if book.everybody:
-                packed, rewards, outcomes = bytes(acts), book.pack(*tick[0]), tuple(tick[3])
+            if notation.take is None:
+                note = notation.pack(stretch.book, acts, tick)
             else:
-                pick = book.pick
-                packed, rewards = bytes(pick(acts)), book.pack(*pick(tick[0]))
-                outcomes = pick(tick[3])
-        except (TypeError, ValueError, struct.error):
+                if self._decoded != self.world.decodings:  # type: ignore[attr-defined]
+                    self._decoded = self.world.decodings  # type: ignore[attr-defined]
+                    bytes(stretch.book.pick(acts))
+                note = notation.take()
+        except (TypeError, ValueError, struct.error):  # an act that is no index
             self._step_slowly(ns, acts, tick)
             return
-        stretch.packed.append(packed)
-        stretch.rewards.append(rewards)
-        stretch.outcomes.append(self._outcomes.setdefault(outcomes, outcomes))
-        if self._digest is not None:
-            stretch.digests.append(self._digest())
-            if self._vectors is not None:
-                stretch.vectors.append(self._vectors())
-        stretch.clocks.append(ns)
+        if notation.vectors is not None:
+            stretch.vectors.append(notation.vectors())
+        stretch.notes.append((ns, note))
         self.step = step = self.step + 1
         if step >= self._stop:
-            self._now_and_then(book)
+            self._now_and_then(stretch.book)
+
+    def _first_step(self) -> Stretch | None:
+        """Begin an episode whose first step is a plain one; ``None`` if it is something else."""
+        book = self.book
+        if book is None or book.begun or self._letters or not self._quick:
+            return None
+        self.begin(book)
+        self._look_ahead(book, self.driver.steps - 1)
+        return self.stretch
 
     def _step_slowly(self, ns: int, acts: Sequence[Any], tick: Tick) -> None:
         """Take note of a step of which there is more to say."""
@@ -141,15 +148,16 @@ class DriverRecorder(HearingRecorder):
                 self.writer.flush()
         self._look_ahead(book)
 
-    def _look_ahead(self, book: Book) -> None:
-        """Take note of the steps that follow in the quick way, if they can be plain."""
+    def _look_ahead(self, book: Book, time: int | None = None) -> None:
+        """Take note of the steps after `time` in the quick way, if they can be plain."""
         if self.stretch is not None or not self._quick or not book.playing:
             return
         if self.world.expecting:
             return
         hinted = bool(self._seers) and any(self.world.hints)
         if not hinted and not self.aims.wanted(book.playing, self.agents):
-            self.open_stretch(book, self.driver.steps)
+            after = self.driver.steps if time is None else time
+            self.open_stretch(book, self.notation, after)
 
     def _commands(self, book: Book, acts: list[Any]) -> tuple[bytes, str | None]:
         """Return commands as packed indices, or as JSON where they are something else."""

@@ -17,9 +17,10 @@ from collections.abc import Callable, Sequence
 import xxhash
 
 from piase_gym.errors import ConfigError, LogWriteError, PiaseError, suggest
-from piase_gym.runs.bulk import BulkEncoder
+from piase_gym.runs.bulk import SHORT, BulkEncoder
 from piase_gym.runs.lines import Group, Line, StepItem
 from piase_gym.runs.press import FEW, Block, Press
+from piase_gym.runs.press_records import RecordPress
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Rows, Stretch
 
@@ -27,7 +28,9 @@ INTERVAL = 1.0
 """Seconds after which what happened is written at the latest."""
 LONG = 512
 """The queue is emptied when it has so many entries, or so many plain steps."""
-BUFFER = 1 << 16
+MANY = 4096
+"""After so many plain steps of a single environment it is worth to load the compiled code."""
+BUFFER = 1 << 18
 """Bytes that are handed over at once, if there are so many."""
 ON_ERROR = ("warn", "stop")
 
@@ -66,9 +69,11 @@ class Writer:
         self.closed = False
         self._lines: list[bytes] = []
         self._press: Press | None = None
+        self._record_press: RecordPress | None = None
+        self._plain = 0
         self._size = 0
         self._failures: list[str] = []
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._hash = xxhash.xxh3_64()
         self.finish: Callable[[], Callable[[], None] | None] = lambda: None
         """Returns what to call when the process ends and nobody closed the run."""
@@ -99,7 +104,7 @@ class Writer:
 
     def drain(self) -> None:
         """Write all that is queued; failures of sinks wait for `complain`."""
-        with self._lock:
+        with self.lock:
             self.encode()
             self._hand_over()
 
@@ -111,7 +116,7 @@ class Writer:
 
     def encode(self) -> None:
         """Turn what is queued into text; write it only where it is long."""
-        with self._lock:
+        with self.lock:
             queue = self.queue
             while queue:
                 item = queue[0]
@@ -120,7 +125,8 @@ class Writer:
                     continue
                 if type(item) is Stretch:
                     closed = item.closed  # before its rows are taken, for none may follow then
-                    self.take(item.take())
+                    for rows in item.take():
+                        self.take(rows)
                     if not closed:
                         return
                 else:
@@ -154,12 +160,25 @@ class Writer:
         elif type(item) is Group:
             text = self.encoder.group(item)
         elif type(item) is Rows:
-            for text in self.encoder.rows(item):
-                self._add(text.encode())
+            self._take_rows(item)
             return
         else:
             text = self.encoder.step(item)  # type: ignore[arg-type]
         self._add(text.encode())
+
+    def _take_rows(self, rows: Rows) -> None:
+        """Turn plain steps into text."""
+        encoder = self.encoder
+        self._plain += len(rows)
+        brief = rows.notation.compiled and encoder.steps and not encoder.details
+        if brief and len(rows) >= SHORT and self._plain >= MANY:
+            if self._record_press is None:
+                self._record_press = RecordPress(encoder, rows.notation)
+            for data in self._record_press.write(rows):
+                self._add(data)
+        else:
+            for text in encoder.rows(rows):
+                self._add(text.encode())
 
     def _add(self, data: bytes) -> None:
         """Take whole lines."""
@@ -190,7 +209,7 @@ class Writer:
 
     def close(self) -> None:
         """Write the rest and close the sinks."""
-        with self._lock:
+        with self.lock:
             if self.closed:
                 return
             self.drain()
@@ -206,7 +225,7 @@ class Writer:
     def abandon(self) -> None:
         """Write nothing any more: in a forked process the log is not our own."""
         self.closed, self.sinks = True, []
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
 
 class _Clerk:

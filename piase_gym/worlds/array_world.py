@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import struct
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +124,23 @@ def leading_size(record: np.dtype[Any], names: Sequence[str]) -> int:
     return size
 
 
+class StepNotes(NamedTuple):
+    """How to keep what a step did, without making Python objects of it.
+
+    Attributes:
+        take: Returns the rewards, acts and events of the last step, as bytes; the canonical state
+            follows, if it is wanted.
+        dtype: The record that these bytes are, with the fields `rewards`, `acts`, `events`.
+        state: Where the canonical state begins.
+        outcomes: The outcome of every event.
+    """
+
+    take: Callable[[], bytes]
+    dtype: np.dtype[Any]
+    state: int
+    outcomes: Sequence[Outcome]
+
+
 _new_tick = functools.partial(tuple.__new__, Tick)
 """Makes a Tick faster than its constructor does, for the common step in which nothing ends."""
 _VIEWS = (
@@ -133,7 +150,11 @@ _VIEWS = (
 
 
 class ArrayWorld(World[C, F]):
-    """A world whose rules are kernels over records; this is its batch of one."""
+    """A world whose rules are kernels over records; this is its batch of one.
+
+    Attributes:
+        decodings: How many steps so far had acts other than plain indices.
+    """
 
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True)
     canonical: ClassVar[Sequence[str]]
@@ -150,6 +171,7 @@ class ArrayWorld(World[C, F]):
         """Allocate the record of a batch of one."""
         super().__init__(config)
         self.one = self.new_single(config)
+        self.decodings = 0
         self._marks = [0] * len(self.agents)
         self._bind()
 
@@ -175,7 +197,7 @@ class ArrayWorld(World[C, F]):
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
         self.canonical_size = leading_size(self.states.dtype, self.canonical)
-        self._canonical = one.view(np.uint8)[: self.canonical_size].data
+        self._canonical = self.states.view(np.uint8)[: self.canonical_size].data
         self._index_of = {command: index for index, command in enumerate(self.commands)}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -196,8 +218,7 @@ class ArrayWorld(World[C, F]):
     def new_single(self, config: C) -> NDArray[Any]:
         """Return the record of a batch of one, shape (1,), with the table of `config`.
 
-        Its fields are `state` (first), `table`, `acts`, `obs`, `masks`, `rewards`, `terminated`,
-        `truncated`, `events` and `coded`.
+        Its fields are those of `stepping.single`.
         """
 
     @abstractmethod
@@ -290,6 +311,7 @@ class ArrayWorld(World[C, F]):
         """Advance by one step where not all acts are plain indices."""
         alive = self.alive
         codes = [self._code(i, act) if alive[i] else ABSENT for i, act in enumerate(acts)]
+        self.decodings += 1
         self.one["coded"] = 1
         try:
             return explain_misreads(self.step(codes), acts)
@@ -324,6 +346,17 @@ class ArrayWorld(World[C, F]):
                 notes[agent] = {"milestones": names}
                 self._marks[agent] = marks
         return notes
+
+    def step_notes(self, state: bool) -> StepNotes:
+        """Return how runs note steps; it holds until the world is copied."""
+        fields: Mapping[str, Any] = self.one.dtype.fields or {}
+        names = ("rewards", "acts", "events")
+        kinds, places = zip(*(fields[name][:2] for name in names), strict=True)
+        first = fields["state"][1]
+        size = first + self.canonical_size if state else first
+        layout: Any = {"names": names, "formats": kinds, "offsets": places, "itemsize": size}
+        take = self.one.view(np.uint8)[:size].data.tobytes
+        return StepNotes(take, np.dtype(layout), first, self.outcome_of)
 
     def set_order(self, order: Sequence[int]) -> None:
         """Let agents act in this order until it is changed; conflicts go to the first."""

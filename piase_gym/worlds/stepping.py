@@ -88,16 +88,16 @@ def single(
     """
     return np.dtype(
         [
+            ("rewards", "<f8", agents),  # what runs note of a step; the state follows at once
+            ("acts", "<i4", agents),
+            ("events", "u1", agents),
             ("state", state),
             ("table", table),
-            ("acts", "<i4", agents),
+            ("terminated", "u1", agents),  # numba has no nested booleans
+            ("truncated", "u1", agents),
             ("coded", "u1"),  # 1 if acts may be codes, such as ABSENT
             ("obs", kind, length),
             ("masks", "i1", actions),
-            ("rewards", "<f8", agents),
-            ("terminated", "u1", agents),  # numba has no nested booleans
-            ("truncated", "u1", agents),
-            ("events", "u1", agents),
         ],
         align=True,  # so that memory views of fields have native formats
     )
