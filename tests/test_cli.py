@@ -269,6 +269,23 @@ def test_check_says_what_it_proved(probe_folder: Path) -> None:
     assert "passed" in done.stdout
 
 
+def test_check_sums_up_what_it_proved_of_ids(probe_folder: Path) -> None:
+    only = ("--only", "masks_fit", "--only", "late_joiners_enter", "-m", "my_worlds")
+    done = piase("check", "TextProbe", "probe/Point-v0", "--ids", *only, cwd=probe_folder)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("probe/Text-v0  1 passed, 1 skipped")
+    assert "probe/Point-v0  1 passed, 1 not claimed" in done.stdout
+    ids = sum(line.startswith("probe/") for line in lines)
+    assert lines[-1] == f"{ids} of {ids} ids keep the contract"
+
+
+def test_check_wants_to_know_what() -> None:
+    done = piase("check")
+    assert done.returncode == 2
+    assert "name a world or an id, or give --ids" in done.stderr
+
+
 def test_a_failed_check_is_the_exit_status(tmp_path: Path) -> None:
     code = "from tests import zoo_worlds\n\nzoo_worlds.register()\n"
     (tmp_path / "my_zoo.py").write_text(code, encoding="utf-8")

@@ -24,7 +24,16 @@ def test_readme_blocks_run(block: str) -> None:
 
 
 def test_the_readme_has_blocks_for_each_way_in() -> None:
-    words = ("gymnasium.make", "pettingzoo.make", "PPO", 'actions="text"', "parse_text", "snapshot")
+    words = (
+        "gymnasium.make",
+        "pettingzoo.make",
+        "PPO",
+        'actions="text"',
+        "parse_text",
+        "snapshot",
+        "CurriculumWrapper",
+        "Simulation(",
+    )
     for word in words:
         assert any(word in block for block in BLOCKS), word
 

@@ -10,6 +10,7 @@ import typer
 from piase_gym import __version__
 from piase_gym.cli import (
     bench,
+    check,
     curriculum,
     demo,
     info,
@@ -23,7 +24,7 @@ from piase_gym.cli import (
 from piase_gym.cli.console import console, print_error
 from piase_gym.errors import PiaseError
 
-GROUPS = (worlds, info, play, runs, bench, demo, scenarios, plugins, train, curriculum)
+GROUPS = (worlds, info, play, check, runs, bench, demo, scenarios, plugins, train, curriculum)
 """Modules with a function `register`, which adds their commands; one module a group."""
 
 app = typer.Typer(

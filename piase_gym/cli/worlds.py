@@ -1,29 +1,23 @@
-"""``piase worlds`` and ``piase check``."""
+"""``piase worlds``."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 import piase_gym
-from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import Modules, Settings, complete_worlds, import_modules
-from piase_gym.cli.settings import read_settings
+from piase_gym.cli.console import console
+from piase_gym.cli.options import Modules, complete_worlds, import_modules
 from piase_gym.registry import find, world_spec
-
-STYLES = {"passed": "green", "failed": "bold red", "skipped": "yellow", "not claimed": "dim"}
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this group."""
     app.command()(worlds)
-    app.command()(check)
 
 
 def worlds(
@@ -92,40 +86,3 @@ def _natural(text: str) -> list[tuple[bool, int, str]]:
     """Return a key that sorts 8x8 before 16x16."""
     parts = re.findall(r"\d+|\D+", text)
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
-
-
-def check(
-    names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="WORLD|ID...", help="Worlds or ids.", autocompletion=complete_worlds
-        ),
-    ],
-    config: Settings = None,
-    module: Modules = None,
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="CHECK", help="Run this check; may be repeated.")
-    ] = None,
-) -> None:
-    """Hold worlds to the contract and say in words what was proved."""
-    from piase_gym.testing import run_checks
-
-    import_modules(module)
-    fields = {name: read_settings(name, config) for name in names}
-    failed = 0
-    for name in names:
-        with errors.status(f"checking {name}"):
-            report = run_checks(name, checks=only, modules=tuple(module or ()), **fields[name])
-        table = Table("", "what was checked", "", title=f"{name}: {len(report.findings)} checks")
-        for finding in report.findings:
-            style = STYLES[finding.status]
-            table.add_row(finding.check, finding.sentence, Text(finding.verdict, style))
-        console.print(table)
-        counts: Counter[str] = Counter(finding.status for finding in report.findings)
-        words = [
-            (f"{counts[status]} {status}", STYLES[status]) for status in STYLES if counts[status]
-        ]
-        console.print(Text(", ").join(Text(*pair) for pair in words))
-        failed += counts["failed"]
-    if failed:
-        raise typer.Exit(1)
