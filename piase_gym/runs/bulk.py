@@ -93,7 +93,7 @@ class BulkEncoder(Encoder):
 
     def _percepts(self, taken: Rows, vectors: bytes, time: float) -> dict[str, dict[str, Any]]:
         """Return what agents perceived after one step."""
-        block = np.frombuffer(vectors, np.uint8).reshape(len(self.agents), -1)
+        block = np.frombuffer(vectors, taken.notation.vector_type).reshape(len(self.agents), -1)
         return {
             name: {"timestamp": time, "sensor_data": {"vector": block[self.agents.index(name)]}}
             for name in self.seers
@@ -194,8 +194,8 @@ def _write_agent(
 def _write_percepts(encoder: BulkEncoder, page: _Page, taken: Rows, episode: str) -> None:
     """Add the lines of what agents perceived."""
     seers = [name for name in encoder.seers if name in taken.names]
-    joined = b"".join(taken.vectors)
-    blocks = np.frombuffer(joined, np.uint8).reshape(len(taken), len(encoder.agents), -1)
+    values = np.frombuffer(b"".join(taken.vectors), taken.notation.vector_type)
+    blocks = values.reshape(len(taken), len(encoder.agents), -1)
     first = taken.time + 1
     times = [f"{time}.0" for time in range(first, first + len(taken))]
     for name in seers:

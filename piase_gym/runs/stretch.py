@@ -34,6 +34,7 @@ class Notation:
         take: Returns the bytes of the last step, of a world that keeps them; else ``None``, and
             `pack` makes them.
         vectors: Returns what all agents perceive as bytes; ``None`` below the level ``full``.
+        vector_type: The type of their numbers.
         compiled: Whether compiled code may write the lines of this world.
         dtype: The record of a step, with the fields `rewards`, `acts` and `events`.
         fields: The type and the place of each of its fields.
@@ -61,8 +62,9 @@ class Notation:
         self.fields = {name: (fields[name][0].base, fields[name][1]) for name in fields}
         self.outcomes = tuple(map(str, outcomes))
         self.vectors: Callable[[], bytes] | None = None
-        if vectors:
-            self.vectors = getattr(world, "packed_vectors", None)
+        self.vector_type: np.dtype[Any] = np.dtype(np.uint8)
+        if vectors and hasattr(world, "packed_vectors"):
+            self.vectors, self.vector_type = world.packed_vectors, world.vectors()[0].dtype
 
     def pack(self, book: Book, acts: Sequence[Any], tick: Tick) -> bytes:
         """Return a step as bytes, of a world that does not do it itself.
