@@ -22,13 +22,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import piase_gym
-from piase_gym.benchmarks.curriculum_run import (
-    APART,
-    PPO,
-    course_of,
-    import_ppo,
-    make_course,
-)
+from piase_gym.benchmarks.course_env import course_of, make_course
+from piase_gym.benchmarks.course_settings import APART, PPO, import_ppo
 from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.benchmarks.slot_batch import SlotBatch
 from piase_gym.curricula import DevelopmentalCurriculum, load

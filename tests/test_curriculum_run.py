@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,14 @@ import piase_gym
 from piase_gym import curricula
 from piase_gym.curricula.journeys import Journey, explain, read_journeys, table_rows
 from piase_gym.curricula.simulated import SkilledLearner, simulate
-from piase_gym.errors import AgentError, ConfigError, ProgressError, RunError, StorageError
+from piase_gym.errors import (
+    AgentError,
+    ConfigError,
+    ProgressError,
+    RunError,
+    StorageError,
+    TrainingError,
+)
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.cli_runner import piase
 from tests.courses import CORNER, STAY, curriculum, step
@@ -218,6 +227,111 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
         run_of(tmp_path)
     with pytest.raises(StorageError, match="no run"):
         run_of(tmp_path / "empty", resume=True)
+
+
+def kept_of(folder: Path) -> tuple[bytes, bytes, bytes, Any]:
+    """What a run has left: progress, path, actions, and the checkpoint."""
+    from piase_gym.benchmarks.course_settings import load_policy
+
+    files = ("progress.json", "path.jsonl", "actions.bin")
+    one, two, three = ((folder / name).read_bytes() for name in files)
+    return one, two, three, load_policy(folder)
+
+
+def assert_same_run(one: Path, two: Path) -> None:
+    """Two folders hold the same run, to the last bit."""
+    first, second = kept_of(one), kept_of(two)
+    assert first[:3] == second[:3]
+    mine, theirs = first[3], second[3]
+    assert (mine["steps"], mine["updates"]) == (theirs["steps"], theirs["updates"])
+    assert (mine["random"] == theirs["random"]).all()
+    for name, values in mine["policy"].items():
+        assert (values == theirs["policy"][name]).all(), name
+    moments = [m for entry in mine["optimizer"]["state"].values() for m in entry.values()]
+    others = [m for entry in theirs["optimizer"]["state"].values() for m in entry.values()]
+    assert all((m == o).all() for m, o in zip(moments, others, strict=True))
+
+
+PLACES: dict[str, dict[str, Any]] = {
+    "batch": {"whole": True, "seed": 2},
+    "drawn": {"director": "learning_progress"},
+    "slots": {"curriculum": "text_quest", "world": None, "steps": 2048, "seed": 1},
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_run_that_was_broken_off_ends_as_if_it_had_not_been(name: str, tmp_path: Path) -> None:
+    whole = run_of(tmp_path / "whole", **PLACES[name])
+    whole.train()
+    whole.close()
+    for updates in (1, 4, 2):
+        resume = (tmp_path / "parts").exists()
+        part, looks = run_of(tmp_path / "parts", resume=resume, **PLACES[name]), []
+
+        def stop(look: Any, part: Any = part, looks: Any = looks, most: int = updates) -> None:
+            looks.append(look)
+            part.interrupted = len(looks) == most
+
+        part.train(stop)
+        part.close()
+    last = run_of(tmp_path / "parts", resume=True, **PLACES[name])
+    assert last.trainer.steps < whole.trainer.steps
+    last.train()
+    last.close()
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+BREAK = """
+import os, signal, sys
+from pathlib import Path
+from piase_gym.benchmarks import curriculum_run
+from piase_gym.benchmarks.curriculum_run import CourseRun, CourseSettings
+curriculum_run.SAVED = 0.05
+run = CourseRun(CourseSettings(**eval(sys.argv[2])), sys.argv[1], resume=sys.argv[3] == "again")
+inner, left = run.course.settle, [int(sys.argv[4])]
+def settle(*args):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return inner(*args)
+run.course.settle = settle
+run.train()
+"""
+
+
+def test_a_run_that_was_killed_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    fields = {"curriculum": str(CORNER), **SMALL, "whole": True, "seed": 5, "steps": 2048}
+    whole = run_of(tmp_path / "whole", **fields)
+    whole.train()
+    whole.close()
+    for how, steps in (("anew", 100), ("again", 70), ("again", 40)):
+        words = [str(tmp_path / "parts"), repr(fields), how, str(steps)]
+        done = subprocess.run(
+            [sys.executable, "-c", BREAK, *words], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == -9, done.stderr
+    last = run_of(tmp_path / "parts", resume=True, **fields)
+    last.train()
+    last.close()
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_what_cannot_go_on_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
+    run = run_of(tmp_path)
+    run.train()
+    run.close()
+    with pytest.raises(ConfigError, match="has seed 0, so it cannot go on with 7"):
+        run_of(tmp_path, seed=7, resume=True)
+    before = (tmp_path / "progress.json").read_bytes()
+    actions = tmp_path / "actions.bin"
+    played = actions.read_bytes()
+    actions.write_bytes(bytes(b ^ 1 for b in played))
+    with pytest.raises(TrainingError, match="is another one than"):
+        run_of(tmp_path, resume=True)
+    actions.write_bytes(played[:-1])
+    with pytest.raises(StorageError, match="too short"):
+        run_of(tmp_path, resume=True)
+    assert (tmp_path / "progress.json").read_bytes() == before
 
 
 def test_drawn_steps_are_counted_and_told(tmp_path: Path) -> None:

@@ -1,0 +1,127 @@
+"""The tape of a training: its actions, with which the environments come back to where they were.
+
+What environments and curricula do follows from seeds and actions alone. So a training that was
+broken off is repeated from its actions, without learning, up to its last checkpoint; from there on
+it is the same as one that was not broken off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.curricula import ProgressStore
+from piase_gym.curricula.progress import AgentProgress
+from piase_gym.curricula.schema import DevelopmentalCurriculum
+from piase_gym.errors import StorageError, TrainingError
+
+TAPE = "actions.bin"
+"""Where the actions are: for each update (steps, environments, agents), little-endian."""
+
+
+class Tape:
+    """Environments whose actions are kept in a file, update by update.
+
+    Args:
+        env: The environments.
+        path: The file.
+        num_steps: Steps in each environment between two updates.
+    """
+
+    def __init__(self, env: Any, path: Path, num_steps: int) -> None:
+        """Keep nothing yet."""
+        self.env, self.path = env, path
+        self._shape = num_steps, env.num_envs, len(env.agents)
+        kind = np.min_scalar_type(int(env.action_space.n) - 1)
+        self._kind = kind.newbyteorder("<")
+        self._size = kind.itemsize * int(np.prod(self._shape))
+        self._played: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the environments have."""
+        return getattr(self.env, name)
+
+    def step(self, actions: NDArray[Any]) -> Any:
+        """Act, and take note of it."""
+        self._played.append(actions.astype(self._kind).tobytes())
+        return self.env.step(actions)
+
+    def write(self) -> None:
+        """Put the actions of an update into the file.
+
+        Raises:
+            StorageError: If it cannot be written.
+        """
+        played, self._played = self._played, []
+        try:
+            with self.path.open("ab") as file:
+                file.write(b"".join(played))
+        except OSError as error:
+            raise StorageError(f"{self.path}: {error.strerror}") from error
+
+    def cut(self, updates: int) -> None:
+        """Forget what was played after so many updates.
+
+        Raises:
+            StorageError: If not even so many are there.
+        """
+        size = self.path.stat().st_size if self.path.exists() else -1
+        if size < updates * self._size:
+            raise StorageError(f"{self.path} is missing or too short: this run cannot go on")
+        with self.path.open("r+b") as file:
+            file.truncate(updates * self._size)
+
+    def read(self) -> Iterator[NDArray[Any]]:
+        """Yield the actions of each update, shape (steps, environments, agents)."""
+        with self.path.open("rb") as file:
+            while part := file.read(self._size):
+                yield np.frombuffer(part, self._kind).reshape(self._shape).astype(np.int64)
+
+
+class RepeatedStore(ProgressStore):
+    """Progress that is made once more, and held against what was kept of it.
+
+    Until `release` nothing is written, so what is in the file is not lost.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Name the file."""
+        super().__init__(path)
+        self._before: dict[str, AgentProgress] | None = {}
+
+    def load(self, curricula: Mapping[str, DevelopmentalCurriculum]) -> dict[str, AgentProgress]:
+        """Check what is in the file, and begin without it; see `ProgressStore.load`."""
+        self._before = super().load(curricula)
+        return {}
+
+    def save(self, progress: Mapping[str, AgentProgress]) -> None:
+        """Write the progress, once it is released."""
+        if self._before is None:
+            super().save(progress)
+
+    def release(self, progress: Mapping[str, AgentProgress]) -> None:
+        """Check that the same was decided as before; from now on progress is written.
+
+        Raises:
+            TrainingError: If it was not.
+        """
+        for agent, kept in (self._before or {}).items():
+            pairs = zip(kept.decisions, progress[agent].decisions, strict=False)
+            if any(mine != theirs for mine, theirs in pairs):
+                raise no_repeat(self.path)
+        self._before = None
+
+
+def no_repeat(path: Path) -> TrainingError:
+    """Say that a training did not repeat itself."""
+    return TrainingError(
+        f"played once more, this run is another one than {path} tells: it was made with another "
+        "version of the world, the curriculum or piase_gym; begin it anew in another folder"
+    )
+
+
+__all__ = ["RepeatedStore", "Tape", "no_repeat"]
