@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -257,11 +258,12 @@ def _measured(
 def check_certificates(setting: Setting, records: Sequence[EpisodeRecord]) -> list[Problem]:
     """Compare the episodes of a certified policy with the certificates of its world's oracle.
 
-    A certificate is the least number of steps in which the agent could reach its goal. Oracles
-    whose optimality is shown in another way have none.
+    A certificate is the highest return that the agent could have (`best_return`), or, of oracles
+    that know no more, the least number of steps in which it could reach its goal. Oracles whose
+    optimality is shown in another way have none.
 
     Returns:
-        A problem for the first episode that took another number of steps.
+        A problem for the first episode that came to something else.
     """
     world = make_world(setting)
     spec = world_spec(task_spec(setting.task).world)
@@ -269,17 +271,29 @@ def check_certificates(setting: Setting, records: Sequence[EpisodeRecord]) -> li
         for record in records:
             world.reset(record.seed)
             oracle = load(str(spec.oracle), spec)(world)
-            if not hasattr(oracle, "certificate"):
-                return []
-            wanted = oracle.certificate(0)
-            if record.steps != wanted:
-                what = f"seed {record.seed} took {record.steps} steps; its certificate is {wanted}"
-                return [Problem(setting.label, what)]
+            problem = compare(oracle, record)
+            if problem:
+                return [Problem(setting.label, f"seed {record.seed} {problem}")]
     except PiaseError as error:
         return [Problem(setting.label, str(error))]
     finally:
         world.close()
     return []
+
+
+def compare(oracle: Any, record: EpisodeRecord) -> str:
+    """Say in what an episode differs from its certificate, or return an empty string."""
+    if hasattr(oracle, "best_return"):
+        best = oracle.best_return(0)
+        if best is None:
+            return "has no certificate"
+        if record.value is None or not math.isclose(record.value, best, abs_tol=1e-6):
+            return f"returned {record.value}; its certificate is {best}"
+    elif hasattr(oracle, "certificate"):
+        wanted = oracle.certificate(0)
+        if record.steps != wanted:
+            return f"took {record.steps} steps; its certificate is {wanted}"
+    return ""
 
 
 def write_references(path: Path, references: Mapping[str, Any]) -> None:

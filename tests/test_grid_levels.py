@@ -82,6 +82,22 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.parametrize("doors", ["locked", "gates", "mixed"])
+@pytest.mark.parametrize(("rooms", "agents"), [(16, 9), (16, 32), (5, 32)])
+def test_many_agents_in_many_rooms_find_a_way(doors: str, rooms: int, agents: int) -> None:
+    """Hardly any level drawn freely has a key within everybody's reach."""
+    fields = {"layout": "multi_room", "doors": doors, "rooms": rooms, "agents": agents}
+    world = GridWorld(GridWorldConfig(**fields, width=40, height=36, border=True, boxes=5))
+    for seed in range(6):
+        world.reset(seed)
+        assert_solvable(world, seed)
+        cells = {
+            (x, y)
+            for x, y in zip(*(world.states[0][n][:agents].tolist() for n in "xy"), strict=True)
+        }
+        assert len(cells) == agents
+
+
 @pytest.mark.parametrize("strewn", [False, True])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_level_can_be_solved(name: str, strewn: bool) -> None:

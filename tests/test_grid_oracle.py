@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 
 from piase_gym.worlds.grid_world.cells import FLOOR, KEY, SYMBOLS
-from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.config import GridWorldConfig, Rewards
 from piase_gym.worlds.grid_world.events import ARRIVED
 from piase_gym.worlds.grid_world.oracle import GridOracle
 from piase_gym.worlds.grid_world.world import GridWorld
@@ -18,7 +20,7 @@ from piase_gym.worlds.grid_world.world import GridWorld
 from .reference_grid_world import Agent, ReferenceGridWorld
 
 SIGNS = {sign: code for code, sign in SYMBOLS.items()}
-STAY = 4
+STAY, INTERACT = 4, 5
 Policy = Callable[[int], int]
 
 
@@ -95,6 +97,26 @@ def brute_force(world: GridWorld) -> int | None:
     return None
 
 
+def best_return(world: GridWorld) -> float:
+    """Return the highest return of an arrival, by Dijkstra over all states of the reference."""
+    start, order = reference_of(world), itertools.count()
+    queue, done = [(0.0, next(order), start)], set()
+    while True:
+        loss, _, state = heapq.heappop(queue)
+        me = state.agents[0]
+        if not me.alive:
+            return -loss
+        key = (me.x, me.y, me.heading, me.carrying, tuple(state.cells.values()))
+        if key in done:
+            continue
+        done.add(key)
+        for act in range(6):
+            after = shallow(state)
+            reward = after.step([act]).rewards[0]
+            # What arrives is as good as over, whatever the reward: nothing else is above zero.
+            heapq.heappush(queue, (loss - reward, next(order), after))
+
+
 def shallow(state: ReferenceGridWorld) -> ReferenceGridWorld:
     after = ReferenceGridWorld(state.config)
     after.cells = dict(state.cells)
@@ -152,7 +174,57 @@ def test_certificates_of_maps(rows: tuple[str, ...], carry: int, steps: int | No
     assert GridOracle(world).certificate(0) == brute_force(world) == steps
 
 
-@pytest.mark.parametrize("layout", ["empty", "obstacles", "four_rooms", "door_key"])
+@pytest.mark.parametrize(
+    ("rewards", "side"),
+    [({}, 4), ({}, 5), ({"blocked": -0.1}, 4), ({"blocked": -0.3, "interact": -0.9}, 5)],
+)
+def test_the_best_return_is_the_best(rewards: dict[str, float], side: int) -> None:
+    world = make(layout="door_key", width=side, height=side, rewards=Rewards(**rewards))
+    oracle, dear = GridOracle(world), 0
+    for seed in range(15):
+        world.reset(seed)
+        world.states["heading"][0, 0] = seed % 4
+        world.refresh()
+        certificate, promised = oracle.certificate(0), oracle.best_return(0)
+        assert promised == pytest.approx(best_return(world)), seed
+        found, steps = 0.0, 0
+        while world.alive[0]:
+            assert oracle.best_return(0) == pytest.approx(promised - found)
+            found += world.step([oracle.act(0)]).rewards[0]
+            steps += 1
+        assert found == pytest.approx(promised)
+        assert all_won(world, [0])
+        assert certificate is not None
+        dear += steps - certificate
+    assert (dear > 0) == (world.config.rewards.blocked < world.config.rewards.move)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"layout": "foraging"},
+        {"layout": "empty", "movers": 1},
+        {"layout": "empty", "fruits": 2},
+        {"layout": "empty", "energy": 40},
+        {"layout": "empty", "rewards": Rewards(stay=0.1)},
+        {"layout": "empty", "rewards": Rewards(goal=-100.0), "max_steps": 20},
+    ],
+)
+def test_no_best_return_is_told_that_is_not_known(settings: dict[str, Any]) -> None:
+    world = make(width=8, height=8, **settings)
+    world.reset(0)
+    assert GridOracle(world).best_return(0) is None
+
+
+def test_a_dear_way_is_taken_where_there_is_no_time_for_a_cheap_one() -> None:
+    rows = "k0..", "....", "##L#", "##G#"
+    plans = [GridOracle(from_map(*rows, max_steps=most)).plan(0) for most in (8, 7)]
+    right, left, down = 3, 2, 1
+    assert plans[0] == [right, left, INTERACT, right, down, INTERACT, down, down]
+    assert plans[1] == [left, INTERACT, right, down, INTERACT, down, down]
+
+
+@pytest.mark.parametrize("layout", ["empty", "obstacles", "four_rooms"])
 @pytest.mark.parametrize("side", [6, 9, 16])
 def test_one_agent_wins_in_exactly_the_certified_steps(layout: str, side: int) -> None:
     world = make(layout=layout, width=side, height=side, border=side > 6)
@@ -170,7 +242,7 @@ def test_one_agent_wins_in_exactly_the_certified_steps(layout: str, side: int) -
 
 
 def test_the_certificate_falls_by_one_with_every_step() -> None:
-    world = make(layout="door_key", width=9, height=9, border=True)
+    world = make(layout="door_key", width=9, height=9, border=True, rewards=Rewards(blocked=-0.1))
     oracle = GridOracle(world)
     for seed in range(10):
         world.reset(seed)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import helper, load64, peek, store64, stream_key, uniform
+from piase_gym.kernels import helper, load64, peek, scratch, store64, stream_key, uniform
 from piase_gym.worlds.grid_world.cells import (
     AGENT,
     BOX,
@@ -27,11 +27,20 @@ from piase_gym.worlds.grid_world.free import LAYOUT_STREAM, draw, find_free, pla
 from piase_gym.worlds.grid_world.joining import hold_back
 from piase_gym.worlds.grid_world.layouts import build
 from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES, MAX_SIDE
-from piase_gym.worlds.grid_world.solvable import solvable
+from piase_gym.worlds.grid_world.solvable import (
+    KEYS,
+    KINDS,
+    SWITCHES,
+    around,
+    solvable,
+    sort,
+    spread,
+)
 from piase_gym.worlds.grid_world.state import NUM_STREAMS
 from piase_gym.worlds.turned_maps import locate, paint_agent, repaint, top
 
 TRIES = 200
+"""Levels drawn with agents anywhere, and again as many with agents together."""
 
 
 @helper
@@ -46,8 +55,8 @@ def reset(s, w, k, seed):
     for a in range(k.capacity):
         s.order[a] = a
         store64(s.hint, 8 * a, np.uint64(0))
-    for _ in range(TRIES if w.search else 1):
-        generate(s, w, k)
+    for attempt in range(2 * TRIES if w.search else 1):
+        generate(s, w, k, attempt >= TRIES)
         if s.fault == 0 and w.search and not solvable(s, w, k):
             s.fault = NO_WAY
         if s.fault == 0:
@@ -55,8 +64,12 @@ def reset(s, w, k, seed):
 
 
 @helper
-def generate(s, w, k):
-    """Build the map, then place objects, goals and agents."""
+def generate(s, w, k, together):
+    """Build the map, then place objects, goals and agents.
+
+    Many agents in many locked rooms hardly ever all find a key of their own. So, if `together`,
+    they start where they can walk to the same key or switch.
+    """
     s.fault = 0
     for a in range(k.capacity):
         s.x[a] = s.y[a] = 0
@@ -74,14 +87,54 @@ def generate(s, w, k):
     for a in range(w.agents):
         if w.starts[a, 0] >= 0:
             enter(s, w, k, a, fixed_start(s, w, k, a))
-    for a in range(w.agents):
-        if w.starts[a, 0] < 0:
-            enter(s, w, k, a, random_free(s, w, k, 0, split - 1 if split > 0 else w.width - 1))
+    if together:
+        enter_together(s, w, k)
+    else:
+        enter_freely(s, w, k, split - 1 if split > 0 else w.width - 1)
     if k.full:
         scatter(s, w, k, difficulty)
     s.left = w.agents
     if k.full and w.latecomers:
         hold_back(s, w, k)
+
+
+@helper
+def enter_freely(s, w, k, last):
+    """Put the agents whose start is random on free cells of the columns up to `last`."""
+    for a in range(w.agents):
+        if w.starts[a, 0] < 0:
+            enter(s, w, k, a, random_free(s, w, k, 0, last))
+
+
+@scratch
+def enter_together(s, w, k):
+    """Put them where all can walk to one key or switch, drawn at random, if there is any."""
+    free = np.zeros(k.side, np.uint64)
+    for y in range(k.side):
+        free[y] = s.free[y]
+    confine(s, w, k, free)
+    enter_freely(s, w, k, w.width - 1)
+    for y in range(k.side):
+        s.free[y] = free[y]
+    for a in range(w.agents):
+        s.free[np.int64(s.y[a])] &= ~(np.uint64(1) << np.uint64(s.x[a]))
+
+
+@scratch
+def confine(s, w, k, free):
+    """Leave in ``s.free`` what can be walked to from a random free cell beside a key or switch."""
+    boards, region = np.zeros((KINDS, k.side), np.uint64), np.zeros(k.side, np.uint64)
+    tools, scrap = np.zeros(k.side, np.uint64), np.zeros(k.side, np.uint64)
+    sort(s, w, k, boards)
+    for y in range(w.height):
+        tools[y] = boards[KEYS, y] | boards[SWITCHES, y]
+    for y in range(w.height):
+        s.free[y] = free[y] & around(tools, w, y)
+    cell = random_free(s, w, k, 0, w.width - 1)
+    if cell >= 0:
+        spread(w, cell % k.side, cell // k.side, 0, boards, scrap, region)
+    for y in range(w.height):
+        s.free[y] = free[y] & region[y] if cell >= 0 else free[y]
 
 
 @helper

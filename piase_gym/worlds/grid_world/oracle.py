@@ -1,18 +1,26 @@
 """GridWorld's oracle: it sees the whole state, and plans for one agent or for the team.
 
-One agent alone gets a shortest plan, several get plans that fit together. A plan is followed until
-the world differs from what it foresaw. Where nothing can be foreseen, as among drones, or where the
-task is another than to reach a goal, every step is decided anew; see `improvise`.
+One agent alone gets the plan of highest return, several get plans that fit together. A plan is
+followed until the world differs from what it foresaw. Where nothing can be foreseen, as among
+drones, or where the task is another than to reach a goal, every step is decided anew; see
+`improvise`.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
-from piase_gym.worlds.grid_world.cells import MOVER
+from piase_gym.worlds.grid_world.cells import FRUIT, MOVER
 from piase_gym.worlds.grid_world.improvise import Improviser
-from piase_gym.worlds.grid_world.planning import MOVE_OF, STAY, shortest
-from piase_gym.worlds.grid_world.teamwork import Scene, Team, look
+from piase_gym.worlds.grid_world.planning import (
+    INTERACT,
+    MOVE_OF,
+    STAY,
+    Track,
+    cheapest,
+)
+from piase_gym.worlds.grid_world.teamwork import Scene, Team, lone, look
 from piase_gym.worlds.grid_world.world import GridWorld
 
 DISTRUST: Final = 8
@@ -23,9 +31,10 @@ LOOK_AHEAD: Final = 3
 class GridOracle:
     """Plays GridWorld with the whole state in view.
 
-    Alone, an agent arrives in as few steps as can be. Several are planned together, on the
-    supposition that all keep to the plan. Whoever does not is taken for an obstacle for a while,
-    and the others plan anew around it.
+    Alone, an agent arrives with as high a return as can be: to face a door by bumping into it costs
+    what the rewards say. Where there is nothing to face, that is the shortest way. Several are
+    planned together, in as few steps as each can, on the supposition that all keep to the plan.
+    Whoever does not is taken for an obstacle for a while, and the others plan anew around it.
 
     Args:
         world: The world to read; it is never changed.
@@ -41,14 +50,14 @@ class GridOracle:
         self._still: dict[int, int] = {}  # for how long each agent has not moved
 
     def plan(self, agent: int) -> list[int] | None:
-        """Return a shortest plan for an agent as if it were alone, or None without a way.
+        """Return the best plan for an agent as if it were alone, or None without a way.
 
         An agent that has arrived needs no more actions; one that is out of play has no way.
         """
         scene = look(self.world)
         if not scene.alive[agent]:
             return [] if scene.arrived[agent] else None
-        track = shortest(scene.ground, scene.walkers[agent])
+        track = lone(scene, agent)
         return None if track is None else track.actions
 
     def certificate(self, agent: int) -> int | None:
@@ -62,11 +71,42 @@ class GridOracle:
             return 0 if scene.arrived[agent] else None
         if MOVER in scene.ground.cells:
             return None
-        track = shortest(scene.ground, scene.walkers[agent])
+        track = cheapest(scene.ground, scene.walkers[agent])
         if track is None or not track.least:
             return None
         energy, steps = int(self.world.states[0]["energy"][agent]), len(track.actions)
         return None if self.world.config.energy and steps > energy else steps
+
+    def best_return(self, agent: int) -> float | None:
+        """Return the highest return from now on that an agent could have alone, clear of hazards.
+
+        None if there is no way, or if it is not known: where more is rewarded than to arrive (such
+        as fruit), drones fly, energy is used up, boxes can be pushed about in too many ways, or
+        never to arrive might be worth more.
+        """
+        config, scene = self.world.config, look(self.world)
+        if not scene.alive[agent]:
+            return 0.0
+        if self._improviser.needed() or config.energy or FRUIT in scene.ground.cells:
+            return None
+        track = lone(scene, agent)
+        if track is None or not track.least or len(track.actions) > scene.left:
+            return None
+        r = config.rewards
+        mildest = max(r.move, r.stay, r.blocked, r.interact, r.locked, r.illegal)
+        best = self._worth(track)
+        return best if mildest <= 0 and r.move < 0 and best >= scene.left * mildest else None
+
+    def _worth(self, track: Track) -> float:
+        """Return the return of a plan that arrives."""
+        rewards = self.world.config.rewards
+        found = rewards.goal  # in place of the last move's
+        for action, (here, there) in zip(track.actions[:-1], pairwise(track.places), strict=False):
+            if action == INTERACT:
+                found += rewards.interact
+            else:
+                found += rewards.blocked if here == there else rewards.move
+        return found
 
     def act(self, agent: int) -> int:
         """Return the index of the action for the present state; an ended agent stays."""

@@ -3,7 +3,8 @@
 The search is A* over (map, place, safe interval, heading). A *safe interval* is a stretch of time
 in which nobody else claims a place; whoever arrives first in it can wait there, so only the
 earliest arrival counts and time needs no dimension of its own. Alone, every place is one interval
-without end, and the search is the plain shortest path.
+without end, and the search is the plain cheapest path: what an action costs is then up to the
+caller, and where all cost the same that is the shortest.
 
 What keeps it small:
 
@@ -15,7 +16,7 @@ What keeps it small:
   out the drop, the next pick-up and the bumps against the key. The key stays at hand, the ground
   only grows, and what is faced before any other interaction stays the same, since the last move
   before it was towards that very thing. The same cut shows that with several keys no plan is
-  shorter than the best one of an agent with many hands; see `shortest`.
+  shorter than the best one of an agent with many hands; see `cheapest`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from piase_gym.worlds.grid_world.cells import (
     BOX,
@@ -72,6 +73,29 @@ Slot = tuple[int, int, int]
 _ALWAYS: Final[tuple[Slot, ...]] = ((0, NEVER, NEVER),)
 
 
+class Fees(NamedTuple):
+    """What each action costs an agent alone, as whole numbers; a move is never free."""
+
+    move: int = 1
+    bump: int = 1
+    interact: int = 1
+
+
+STEPS: Final = Fees()
+"""Every action costs a step."""
+MOST: Final = 100_000
+"""The largest fee, so that the cost of any plan stays far below `NEVER`."""
+
+
+@functools.lru_cache(maxsize=64)
+def fees_of(move: float, blocked: float, interact: float) -> Fees:
+    """Return what actions cost under these rewards; steps, where one of them is no cost."""
+    costs = -move, -blocked, -interact
+    if min(costs) < 0 or move == 0:
+        return STEPS
+    return Fees(*(max(1, round(cost / max(costs) * MOST)) for cost in costs))
+
+
 @dataclass(frozen=True)
 class Ground:
     """A map, row by row, with a rim around it: places are indices and never leave it."""
@@ -104,7 +128,9 @@ class Track:
     """(step, place, new code) of every object taken, dropped, opened, turned or pushed."""
     arrives: bool = True
     least: bool = True
-    """Whether no plan has fewer steps; not known where the search ran out of maps."""
+    """Whether no plan costs less; not known where the search ran out of maps."""
+    cost: int = 0
+    """The sum of the fees; for an agent among others the number of steps."""
 
 
 @dataclass
@@ -173,10 +199,16 @@ def distances(ground: Ground) -> list[int]:
 
 
 class _Search:
-    """One run of A*. A state is ((map * area + place) * slots + slot) * 5 + heading."""
+    """One run of A*. A state is ((map * area + place) * slots + slot) * 5 + heading.
 
-    def __init__(self, ground: Ground, me: Walker, traffic: Traffic, rule: int) -> None:
+    Times are costs for an agent alone; among others every action costs a step.
+    """
+
+    def __init__(
+        self, ground: Ground, me: Walker, traffic: Traffic, rule: int, fees: Fees = STEPS
+    ) -> None:
         self.area, self.steps, self.rule = len(ground.cells), ground.steps, rule
+        self.fees = fees
         self.traffic, self.far = traffic, distances(ground)
         self.maps = [(ground.cells, me.carry)]
         self.number = {self.maps[0]: 0}
@@ -204,7 +236,7 @@ class _Search:
         if time < self.time.get(state, NEVER) and self.far[place] < NEVER:
             self.time[state] = time
             self.came[state] = old
-            heappush(self.queue, (time + self.far[place], -time, state))
+            heappush(self.queue, (time + self.far[place] * self.fees.move, -time, state))
 
     def split(self, state: int) -> tuple[int, int, int, int]:
         """Return (map, place, slot, heading) of a state."""
@@ -227,25 +259,25 @@ class _Search:
 
     def expand(self, state: int, level: int, place: int, slot: int, heading: int) -> None:
         """Push all that can follow."""
-        cells = self.maps[level][0]
+        cells, fees = self.maps[level][0], self.fees
         now, slots_of = self.time[state], self.traffic.slots
         _, last, leave = slots_of(place)[slot]
         for way, step in enumerate(self.steps):
             to = place + step
             if _IS_OPEN[cells[to]] or to in self.traffic.freed:
                 for number, (first, end, _) in enumerate(slots_of(to)):
-                    time = max(now + 1, first)
+                    time = max(now + fees.move, first)
                     if time <= end and time <= leave + 1:
                         self.push(state, level, to, number, way, time)
             elif cells[to] == BOX and self.alone and cells[to + step] == FLOOR:
-                self.push(state, self.pushed(level, to, to + step), to, 0, way, now + 1)
+                self.push(state, self.pushed(level, to, to + step), to, 0, way, now + fees.move)
             # A key or a door is faced by bumping into it; floor, for a drop, only by walking.
             bump = not _IS_OPEN[cells[to]]
             if (bump or heading == way) and self.beside[place] and now < last:
                 changed = self.interact(level, place, to)
                 if changed >= 0:
-                    after = changed if heading == way else level
-                    self.push(state, after, place, slot, way, now + 1)
+                    after, fee = (changed, fees.interact) if heading == way else (level, fees.bump)
+                    self.push(state, after, place, slot, way, now + fee)
 
     def pushed(self, level: int, box: int, to: int) -> int:
         """Return the map after a box was pushed; -1 if there are too many."""
@@ -291,7 +323,8 @@ class _Search:
             states.append(state)
             state = self.came[state]
         states.reverse()
-        track = Track([], [self.split(states[0])[1]], least=not self.capped)
+        cost = self.time[states[-1]]
+        track = Track([], [self.split(states[0])[1]], least=not self.capped, cost=cost)
         for old, new in pairwise(states):
             self.extend(track, old, new)
         return track
@@ -300,7 +333,7 @@ class _Search:
         """Add what leads from one state to the next: waiting, then one action."""
         level, place, _, _ = self.split(old)
         after, to, _, heading = self.split(new)
-        waits = self.time[new] - self.time[old] - 1
+        waits = 0 if self.alone else self.time[new] - self.time[old] - 1
         if after != level and to == place:
             action = INTERACT
         else:
@@ -308,7 +341,7 @@ class _Search:
         if after != level:
             pairs = enumerate(zip(self.maps[level][0], self.maps[after][0], strict=True))
             changed = [(at, code) for at, (was, code) in pairs if was != code]
-            track.changes += [(self.time[new] - 1, at, code) for at, code in changed]
+            track.changes += [(len(track.actions) + waits, at, code) for at, code in changed]
         track.actions += [*[STAY] * waits, action]
         track.places += [*[place] * waits, to]
 
@@ -317,23 +350,27 @@ _FREE = Traffic()
 
 
 def search(
-    ground: Ground, me: Walker, traffic: Traffic = _FREE, rule: int = ONE_KEY
+    ground: Ground,
+    me: Walker,
+    traffic: Traffic = _FREE,
+    rule: int = ONE_KEY,
+    fees: Fees = STEPS,
 ) -> Track | None:
-    """Return the way to a goal that arrives first amid the traffic, or None."""
-    return _Search(ground, me, traffic, rule).run()
+    """Return the way to a goal that arrives first amid the traffic, or the cheapest, or None."""
+    return _Search(ground, me, traffic, rule, fees).run()
 
 
-def shortest(ground: Ground, me: Walker) -> Track | None:
-    """Return a shortest way to a goal for an agent alone, or None if there is none.
+def cheapest(ground: Ground, me: Walker, fees: Fees = STEPS) -> Track | None:
+    """Return a cheapest way to a goal for an agent alone, or None if there is none.
 
     With several keys, one that is in the way may have to be carried off, and the hands be freed
-    for the next. An agent that can hold any number of keys is never slower; where not even it is
-    faster than one that never drops, dropping does not matter. Otherwise drops are searched too.
+    for the next. An agent that can hold any number of keys never pays more; where not even it pays
+    less than one that never drops, dropping does not matter. Otherwise drops are searched too.
     """
-    best = search(ground, me)
+    best = search(ground, me, fees=fees)
     if ground.cells.count(KEY) + (me.carry == KEY) <= 1:
         return best
-    bound = search(ground, me, rule=MANY_HANDS)
-    if bound is None or (best is not None and len(best.actions) == len(bound.actions)):
+    bound = search(ground, me, rule=MANY_HANDS, fees=fees)
+    if bound is None or (best is not None and best.cost == bound.cost):
         return best
-    return search(ground, me, rule=MAY_DROP)
+    return search(ground, me, rule=MAY_DROP, fees=fees)

@@ -166,34 +166,34 @@ def flood(s, w, a, boards, free, first, reached):
         reached: Takes what it reaches in the end.
     """
     means = HAS_KEY if s.carry[a] == KEY else 0
-    found = spread(s, w, a, means, boards, free, reached)
-    for y in range(w.height):
-        first[y] = reached[y]
+    x, y = np.int64(s.x[a]), np.int64(s.y[a])
+    found = spread(w, x, y, means, boards, free, reached)
+    for row in range(w.height):
+        first[row] = reached[row]
     while found | means != means:
         means |= found
-        found = spread(s, w, a, means, boards, free, reached)
+        found = spread(w, x, y, means, boards, free, reached)
 
 
 @helper
-def spread(s, w, a, means, boards, free, reached):
-    """Find what agent `a` can reach with some means. Returns the means that it finds."""
-    for y in range(w.height):
-        free[y] = boards[PASSABLE, y]
+def spread(w, x, y, means, boards, free, reached):
+    """Find what can be reached from a cell with some means. Returns the means that are found."""
+    for row in range(w.height):
+        free[row] = boards[PASSABLE, row]
         if means & HAS_KEY:
-            free[y] |= boards[KEYS, y] | boards[LOCKS, y]
-        free[y] |= boards[GATES, y] if means & HAS_SWITCH else boards[OPEN_GATES, y]
-    start = np.int64(s.y[a])
+            free[row] |= boards[KEYS, row] | boards[LOCKS, row]
+        free[row] |= boards[GATES, row] if means & HAS_SWITCH else boards[OPEN_GATES, row]
     reached[:] = np.uint64(0)
-    reached[start] = ONE << np.uint64(s.x[a])
-    reached[start] |= fill(around(reached, w, start) & free[start], free[start])
+    reached[y] = ONE << np.uint64(x)
+    reached[y] |= fill(around(reached, w, y) & free[y], free[y])
     grown = True
     while grown:  # down, then up, until nothing is new
         grown = sweep(w, free, reached, 1) or sweep(w, free, reached, -1)
     found = 0
-    for y in range(w.height):
-        beside = around(reached, w, y)
-        found |= HAS_KEY if beside & boards[KEYS, y] else 0
-        found |= HAS_SWITCH if beside & boards[SWITCHES, y] else 0
+    for row in range(w.height):
+        beside = around(reached, w, row)
+        found |= HAS_KEY if beside & boards[KEYS, row] else 0
+        found |= HAS_SWITCH if beside & boards[SWITCHES, row] else 0
     return found
 
 

@@ -20,7 +20,7 @@ from piase_gym.worlds.grid_world.cells import (
     OUTSIDE,
     WALKABLE,
 )
-from piase_gym.worlds.grid_world.events import ARRIVED
+from piase_gym.worlds.grid_world.events import ARRIVED, BLOCKED, MOVE, PICK_UP
 from piase_gym.worlds.grid_world.planning import (
     AFTER,
     BEFORE,
@@ -28,13 +28,16 @@ from piase_gym.worlds.grid_world.planning import (
     MOVE_OF,
     NEVER,
     STAY,
+    STEPS,
+    Fees,
     Ground,
     Track,
     Traffic,
     Walker,
+    cheapest,
     distances,
+    fees_of,
     search,
-    shortest,
 )
 from piase_gym.worlds.grid_world.world import GridWorld
 
@@ -53,6 +56,10 @@ class Scene:
     """Whether agents block each other."""
     episode: int
     t: int
+    left: int
+    """Steps until the episode is truncated."""
+    fees: Fees
+    """What actions cost, as the rewards say; where energy is used up, all cost a step."""
 
 
 def look(world: GridWorld) -> Scene:
@@ -73,7 +80,20 @@ def look(world: GridWorld) -> Scene:
         not table["pass_through"],
         int(record["seed"]),
         int(record["t"]),
+        int(table["max_steps"] - record["t"]),
+        STEPS if table["energy"] else fees_of(*table["reward"][[MOVE, BLOCKED, PICK_UP]].tolist()),
     )
+
+
+def lone(scene: Scene, agent: int) -> Track | None:
+    """Return the best way for an agent as if it were alone, or None if there is none.
+
+    The cheapest is taken if there is time for it, else the shortest.
+    """
+    track = cheapest(scene.ground, scene.walkers[agent], scene.fees)
+    if track is not None and len(track.actions) > scene.left:
+        return cheapest(scene.ground, scene.walkers[agent])
+    return track
 
 
 class Team:
@@ -90,7 +110,7 @@ class Team:
         """Whether the plan is for one step only."""
         if sum(scene.alive) == 1:
             for agent in self.members:
-                track = shortest(scene.ground, scene.walkers[agent])
+                track = lone(scene, agent)
                 self.tracks[agent] = track or self.parked(agent)
         else:
             self.arrange()
