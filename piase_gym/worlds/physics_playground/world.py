@@ -121,8 +121,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     ## Players, scenarios and curriculum
 
     The oracle is a controller with the whole state in view, the script one that knows only its
-    facts; both do every task. `ramp_run` and `heavy_crate` are scenarios (`piase run NAME`). The curriculum `hands_on` has
-    five steps from driving to a place to building a tower (`piase curriculum run hands_on`).
+    facts; both do every task. `ramp_run` and `heavy_crate` are scenarios (`piase run NAME`). The
+    curriculum `hands_on` has five steps from driving to a place to building a tower
+    (`piase curriculum run hands_on`).
 
     ## Versions
 
