@@ -7,6 +7,7 @@ from typing import Any
 from piase_gym.agents.base import Agent
 from piase_gym.agents.management import AgentManager, SeatStatus
 from piase_gym.commands import Result
+from piase_gym.events import Events
 from piase_gym.faces.parallel import WorldParallelEnv
 from piase_gym.rng import StreamId, stream_key
 from piase_gym.summary import Tally
@@ -20,8 +21,27 @@ class Attendance:
     _tally: Tally
     _begun: bool
 
+    @property
+    def events(self) -> Events:
+        """The bus on which everything is posted."""
+        return self.world_env.events
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents in play that have not left."""
+        status = self.manager.status
+        return [n for n in self.world_env.agents if status[n] is not SeatStatus.LEFT]
+
+    @property
+    def world(self) -> Any:
+        """The world."""
+        return self.world_env.world
+
     def _note(self, control: str, agent: str | None = None, **data: Any) -> None:
-        """Post what the engine does; see `Simulation`."""
+        """Post what the engine does, as a line for logs."""
+        if self.events.active:
+            entry = {"engine": control, **data}
+            self.events.post("log", agent, event_type="SYSTEM_MESSAGE", data=entry)
 
     def join(self, agent_id: str, agent: str | Agent = "random") -> None:
         """Let an agent enter the episode, and say who plays it.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -17,11 +16,8 @@ from piase_gym.agents.answers import AskInTurn, AskOnClock
 from piase_gym.agents.base import Feedback
 from piase_gym.agents.equipped import Equipment
 from piase_gym.agents.management import AgentManager, Agents, SeatStatus
-from piase_gym.attendance import Attendance
-from piase_gym.commands import Result
-from piase_gym.digest import canonical_json
+from piase_gym.ending import Ending
 from piase_gym.errors import ConfigError
-from piase_gym.events import Events
 from piase_gym.faces.partners import to_act
 from piase_gym.models import ActionCommand
 from piase_gym.opening import find_scenario, make_env, read_limits
@@ -43,7 +39,7 @@ class Scaffold(Protocol):
         ...
 
 
-class Simulation(Attendance):
+class Simulation(Ending):
     """Runs a scenario with agents, phase by phase.
 
     Args:
@@ -122,24 +118,6 @@ class Simulation(Attendance):
         self._begun = self._stop = False
         self.manager.configure(self.scenario.agents if self.scenario is not None else ())
 
-    # -- what can be asked -----------------------------------------------------------------
-
-    @property
-    def events(self) -> Events:
-        """The bus on which everything is posted."""
-        return self.world_env.events
-
-    @property
-    def agents(self) -> list[str]:
-        """The agents in play that have not left."""
-        status = self.manager.status
-        return [n for n in self.world_env.agents if status[n] is not SeatStatus.LEFT]
-
-    @property
-    def world(self) -> Any:
-        """The world."""
-        return self.world_env.world
-
     # -- phase A ---------------------------------------------------------------------------
 
     def initialize(self, seed: int | None = None) -> None:
@@ -164,12 +142,6 @@ class Simulation(Attendance):
 
     def _policies(self) -> dict[str, str]:
         return {name: type(agent).__name__ for name, agent in self.manager.agents.items()}
-
-    def _note(self, control: str, agent: str | None = None, **data: Any) -> None:
-        """Post what the engine does, as a line for logs."""
-        if self.events.active:
-            entry = {"engine": control, **data}
-            self.events.post("log", agent, event_type="SYSTEM_MESSAGE", data=entry)
 
     # -- phase B ---------------------------------------------------------------------------
 
@@ -333,57 +305,6 @@ class Simulation(Attendance):
         return self.finish()
 
     # -- phase C ---------------------------------------------------------------------------
-
-    def finish(self) -> Summary:
-        """Phase C 1 and 2: save the final state, and sum up the episode.
-
-        Who is in play when a budget is used up is truncated.
-        """
-        if self._stopped in ("steps", "wall_clock"):
-            for name in self.agents:
-                self._tally.truncated[name] = True
-                self._tally.results[name] = str(Result.ENDED)
-        summary = self.summary()
-        self.summaries.append(summary)
-        self._note("end", summary=asdict(summary))
-        if self._folder is not None:
-            self.save(self._folder, f"episode_{len(self.summaries)}")
-        if self.curricula is not None:
-            self.curricula.after_episode(self)
-        return summary
-
-    def summary(self) -> Summary:
-        """Return the summary report of the episode so far."""
-        seed = self.world_env.driver.seed
-        assert seed is not None
-        return self._tally.report(
-            scenario=self.scenario.title if self.scenario is not None else self.world.name,
-            world=self.world.name,
-            seed=seed,
-            finished=not self.agents,
-            stopped=self._stopped,
-            seconds=round(time.monotonic() - self._start, 6),
-            metrics=getattr(getattr(self.world, "state_of", None), "metrics", {}),
-        )
-
-    def save(self, folder: str | Path, name: str = "final") -> Path:
-        """Write the state of world and agents, and the summary, as one JSON file.
-
-        Returns:
-            The file's path.
-        """
-        path = Path(folder) / f"{name}.json"
-        value = {
-            "summary": asdict(self.summary()),
-            "world": self.world_env.snapshot(),
-            "agents": self.manager.states(),
-        }
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(canonical_json(value))
-        except OSError as error:
-            raise ConfigError(f"cannot write {str(path)!r}: {error.strerror}") from None
-        return path
 
     def close(self) -> None:
         """Phase C 3: give back resources; closing twice does no harm."""

@@ -26,11 +26,9 @@ Rules that every world keeps:
 
 from __future__ import annotations
 
-import operator
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -46,156 +44,48 @@ from piase_gym.commands import (
     read_command,
     write_command,
 )
-from piase_gym.config import WorldConfig, require_fit
-from piase_gym.digest import digest_json
-from piase_gym.errors import ActionError, ConfigError, SnapshotError, UnsupportedError
-from piase_gym.mailbox import Letter, Mailboxes
+from piase_gym.config import require_fit
+from piase_gym.errors import ConfigError, UnsupportedError
+from piase_gym.mailbox import Mailboxes
 from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.surroundings import Surroundings, surroundings_by_name
+from piase_gym.world_parts import (
+    HINT_TEXT,
+    MAX_HINT,
+    Act,
+    C,
+    Capabilities,
+    F,
+    Facts,
+    Manual,
+    Plan,
+    Teller,
+    Tick,
+    check_index,
+    explain_misreads,
+    shared,
+)
+from piase_gym.world_state import SNAPSHOT_SCHEMA, StateValue
 
-SNAPSHOT_SCHEMA = 1
-
-C = TypeVar("C", bound=WorldConfig)
-F = TypeVar("F", bound="Facts")
-
-
-@dataclass(frozen=True)
-class Capabilities:
-    """What a world claims; the conformance kit tests what is claimed and prints what is not.
-
-    Attributes:
-        deterministic: The same seed and commands give the same states, bit for bit.
-        snapshot: `World.get_state` and `World.set_state` carry the whole future.
-        batched: There is a compiled kernel that steps many environments at once.
-        late_join: Agents can enter after the reset.
-        native_text: There is a second text dialect, whose wording comes from outside.
-        discrete: Indices stand for commands.
-        continuous: A Box stands for commands.
-        messages: Agents can write to each other; `World.mailboxes` holds their letters.
-    """
-
-    deterministic: bool = True
-    snapshot: bool = True
-    batched: bool = False
-    late_join: bool = False
-    native_text: bool = False
-    discrete: bool = True
-    continuous: bool = False
-    messages: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What one agent may know now. Worlds add their own fields.
-
-    Attributes:
-        agent: The agent's name.
-        messages: What was delivered to the agent in this step.
-        hint: A tutor's or curriculum's word for this agent, if any.
-    """
-
-    agent: str
-    messages: tuple[Letter, ...] = ()
-    hint: str | None = None
+__all__ = [
+    "HINT_TEXT",
+    "MAX_HINT",
+    "SNAPSHOT_SCHEMA",
+    "Act",
+    "Capabilities",
+    "Facts",
+    "Manual",
+    "Plan",
+    "Teller",
+    "Tick",
+    "World",
+    "check_index",
+    "explain_misreads",
+    "shared",
+]
 
 
-Act = int | Command | Misread | None
-"""One agent's part in a step: an index, a command, a misread line, or no part at all."""
-Plan = Command | Misread | None
-"""An act after it was decoded and judged; ``None`` for agents that are not in play."""
-MAX_HINT = 300
-"""Longest hint in characters; the rest is cut off."""
-HINT_TEXT = 10 * MAX_HINT + 10
-"""Longest line that a hint takes in a text; one character may be escaped as ten."""
-
-
-class Tick(NamedTuple):
-    """What one step did: a list a field, an entry an agent, in the order of `World.agents`.
-
-    Attributes:
-        rewards: Rewards of this step; 0.0 for agents that were not in play.
-        terminated: Who ended in this step by the rules (win, lose, death).
-        truncated: Who ended in this step by a limit of steps or budget.
-        outcomes: What became of each command.
-        ended: Whether anybody ended in this step.
-        notes: Further infos by agent number, such as ``milestones`` and ``feedback``.
-    """
-
-    rewards: Sequence[float]
-    terminated: Sequence[bool]
-    truncated: Sequence[bool]
-    outcomes: Sequence[Outcome]
-    ended: bool
-    notes: Mapping[int, dict[str, Any]]
-
-
-def check_index(act: object, count: int, agent: str) -> int:
-    """Return a discrete action as an int.
-
-    Raises:
-        ActionError: If it is not an integer in ``0..count-1``.
-    """
-    try:
-        index = operator.index(act)  # type: ignore[arg-type]
-    except TypeError:
-        index = -1
-        if isinstance(act, np.ndarray) and act.size == 1 and act.dtype.kind in "iu":
-            index = int(act.reshape(()))
-    if not 0 <= index < count:
-        raise ActionError(
-            f"action {act!r:.60} of {agent} is not allowed; "
-            f"actions are integers from 0 to {count - 1}"
-        )
-    return index
-
-
-def explain_misreads(tick: Tick, plans: Sequence[Plan | Act]) -> Tick:
-    """Add the messages of misread lines to a tick's notes, as ``feedback``."""
-    said = {i: plan.message for i, plan in enumerate(plans) if isinstance(plan, Misread)}
-    if not said:
-        return tick
-    notes = dict(tick.notes)
-    for agent, message in said.items():
-        notes[agent] = {"feedback": message, **notes.get(agent, {})}
-    return tick._replace(notes=notes)
-
-
-@dataclass(frozen=True)
-class Teller(Generic[C, F]):
-    """Writes the texts of one config, from what `World.keep` kept."""
-
-    tell: Callable[[F, C], str]
-    config: C
-
-    def __call__(self, kept: F, agent: int) -> str:
-        """Write the text of an agent's facts."""
-        return self.tell(kept, self.config)
-
-
-def shared(rewards: Sequence[float], playing: Sequence[int]) -> list[float]:
-    """Return the mean reward of those in play for each of them, and 0.0 for the others."""
-    mean = sum(rewards[agent] for agent in playing) / len(playing) if playing else 0.0
-    return [mean if agent in playing else 0.0 for agent in range(len(rewards))]
-
-
-@dataclass(frozen=True)
-class Manual:
-    """The words of a world's prompt; `World.instructions` sets them together.
-
-    Attributes:
-        rules: How the world works, in a few sentences.
-        rewards: What is rewarded and punished, with numbers.
-        goals: For each agent number, what it is to achieve.
-        end: When an episode is over, where that is not only after `max_steps`.
-    """
-
-    rules: str
-    rewards: str
-    goals: Callable[[int], str] = field(default=lambda _agent: "")
-    end: str = ""
-
-
-class World(ABC, Generic[C, F]):
+class World(StateValue[C], Generic[C, F]):
     """Base class of all worlds. See the module's text for the contract."""
 
     name: ClassVar[str]
@@ -519,94 +409,6 @@ class World(ABC, Generic[C, F]):
     @abstractmethod
     def state(self) -> NDArray[Any]:
         """Return every non-string fact of the world as one array in `state_space`."""
-
-    @abstractmethod
-    def get_state(self) -> dict[str, Any]:
-        """Return the whole state, random streams included, as a JSON-able value."""
-
-    @abstractmethod
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned.
-
-        Raises:
-            SnapshotError: If it does not fit; the world is unchanged then.
-        """
-
-    def digest(self) -> str:
-        """Return 64 bits that stand for the state and the hints, as 16 hexadecimal digits."""
-        return digest_json([self.digest_state(), self.hints])
-
-    def digest_state(self) -> Any:
-        """Return what `digest` hashes: by default the whole state."""
-        return self.get_state()
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return config and state as one versioned, JSON-able value."""
-        return {
-            "schema": SNAPSHOT_SCHEMA,
-            "world": self.name,
-            "version": self.version,
-            "agents": list(self.agents),
-            "config": self.config.model_dump(mode="json", exclude={"envelope"}),
-            "hints": list(self.hints),
-            "state": self.get_state(),
-        }
-
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take up a snapshot, its config included.
-
-        Raises:
-            SnapshotError: If it is of another world, version or schema, or damaged.
-            EnvelopeError: If its config does not fit this world's envelope.
-        """
-        config, hints = self.check_snapshot(snapshot)
-        before = self.config
-        self.configure(config)
-        try:
-            self.set_state(snapshot["state"])
-        except SnapshotError:
-            self.configure(before)
-            raise
-        for agent, hint in enumerate(hints):
-            self.give_hint(agent, hint)
-
-    def check_snapshot(self, snapshot: Mapping[str, Any]) -> tuple[C, list[str | None]]:
-        """Check everything of a snapshot but its state.
-
-        Returns:
-            Its config and hints.
-
-        Raises:
-            SnapshotError: If it is of another world, version or schema, or damaged.
-        """
-        if not isinstance(snapshot, Mapping):
-            raise SnapshotError(f"a snapshot is a mapping, not {type(snapshot).__name__}")
-        found = tuple(snapshot.get(key) for key in ("schema", "world", "version"))
-        wanted = (SNAPSHOT_SCHEMA, self.name, self.version)
-        if found != wanted:
-            raise SnapshotError(
-                f"this snapshot is of {found[1]} version {found[2]} (schema {found[0]}); "
-                f"allowed here: {wanted[1]} version {wanted[2]} (schema {wanted[0]})"
-            )
-        missing = [k for k in ("agents", "config", "hints", "state") if k not in snapshot]
-        if missing:
-            raise SnapshotError(f"this snapshot lacks {', '.join(missing)}")
-        if list(snapshot["agents"]) != list(self.agents):
-            raise SnapshotError(
-                f"this snapshot is of the agents {snapshot['agents']!r}; "
-                f"allowed here: {', '.join(self.agents)}"
-            )
-        fields, hints = snapshot["config"], snapshot["hints"]
-        if not isinstance(fields, Mapping):
-            raise SnapshotError(f"a snapshot's config is a mapping, not {type(fields).__name__}")
-        strings = isinstance(hints, list) and all(isinstance(h, str | None) for h in hints)
-        if not strings or len(hints) != len(self.agents):
-            raise SnapshotError("a snapshot's hints are a list with a string or null an agent")
-        try:
-            config = type(self.config)(**fields)
-        except (ConfigError, TypeError) as error:
-            raise SnapshotError(f"this snapshot's config is damaged: {error}") from None
-        return config, hints
 
     # -- pictures -------------------------------------------------------------------------
 

@@ -22,13 +22,14 @@ from piase_gym.errors import (
     suggest,
 )
 from piase_gym.events import Events
+from piase_gym.faces.batch_configs import BatchConfigs
 from piase_gym.faces.batch_heard import step_heard, tell_begun
 from piase_gym.faces.batch_partners import BatchPartners
 from piase_gym.faces.batch_snapshots import check_records, label, pack, unpack, unpack_hints
 from piase_gym.faces.build import Partners, resolve
 from piase_gym.faces.partners import agent_number
 from piase_gym.faces.seeds import check_seed, spread_seeds
-from piase_gym.faces.slots import AUTORESET, Slots
+from piase_gym.faces.slots import AUTORESET
 from piase_gym.registry import load
 from piase_gym.rng import fresh_seed
 from piase_gym.worlds.array_world import ArrayWorld
@@ -37,7 +38,7 @@ Infos = dict[str, Any]
 Step = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
 
 
-class BatchEnv(Slots):
+class BatchEnv(BatchConfigs):
     """`num_envs` environments of one array world. Made by `batch_env`.
 
     Arrays have the environments first and the caller's agents second. An agent that is not in
@@ -229,46 +230,6 @@ class BatchEnv(Slots):
     def outcome_codes(self) -> NDArray[np.uint8]:
         """What became of every agent's command in the last step, shape (envs, all agents)."""
         return self._outcomes[self.batch.events]
-
-    def reconfigure(self, config: int | Mapping[str, Any], which: Any = slice(None)) -> None:
-        """Let slots take another config at their next reset.
-
-        Args:
-            config: A number in `configs`, or fields to change in the first one; a new config is
-                added to `configs`.
-            which: The slots, as an index or mask; default all.
-
-        Raises:
-            EnvelopeError: If the config does not fit the envelope.
-        """
-        if isinstance(config, Mapping):
-            changed = self.configs[0].changed(config)
-            self.world.admit(changed)
-            config = self.add_config(changed)
-        if not 0 <= config < len(self.configs):
-            raise ConfigError(f"config {config} does not exist; there are {len(self.configs)}")
-        self.batch.states["next_config"][which] = config
-
-    def add_config(self, config: Any) -> int:
-        """Add a config that the world admits to `configs`; returns its number.
-
-        Raises:
-            UnsupportedError: If the only learner is not there at the reset under it.
-        """
-        self._require_learner(config)
-        self.configs.append(config)
-        self.expecting |= self._comes_late(config)
-        table = self.world.new_batch(1, [config]).tables
-        self.batch.tables = np.concatenate([self.batch.tables, table])
-        return len(self.configs) - 1
-
-    def _require_learner(self, config: Any) -> None:
-        """Require that the agent whose end is the episode's is there from its start."""
-        if self._focal >= 0 and not self.world.opens(config, self._focal):
-            raise UnsupportedError(
-                f"the learner {self.world.agents[self._focal]!r} is not there at the reset, as a "
-                "batched kernel needs it; let it be there, or use gymnasium.make or parallel_env"
-            )
 
     def give_hint(self, slot: int, agent: str, hint: str | None) -> None:
         """Show words to an agent in one environment until its episode ends.

@@ -15,6 +15,8 @@ from piase_gym.commands import Outcome, Result
 
 GOOD, BAD = "bold green", "bold red"
 OUTCOMES = {Outcome.OK: "green", Outcome.FAILED: "yellow"}
+WORDS = {Outcome.FAILED: "no effect"}
+"""Other words for outcomes, where people would think of the whole level."""
 ENDS = {Result.WON: GOOD, Result.LOST: BAD}
 SHOWN_KEYS = 24
 """Most commands that are listed under the picture."""
@@ -130,7 +132,8 @@ def head_line(game: Game) -> Text:
 def turn_lines(turn: Turn) -> list[Text]:
     """Say what came of a command."""
     style = OUTCOMES.get(turn.outcome, BAD)
-    said = Text.assemble((f"{turn.line}: ", "bold"), (turn.outcome.value, style))
+    told = WORDS.get(turn.outcome, turn.outcome.value)
+    said = Text.assemble((f"{turn.line}: ", "bold"), (told, style))
     said.append(f"  {turn.reward:+g}", GOOD if turn.reward > 0 else "")
     for name in turn.milestones:
         said.append(f"  ✓ {name.replace('_', ' ')}", "bold bright_yellow")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -10,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.commands import Command, Outcome, Param, Result, Verb
+from piase_gym.commands import Command, Outcome, Result, Verb
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError
 from piase_gym.kernels import readable
 from piase_gym.modifiers import Dial, Element, Personal
@@ -42,46 +41,9 @@ from piase_gym.worlds.grid_world.state import (
     static_for,
 )
 from piase_gym.worlds.grid_world.views import GridFacts
+from piase_gym.worlds.grid_world.vocabulary import commands_of, grammar_of
 from piase_gym.worlds.kernel_world import KernelWorld
 from piase_gym.worlds.stepping import Kernels
-
-DIRECTIONS = ("up", "down", "left", "right")
-
-
-def _grammar(symbols: int) -> tuple[Verb, ...]:
-    """Return the verbs, each with a message if there is a channel."""
-    saying = Param(
-        "symbol", kind="integer", before="saying", minimum=1, maximum=symbols, optional=True
-    )
-    message = (saying,) if symbols else ()
-    return (
-        Verb(
-            "move",
-            "turn that way and step if the cell is free",
-            (Param("direction", choices=DIRECTIONS), *message),
-            ("go", "walk"),
-        ),
-        Verb("stay", "do nothing", message, ("wait", "noop")),
-        Verb(
-            "interact",
-            "pick up, drop, open, close, unlock, switch or lift what is ahead",
-            message,
-            ("use", "toggle"),
-        ),
-    )
-
-
-@functools.cache
-def _commands(symbols: int) -> tuple[Command, ...]:
-    """Return the command of every index: symbol * 6 + action."""
-    silent = [
-        *(Command("move", {"direction": direction}) for direction in DIRECTIONS),
-        Command("stay"),
-        Command("interact"),
-    ]
-    said = [{}, *({"symbol": symbol} for symbol in range(1, symbols + 1))]
-    return tuple(Command(verb, {**values, **more}) for more in said for verb, values in silent)
-
 
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
@@ -208,12 +170,12 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     @property
     def grammar(self) -> tuple[Verb, ...]:
         """``move <direction>``, ``stay``, ``interact``; with a channel, ``... saying <symbol>``."""
-        return _grammar(self.envelope.symbols)
+        return grammar_of(self.envelope.symbols)
 
     @property
     def commands(self) -> tuple[Command, ...]:
         """The command of every index: symbol * 6 + action."""
-        return _commands(self.envelope.symbols)
+        return commands_of(self.envelope.symbols)
 
     @property
     def noop(self) -> Command:
