@@ -12,7 +12,8 @@ policy, and the measures of the commons are told. Run it on a trained model:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +23,9 @@ from rich.console import Console
 
 import piase_gym
 from piase_gym.agents import Agent, Percept, make_agent
-from piase_gym.agents.base import BatchPercept
-from piase_gym.errors import SuiteError
+from piase_gym.agents.base import Action, BatchPercept
+from piase_gym.agents.reciprocal import remember
+from piase_gym.errors import SuiteError, UnsupportedError
 from piase_gym.faces.batch import BatchEnv
 from piase_gym.faces.partners import to_act
 from piase_gym.rng import StreamId, stream_keys
@@ -103,6 +105,90 @@ def shares_against(
     return returns / best_response(env.world.config, strategy).value
 
 
+@dataclass(frozen=True)
+class Exploit:
+    """How a policy of a game of two can be exploited by who knows only the last round.
+
+    Attributes:
+        gain: What the exploiter gets more in a game than the policy gets against itself. Who
+            remembers more may gain more: it is the least that the policy's exploitability can be.
+        first: Whether the exploiter cooperates in the first round.
+        then: Whether it cooperates after both cooperated, after it was betrayed, after it betrayed
+            the other, and after both defected.
+    """
+
+    gain: Estimate
+    first: bool
+    then: tuple[bool, bool, bool, bool]
+
+
+class MemoryOne(Agent):
+    """Plays in each environment of a batch a strategy of its own that knows only the last round.
+
+    Args:
+        tables: Whether to cooperate at first, and after the four rounds of `Exploit.then`; shape
+            (envs, 5).
+    """
+
+    def __init__(self, tables: NDArray[np.bool_]) -> None:
+        super().__init__()
+        self.tables = tables
+
+    def act(self) -> Action:
+        """Refuse.
+
+        Raises:
+            UnsupportedError: Always; it acts in batches only.
+        """
+        raise UnsupportedError("MemoryOne acts in batches only")
+
+    def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
+        """Look up what to do after the last round."""
+        last = remember(batch.vectors, np.zeros(len(batch.seeds), np.uint64))
+        after = 1 + 2 * (~last.cooperated).astype(np.int64) + ~last.answered
+        column = np.where(last.first, 0, after)
+        return (~self.tables[np.arange(len(column)), column]).astype(np.int64)
+
+
+def exploited(policy: str | Agent, *, episodes: int = 100, **config: Any) -> Exploit:
+    """Return how the best strategy that knows only the last round exploits a policy.
+
+    All 32 such strategies are tried; what the best of them gains is measured on other seeds.
+
+    Args:
+        policy: Who plays the first seat, by name or as an agent that acts in batches.
+        episodes: How many games for each strategy, and how many for what is told.
+        config: Fields of the config of a game of two.
+
+    Raises:
+        SuiteError: If it is no game of two.
+    """
+    every = np.array(list(itertools.product((True, False), repeat=5)))
+    tables = np.repeat(every, episodes, axis=0)
+    tried = _returns(policy, MemoryOne(tables), SEED, len(tables), config)
+    best = every[tried.reshape(len(every), episodes).mean(axis=1).argmax()]
+    seed = SEED + len(tables)
+    against = MemoryOne(np.tile(best, (episodes, 1)))
+    gains = _returns(policy, against, seed, episodes, config)
+    gains = gains - _returns(policy, policy, seed, episodes, config)
+    first, *then = best.tolist()
+    return Exploit(estimate(gains), first, tuple(then))
+
+
+def _returns(
+    one: str | Agent, two: str | Agent, seed: int, episodes: int, config: Mapping[str, Any]
+) -> NDArray[np.float64]:
+    """Return what the second seat gets in each game of two."""
+    env = piase_gym.batch_env("SocialDilemma", num_envs=episodes, autoreset="disabled", **config)
+    if env.world.config.is_commons or len(env.agents) != 2:
+        raise SuiteError("exploitability is measured in matrix games of 2 agents")
+    env.reset(seed=seed)
+    seats, returns = [make_agent(one), make_agent(two)], np.zeros(episodes)
+    while env.alive().any():
+        returns += env.step(choices(env, seats))[1][:, 1]
+    return returns
+
+
 def in_commons(policy: str | Agent, task: str, *, episodes: int = 50) -> dict[str, Estimate]:
     """Return the measures of a commons in which all agents play one policy, and the mean return."""
     found = commons_episodes(policy, task, episodes=episodes)
@@ -174,6 +260,8 @@ def main() -> None:
     if given.strategy:
         share = against(given.policy, given.strategy, episodes=given.episodes)
         console.print(f"share of the best response to {given.strategy}: {share}")
+        found = exploited(given.policy, episodes=given.episodes, rounds=10)
+        console.print(f"who knows only the last round gains against it: {found.gain}")
     if given.commons:
         task = f"piase/SocialDilemma-{given.commons}-v0"
         for name, value in in_commons(given.policy, task, episodes=given.episodes).items():

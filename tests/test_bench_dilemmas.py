@@ -6,6 +6,8 @@ import pytest
 
 from piase_gym.benchmarks import dilemmas
 from piase_gym.errors import SuiteError
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
+from piase_gym.worlds.social_dilemma.solutions import exploitability
 
 
 def test_shares_of_the_best_response() -> None:
@@ -15,6 +17,32 @@ def test_shares_of_the_best_response() -> None:
     assert dilemmas.against("always_defect", "tit_for_tat", episodes=20).mean == (5 + 9) / 32
     flips = dilemmas.against("random", "always_defect", episodes=2000)
     assert abs(flips.mean - 0.5) < 4 * flips.error + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("policy", "gain"),
+    [
+        ("always_cooperate", 20.0),
+        ("always_defect", 0.0),
+        ("tit_for_tat", 0.0),
+        ("pavlov", 2.0),
+        ("random", 7.5),
+    ],
+)
+def test_what_memory_of_one_round_gains(policy: str, gain: float) -> None:
+    """Exact gains are known; a longer memory would also betray tit for tat in the last round."""
+    found = dilemmas.exploited(policy, episodes=60, rounds=10)
+    assert abs(found.gain.mean - gain) <= 4 * found.gain.error + 1e-9
+    exact = exploitability(SocialDilemmaConfig(rounds=10), policy)[1]
+    assert found.gain.mean <= exact + 4 * found.gain.error + 1e-9
+
+
+def test_the_horizon_does_not_matter_and_commons_are_refused() -> None:
+    found = dilemmas.exploited("grudger", episodes=40, horizon="geometric", rounds=8)
+    assert found.gain.mean == pytest.approx(0.0, abs=1e-9)
+    for config in ({"game": "harvest"}, {"game": "public_goods"}):
+        with pytest.raises(SuiteError, match="of 2 agents"):
+            dilemmas.exploited("random", episodes=2, **config)
 
 
 def test_measures_of_a_commons() -> None:

@@ -22,8 +22,8 @@ from piase_gym.worlds.figures import (
     picture,
 )
 from piase_gym.worlds.palette import GRID, PAPER, mix
+from piase_gym.worlds.social_dilemma.commons_beams import ZAP_BEAM
 from piase_gym.worlds.social_dilemma.commons_codes import APPLE, NAMES, SYMBOLS, WASTE, WATER
-from piase_gym.worlds.social_dilemma.commons_rules import ZAP_BEAM
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 
 ARROWS: Final = "^>v<"

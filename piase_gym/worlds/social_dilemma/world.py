@@ -141,8 +141,9 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
     how often it cooperated, or cleaned. Commons add `sustainability`, the mean time at which apples
     were eaten as a share of the game, and `peace`, the share of steps out of time-out.
 
-    `solutions` computes equilibria, best responses, `exploitability` and what comes of a
-    `tournament`; `outcomes` the social optimum. The oracle plays for the good of all: the optimum
+    `solutions` computes equilibria, best responses, the `exploitability` of strategies and what
+    comes of a `tournament`; `outcomes` the social optimum; `piase_gym.benchmarks.dilemmas` measures
+    how any policy is `exploited`. The oracle plays for the good of all: the optimum
     of a matrix game, a plan by rule in a commons. The script plays for itself: the best reply to
     the rounds that it remembers, and in a commons the nearest apple. Strategies for partners:
     `tit_for_tat`, `generous_tit_for_tat`, `grudger`, `pavlov`, `always_cooperate`,

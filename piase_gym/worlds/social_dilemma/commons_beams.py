@@ -1,0 +1,134 @@
+"""Beams of the commons, and what they lead to: water without waste, and time-outs. Compiled."""
+
+# Kernels are typed by numba, not by annotations.
+# mypy: disable-error-code="no-untyped-def, assignment"
+
+from __future__ import annotations
+
+import numpy as np
+
+from piase_gym.kernels import device, helper, integer, peek
+from piase_gym.worlds.cell_codes import AGENT, FLOOR, OUTSIDE
+from piase_gym.worlds.social_dilemma.commons_codes import (
+    CLEANED,
+    HAS_CLEANED,
+    HIT,
+    WAS_ZAPPED,
+    WASTE,
+    WATER,
+    ZAPPED,
+)
+from piase_gym.worlds.social_dilemma.commons_state import DYNAMICS
+from piase_gym.worlds.turned_maps import DX, DY, locate, paint_agent, paint_at, put, top
+
+ZAP_BEAM, CLEANING_BEAM = 1, 2
+
+
+@device
+def mark(s, a, bit):
+    """Note a milestone. Returns not 0 if agent `a` reached it for the first time."""
+    marks = np.int64(s.marks[a])
+    s.marks[a] = marks | bit
+    return bit & ~marks
+
+
+@helper
+def fire(s, w, k, o, rewards, events):
+    """Let all beams fly from where agents now stand. Returns not 0 if that is notable."""
+    notable = 0
+    for a in range(w.agents):
+        s.struck[a] = 0
+    for i in range(w.agents):
+        a = np.int64(s.order[i])
+        if s.beam[a] == CLEANING_BEAM and clean(s, w, k, a):
+            events[o + a] = CLEANED
+            s.cleaned[a] += 1
+            notable |= mark(s, a, HAS_CLEANED)
+        elif s.beam[a] == ZAP_BEAM:
+            s.zaps[a] += 1
+            rewards[o + a] -= w.zap_cost
+            b = target(s, w, k, a)
+            if b >= 0:
+                events[o + a] = HIT
+                s.struck[b] = 1
+                notable |= mark(s, a, ZAPPED)
+    for b in range(w.agents):
+        if s.struck[b]:
+            rewards[o + b] -= w.zap_fine
+            s.zapped[b] += 1
+            notable |= mark(s, b, WAS_ZAPPED)
+            paint_at(s, k, b, peek(s.cells, np.int64(s.y[b]) * k.side + s.x[b]))
+            s.out[b] = w.timeout + 1  # this step does not count
+    return notable
+
+
+@helper
+def target(s, w, k, a):
+    """Return the first agent ahead of agent `a`, within reach of a zap, or -1."""
+    here = np.int64(s.at[4 * a + s.heading[a]])
+    for i in range(1, w.zap_range + 1):
+        seen = peek(s.maps, here - i * k.stride)
+        if seen >= AGENT:
+            return (seen - AGENT) >> 2
+        if seen == OUTSIDE:
+            break
+    return -1
+
+
+@helper
+def clean(s, w, k, a):
+    """Turn the first waste ahead of agent `a` to water, if it is within reach; tell whether so."""
+    heading = np.int64(s.heading[a])
+    here = np.int64(s.at[4 * a + heading])
+    for i in range(1, w.clean_range + 1):
+        seen = peek(s.maps, here - i * k.stride)
+        if seen == WASTE:
+            put(s, k, s.x[a] + i * DX[heading], s.y[a] + i * DY[heading], WATER)
+            s.waste -= 1
+            return True
+        if seen == OUTSIDE or seen >= AGENT:
+            break
+    return False
+
+
+@helper
+def wait(s, w, k, a):
+    """Let an agent in time-out wait; at its end it comes back at a random free cell, facing up."""
+    s.out[a] -= 1
+    if s.out[a] == w.timeout:  # it was hit in this very step
+        return
+    s.away[a] += 1
+    if s.out[a] > 0:
+        return
+    cell = free_cell(s, w, k, DYNAMICS)
+    if cell < 0:
+        s.out[a] = 1  # it has to wait for room
+        return
+    appear_at(s, k, a, cell)
+
+
+@helper
+def appear_at(s, k, a, cell):
+    """Put agent `a` on a cell, facing up."""
+    s.x[a], s.y[a], s.heading[a] = cell % k.side, cell // k.side, 0
+    locate(s, k, a)
+    paint_agent(s, k, a)
+
+
+@helper
+def free_cell(s, w, k, stream):
+    """Draw a cell of bare floor on which nobody stands, as y * side + x; -1 if there is none."""
+    count = 0
+    for y in range(w.height):
+        for x in range(w.width):
+            count += top(s, k, x, y) == FLOOR
+    if count == 0:
+        return -1
+    left = integer(s.keys, s.counters, stream, count)
+    for y in range(w.height):
+        for x in range(w.width):
+            if top(s, k, x, y) == FLOOR:
+                if left == 0:
+                    return y * k.side + x
+                left -= 1
+    return -1

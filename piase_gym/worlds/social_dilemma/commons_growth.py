@@ -1,0 +1,137 @@
+"""What grows in the commons without anybody's doing: apples, and waste. Compiled."""
+
+# Kernels are typed by numba, not by annotations.
+# mypy: disable-error-code="no-untyped-def, assignment"
+
+from __future__ import annotations
+
+import numpy as np
+
+from piase_gym.kernels import bits, device, helper, integer
+from piase_gym.worlds.cell_codes import FLOOR
+from piase_gym.worlds.social_dilemma.commons_codes import APPLE, WASTE, WATER
+from piase_gym.worlds.social_dilemma.commons_state import DYNAMICS
+from piase_gym.worlds.turned_maps import put, top
+
+_1, _32 = np.uint64(1), np.uint64(32)
+
+
+@device
+def draws_below(s, chance):
+    """Draw whether something with a chance in 2**-32 happens."""
+    return (bits(s.keys, s.counters, DYNAMICS) >> _32) < np.uint64(chance)
+
+
+@device
+def popcount(word):
+    """Return how many of a few bits are set."""
+    count = 0
+    while word != np.uint64(0):
+        word &= word - _1
+        count += 1
+    return count
+
+
+@device
+def lowest(word):
+    """Return the place of the lowest bit that is set."""
+    place = 0
+    step = 32
+    while step:
+        if word & ((_1 << np.uint64(step)) - _1) == np.uint64(0):
+            word >>= np.uint64(step)
+            place += step
+        step >>= 1
+    return place
+
+
+@device
+def row_of(words, w, y, x, reach):
+    """Return the bits of a row from column ``x - reach`` to ``x + reach``; none beyond the grid."""
+    if y < 0 or y >= w.height:
+        return np.uint64(0)
+    word = words[y]
+    shifted = word << np.uint64(reach - x) if x < reach else word >> np.uint64(x - reach)
+    return shifted & ((_1 << np.uint64(2 * reach + 1)) - _1)
+
+
+@helper
+def apples_near(s, w, x, y):
+    """Return how many apples hang within two cells of (x, y), by Euclid's distance."""
+    count = popcount(row_of(s.ripe, w, y, x, 2))
+    count += popcount(row_of(s.ripe, w, y - 1, x, 1)) + popcount(row_of(s.ripe, w, y + 1, x, 1))
+    return count + popcount(row_of(s.ripe, w, y - 2, x, 0) | row_of(s.ripe, w, y + 2, x, 0) << _1)
+
+
+@helper
+def regrow(s, w, k):
+    """Let apples grow the better, the more hang near: all at once, row by row in the dice."""
+    for y in range(w.height):
+        grown = np.uint64(0)
+        empty = s.spots[y] & ~s.ripe[y]
+        while empty != np.uint64(0):
+            x = lowest(empty)
+            empty &= empty - _1
+            chance = w.regrowth[min(3, apples_near(s, w, x, y))]
+            if chance > 0 and draws_below(s, chance) and top(s, k, x, y) == FLOOR:
+                grown |= _1 << np.uint64(x)
+        s.grown[y] = grown
+    hang(s, w, k)
+
+
+@helper
+def bear(s, w, k):
+    """Let apples grow in the orchard, the better, the less waste there is."""
+    share = 1.0 - s.waste / w.most_waste
+    if share <= 0.0 or w.apple_chance <= 0.0:
+        return
+    chance = np.int64(w.apple_chance * share * 4294967296.0)
+    for y in range(w.height):
+        grown = np.uint64(0)
+        empty = s.spots[y] & ~s.ripe[y]
+        while empty != np.uint64(0):
+            x = lowest(empty)
+            empty &= empty - _1
+            if draws_below(s, chance) and top(s, k, x, y) == FLOOR:
+                grown |= _1 << np.uint64(x)
+        s.grown[y] = grown
+    hang(s, w, k)
+
+
+@helper
+def hang(s, w, k):
+    """Hang the apples that have grown."""
+    for y in range(w.height):
+        grown = s.grown[y]
+        s.ripe[y] |= grown
+        while grown != np.uint64(0):
+            put(s, k, lowest(grown), y, APPLE)
+            grown &= grown - _1
+
+
+@helper
+def pollute(s, w, k):
+    """Turn a random cell of water to waste, by chance, while there is little of it."""
+    if s.waste >= w.most_waste or not draws_below(s, w.waste_chance):
+        return
+    foul(s, w, k, DYNAMICS)
+
+
+@helper
+def foul(s, w, k, stream):
+    """Turn a random cell of water, on which nobody stands, to waste."""
+    count = 0
+    for y in range(w.height):
+        for x in range(w.river):
+            count += top(s, k, x, y) == WATER
+    if count == 0:
+        return
+    left = integer(s.keys, s.counters, stream, count)
+    for y in range(w.height):
+        for x in range(w.river):
+            if top(s, k, x, y) == WATER:
+                if left == 0:
+                    put(s, k, x, y, WASTE)
+                    s.waste += 1
+                    return
+                left -= 1
