@@ -107,7 +107,10 @@ class Cut:
                 if found is not None:
                     raise RunError(f"the run cannot be executed up to the cut: {found}")
             elif here and data.get("kind") == "step":
-                self.rest.append(data["commands"])
+                commands = data.get("commands")
+                if not isinstance(commands, dict):
+                    raise RunError(f"{self.run.path}: line {number}: a step without commands")
+                self.rest.append(commands)
             elif here and data.get("kind") in ("reset", "restore"):
                 break
         if last < at:

@@ -108,7 +108,7 @@ class _Checker:
         if isinstance(event, Problem):
             report.add(event.line, event.reason, event.severity)
             return
-        problem = lacking(event) or _malformed(event)
+        problem = lacking(event) or _malformed(event) or _odd_step(event)
         if problem:
             report.add(number, problem)
             return
@@ -213,3 +213,30 @@ def _malformed(event: Mapping[str, Any]) -> str:
     if event["log_level"] not in LOG_LEVELS:
         return f"unknown log_level {event['log_level']!r:.60}"
     return ""
+
+
+def _odd_step(event: Mapping[str, Any]) -> str:
+    """Say what is wrong with the entries of a step line, or return an empty string."""
+    data = event["event_data"]
+    if event["event_type"] != "ENVIRONMENT_EVENT_OCCURRED" or data.get("kind") != "step":
+        return ""
+    commands = data.get("commands")
+    for name, allowed in _STEP.items():
+        entries = data.get(name)
+        if not isinstance(entries, dict) or not isinstance(commands, dict):
+            return f"a step line whose {name!r} is not an object"
+        if entries.keys() != commands.keys():
+            return f"the agents of {name!r} are not those of 'commands'"
+        if not all(type(value) in allowed for value in entries.values()):
+            return f"a step line with a value in {name!r} that cannot be there"
+    return ""
+
+
+_STEP: Mapping[str, tuple[type, ...]] = {
+    "commands": (int, dict, type(None)),
+    "outcomes": (str,),
+    "rewards": (float, int, type(None)),
+    "terminated": (bool,),
+    "truncated": (bool,),
+}
+"""The types of the entries of a step line, by agent."""

@@ -12,10 +12,10 @@ from typing import Any
 
 import orjson
 
-from piase_gym.errors import ConfigError, LogWriteError, suggest
+from piase_gym.errors import ConfigError, LogWriteError, RunError, suggest
 from piase_gym.runs.expand import step_events
 from piase_gym.runs.plain import encode
-from piase_gym.runs.reader import Event, Run, read
+from piase_gym.runs.reader import DAMAGE, Event, Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, component_id
 from piase_gym.runs.tables import need
 
@@ -101,7 +101,10 @@ def _rows(run: Run, dialect: str, timestamps: str, expand: bool) -> Iterator[Row
         events = expanded(run)
     for event in events:
         if timestamps == "epoch":
-            event = {**event, "timestamp": epoch(event["timestamp"])}
+            try:
+                event = {**event, "timestamp": epoch(event["timestamp"])}
+            except ValueError as error:
+                raise RunError(f"{run.path}: event {event['event_id']}: {error}") from None
         if dialect == "legacy":
             old = {"source": event["source_component_id"], "data": event["event_data"]}
             event = {**event, **old}
@@ -121,7 +124,7 @@ def expanded(run: Run) -> Iterator[Event]:
     """
     table, world = run.manifest["actions"], run.manifest["world"]
     made = ("AGENT_ACTION_SENT_TO_ENV", "AGENT_ACTION_EXECUTED_IN_ENV", "REWARD_SIGNAL_ISSUED")
-    for event in run:
+    for number, event in run.numbered():
         data = event["event_data"]
         milestone = event["event_type"] == "ENVIRONMENT_STATE_CHANGED" and (
             data.get("kind") == "milestone"
@@ -131,7 +134,10 @@ def expanded(run: Run) -> Iterator[Event]:
         yield event
         if data.get("kind") != "step":
             continue
-        singles = step_events(data, event["episode"], table)
+        try:
+            singles = list(step_events(data, event["episode"], table))
+        except DAMAGE as error:
+            raise damaged(run.path, number, error) from error
         for place, (agent, kind, part) in enumerate(singles):
             usual = EVENT_TYPES[kind]
             yield {
@@ -158,7 +164,7 @@ def _to_jsonl(rows: Iterator[Row], place: Path) -> None:
 
 def _flat(row: Row) -> Row:
     """Return a row with its data as JSON text."""
-    return {key: encode(item) if isinstance(item, dict) else item for key, item in row.items()}
+    return {key: encode(v) if isinstance(v, dict | list) else v for key, v in row.items()}
 
 
 def _to_csv(rows: Iterator[Row], place: Path) -> None:

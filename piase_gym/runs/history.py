@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.runs.book import add_up
+from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.reader import Event
 from piase_gym.runs.recent import Item, Recent, Step
 from piase_gym.runs.schema import ATTEMPT, REBUILD
@@ -188,6 +189,7 @@ class History:
         elif kind == "LEARNING_EPISODE_END":
             self._end(event, data)
         elif kind == "SIMULATION_CONTROL" and data.get("control") in ("start", REBUILD):
+            check_manifest(data)
             self.manifest = data
             self.recent.table = data.get("actions", ())
             for agent in data.get("agents", ()):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from piase_gym.errors import AgentError, ConfigError, UnknownNameError
+from piase_gym.errors import AgentError, ConfigError, PiaseError, UnknownNameError
 from piase_gym.runs.history import History
 from piase_gym.runs.metric_table import (
     MEASURE,
@@ -22,7 +22,7 @@ from piase_gym.runs.metric_table import (
     added_metric,
     metric_types,
 )
-from piase_gym.runs.reader import Run, read
+from piase_gym.runs.reader import DAMAGE, Run, damaged, read
 from piase_gym.runs.windows import Value, View, Window, check_window, look
 
 __all__ = [
@@ -95,12 +95,26 @@ class Metrics(PiaAVTInterface):
         if isinstance(run_or_env, str | os.PathLike):
             run_or_env = read(Path(run_or_env))
         if isinstance(run_or_env, Run):
-            for event in run_or_env:
-                self.history.feed(event)
+            self._read(run_or_env)
         elif not given:
             from piase_gym.runs.follow import follow
 
             self._recorder = follow(run_or_env, self.history)
+
+    def _read(self, run: Run) -> None:
+        """Take in a log.
+
+        Raises:
+            RunError: If a line is damaged, so that nothing could be computed from the rest.
+        """
+        number = 0
+        try:
+            for number, event in run.numbered():  # noqa: B007
+                self.history.feed(event)
+        except DAMAGE as error:
+            if isinstance(error, PiaseError):
+                raise
+            raise damaged(run.path, number, error) from error
 
     @property
     def agents(self) -> tuple[str, ...]:

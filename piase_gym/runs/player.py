@@ -315,8 +315,10 @@ def read_act(value: Any) -> Act:
     """Return a logged command as what a world takes."""
     if value is None or type(value) is int:
         return value
-    if isinstance(value, Mapping) and "misread" in value:
-        return Misread(Outcome(value["misread"]), str(value["message"]))
     if isinstance(value, Mapping):
-        return Command(value["type"], value["parameters"])
+        kind, parameters, misread = (value.get(k) for k in ("type", "parameters", "misread"))
+        if misread in tuple(Outcome):
+            return Misread(Outcome(misread), str(value.get("message", "")))
+        if isinstance(kind, str) and isinstance(parameters, Mapping):
+            return Command(kind, parameters)
     raise RunError(f"a command is an index or has type and parameters; it is not {value!r:.60}")

@@ -14,6 +14,11 @@ from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD
 from piase_gym.runs.source import GIVEN_UP, MOST_BAD, Problem, parse, raw_lines
 
 Event = dict[str, Any]
+DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
+"""What happens to who takes a line's `event_data` at its word, if it is damaged."""
+_TEXTS = tuple(
+    name for name in (*FIELDS, *MORE_FIELDS) if name not in ("event_data", "step", "episode")
+)
 FIRST_LINES = 64
 """Another manifest, if there is one, is among so many lines."""
 
@@ -167,18 +172,31 @@ class Run:
 
 def lacking(event: Mapping[str, Any]) -> str:
     """Say which field of a line is missing or of a wrong type, or return an empty string."""
-    for field in (*FIELDS, *MORE_FIELDS):
-        if field not in event:
-            return f"the field {field!r} is missing"
+    for field in _TEXTS:
+        if type(event.get(field)) is not str:
+            return _fault(event, field, "a string")
     for field in ("step", "episode"):
-        if not isinstance(event[field], int):
-            return f"the field {field!r} is not an integer"
-    for field in ("event_type", "agent_id", "timestamp", "event_id"):
-        if not isinstance(event[field], str):
-            return f"the field {field!r} is not a string"
-    if not isinstance(event["event_data"], dict):
-        return "the field 'event_data' is not an object"
+        value = event.get(field)
+        if type(value) is not int:
+            return _fault(event, field, "an integer")
+        if not 0 <= value < 1 << 63:
+            return f"the field {field!r} is {value}; it counts from 0"
+    if type(event.get("event_data")) is not dict:
+        return _fault(event, "event_data", "an object")
     return ""
+
+
+def _fault(event: Mapping[str, Any], field: str, kind: str) -> str:
+    """Say that a field is missing, or is not of a kind."""
+    if field not in event:
+        return f"the field {field!r} is missing"
+    return f"the field {field!r} is not {kind}"
+
+
+def damaged(path: Path, number: int, error: Exception) -> RunError:
+    """Return the error that a line leads to whose `event_data` is not as its kind has it."""
+    reason = f"lacks {error}" if isinstance(error, KeyError) else f"is damaged: {error}"
+    return RunError(f"{path}: line {number}: event_data {reason}")
 
 
 def read(path: str | os.PathLike[str]) -> Run:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from piase_gym.errors import ConfigError, MissingExtraError
+from piase_gym.errors import ConfigError, MissingExtraError, RunError
 from piase_gym.runs.reader import Event
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS
 
@@ -38,7 +38,10 @@ def to_pandas(events: Iterable[Event]) -> Any:
     """Return events as a DataFrame with a column a field."""
     pandas = need("pandas", "a table of events", "bench")
     frame = pandas.DataFrame(list(events), columns=[*COLUMNS])
-    frame["timestamp"] = pandas.to_datetime(frame["timestamp"], utc=True, format="ISO8601")
+    try:
+        frame["timestamp"] = pandas.to_datetime(frame["timestamp"], utc=True, format="ISO8601")
+    except ValueError as error:
+        raise RunError(f"a timestamp is damaged: {str(error).splitlines()[0]}") from None
     return frame
 
 
