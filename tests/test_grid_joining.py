@@ -281,6 +281,29 @@ def test_a_learner_may_come_late() -> None:
     by_id.step(0)
 
 
+def test_to_sb3_a_wait_is_an_episode_that_does_not_count() -> None:
+    pytest.importorskip("stable_baselines3")
+    from piase_gym.adapters import sb3_vec
+
+    env = sb3_vec(GridWorldConfig(**{**CROWD, "max_steps": 10}), num_envs=2)
+    env.seed(3)
+    obs = env.reset()
+    assert not obs[[1, 3, 5, 7]].any()
+    told: dict[int, list[int]] = {slot: [] for slot in range(8)}
+    for step in range(1, 11):
+        obs, _, dones, infos = env.step(np.full(8, 4))
+        late = {3: [1, 5], 6: [3, 7], 10: list(range(8))}.get(step, [])
+        assert np.flatnonzero(dones).tolist() == late
+        for slot in late:
+            if step < 10:
+                assert obs[slot].any()
+                assert not infos[slot]["terminal_observation"].any()
+                assert "episode" not in infos[slot]
+            else:
+                told[slot].append(infos[slot]["episode"]["l"])
+    assert [told[slot] for slot in range(4)] == [[10], [7], [10], [4]]
+
+
 # -- oracle, logs, simulation --------------------------------------------------------------
 
 

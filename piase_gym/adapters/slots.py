@@ -47,7 +47,8 @@ class SlotVec(VecEnv):
 
     Slot ``e * agents + a`` is agent a of environment e. When an agent ends before the others, its
     slot goes on with zeros for observations, no reward and a mask for the no-op, until the
-    environment resets. To the learner that stretch is an episode of its own; it has no
+    environment resets; so it begins if the agent enters after the reset. To the learner such a
+    stretch is an episode of its own; it has no
     ``episode`` and ``is_success`` in its infos, so it does not count in SB3's statistics.
     """
 
@@ -113,7 +114,8 @@ class SlotVec(VecEnv):
         """Let everyone act; return observations, rewards, dones and infos by slot."""
         given = np.asarray(self._actions)
         found = self._advance(given.reshape(self._envs, self._agents, *given.shape[1:]))
-        dones = (found.terminated | found.truncated | found.ended[:, None]).reshape(-1)
+        entered = found.alive.reshape(-1) & ~self._playing  # what they waited is over
+        dones = (found.terminated | found.truncated | found.ended[:, None]).reshape(-1) | entered
         rewards = found.rewards.reshape(-1)
         self._returns += rewards
         self._lengths += 1
@@ -128,6 +130,8 @@ class SlotVec(VecEnv):
         """Return the infos of a slot whose episode, or whose wait, is over."""
         env, agent = divmod(slot, self._agents)
         last = found.last if found.ended[env] else found.shown
+        if not self._playing[slot]:
+            last = np.zeros_like(last)
         won = bool(found.terminated[env, agent]) and self._has_won(env, agent)
         row = {
             "terminal_observation": last[env, agent].copy(),
