@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import piase_gym
 from piase_gym import runs
 from tests.cli_runner import piase
 from tests.text_room_helpers import SEVEN
@@ -14,7 +15,17 @@ def test_the_main_job() -> None:
     done = piase("run", "lost_key", "--agent", "oracle")
     assert done.returncode == 0
     assert "The Lost Key: won after 7 steps" in done.stdout
+    assert done.stderr == ""
+
+
+def test_writers_are_warned(tmp_path: Path) -> None:
+    own = tmp_path / "mine.yaml"
+    library = Path(piase_gym.__file__).parent / "scenarios" / "library"
+    own.write_text((library / "lost_key.yaml").read_text("utf-8"), "utf-8")
+    done = piase("run", str(own), "--agent", "oracle")
+    assert done.returncode == 0
     assert "document_secured" in done.stderr
+    assert "document_secured" in piase("scenario", "lint", "lost_key").stdout
 
 
 def test_run_shows_worlds_and_saves_what_came_of_it(tmp_path: Path) -> None:

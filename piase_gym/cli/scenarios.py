@@ -121,6 +121,7 @@ def run(
     module: Modules = None,
 ) -> None:
     """Run a scenario with agents and print the summary."""
+    from piase_gym import scenarios
     from piase_gym.simulation import Simulation
 
     import_modules(module)
@@ -135,7 +136,8 @@ def run(
         folder=save,
         wrap=() if log is None else (_logger(log),),
     )
-    for warning in simulation.scenario.warnings if simulation.scenario is not None else ():
+    own = simulation.scenario if name not in scenarios.names() else None
+    for warning in own.warnings if own is not None else ():
         errors.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
     try:
         won = sum(_episode(simulation, render) for _ in range(episodes))
