@@ -99,7 +99,7 @@ def _register_text_room() -> None:
             summary="A text adventure: rooms, locks, hidden things, written stories and quests.",
             world=f"{room}.world:TextRoom",
             config=f"{room}.config:TextRoomConfig",
-            parser=f"{room}.views:parse",
+            parser=f"{room}.prose:parse",
             oracle=f"{room}.oracle:TextRoomOracle",
             aliases=("TextBasedRoom",),
         )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.text_room import views
+from piase_gym.worlds.text_room import prose, views
 from piase_gym.worlds.text_room.lexicon import Table, legal_indices
 from piase_gym.worlds.text_room.sight import Sight, look_around
 from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
@@ -67,7 +67,7 @@ class Known(NamedTuple):
 
 def tell(known: Known, _agent: int) -> str:
     """Write what an agent knows at one moment."""
-    return views.text_of(known.facts())
+    return prose.text_of(known.facts())
 
 
 class Outlooks:
