@@ -15,8 +15,9 @@ from piase_gym.events import Event
 from piase_gym.runs.book import Book
 from piase_gym.runs.lines import Extra
 from piase_gym.runs.manifest import make_manifest
+from piase_gym.runs.options import Options
 from piase_gym.runs.press import Block
-from piase_gym.runs.recorder import Options, Parts, Recorder
+from piase_gym.runs.recorder import Parts, Recorder
 from piase_gym.runs.schema import ACTIONS, REBUILD
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import LONG

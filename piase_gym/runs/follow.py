@@ -10,8 +10,9 @@ import orjson
 from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.history import History
 from piase_gym.runs.lines import Group, Line, StepItem, data_of
+from piase_gym.runs.options import Options
 from piase_gym.runs.press import Block
-from piase_gym.runs.recorder import NEVER, Options, Recorder
+from piase_gym.runs.recorder import NEVER, Recorder
 from piase_gym.runs.recording import tap
 from piase_gym.runs.schema import ATTEMPT, SYSTEM
 from piase_gym.runs.stretch import Rows

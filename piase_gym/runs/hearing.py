@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from piase_gym.events import Event
 from piase_gym.runs.book import Book
-from piase_gym.runs.recorder import Options, Recorder
+from piase_gym.runs.options import Options
+from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.sinks import LoggerInterface
 
 if TYPE_CHECKING:

@@ -9,22 +9,21 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.errors import ConfigError
 from piase_gym.runs.aims import Aims
 from piase_gym.runs.book import Book
 from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.expand import task_event
 from piase_gym.runs.levels import Levels
 from piase_gym.runs.lines import Group, Line, StepItem
+from piase_gym.runs.options import Options, Tally
 from piase_gym.runs.plain import encode
 from piase_gym.runs.press import Block
 from piase_gym.runs.schema import EVENTS, GOAL_OF_RESULT, SYSTEM
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Notation, Stretch
-from piase_gym.runs.writer import LONG, Writer
+from piase_gym.runs.writer import LONG
 from piase_gym.world import World
 
 NEVER = 2**62
@@ -35,50 +34,6 @@ PRIORITY = 5
 
 Parts = list[tuple[str, str, str]]
 """Events of one moment: agents, event types, data as JSON."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a run is to be logged; see `piase_gym.wrappers.AvtLogger` for the fields."""
-
-    level: str = "actions"
-    levels: Mapping[str, str] | None = None
-    experiment_id: str = "default"
-    run_id: str | None = None
-    snapshot_every: int = 1000
-    on_error: str = "warn"
-    more: Mapping[str, Any] = field(default_factory=dict)
-    writer: Callable[[BulkEncoder, Sequence[LoggerInterface], str], Writer] = Writer
-
-    def check(self) -> None:
-        """Raise `ConfigError` if a field is not allowed."""
-        for name in ("experiment_id", "run_id"):
-            value = getattr(self, name)
-            blank = not isinstance(value, str) or not value.strip()
-            if blank and not (name == "run_id" and value is None):
-                raise ConfigError(f"{name} must be a string that is not blank, not {value!r}")
-        every = self.snapshot_every
-        if not isinstance(every, int) or isinstance(every, bool) or every < 1:
-            raise ConfigError(f"snapshot_every must be a positive number of steps, not {every!r}")
-
-
-class Tally:
-    """What the summary says of one agent."""
-
-    def __init__(self) -> None:
-        self.states = {"ACHIEVED": 0, "FAILED": 0, "ABANDONED": 0}
-        self.total = 0.0
-        self.steps = 0
-
-    def value(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        count = sum(self.states.values())
-        return {
-            "episodes": count,
-            **{state.lower(): number for state, number in self.states.items()},
-            "steps": self.steps,
-            "mean_return": self.total / count if count else None,
-        }
 
 
 class Recorder:

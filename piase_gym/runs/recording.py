@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from piase_gym.errors import ConfigError
-from piase_gym.runs.recorder import Options, Recorder
+from piase_gym.runs.options import Options
+from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.sinks import FileSink, LoggerInterface
 
 FACES = {

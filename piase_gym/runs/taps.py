@@ -12,8 +12,9 @@ from piase_gym.runs.book import Book
 from piase_gym.runs.hearing import KINDS, HearingRecorder
 from piase_gym.runs.lines import Extra
 from piase_gym.runs.manifest import command_table, command_value, make_manifest
+from piase_gym.runs.options import Options
 from piase_gym.runs.plain import encode
-from piase_gym.runs.recorder import Options, Parts
+from piase_gym.runs.recorder import Parts
 from piase_gym.runs.schema import CRITICAL, REBUILD
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Notation, Stretch
