@@ -140,23 +140,38 @@ def measure(
         settings: Of PPO.
         seeds: Of the runs.
         episodes: Played to judge a policy.
-        out: A file that is written anew after each run.
+        out: A file that is written anew after each run. Runs to the end that it has already,
+            with the same settings and as many episodes, are kept.
     """
+    kept = _kept(out, settings, episodes)
     found: dict[str, Any] = {
         "task": HARVEST if name == "harvest" else TIT_FOR_TAT,
+        "episodes": episodes,
         "versions": versions(),
         "settings": dataclasses.asdict(settings),
         "runs": [],
     }
     if name == "harvest":
-        found["rules"] = {rule: _measured(rule, episodes) for rule in RULES}
+        found["rules"] = kept.get("rules") or {rule: _measured(rule, episodes) for rule in RULES}
+    done = {run["seed"]: run for run in kept.get("runs", ())}
     for seed in seeds:
-        found["runs"].append(TRAIN[name](settings, seed, episodes))
+        run = done.get(seed, {"steps": 0})
+        finished = run["steps"] >= settings.total_steps
+        found["runs"].append(run if finished else TRAIN[name](settings, seed, episodes))
         if out is not None:
             words = ["python", "-m", "piase_gym.benchmarks.dilemma_training", *sys.argv[1:]]
             text = json.dumps({"command": shlex.join(words), **found}, indent=1)
             write_whole(out, (_on_one_line(text) + "\n").encode())
     return found
+
+
+def _kept(out: Path | None, settings: Settings, episodes: int) -> dict[str, Any]:
+    """Return what a file has of the same measurement, or nothing."""
+    if out is None or not out.is_file():
+        return {}
+    old: dict[str, Any] = json.loads(out.read_text("utf-8"))
+    same = (old["settings"], old["episodes"]) == (dataclasses.asdict(settings), episodes)
+    return old if same else {}
 
 
 def _on_one_line(text: str) -> str:

@@ -20,6 +20,7 @@ from rich.table import Table
 from piase_gym.benchmarks import tables, text_room, throughput
 from piase_gym.benchmarks.evaluation import versions
 from piase_gym.benchmarks.journal import write_json
+from piase_gym.benchmarks.statistics import wilson
 from piase_gym.benchmarks.timing import ROUNDS, SECONDS
 from piase_gym.errors import MissingExtraError
 
@@ -120,9 +121,11 @@ def stored_sections() -> dict[str, str]:
     """Return what docs/speed.md shows, from the stored measurements."""
     parts = sections(json.loads(FILE.read_text("utf-8")))
     reach = json.loads(FILE.with_name("physics_reach.json").read_text("utf-8"))
+    won = wilson(reach["won"], reach["episodes"])
     parts["physics_reach"] = (
         f"after {reach['steps']:,} steps it won {reach['won']} of {reach['episodes']} held-out "
-        f"episodes ({reach['cpu_seconds']:.0f} CPU-seconds, seed {reach['seed']}).\n"
+        f"episodes, {won.estimate:.1%} ({won.low:.1%} to {won.high:.1%}, 95 % interval); it took "
+        f"{reach['cpu_seconds']:.0f} CPU-seconds, seed {reach['seed']}.\n"
     )
     return parts
 

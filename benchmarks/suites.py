@@ -113,7 +113,11 @@ TABLE: tuple[Row, ...] = (
     Row(task=f"{DILEMMA}-StagHunt-v0", certified=True),
     Row(task=f"{DILEMMA}-StagHunt-Talk-v0", certified=True),
     Row(task=f"{DILEMMA}-Chicken-v0", certified=True),
-    Row(task=f"{DILEMMA}-BattleOfTheSexes-v0", certified=True),
+    Row(
+        task=f"{DILEMMA}-BattleOfTheSexes-v0",
+        low=("random",),  # nobody moving is one of the best that can be done
+        certified=True,
+    ),
     Row(task=f"{DILEMMA}-PublicGoods-4p-v0", certified=True),
     Row(task=f"{DILEMMA}-PublicGoods-Reputation-4p-v0", certified=True, held_out=True),
     Row(task=f"{DILEMMA}-VolunteersDilemma-4p-v0", certified=True),

@@ -6,6 +6,7 @@ Run it with ``python docs/make_pages.py``; a test keeps the pages fresh.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pydantic import BaseModel
 
 import piase_gym
 from piase_gym import registry
+from piase_gym.benchmarks import dilemma_report
 from piase_gym.benchmarks.references import shipped
 from piase_gym.benchmarks.speed import stored_sections
 from piase_gym.benchmarks.tables import reference_table
@@ -87,16 +89,26 @@ def readme(text: str) -> str:
 def with_references(text: str) -> str:
     """Return the page about benchmarks with the numbers of the stored references."""
     before, rest = text.split("<!-- references -->\n")
-    after = rest.split("<!-- end -->")[1]
+    after = rest.split("<!-- end -->", 1)[1]
     return f"{before}<!-- references -->\n{reference_table(shipped())}<!-- end -->{after}"
 
 
 def with_speed(text: str) -> str:
     """Return the page about speed with the tables of the stored measurements."""
-    for name, shown in stored_sections().items():
-        before, rest = text.split(f"<!-- speed: {name} -->\n")
+    return with_sections(text, "speed", stored_sections())
+
+
+def with_dilemmas(text: str) -> str:
+    """Return the page about benchmarks with what was measured of training in dilemmas."""
+    return with_sections(text, "dilemmas", dilemma_report.stored_sections())
+
+
+def with_sections(text: str, kind: str, sections: Mapping[str, str]) -> str:
+    """Return a page with what stands at its marked places written anew."""
+    for name, shown in sections.items():
+        before, rest = text.split(f"<!-- {kind}: {name} -->\n")
         after = rest.split("<!-- end -->", 1)[1]
-        text = f"{before}<!-- speed: {name} -->\n{shown}<!-- end -->{after}"
+        text = f"{before}<!-- {kind}: {name} -->\n{shown}<!-- end -->{after}"
     return text
 
 
@@ -139,7 +151,8 @@ def main() -> None:
             continue  # the page stays as it is
         (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
     numbers = FOLDER.with_name("benchmarks.md")
-    numbers.write_text(with_references(numbers.read_text("utf-8")), encoding="utf-8")
+    told = with_dilemmas(with_references(numbers.read_text("utf-8")))
+    numbers.write_text(told, encoding="utf-8")
     speed = FOLDER.with_name("speed.md")
     speed.write_text(with_speed(speed.read_text("utf-8")), encoding="utf-8")
     write_evidence(FOLDER.with_name("evidence_curricula.md"))

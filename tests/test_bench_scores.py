@@ -138,6 +138,20 @@ def test_grid_world_has_references_and_none_is_disqualified() -> None:
             assert gap_of(setting, shipped()).disqualified is None, setting.label
 
 
+@pytest.mark.parametrize("world", ["PhysicsPlayground", "SocialDilemma"])
+def test_every_task_of_these_worlds_has_a_row_and_references(world: str) -> None:
+    rows = [
+        setting for setting, _ in settings_that_ship() if setting.task in piase_gym.tasks(world)
+    ]
+    assert {setting.task for setting in rows} == set(piase_gym.tasks(world))
+    for setting in rows:
+        gap = gap_of(setting, shipped())
+        assert gap.disqualified is None, (setting.label, gap)
+        found = set(shipped()["settings"][setting.label]["policies"])
+        assert {*setting.low, setting.high, "random", "noop", "ppo"} <= found
+        assert "scripted" in found or setting.task.endswith("-8p-v0"), setting.label
+
+
 def best_return(setting: Setting, seed: int) -> float:
     """The highest return of one agent: a search over states with snapshots, no planner of ours.
 
