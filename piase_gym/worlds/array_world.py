@@ -66,7 +66,7 @@ class StepNotes(NamedTuple):
 _new_tick = functools.partial(tuple.__new__, Tick)
 """Makes a Tick faster than its constructor does, for the common step in which nothing ends."""
 _VIEWS = (
-    "states tables _obs _masks _rewards _terminated _truncated _events _act_view _reward_view "
+    "states _obs _masks _rewards _terminated _truncated _events _act_view _reward_view "
     "_event_view _pack _obs_rows _mask_rows _nobody _canonical _index_of"
 ).split()
 
@@ -100,11 +100,11 @@ class ArrayWorld(World[C, F]):
     def _bind(self) -> None:
         """Keep views of the record's fields, which cost more to make than to use.
 
-        An object with more than 30 attributes is slower to read in CPython, so they are kept few.
+        An object with 30 attributes or more is slower to read in CPython, so they are kept few.
         """
         slots = len(self.agents)
         one, record = self.one, self.one[0]
-        self.states, self.tables = one["state"], one["table"]
+        self.states = one["state"]
         length = int(self.tables["length"][0])
         self._obs = record["obs"][: slots * length].reshape(slots, length)
         self._masks = record["masks"][: slots * self.num_actions].reshape(slots, self.num_actions)
@@ -121,6 +121,12 @@ class ArrayWorld(World[C, F]):
         self.canonical_size = leading_size(self.states.dtype, self.canonical)
         self._canonical = self.states.view(np.uint8)[: self.canonical_size].data
         self._index_of = {command: index for index, command in enumerate(self.commands)}
+
+    @property
+    def tables(self) -> NDArray[Any]:
+        """What the kernels know of the config, shape (1,)."""
+        table: NDArray[Any] = self.one["table"]
+        return table
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave views behind when the world is copied or pickled."""
