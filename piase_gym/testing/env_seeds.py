@@ -16,9 +16,8 @@ from piase_gym.testing.play import apart, go_on, last_row, opening, play, record
 from piase_gym.testing.report import Skip, require
 from piase_gym.testing.subject import EnvSubject
 
-
 RESETS = 40
-"""Resets after which an episode has begun otherwise, even where chance seldom shows at its start."""
+"""Resets after which one episode has begun otherwise, even where chance shows late."""
 
 
 def episode(subject: EnvSubject, env: Any, seed: int | None) -> list[dict[str, Any]]:
