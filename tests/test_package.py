@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "piase_gym"
 TOP_FOLDERS = ("wrappers", "curricula", "benchmarks", "examples")
-INSTALLED = (".py", ".c", ".html", ".json", ".yaml", ".zip", ".typed")
+INSTALLED = (".py", ".c", ".html", ".json", ".jsonl", ".yaml", ".zip", ".typed")
 IN_SDIST = (ROOT / "PKG-INFO").exists()
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
