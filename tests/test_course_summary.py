@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from piase_gym import curricula
 from piase_gym.curricula.journeys import read_journeys
 from tests.test_curriculum_run import run_of
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_a_summary_says_when_each_step_was_completed(tmp_path: Path) -> None:
@@ -38,3 +41,15 @@ def test_what_is_no_run_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         main([str(tmp_path), "--out", str(tmp_path / "x.json")])
     assert "there is no run" in capsys.readouterr().err
+
+
+def test_the_page_tells_what_was_measured_of_speak_up() -> None:
+    found = json.loads((ROOT / "benchmarks" / "measured" / "speak_up.json").read_text("utf-8"))
+    page = (ROOT / "docs" / "curricula.md").read_text("utf-8")
+    assert found["curriculum"]["sha256"] == curricula.load("speak_up").sha256
+    assert found["outcome"] == "finished"
+    assert all(row["completed_at"] for row in found["steps"])
+    assert found["command"] in page
+    for number in (found["env_steps"], found["steps"][6]["completed_at"]):
+        assert f"{number:,}" in page
+    assert f"{100 * found['tested']['won']['9']:.1f} %" in page

@@ -81,7 +81,7 @@ def play_on(env: Any, seats: Mapping[str, Agent]) -> dict[str, str]:
 
 def test_what_ships() -> None:
     assert NAMES == ("door_key", "give_and_take", "hands_on", "rooms", "speak_up", "text_quest")
-    assert [len(curricula.load(name).steps) for name in NAMES] == [5] * 6
+    assert [len(curricula.load(name).steps) for name in NAMES] == [5, 5, 5, 5, 9, 5]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -118,8 +118,8 @@ def test_an_oracle_goes_straight_through(name: str) -> None:
         manager.apply(module.decide(agent, made, step, attempt, stages=stages))
     progress = manager.progress(agent)
     assert progress.finished
-    assert progress.completed_steps == [1, 2, 3, 4, 5]
-    assert len(progress.decisions) == 5
+    assert progress.completed_steps == [step.order for step in made.steps]
+    assert len(progress.decisions) == len(made.steps)
     assert progress.stage == made.target_developmental_stage
 
 
@@ -162,7 +162,7 @@ def test_quests_come_with_a_prompt() -> None:
 
 # -- the one that cannot be done in silence -------------------------------------------------------
 
-WAYS = {1: (-1, 1), 2: (-1, 1), 3: (-1, 1), 4: (-1, 1), 5: (-3, -1, 1, 3)}
+WAYS = {**dict.fromkeys(range(1, 8), (-1, 1)), **dict.fromkeys((8, 9), (-3, -1, 1, 3))}
 """Rows of the ways, counted from where both agents start, in each step."""
 SEEN_FROM = 6
 """How far ahead agents see along a way."""
@@ -219,8 +219,9 @@ def best_in_silence(order: int) -> float:
     return best(start, config.max_steps, frozenset(range(len(cases)))) / len(cases)
 
 
-def test_the_last_steps_cannot_be_done_in_silence() -> None:
-    assert [best_in_silence(order) for order in (1, 2, 3, 4, 5)] == [1.0, 1.0, 1.0, 0.5, 0.25]
+def test_the_steps_that_count_cannot_be_done_in_silence() -> None:
+    # The short ones of before leave room for this listener, who sees more than it would.
+    assert [best_in_silence(order) for order in (1, 7, 9)] == [1.0, 0.5, 0.25]
 
 
 Listen = Callable[[Any], int | None]
@@ -259,14 +260,14 @@ def play(order: int, seed: int, hears: bool) -> bool:
     raise AssertionError
 
 
-@pytest.mark.parametrize("order", [4, 5])
+@pytest.mark.parametrize("order", range(2, 10))
 def test_a_pair_that_speaks_does_it_and_a_deaf_one_does_not(order: int) -> None:
     assert all(play(order, seed, hears=True) for seed in range(40))
     deaf = [play(order, seed, hears=False) for seed in range(40)]
     assert 0 < sum(deaf) < 40 * (1 / len(WAYS[order]) + 0.2)
 
 
-@pytest.mark.parametrize("order", [4, 5])
+@pytest.mark.parametrize("order", range(2, 10))
 def test_the_speaker_sees_the_way_and_the_listener_does_not(order: int) -> None:
     env = piase_gym.parallel_env(CONFIGS["speak_up", order])
     seen: dict[str, set[bytes]] = {"agent_0": set(), "agent_1": set()}
@@ -300,11 +301,12 @@ def lead_through(name: str, policy: str, attempts: int) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_oracle_is_led_through(name: str) -> None:
-    env = lead_through(name, "oracle", attempts=5)
+    orders = [step.order for step in curricula.load(name).steps]
+    env = lead_through(name, "oracle", attempts=len(orders))
     progress = env.progress[learner(name)]
     assert progress.finished
-    assert [d.decision for d in env.decisions] == ["PROCEED"] * 5
-    assert progress.completed_steps == [1, 2, 3, 4, 5]
+    assert [d.decision for d in env.decisions] == ["PROCEED"] * len(orders)
+    assert progress.completed_steps == orders
     for decision in env.decisions:
         (criterion,) = curricula.load(name).step(decision.step).completion_criteria
         assert set(decision.values) == {metric_of(name)}
