@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -330,6 +331,20 @@ def test_an_edit_anywhere_breaks_the_checksum(log: Path, tmp_path: Path) -> None
     assert [p.reason for p in report.problems] == [
         "lines were changed after they were written (checksum)"
     ]
+
+
+@pytest.mark.parametrize("name", ["timestamp", "steps", "mean_return", "checksum", "seal"])
+def test_an_edit_of_the_summary_breaks_its_seal(log: Path, tmp_path: Path, name: str) -> None:
+    *rows, last = log.read_bytes().splitlines(keepends=True)
+    assert runs.validate(log).ok
+    place = re.search(rb'"%s":"?-?[0-9a-f]*([0-9])' % name.encode(), last)
+    assert place is not None
+    digit = b"1" if place[1] != b"1" else b"2"
+    path = tmp_path / "edited.jsonl"
+    path.write_bytes(b"".join(rows) + last[: place.start(1)] + digit + last[place.end(1) :])
+    report = runs.validate(path)
+    assert not report.ok
+    assert "was changed" in str(report) or "were changed" in str(report)
 
 
 def test_runs_without_steps_cannot_be_replayed(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from piase_gym.errors import PiaseError
 from piase_gym.registry import world_spec
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.reader import lacking
-from piase_gym.runs.schema import EVENT_TYPES, GOAL_STATES, LOG_LEVELS, TIMESTAMP
+from piase_gym.runs.schema import EVENT_TYPES, GOAL_STATES, LOG_LEVELS, TIMESTAMP, sealed
 from piase_gym.runs.source import GIVEN_UP, MOST_BAD, Problem, Raw, parse, raw_lines
 
 MOST = 100
@@ -118,7 +118,7 @@ class _Checker:
         if event["event_type"] not in EVENT_TYPES:
             report.add(number, f"unknown event type {event['event_type']!r}", "warning")
         self._order(number, event)
-        self._control(number, event)
+        self._control(raw, event)
         self._goal(number, event)
         if not self.ended:
             self.hash.update(raw.data + b"\n")
@@ -141,9 +141,9 @@ class _Checker:
             self.report.add(number, f"step {event['step']} follows step {self.step}")
         self.step = event["step"]
 
-    def _control(self, number: int, event: Mapping[str, Any]) -> None:
+    def _control(self, raw: Raw, event: Mapping[str, Any]) -> None:
         """Check the manifest and the summary."""
-        report, data = self.report, event["event_data"]
+        report, number, data = self.report, raw.number, event["event_data"]
         control = data.get("control") if event["event_type"] == "SIMULATION_CONTROL" else None
         if number == 1:
             self._manifest(data if control == "start" else None)
@@ -156,6 +156,16 @@ class _Checker:
             checksum = data.get("checksum")
             if checksum is not None and checksum != self.hash.hexdigest() and report.ok:
                 report.add(number, "lines were changed after they were written (checksum)")
+            self._seal(raw, data.get("seal"))
+
+    def _seal(self, raw: Raw, seal: Any) -> None:
+        """Check the summary's own line; logs of our first versions have no seal."""
+        if seal is None or not self.report.ok:
+            return
+        everything = self.hash.copy()
+        everything.update(sealed(raw.data, str(seal)) + b"\n")
+        if seal != everything.hexdigest():
+            self.report.add(raw.number, "the summary was changed after it was written (seal)")
 
     def _manifest(self, data: Mapping[str, Any] | None) -> None:
         """Check the first line."""

@@ -20,7 +20,7 @@ from piase_gym.runs.lines import Group, Line, StepItem
 from piase_gym.runs.options import Options, Tally
 from piase_gym.runs.plain import encode
 from piase_gym.runs.press import Block
-from piase_gym.runs.schema import EVENTS, GOAL_OF_RESULT, SYSTEM
+from piase_gym.runs.schema import EVENTS, GOAL_OF_RESULT, SYSTEM, UNSEALED
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Notation, Stretch
 from piase_gym.runs.writer import LONG
@@ -289,7 +289,9 @@ class Recorder:
         if self.options.snapshot_every < NEVER:
             self.final_state()
         self.writer.drain()
-        self.post("SIMULATION_CONTROL", self.summary(reason))
+        with self.writer.lock:
+            self.post("SIMULATION_CONTROL", self.summary(reason))
+            self.writer.seal()
         self.writer.close()
 
     def summary(self, reason: str) -> dict[str, Any]:
@@ -309,6 +311,7 @@ class Recorder:
             },
             "lines": self.writer.encoder.count + 1,
             "checksum": self.writer.checksum,
+            "seal": UNSEALED,
         }
 
 

@@ -134,3 +134,16 @@ def component_id(kind: str, world: str, agent: str) -> str:
     if kind == "agent":
         return agent_component(agent)
     return DSE if kind == "dse" else ENGINE
+
+
+UNSEALED = "0" * 16
+"""What stands for the seal while the seal is computed."""
+
+
+def sealed(line: bytes, seal: str, mark: str = UNSEALED) -> bytes:
+    """Return a summary's line with its seal set to `mark`.
+
+    The seal is the hash of all lines up to this one, in which it is `UNSEALED` itself.
+    """
+    before, key, after = line.rpartition(f'"seal":"{seal}"'.encode())
+    return before + key.replace(seal.encode(), mark.encode()) + after

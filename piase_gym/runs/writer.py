@@ -21,6 +21,7 @@ from piase_gym.runs.bulk import SHORT, BulkEncoder
 from piase_gym.runs.lines import Group, Line, StepItem
 from piase_gym.runs.press import FEW, Block, Press
 from piase_gym.runs.press_records import RecordPress
+from piase_gym.runs.schema import UNSEALED, sealed
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Rows, Stretch
 
@@ -107,6 +108,15 @@ class Writer:
         with self.lock:
             self.encode()
             self._hand_over()
+
+    def seal(self) -> None:
+        """Write the hash of all lines into the last one, the summary, which is queued alone."""
+        with self.lock:
+            self.encode()
+            if self._lines:
+                everything = self._hash.copy()
+                everything.update(self._lines[-1])
+                self._lines[-1] = sealed(self._lines[-1], UNSEALED, everything.hexdigest())
 
     def _hand_over(self) -> None:
         """Hand the text to the sinks."""
