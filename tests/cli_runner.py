@@ -44,6 +44,18 @@ def piase(
     return subprocess.CompletedProcess(done.args, done.returncode, out, said)
 
 
+def take_terminal() -> None:
+    """Make the new process the terminal's own, one that hears Ctrl-C.
+
+    Shells start background jobs, such as a run of these tests, deaf to it, and that is inherited.
+    """
+    import fcntl
+    import termios
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 class OnTerminal:
     """`piase` on a pseudo-terminal of its own, with keys to press and a screen to read."""
 
@@ -72,7 +84,7 @@ class OnTerminal:
             cwd=cwd,
             env=environment(TERM=term),
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0) and None,
+            preexec_fn=take_terminal,
         )
 
     def __enter__(self) -> Self:
