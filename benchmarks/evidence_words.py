@@ -64,10 +64,18 @@ def sentence(findings: Findings, target: str) -> str:
     mine, theirs = (_mean(findings, arm, target) for arm in ("dse", "uniform"))
     seeds = f"{first.pairs} seed{'s' if first.pairs > 1 else ''}"
     told = f"`{target}` ({seeds}): `dse` wins {mine:.1%} of the tests and `uniform` {theirs:.1%}; "
-    told += f"{_gap(first)}{SAID[verdict]}."
+    told += f"{_gap(first)}{SAID[verdict]}{_small(first)}."
     if first.gap is None:
         return told
     return told + " Against the others: " + ", ".join(_brief(one) for one in others) + "."
+
+
+def _small(one: Comparison) -> str:
+    """Say that a difference which is there is smaller than what the plan counts."""
+    there = one.gap is not None and (one.gap.low > 0 or one.gap.high < 0)
+    if there and one.verdict == "no difference shown":
+        return f", by the plan, for it is smaller than {MARGIN * 100:.0f} points"
+    return ""
 
 
 def _mean(findings: Findings, arm: str, target: str) -> float:
@@ -93,9 +101,11 @@ def conclusion(findings: Findings) -> str:
     worse = [target for target, found in verdicts.items() if found == "worse"]
     head = "" if len(findings.lines) == findings.planned else "So far: "
     if len(better) >= 2 and not worse:
-        told = f"the DSE helps: it beats `uniform` on {_names(better)} and loses to it nowhere"
+        told = f"the DSE helps: it beats `uniform` on {_names(better)}"
+        told += " and is worse on no target by the plan's rule"
     elif len(worse) >= 2 and not better:
-        told = f"the DSE hurts: it loses to `uniform` on {_names(worse)} and beats it nowhere"
+        told = f"the DSE hurts: it loses to `uniform` on {_names(worse)}"
+        told += " and is better on no target by the plan's rule"
     else:
         told = "no common verdict: " + "; ".join(_group(verdicts))
     return f"**{(head + told)[0].upper()}{(head + told)[1:]}.**"
