@@ -26,29 +26,7 @@ if TYPE_CHECKING:
 
 
 class CourseState:
-    """What a `Course` holds.
-
-    Args:
-        world: The world that they are in.
-        plan: What to follow, and how.
-        events: Where everything is posted.
-        slots: How many environments there are.
-        base: The config of which holds what no step sets; by default that of the world.
-
-    Attributes:
-        manager: Curricula and progress.
-        meter: Metrics.
-        setup: What makes configs.
-        modifier: Changes the environment by its dials and elements.
-        decisions: What was decided in this run.
-        seats: For each slot, who takes part in its episode.
-        step: Steps of the run so far; wrappers set it.
-        hearers: Called with the agent and the data of every attempt that begins.
-
-    Raises:
-        CurriculumError, EnvelopeError: See `ScenarioSetupModule`.
-        ProgressError: If the progress that is kept does not belong to these curricula.
-    """
+    """What a `Course` holds; see there for arguments, attributes and errors."""
 
     def __init__(
         self,

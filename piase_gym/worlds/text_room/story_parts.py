@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, field_validator
 
 from piase_gym.shorthand import Lenient
 
-DIRECTIONS = (
-    "north",
-    "east",
-    "south",
-    "west",
-    "northeast",
-    "southeast",
-    "southwest",
-    "northwest",
-    "up",
-    "down",
-    "in",
-    "out",
-)
 VERBS = ("look", "go", "take", "drop", "put", "open", "close", "unlock", "use", "read", "search")
 """The verbs that interactions and `action_taken` triggers can name, beside those below."""
 SPOKEN = ("say", "tell", "give", "inventory", "wait")
@@ -40,6 +26,7 @@ Direction = Literal[
     "in",
     "out",
 ]
+DIRECTIONS: tuple[str, ...] = get_args(Direction)
 Name = Annotated[
     str, Field(pattern=r"^[^\W\d_][\w' -]*$", max_length=40, description="letters, digits, _ - '")
 ]
