@@ -48,6 +48,7 @@ BENCH ?= smoke
 bench: $(STAMP)
 	$(BIN)/piase bench $(BENCH) --out bench
 	$(BIN)/piase bench throughput --out bench
+	$(BIN)/python -m piase_gym.benchmarks.speed --out bench/speed.json
 
 # Measures what docs/speed.md tells, on this machine, and writes its tables anew.
 speed: $(STAMP)
