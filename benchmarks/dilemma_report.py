@@ -5,11 +5,11 @@ They are measured by `dilemma_training`; nothing here needs torch.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from piase_gym.benchmarks.lines import read_once
 from piase_gym.benchmarks.statistics import Interval, mean_interval
 from piase_gym.benchmarks.tables import markdown
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
@@ -26,9 +26,13 @@ WORDS: Final = {
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return a stored result: ``harvest`` or ``tit_for_tat``."""
-    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-    return found
+    """Return what is stored of ``harvest`` or ``tit_for_tat``: trainings, and episodes by rule."""
+    lines = read_once(FOLDER / f"{name}.jsonl")
+    runs = sorted((line for line in lines if "seed" in line), key=lambda line: int(line["seed"]))
+    return {
+        "runs": runs,
+        "rules": {line["rule"]: line["episodes"] for line in lines if "rule" in line},
+    }
 
 
 def share(found: Mapping[str, Any]) -> Interval:
@@ -42,11 +46,8 @@ def harvest(found: Mapping[str, Any]) -> dict[str, dict[str, Interval]]:
         name: {measure: mean_interval([found["rules"][name][measure]]) for measure in MEASURES}
         for name in WORDS
     }
-    runs = found["runs"]
-    for number in range(max(len(run["path"]) for run in runs)):
-        looks = [run["path"][number] for run in runs if number < len(run["path"])]
-        few = f" ({len(looks)} of {len(runs)} runs)" if len(looks) < len(runs) else ""
-        rows[f"PPO after {looks[0]['steps']:,} steps{few}"] = {
+    for looks in zip(*(run["path"] for run in found["runs"]), strict=True):
+        rows[f"PPO after {looks[0]['steps']:,} steps"] = {
             measure: mean_interval([look["episodes"][measure] for look in looks])
             for measure in MEASURES
         }
@@ -61,14 +62,11 @@ def told(value: Interval) -> str:
 
 
 def cost(found: Mapping[str, Any]) -> str:
-    """Say how much training was spent: on runs to the end, and on those that were cut short."""
-    runs, total = found["runs"], found["settings"]["total_steps"]
-    whole = [run for run in runs if run["steps"] >= total]
-    seconds = sum(run["cpu_seconds"] for run in whole) / len(whole)
-    steps = f"{whole[0]['steps']:,} environment steps"
-    told = f"{len(whole)} runs of {steps}, {seconds:.0f} CPU-seconds each"
-    short = [f"{run['steps']:,}" for run in runs if run["steps"] < total]
-    return f"{told}; {len(short)} cut short after {' and '.join(short)} steps" if short else told
+    """Say how much training was spent."""
+    runs = found["runs"]
+    seconds = sum(run["cpu_seconds"] for run in runs) / len(runs)
+    steps = f"{runs[0]['steps']:,} environment steps"
+    return f"{len(runs)} runs of {steps}, {seconds:.0f} CPU-seconds each"
 
 
 def stored_sections() -> dict[str, str]:

@@ -1,24 +1,23 @@
 """What PPO comes to in two dilemmas, trained several times and held to what can be computed.
 
     python -m piase_gym.benchmarks.dilemma_training tit_for_tat
-    python -m piase_gym.benchmarks.dilemma_training harvest
+    python -m piase_gym.benchmarks.dilemma_training harvest --workers 2
 
 ``tit_for_tat`` trains against that partner and tells the share of the best response's return.
 ``harvest`` trains independent PPO, where every agent wants its own apples only (their networks
 share their weights), and tells the measures of the commons on the way and at the end, beside
-players by rule. Results are stored in `FOLDER`, an episode a number, and shown on
-docs/benchmarks.md with intervals over training runs and episodes (`statistics.mean_interval`).
+players by rule. Every finished training is a line in a file in `FOLDER` and is not done again, so a
+command that was broken off goes on when it is given again. docs/benchmarks.md shows the results
+with intervals over training runs and episodes (`statistics.mean_interval`).
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
-import shlex
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,10 +27,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from piase_gym.agents.base import Action, Agent, BatchPercept
-from piase_gym.benchmarks.checkpoints import write_whole
 from piase_gym.benchmarks.dilemmas import commons_episodes, shares_against
 from piase_gym.benchmarks.evaluation import versions
-from piase_gym.errors import UnsupportedError
+from piase_gym.benchmarks.lines import append, perform_all, read_lines
+from piase_gym.digest import digest_json
+from piase_gym.errors import StorageError, UnsupportedError
 from piase_gym.examples.ppo_batch import Policy, Settings, Trainer
 
 FOLDER: Final = Path(__file__).with_name("measured")
@@ -55,6 +55,9 @@ SETTINGS: Final[Mapping[str, Settings]] = {
     ),
 }
 """What PPO is told; steps are those of environments."""
+EPISODES: Final = {"tit_for_tat": 200, "harvest": 50}
+"""How many a policy is judged by."""
+SEEDS: Final = (0, 1, 2, 3, 4)
 
 
 class Player(Agent):
@@ -130,89 +133,81 @@ TRAIN: Final[Mapping[str, Callable[[Settings, int, int], dict[str, Any]]]] = {
 """What trains once and judges, by the name of what is measured."""
 
 
-def measure(
-    name: str, settings: Settings, seeds: Sequence[int], episodes: int, out: Path | None = None
-) -> dict[str, Any]:
-    """Train once a seed; return all that came of it, JSON-able.
+@dataclass(frozen=True)
+class Job:
+    """One training, or the play of somebody beside it.
 
-    Args:
+    Attributes:
         name: ``tit_for_tat`` or ``harvest``.
+        who: Seed of the training, or the name of a player by rule.
         settings: Of PPO.
-        seeds: Of the runs.
         episodes: Played to judge a policy.
-        out: A file that is written anew after each run. Runs to the end that it has already,
-            with the same settings and as many episodes, are kept.
     """
-    kept = _kept(out, settings, episodes)
-    found: dict[str, Any] = {
-        "task": HARVEST if name == "harvest" else TIT_FOR_TAT,
-        "episodes": episodes,
-        "versions": versions(),
-        "settings": dataclasses.asdict(settings),
-        "runs": [],
-    }
-    if name == "harvest":
-        found["rules"] = kept.get("rules") or {rule: _measured(rule, episodes) for rule in RULES}
-    done = {run["seed"]: run for run in kept.get("runs", ())}
-    for seed in seeds:
-        run = done.get(seed, {"steps": 0})
-        finished = run["steps"] >= settings.total_steps
-        found["runs"].append(run if finished else TRAIN[name](settings, seed, episodes))
-        if out is not None:
-            words = ["python", "-m", "piase_gym.benchmarks.dilemma_training", *sys.argv[1:]]
-            text = json.dumps({"command": shlex.join(words), **found}, indent=1)
-            write_whole(out, (_on_one_line(text) + "\n").encode())
-    return found
+
+    name: str
+    who: int | str
+    settings: Settings
+    episodes: int
+
+    @property
+    def key(self) -> str:
+        """What identifies it: everything that its result depends on."""
+        told = None if isinstance(self.who, str) else dataclasses.asdict(self.settings)
+        return digest_json([self.name, self.who, told, self.episodes])
 
 
-def _kept(out: Path | None, settings: Settings, episodes: int) -> dict[str, Any]:
-    """Return what a file has of the same measurement, or nothing."""
-    if out is None or not out.is_file():
-        return {}
-    old: dict[str, Any] = json.loads(out.read_text("utf-8"))
-    same = (old["settings"], old["episodes"]) == (dataclasses.asdict(settings), episodes)
-    return old if same else {}
+def jobs(
+    name: str,
+    seeds: Sequence[int] = SEEDS,
+    settings: Settings | None = None,
+    episodes: int | None = None,
+) -> list[Job]:
+    """Return all that is to be done; without arguments, all that is stored."""
+    rules = RULES if name == "harvest" else ()
+    told = (settings or SETTINGS[name], episodes or EPISODES[name])
+    return [Job(name, who, *told) for who in (*rules, *seeds)]
 
 
-def _on_one_line(text: str) -> str:
-    """Write every list of numbers on one line."""
-    lines: list[str] = []
-    for line in text.split("\n"):
-        bare = line.strip()
-        joins = lines and (lines[-1].endswith(("[", ",")) and _is_number(bare.rstrip(",")))
-        if joins and (lines[-1].endswith("[") or lines[-1][-2].isdigit()):
-            lines[-1] += ("" if lines[-1].endswith("[") else " ") + bare
-        elif bare in ("]", "],") and lines and lines[-1][-1].isdigit():
-            lines[-1] += bare
-        else:
-            lines.append(line)
-    return "\n".join(lines)
+def perform(job: Job) -> dict[str, Any]:
+    """Train, or play by rule, and judge once; returns a JSON-able line."""
+    line = {"key": job.key, "task": HARVEST if job.name == "harvest" else TIT_FOR_TAT}
+    if isinstance(job.who, str):
+        played = {"rule": job.who, "episodes": _measured(job.who, job.episodes)}
+        return {**line, **played, "versions": versions()}
+    found = TRAIN[job.name](job.settings, job.who, job.episodes)
+    settings = dataclasses.asdict(job.settings)
+    return {**line, **found, "settings": settings, "versions": versions()}
 
 
-def _is_number(text: str) -> bool:
-    """Tell whether a text is a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def main() -> None:
-    """Train, judge and store."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line, and do what is not done yet."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("what", choices=sorted(TRAIN))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
-    parser.add_argument("--episodes", type=int, default=50, help="played to judge a policy")
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
+    parser.add_argument("--episodes", type=int, help="played to judge a policy")
     parser.add_argument("--steps", type=int, help="environment steps of each run")
+    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
     parser.add_argument("--out", type=Path, help="default: where the stored results are")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
+    if given.out is None and (given.steps or given.episodes):
+        parser.error("these would be other results than the stored ones; name a file with --out")
     settings = SETTINGS[given.what]
     if given.steps is not None:
         settings = dataclasses.replace(settings, total_steps=given.steps)
-    out = given.out or FOLDER / f"{given.what}.json"
-    measure(given.what, settings, given.seeds, given.episodes, out)
-    Console().print(f"stored in {out}", soft_wrap=True)
+    out = given.out or FOLDER / f"{given.what}.jsonl"
+    every = jobs(given.what, given.seeds, settings, given.episodes)
+    try:
+        done = {line.get("key") for line in read_lines(out)}
+    except StorageError as error:
+        parser.error(str(error))
+    todo = [job for job in every if job.key not in done]
+    console = Console()
+    console.print(f"{len(every) - len(todo)} of {len(every)} results are there already")
+    for number, line in enumerate(perform_all(perform, todo, given.workers), start=1):
+        append(out, line)
+        name = line.get("rule") or f"seed {line['seed']}"
+        console.print(f"{number}/{len(todo)} {given.what}, {name}", soft_wrap=True)
+    console.print(f"stored in {out}", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,9 @@ there is not done again, so the command may be broken off and given again at any
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from rich.console import Console
 import piase_gym
 from piase_gym.benchmarks.course_env import course_of, make_course
 from piase_gym.benchmarks.course_settings import APART, PPO, import_ppo
+from piase_gym.benchmarks.lines import append, perform_all, read_lines
 from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.benchmarks.slot_batch import SlotBatch
 from piase_gym.curricula import DevelopmentalCurriculum, load
@@ -227,45 +226,6 @@ def versions() -> dict[str, str]:
 # -- all of them ---------------------------------------------------------------------------------
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines that are there; a last one that was cut off is left out.
-
-    Raises:
-        StorageError: If another line is damaged.
-    """
-    if not path.exists():
-        return []
-    found, lines = [], path.read_text("utf-8").splitlines()
-    for number, line in enumerate(lines, start=1):
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            if number < len(lines):
-                raise StorageError(f"{path}: line {number} is damaged") from None
-    return found
-
-
-def append(path: Path, line: Mapping[str, Any]) -> None:
-    """Add a line, on a line of its own even behind one that was cut off."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before = path.read_bytes() if path.exists() else b""
-    whole = before if before.endswith(b"\n") or not before else before[: before.rfind(b"\n") + 1]
-    if whole != before:
-        path.write_bytes(whole)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
-        file.flush()
-
-
-def perform_all(todo: Sequence[Job], workers: int) -> Iterator[dict[str, Any]]:
-    """Yield the lines of all trainings as they are finished."""
-    if workers <= 1:
-        yield from map(perform, todo)
-        return
-    with multiprocessing.get_context("spawn").Pool(workers, maxtasksperchild=1) as pool:
-        yield from pool.imap_unordered(perform, todo)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and do what is not done yet."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
@@ -286,7 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(str(error))
     todo = [job for job in every if job.key not in done]
     console.print(f"{len(every) - len(todo)} of {len(every)} trainings are there already")
-    for number, line in enumerate(perform_all(todo, options.workers), start=1):
+    for number, line in enumerate(perform_all(perform, todo, options.workers), start=1):
         append(options.out, line)
         name = f"{line['arm']} on {line['target']}, seed {line['seed']}"
         cost = f"{line['steps']:,} steps, {line['cpu_seconds']['training']:.0f} CPU-seconds"

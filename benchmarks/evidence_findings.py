@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.benchmarks import statistics
-from piase_gym.benchmarks.evidence import ARMS, PLAN, TARGETS, Scale, jobs, read_lines
+from piase_gym.benchmarks.evidence import ARMS, PLAN, TARGETS, Scale, jobs
+from piase_gym.benchmarks.lines import read_lines
 from piase_gym.benchmarks.statistics import Interval
 
 FILE = Path(__file__).with_name("measured") / "evidence_curricula.jsonl"

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from piase_gym.benchmarks import dilemma_report as report
+from piase_gym.benchmarks.lines import read_lines, read_once
 from piase_gym.benchmarks.statistics import Interval
+from piase_gym.errors import StorageError
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
@@ -26,14 +28,14 @@ def test_the_page_shows_what_is_stored() -> None:
 
 
 @pytest.mark.parametrize("name", ["harvest", "tit_for_tat"])
-def test_the_command_is_told_and_runs_are_several(name: str) -> None:
-    found = report.read(name)
-    command = found["command"].split(" --")[0]
-    assert command == f"python -m piase_gym.benchmarks.dilemma_training {name}"
-    assert command.removeprefix("python -m ") in PAGE.replace("\n", " ")
-    assert {run["seed"] for run in found["runs"]} == set(range(len(found["runs"])))
-    assert len(found["runs"]) >= 5
-    assert {"torch", "numpy", "piase_gym"} <= set(found["versions"])
+def test_the_command_on_the_page_finds_all_that_is_stored_and_nothing_else(name: str) -> None:
+    assert f"piase_gym.benchmarks.dilemma_training {name}" in PAGE.replace("\n", " ")
+    lines = read_lines(report.FOLDER / f"{name}.jsonl")
+    for line in lines:
+        assert {"torch", "numpy", "piase_gym"} <= set(line["versions"])
+    assert len(report.read(name)["runs"]) >= 5
+    assert {line["key"] for line in lines} == {job.key for job in training().jobs(name)}
+    assert len(lines) == len(training().jobs(name))
 
 
 def test_against_tit_for_tat_ppo_gets_nine_tenths_of_what_is_best() -> None:
@@ -64,9 +66,7 @@ def test_independent_learners_ruin_the_harvest() -> None:
 def test_every_run_ends_below_half_of_what_restraint_yields() -> None:
     found = report.read("harvest")
     restraint = np.mean(found["rules"]["oracle"]["efficiency"])
-    whole = [run for run in found["runs"] if run["steps"] >= found["settings"]["total_steps"]]
-    assert len(whole) >= 3
-    for run in whole:
+    for run in found["runs"]:
         assert np.mean(run["path"][-1]["episodes"]["efficiency"]) < 0.5 * restraint
 
 
@@ -81,38 +81,57 @@ def training() -> Any:
     return dilemma_training
 
 
-def test_what_is_written_is_what_was_found(tmp_path: Path) -> None:
+def few(name: str, out: Path, seeds: str) -> None:
+    """Train a little."""
+    words = [name, "--out", str(out), "--steps", "80", "--episodes", "3", "--seeds", *seeds.split()]
+    training().main(words)
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module, with trainings of few and small environments."""
     made = training()
-    short = made.Settings(num_envs=4, num_steps=10, total_steps=80, minibatch=20, width=8)
-    out = tmp_path / "found.json"
-    found = made.measure("tit_for_tat", short, [0, 1], 3, out)
-    stored = json.loads(out.read_text("utf-8"))
-    assert {**stored, "command": ""} == {**found, "command": ""}
-    assert "[0." in out.read_text("utf-8")  # numbers of a list stand on one line
-    shares = [run["episodes"]["share"] for run in found["runs"]]
-    assert np.shape(shares) == (2, 3)
-    assert 0.0 <= np.min(shares) <= np.max(shares) <= 50 / 32
-    again = made.measure("tit_for_tat", short, [1], 3)
-    assert again["runs"][0]["episodes"] == found["runs"][1]["episodes"]
+    small = made.Settings(num_envs=4, num_steps=10, total_steps=80, minibatch=20, width=8)
+    monkeypatch.setattr(made, "SETTINGS", dict.fromkeys(made.SETTINGS, small))
+    return made
 
 
-def test_runs_that_are_stored_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = training()
-    short, out, trained = made.Settings(total_steps=80), tmp_path / "found.json", []
+def test_a_call_goes_on_where_the_one_before_was_broken_off(short: Any, tmp_path: Path) -> None:
+    out, others = tmp_path / "found.jsonl", tmp_path / "others.jsonl"
+    few("tit_for_tat", out, "0 1")
+    first = out.read_text("utf-8").splitlines()
+    assert np.shape([json.loads(line)["episodes"]["share"] for line in first]) == (2, 3)
+    shares = json.loads(first[0])["episodes"]["share"]
+    assert 0.0 <= min(shares) <= max(shares) <= 50 / 32
+    out.write_text(first[0] + "\n" + first[1][:90], "utf-8")
+    few("tit_for_tat", out, "0 1 2")
+    again = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert json.dumps(again[0]) == first[0]
+    assert again[1]["episodes"] == json.loads(first[1])["episodes"]
+    few("tit_for_tat", others, "1 3")
+    out.write_bytes(out.read_bytes() + others.read_bytes())  # as cat does
+    assert [line["seed"] for line in read_once(out)] == [0, 1, 2, 3]
+    few("tit_for_tat", out, "0 1 2 3")
+    assert len(read_lines(out)) == 5
 
-    def train(settings: Any, seed: int, episodes: int) -> dict[str, Any]:
-        trained.append(seed)
-        steps = settings.total_steps if seed != 1 else 8
-        return {"seed": seed, "steps": steps, "episodes": {"share": [1.0] * episodes}}
 
-    monkeypatch.setattr(made, "TRAIN", {"tit_for_tat": train})
-    made.measure("tit_for_tat", short, [0, 1], 3, out)
-    found = made.measure("tit_for_tat", short, [0, 1, 2], 3, out)
-    assert trained == [0, 1, 1, 2]  # the second was cut short
-    assert [run["seed"] for run in found["runs"]] == [0, 1, 2]
-    made.measure("tit_for_tat", short, [0], 4, out)
-    made.measure("tit_for_tat", made.Settings(total_steps=90), [0], 4, out)
-    assert trained[4:] == [0, 0]
+def test_other_settings_are_other_results(short: Any, tmp_path: Path) -> None:
+    made = short.jobs("harvest", [0])
+    assert [job.who for job in made] == ["random", "scripted", "oracle", 0]
+    longer = short.jobs("harvest", [0], short.Settings(total_steps=90))
+    assert [job.key for job in longer[:3]] == [job.key for job in made[:3]]  # nothing is learnt
+    assert longer[3].key != made[3].key
+    assert not {j.key for j in made} & {j.key for j in short.jobs("harvest", [0], episodes=4)}
+
+
+def test_mistakes_are_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        training().main(["harvest", "--steps", "80"])
+    assert "--out" in capsys.readouterr().err
+    for name, words in (("empty", ""), ("strange", '{"seed": 0}\n'), ("broken", "{\n{}\n")):
+        (tmp_path / name).write_text(words, "utf-8")
+        with pytest.raises(StorageError, match=name):
+            read_once(tmp_path / name)
 
 
 def test_a_run_in_the_harvest_is_looked_at_on_the_way() -> None:

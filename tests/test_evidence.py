@@ -15,6 +15,7 @@ pytest.importorskip("stable_baselines3")
 from piase_gym import curricula
 from piase_gym.benchmarks import evidence
 from piase_gym.benchmarks.curriculum_run import PPO, import_ppo, make_course
+from piase_gym.benchmarks.lines import read_lines
 from piase_gym.curricula.automatic import Randomisation
 from piase_gym.errors import ConfigError, StorageError
 
@@ -107,4 +108,4 @@ def test_mistakes_are_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[st
     bad = tmp_path / "bad.jsonl"
     bad.write_text("{\n{}\n", "utf-8")
     with pytest.raises(StorageError, match="line 1"):
-        evidence.read_lines(bad)
+        read_lines(bad)
