@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 import piase_gym
 from piase_gym import registry
-from piase_gym.benchmarks import dilemma_report
+from piase_gym.benchmarks import course_report, dilemma_report
 from piase_gym.benchmarks.references import shipped
 from piase_gym.benchmarks.speed import stored_sections
 from piase_gym.benchmarks.tables import reference_table
@@ -103,6 +103,11 @@ def with_dilemmas(text: str) -> str:
     return with_sections(text, "dilemmas", dilemma_report.stored_sections())
 
 
+def with_courses(text: str) -> str:
+    """Return the page about curricula with what trainings through them came to."""
+    return with_sections(text, "course", course_report.stored_sections())
+
+
 def with_sections(text: str, kind: str, sections: Mapping[str, str]) -> str:
     """Return a page with what stands at its marked places written anew."""
     for name, shown in sections.items():
@@ -155,6 +160,8 @@ def main() -> None:
     numbers.write_text(told, encoding="utf-8")
     speed = FOLDER.with_name("speed.md")
     speed.write_text(with_speed(speed.read_text("utf-8")), encoding="utf-8")
+    courses = FOLDER.with_name("curricula.md")
+    courses.write_text(with_courses(courses.read_text("utf-8")), encoding="utf-8")
     write_evidence(FOLDER.with_name("evidence_curricula.md"))
 
 

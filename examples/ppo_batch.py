@@ -257,7 +257,7 @@ def entropy(choice: Categorical) -> Tensor:
 def evaluate(
     policy: Policy, task: Any, seeds: range = HELD_OUT, greedy: bool = False, **config: Any
 ) -> float:
-    """Return the share of agents that reach a goal, in one episode of each seed."""
+    """Return the share of agents that win, in one episode of each seed."""
     return float(play(policy, task, seeds, greedy, **config).mean())
 
 
@@ -265,19 +265,20 @@ def evaluate(
 def play(
     policy: Policy, task: Any, seeds: range, greedy: bool = False, **config: Any
 ) -> np.ndarray:
-    """Play one episode of each seed; return who reached a goal, shape (seeds, agents)."""
+    """Play one episode of each seed; return who won, shape (seeds, agents)."""
     env = piase_gym.batch_env(task, num_envs=len(seeds), autoreset="disabled", **config)
     generator = torch.Generator().manual_seed(seeds.start)
     shown, infos = env.reset(list(seeds))
-    won = np.zeros(infos["alive"].shape, np.bool_)
+    shape = infos["alive"].shape
     while infos["alive"].any():
         flat = torch.as_tensor(shown).flatten(0, 1)
         choice, _ = policy(flat, torch.as_tensor(infos["action_mask"]).flatten(0, 1))
         drawn = torch.multinomial(choice.probs, 1, generator=generator)
         actions = choice.probs.argmax(-1) if greedy else drawn
-        shown, _, terminated, _, infos = env.step(actions.numpy().reshape(won.shape))
-        won |= terminated
-    return won
+        shown, _, _, _, infos = env.step(actions.numpy().reshape(shape))
+    seats = [env.world.agents.index(name) for name in env.agents]
+    worlds = map(env.single, range(len(seeds)))  # who was terminated may also have lost
+    return np.array([[world.result(seat) == "won" for seat in seats] for world in worlds])
 
 
 def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str, Any]:

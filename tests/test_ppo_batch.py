@@ -47,6 +47,18 @@ def test_it_learns_a_tiny_map_on_levels_it_never_saw(ppo: ModuleType) -> None:
     assert after > 0.9
 
 
+def test_who_dies_has_not_won(ppo: ModuleType) -> None:
+    """A corridor with the goal on one side and a deadly hazard on the other."""
+    corridor = {"map": ["~@G", "###"], "layout": "custom", "hazard_ends": True, "max_steps": 40}
+    trainer = ppo.Trainer("GridWorld", settings(ppo), 0, **corridor)
+    won = ppo.play(trainer.policy, trainer.env.world.config, range(200))
+    assert won.shape == (200, 1)
+    assert 50 < won.sum() < 150
+    pair = {**TINY, "agents": 2, "partners": {"agent_0": "random"}}
+    trainer = ppo.Trainer("GridWorld", settings(ppo), 0, **pair)
+    assert ppo.play(trainer.policy, "GridWorld", range(8), **pair).shape == (8, 1)
+
+
 def test_several_agents_share_one_policy(ppo: ModuleType) -> None:
     small = settings(ppo, total_steps=2 * 64 * 16)
     trainer = ppo.Trainer("GridWorld", small, 0, agents=3, **TINY)
