@@ -1,6 +1,7 @@
 """What a curriculum costs beside the bare environment: a step between decisions, and an episode.
 
-Run it with ``python -m piase_gym.benchmarks.curriculum``. Times are CPU-seconds of one thread. All
+Run it with ``python -m piase_gym.benchmarks.curriculum``; ``--out`` stores what is found, and
+`docs/following_curricula.md` shows what is in `FILE`. Times are CPU-seconds of one thread. All
 environments take turns in short bursts of steps within an episode, so that a machine whose speed
 drifts treats them alike; what is shown are medians of differences to the bare environment in the
 same round. Four agents follow one curriculum each; what its metrics read says what is kept of a
@@ -10,9 +11,12 @@ step.
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +24,14 @@ from rich.console import Console
 from rich.table import Table
 
 import piase_gym
+from piase_gym.benchmarks.evaluation import versions
+from piase_gym.benchmarks.journal import write_json
+from piase_gym.benchmarks.speed import machine
+from piase_gym.benchmarks.tables import markdown
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.wrappers import CurriculumWrapper
 
+FILE = Path(__file__).with_name("measured") / "curriculum.json"
 AGENTS, BURST, ROUNDS = 4, 100, 1500
 CONFIG: dict[str, Any] = {"agents": AGENTS, "width": 12, "height": 12, "max_steps": 1_000_000}
 READS: dict[str, str] = {
@@ -77,20 +86,22 @@ def player(env: Any) -> Callable[[int], float]:
     return play
 
 
-def show_steps(rounds: int) -> None:
-    """Print what a step costs."""
+def measure_steps(rounds: int) -> list[dict[str, Any]]:
+    """Return what a step costs, and what of it is more than the bare one, in µs."""
     players = {name: player(make(rule)) for name, rule in {"bare": None, **READS}.items()}
     for play in players.values():
         play(5000)
-    times = [{name: play(BURST) for name, play in players.items()} for _ in range(rounds)]
-    bare = statistics.median(row["bare"] for row in times)
-    table = Table("what is kept of a step", "µs a step", "added µs", "of the bare step")
-    table.add_row("bare", f"{bare:.2f}", "-", "-")
-    for name in READS:
-        added = statistics.median(row[name] - row["bare"] for row in times)
-        table.add_row(name, f"{bare + added:.2f}", f"{added:.2f}", f"{added / bare:.1%}")
-    console.print(table)
-    console.print(f"promised where ends or rewards are kept: at most {LIMIT} µs")
+    return compared([{name: play(BURST) for name, play in players.items()} for _ in range(rounds)])
+
+
+def compared(rounds: Sequence[Mapping[str, float]]) -> list[dict[str, Any]]:
+    """Return medians of what was measured in turns: all of a row, and what is more than bare."""
+    bare = statistics.median(row["bare"] for row in rounds)
+    found = []
+    for name in rounds[0]:
+        added = statistics.median(row[name] - row["bare"] for row in rounds)
+        found.append({"name": name, "us": round(bare + added, 3), "added": round(added, 3)})
+    return found
 
 
 def episodes(env: Any, count: int) -> float:
@@ -117,8 +128,8 @@ class Switching:
         return self.env.reset(**options)
 
 
-def show_episodes(rounds: int) -> None:
-    """Print what an episode costs: it must not depend on how many steps the curriculum has."""
+def measure_episodes(rounds: int) -> list[dict[str, Any]]:
+    """Return what an episode costs: it must not depend on how many steps the curriculum has."""
     fields = {**CONFIG, "agents": 1, "max_steps": 2, "random_goals": 0}
 
     def bare() -> Any:
@@ -134,22 +145,57 @@ def show_episodes(rounds: int) -> None:
     for env in envs.values():
         env.reset(seed=0)
         episodes(env, 100)
-    found = [{name: episodes(env, 20) for name, env in envs.items()} for _ in range(rounds)]
-    base = statistics.median(row["bare"] for row in found)
-    table = Table("one agent, episodes of two steps", "µs an episode", "added µs")
-    for name in envs:
-        added = statistics.median(row[name] - row["bare"] for row in found)
-        table.add_row(name, f"{base + added:.0f}", f"{added:.0f}" if name != "bare" else "-")
-    console.print(table)
+    return compared(
+        [{name: episodes(env, 20) for name, env in envs.items()} for _ in range(rounds)]
+    )
+
+
+def measure(rounds: int = ROUNDS) -> dict[str, Any]:
+    """Measure steps in so many rounds of bursts, and episodes in a thirtieth; JSON-able."""
+    found: dict[str, Any] = {"machine": machine(), "versions": versions(), "rounds": rounds}
+    load = os.getloadavg()[0]
+    found["steps"] = measure_steps(rounds)
+    found["episodes"] = measure_episodes(max(5, rounds // 30))
+    return {**found, "load": [load, os.getloadavg()[0]]}
+
+
+# -- the page -----------------------------------------------------------------------------
+
+
+def tables_of(found: Mapping[str, Any]) -> list[list[list[str]]]:
+    """Return what was measured as two tables of words, heads first."""
+    steps = [["what is kept of a step", "µs a step", "added µs"]]
+    steps += [[row["name"], f"{row['us']:.2f}", f"{row['added']:.2f}"] for row in found["steps"]]
+    plays = [["one agent, episodes of two steps", "µs an episode", "added µs"]]
+    plays += [[row["name"], f"{row['us']:.0f}", f"{row['added']:.0f}"] for row in found["episodes"]]
+    for table in (steps, plays):
+        table[1][2] = "–"
+    return [steps, plays]
+
+
+def stored_sections() -> dict[str, str]:
+    """Return what the page shows, by the name of its place."""
+    found = json.loads(FILE.read_text("utf-8"))
+    shown = "\n".join(markdown(table[0], table[1:]) for table in tables_of(found))
+    load = " and ".join(f"{value:.1f}" for value in found["load"])
+    return {"curriculum": f"{shown}\nMeasured on {found['machine']}, with a load of {load}.\n"}
 
 
 def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure, print, and store."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds of bursts")
+    parser.add_argument("--out", type=Path, help="a JSON file for what is found")
     options = parser.parse_args()
-    show_steps(options.rounds)
-    show_episodes(max(5, options.rounds // 30))
+    found = measure(options.rounds)
+    for head, *rows in tables_of(found):
+        table = Table(*head)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+    console.print(f"promised where ends or rewards are kept: at most {LIMIT} µs")
+    if options.out is not None:
+        write_json(options.out, found)
 
 
 if __name__ == "__main__":

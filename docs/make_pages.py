@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 import piase_gym
 from piase_gym import registry
-from piase_gym.benchmarks import course_report, dilemma_report
+from piase_gym.benchmarks import course_report, curriculum, dilemma_report
 from piase_gym.benchmarks.references import shipped
 from piase_gym.benchmarks.speed import stored_sections
 from piase_gym.benchmarks.tables import reference_table
@@ -108,6 +108,11 @@ def with_courses(text: str) -> str:
     return with_sections(text, "course", course_report.stored_sections())
 
 
+def with_costs(text: str) -> str:
+    """Return the page about following curricula with what they cost."""
+    return with_sections(text, "cost", curriculum.stored_sections())
+
+
 def with_sections(text: str, kind: str, sections: Mapping[str, str]) -> str:
     """Return a page with what stands at its marked places written anew."""
     for name, shown in sections.items():
@@ -162,6 +167,8 @@ def main() -> None:
     speed.write_text(with_speed(speed.read_text("utf-8")), encoding="utf-8")
     courses = FOLDER.with_name("curricula.md")
     courses.write_text(with_courses(courses.read_text("utf-8")), encoding="utf-8")
+    costs = FOLDER.with_name("following_curricula.md")
+    costs.write_text(with_costs(costs.read_text("utf-8")), encoding="utf-8")
     write_evidence(FOLDER.with_name("evidence_curricula.md"))
 
 
