@@ -17,7 +17,7 @@ import piase_gym
 from piase_gym import runs
 from piase_gym.commands import OUTCOMES
 from piase_gym.runs import press, press_records, recorder, taps, writer
-from piase_gym.runs.book import Book
+from piase_gym.runs.book import Book, add_up
 from piase_gym.runs.bulk import SHORT, BulkEncoder
 from piase_gym.runs.levels import Levels
 from piase_gym.runs.press import Block
@@ -51,9 +51,9 @@ def stretches(draw: Any) -> tuple[list[str], Rows]:
         acts = dice.integers(0, 256, len(agents)).tolist()
         rewards = [few[i] for i in dice.integers(0, 3, len(agents))]
         outcomes = [OUTCOMES[i] for i in dice.integers(0, 7, len(agents))]
-        note = notation.pack(book, acts, Tick(rewards, [], [], outcomes, False, {}))
+        note = notation.pack(gap, book, acts, Tick(rewards, [], [], outcomes, False, {}))
         found.vectors.append(dice.integers(0, 256, len(agents) * length, np.uint8).tobytes())
-        found.notes.append((gap, note))
+        found.notes.append(note)
     (rows,) = found.take()
     return agents, rows
 
@@ -93,7 +93,7 @@ def test_sums_of_rewards_do_not_depend_on_groups() -> None:
             if size == 1:
                 book.add(values[start].tolist())
             else:
-                book.add_many((0, 1), values[start : start + size])
+                add_up(values[start : start + size], book.totals)
         sums.append((book.total(0), book.total(1)))
     by_hand = [0.0, 0.0]
     for row in values.tolist():

@@ -167,7 +167,10 @@ class Driver:
                 )
                 partners[number].learn(feedback)
         if heard:
-            self._tell(acts, decoded, tick)
+            if decoded is not None or tick[5] or self.world.mailboxes is not None:
+                self._tell(decoded, tick)
+            for watcher, commands in self.events.watchers:
+                watcher(decoded if commands else acts, tick)
         return tick
 
     def _decode(self, acts: Sequence[Act]) -> list[Act]:
@@ -181,7 +184,7 @@ class Driver:
             for i, act in enumerate(acts)
         ]
 
-    def _tell(self, acts: Sequence[Act], commands: list[Act] | None, tick: Tick) -> None:
+    def _tell(self, commands: list[Act] | None, tick: Tick) -> None:
         """Post what happened in a step, and the letters sent in it."""
         events = self.events
         if commands is not None:
@@ -194,8 +197,6 @@ class Driver:
             for letter in letters[self._letters :]:
                 events.post("message", letter.sender, **letter._asdict())
             self._letters = len(letters)
-        for watcher, decoded in events.watchers:
-            watcher(commands if decoded else acts, tick)
 
     def set_order(self, order: Sequence[int]) -> None:
         """Let agents act in this order until it is changed; see `World.set_order`."""

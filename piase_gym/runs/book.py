@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from struct import Struct
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from piase_gym.runs.expand import goal_id
 
@@ -27,10 +26,9 @@ class Book:
         names: Their names.
         everybody: Whether all agents are in play.
         pick: Takes the entries of those in play out of a list.
-        pack: Turns their rewards into bytes.
         joined: Agent number -> steps of the run when it entered, for open goals.
         results: Agent -> how its episode ended.
-        totals: Agent number -> sum of its rewards so far.
+        totals: Agent number -> sum of its rewards so far, float64.
     """
 
     def __init__(
@@ -41,9 +39,9 @@ class Book:
         seed: int,
         ns: int,
         start: int,
-        totals: Any = None,
+        totals: NDArray[np.float64] | None = None,
     ) -> None:
-        """Open the book at a reset; `totals` is where sums are to be kept, a new list if None."""
+        """Open the book at a reset; `totals` is where sums are kept, a new array if None."""
         self.agents = agents
         self.slot, self.episode, self.seed = slot, episode, seed
         self.ns, self.start = ns, start
@@ -52,14 +50,13 @@ class Book:
         self.names: tuple[str, ...] = ()
         self.everybody = False
         self.pick: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
-        self.pack = Struct("").pack
         self.joined: dict[int, int] = {}
         self.results: dict[str, str] = {}
         self.returns: dict[str, float] = {}
         self.lengths: dict[str, int] = {}
         self.measures: dict[str, Any] = {}
-        self.totals = [0.0] * len(agents) if totals is None else totals
-        self.totals[:] = [0.0] * len(agents)
+        self.totals = np.empty(len(agents)) if totals is None else totals
+        self.totals[:] = 0.0
 
     def goal(self, agent: int) -> str:
         """Return the id of an agent's goal."""
@@ -71,18 +68,11 @@ class Book:
         self.names = tuple(self.agents[i] for i in self.playing)
         self.everybody = len(self.playing) == len(self.agents)
         self.pick = picker(self.playing, len(self.agents))
-        self.pack = Struct(f"<{len(self.playing)}d").pack
 
     def add(self, rewards: Sequence[float]) -> None:
         """Add the rewards of one step, of those who are in play."""
         for agent, reward in zip(self.playing, rewards, strict=True):
-            self.totals[agent] += reward
-
-    def add_many(self, playing: Sequence[int], rewards: NDArray[np.float64]) -> None:
-        """Add rewards of those who were in play, shape (steps, agents in play)."""
-        sums = add_up([self.totals[agent] for agent in playing], rewards)
-        for agent, total in zip(playing, sums, strict=True):
-            self.totals[agent] = total
+            self.totals[agent] = float(self.totals[agent]) + reward
 
     def total(self, agent: int) -> float:
         """Return what an agent has got in this episode."""
@@ -94,18 +84,17 @@ class Book:
         return self.begun and not self.playing
 
 
-def add_up(start: ArrayLike, rewards: NDArray[np.float64]) -> list[float]:
+def add_up(rewards: NDArray[np.float64], totals: NDArray[np.float64]) -> None:
     """Add rewards one after the other, so that sums do not depend on how steps are grouped.
 
     Args:
-        start: Sums so far, shape (agents,).
-        rewards: Shape (steps, agents).
+        rewards: Shape (steps, agents), at least one step.
+        totals: Sums so far, to be changed, shape (agents,).
     """
     rows = rewards.copy()
     with np.errstate(over="ignore", invalid="ignore"):  # as sums of Python's floats
-        rows[0] += start
-        sums: list[float] = np.add.accumulate(rows, axis=0, out=rows)[-1].tolist()
-    return sums
+        rows[0] += totals
+        totals[:] = np.add.accumulate(rows, axis=0, out=rows)[-1]
 
 
 def picker(playing: tuple[int, ...], count: int) -> Callable[[Sequence[Any]], tuple[Any, ...]]:

@@ -64,31 +64,33 @@ class BulkEncoder(Encoder):
         return [encode(part) for _, kind, part in events if kind in kinds]
 
     def rows(self, taken: Rows) -> Iterator[str]:
-        """Write plain steps, and below each what is wanted of single agents; some at a time."""
+        """Write steps, and below each what is wanted of single agents; some at a time."""
         if not self.steps:
             return
         lines = 1 + 4 * len(taken.names) * self.details
         size = max(SHORT, PAGE // lines)
-        for start in range(0, len(taken), size):
-            part = taken.part(start, start + size)
-            if len(part) < SHORT:
-                yield "".join([self.step(item) for item in self.items(part)])
-            else:
-                yield _write(self, part)
+        for sort in taken.sorts():
+            for start in range(0, len(sort), size):
+                part = sort.part(start, start + size)
+                if len(part) < SHORT:
+                    yield "".join([self.step(item) for item in self.items(part)])
+                else:
+                    yield _write(self, part)
 
     def items(self, taken: Rows) -> list[StepItem]:
-        """Return plain steps in the form in which others are kept."""
+        """Return steps in the form in which single ones are kept."""
         packed, outcomes, rewards = taken.packed(), taken.outcomes(), taken.rewards.tolist()
         found: list[StepItem] = []
-        for place, ns in enumerate(taken.clocks):
-            extra, step = None, place + 1
+        for place, (ns, digest) in enumerate(zip(taken.clocks, taken.digests, strict=True)):
+            step = place + 1
+            extra = taken.extras.get(taken.step + step)
             if taken.vectors:
                 time = float(taken.time + step)
-                extra = Extra(percepts=self._percepts(taken, taken.vectors[place], time))
-            digest = f"{taken.digests[place]:016x}"
+                extra = extra or Extra()
+                extra.percepts = self._percepts(taken, taken.vectors[place], time)
             run = (ns, taken.step + step, taken.episode, taken.names)
             said = packed[place], outcomes[place], rewards[place]
-            found.append((*run, *said, digest, extra))
+            found.append((*run, *said, f"{digest:016x}", extra))
         return found
 
     def _percepts(self, taken: Rows, vectors: bytes, time: float) -> dict[str, dict[str, Any]]:

@@ -51,7 +51,11 @@ class Feeder(Writer):
         """Hand over one thing that happened."""
         history = self.history
         if type(item) is Rows:
-            history.take_rows(item)
+            for part in item.sorts():
+                if part.extras:
+                    self.take(*self.encoder.items(part))
+                else:
+                    history.take_rows(part)
         elif type(item) is Group:
             history.step = item.step
             history.keep(item, len(item.parts))

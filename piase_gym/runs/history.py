@@ -270,7 +270,9 @@ class History:
             or self._new_row(self.of(agent), agent, slot, rows.episode, rows.step + 1, first)
             for agent in rows.names
         ]
-        totals = add_up([row.total for row in open_rows], rows.rewards)
+        sums = np.array([row.total for row in open_rows])
+        add_up(rows.rewards, sums)
+        totals: list[float] = sums.tolist()
         for place, row in enumerate(open_rows):
             row.end, row.length, row.total = self.step, row.length + count, totals[place]
             for event, times in enumerate(np.bincount(rows.events[:, place]).tolist()):

@@ -28,6 +28,8 @@ from piase_gym.runs.schema import (
 _UNKNOWN = EventType("engine")
 CACHE_SIZE = 4096
 THREE = tuple(f"{number:03d}" for number in range(1000))
+CALM_END = '"}}\n'
+"""What comes after the digest of a step of which there is nothing else to tell."""
 T = TypeVar("T")
 
 
@@ -102,6 +104,7 @@ class Party:
         commands: By the commands' indices, a byte each.
         outcomes: By the outcomes, a tuple.
         rewards: By the rewards, eight bytes each, so that 0.0 and -0.0 differ.
+        flags: By who ended by the rules, and who by a limit.
         calm: That nobody ended.
     """
 
@@ -113,18 +116,24 @@ class Party:
         self.outcomes = Texts(lambda outcomes: f'{self._by_name(outcomes)},"rewards":')
         unpack = struct.Struct(f"<{len(names)}d").unpack
         self.rewards = Texts(lambda values: f"{self._by_name(unpack(values))},")
-        nobody = encode(dict.fromkeys(names, False))
-        self.calm = f'"terminated":{nobody},"truncated":{nobody},"digest":"'
+        self.flags = Texts(self._flags)
+        nobody = (False,) * len(names)
+        self.calm = self.flags[nobody, nobody]
 
     def _by_name(self, values: Sequence[Any]) -> str:
         """Write values by name."""
         return encode(dict(zip(self.names, values, strict=True)))
 
-    def flags(self, extra: Extra) -> str:
-        """Say who ended."""
+    def ends(self, extra: Extra) -> tuple[str, str]:
+        """Say who ended, and what else there is: what comes before the digest, and after it."""
+        end = f'",{encode(extra.more)[1:-1]}}}}}\n' if extra.more else CALM_END
         if extra.terminated is None or extra.truncated is None:
-            return self.calm
-        terminated, truncated = self._by_name(extra.terminated), self._by_name(extra.truncated)
+            return self.calm, end
+        return self.flags[tuple(extra.terminated), tuple(extra.truncated)], end
+
+    def _flags(self, flags: tuple[tuple[bool, ...], tuple[bool, ...]]) -> str:
+        """Say who ended, by the rules or by a limit."""
+        terminated, truncated = map(self._by_name, flags)
         return f'"terminated":{terminated},"truncated":{truncated},"digest":"'
 
 
@@ -210,18 +219,14 @@ class Encoder:
         ns, step, episode, names, packed, outcomes, rewards, digest, extra = item
         party = self.parties[names]
         self.count += 1
-        if extra is None:
-            commands, flags, more = party.commands[packed], party.calm, ""
-        else:
-            given = extra.commands
-            commands = f'"commands":{given},"outcomes":' if given else party.commands[packed]
-            flags = party.flags(extra)
-            more = "".join(f",{encode(key)}:{encode(value)}" for key, value in extra.more.items())
+        given = None if extra is None else extra.commands
+        commands = f'"commands":{given},"outcomes":' if given else party.commands[packed]
+        flags, end = (party.calm, CALM_END) if extra is None else party.ends(extra)
         line = (
             f'{{"timestamp":"{self.stamp(ns)}{self.run}{self.count}{self.step_head}{step},'
             f'"episode":{episode},"event_data":{{"kind":"step",{commands}'
             f"{party.outcomes[tuple(outcomes)]}{party.rewards[party.pack(*rewards)]}"
-            f'{flags}{digest}"{more}}}}}\n'
+            f"{flags}{digest}{end}"
         )
         if self.details or not self.steps:
             return self._with_details(item, line)

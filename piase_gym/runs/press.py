@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -188,5 +189,5 @@ class Press:
 def packed(pieces: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return pieces one after the other, with room to spare, and where each begins."""
     encoded = [piece.encode() for piece in pieces]
-    offsets = np.cumsum([0, *map(len, encoded)])
-    return np.frombuffer(b"".join(encoded) + bytes(8), np.uint8).copy(), offsets
+    offsets = np.array(list(itertools.accumulate(map(len, encoded), initial=0)))
+    return np.frombuffer(bytearray(b"".join(encoded) + bytes(8)), np.uint8), offsets

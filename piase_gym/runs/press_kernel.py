@@ -172,8 +172,8 @@ RECORD = 4
 
 @kernel
 def press_records(  # type: ignore[no-untyped-def]
-    out, pool, offsets, known, texts, text_offsets, numbers, records, playing, clocks, digests,
-    result,
+    out, pool, offsets, known, texts, text_offsets, ends, end_offsets, special, numbers, records,
+    playing, result,
 ):  # fmt: skip
     """Write lines about the records of one environment until there is a reason to stop.
 
@@ -181,37 +181,42 @@ def press_records(  # type: ignore[no-untyped-def]
         out: Where they go, uint8.
         pool: The pieces, uint8: the second; what follows the microseconds; what comes before the
             step; what comes before the episode; for each agent in play what comes before its
-            command, its outcome and its reward; what comes before the digest; the end; outcomes.
+            command, its outcome and its reward; what comes after the last reward; outcomes.
         offsets: Piece i is ``pool[offsets[i]:offsets[i + 1]]``.
         known: See `press`.
         texts: See `press`.
         text_offsets: See `press`.
+        ends: The pieces before and after the digest: of plain steps, then of each special one.
+        end_offsets: Where these begin, likewise.
+        special: int64, the rows of special steps, in order.
         numbers: int64: the first row, number of the first line, the present second, the number of
-            known rewards, bytes a record, agents in a record, the step before the first row, the
-            episode.
-        records: uint8: of each row the rewards of all agents (float64), their acts (int32), their
-            outcomes (uint8), and bytes that do not matter here.
+            known rewards, rows, bytes a row, agents in a row, the step before the first row, the
+            episode, what is to be added to clocks.
+        records: uint8: of each row the clock in nanoseconds (int64), the digest (uint64), the
+            rewards of all agents (float64), their acts (int32) and their outcomes (uint8).
         playing: int64, the numbers of the agents in play.
-        clocks: Microseconds since 1970, int64, shape (rows,).
-        digests: uint64, shape (rows,).
         result: See `press`.
     """
-    row, line, second, rewards_known, size, agents, before, episode = numbers
-    rows, count = len(clocks), len(playing)
+    row, line, second, rewards_known, rows, size, agents, before, episode, clock = numbers
+    count = len(playing)
+    rewards, acts, codes = 16, 16 + 8 * agents, 16 + 12 * agents
     at, reason, missing = 0, DONE, np.int64(0)
     last = RECORD + 3 * count
-    room = len(out) - 2 * offsets[-1] - 64 * (count + 1)
+    room = len(out) - 2 * offsets[-1] - end_offsets[-1] - 64 * (count + 1)
+    turn = 0
+    while turn < len(special) and special[turn] < row:
+        turn += 1
     while row < rows:
-        micro = clocks[row] - second * _MILLION
+        first = row * size
+        micro = (np.int64(load64(records, first)) + clock) // 1000 - second * _MILLION
         if micro < 0 or micro >= _MILLION:
             reason = SECOND
             break
         if at >= room:
             reason = FULL
             break
-        first = row * size
         for place in range(count):
-            bits = np.int64(load64(records, first + 8 * playing[place]))
+            bits = np.int64(load64(records, first + rewards + 8 * playing[place]))
             if find(known, rewards_known, bits) < 0:
                 reason, missing = REWARD, bits
                 break
@@ -227,19 +232,38 @@ def press_records(  # type: ignore[no-untyped-def]
         at = put_number(out, at, episode)
         for place in range(count):
             at = put_piece(out, at, pool, offsets, RECORD + place)
-            word = load64(records, first + 8 * agents + 4 * playing[place])
+            word = load64(records, first + acts + 4 * playing[place])
             at = put_number(out, at, np.int64(word & np.uint64(0xFFFFFFFF)))
         for place in range(count):
             at = put_piece(out, at, pool, offsets, RECORD + count + place)
-            code = peek(records, first + 12 * agents + playing[place])
-            at = put_piece(out, at, pool, offsets, last + 2 + code)
+            code = peek(records, first + codes + playing[place])
+            at = put_piece(out, at, pool, offsets, last + 1 + code)
         for place in range(count):
             at = put_piece(out, at, pool, offsets, RECORD + 2 * count + place)
-            bits = np.int64(load64(records, first + 8 * playing[place]))
+            bits = np.int64(load64(records, first + rewards + 8 * playing[place]))
             at = put_piece(out, at, texts, text_offsets, find(known, rewards_known, bits))
         at = put_piece(out, at, pool, offsets, last)
-        at = put_hex(out, at, digests[row])
-        at = put_piece(out, at, pool, offsets, last + 1)
+        end = 0
+        if turn < len(special) and special[turn] == row:
+            turn += 1
+            end = 2 * turn
+        at = put_piece(out, at, ends, end_offsets, end)
+        at = put_hex(out, at, load64(records, first + 8))
+        at = put_piece(out, at, ends, end_offsets, end + 1)
         row += 1
         line += 1
     result[0], result[1], result[2], result[3] = row, at, reason, missing
+
+
+@kernel
+def add_up(numbers, size, totals):  # type: ignore[no-untyped-def]
+    """Add rewards one after the other, as `piase_gym.runs.book.add_up` does.
+
+    Args:
+        numbers: Records, see `press_records`, as float64.
+        size: How many of these numbers a record has.
+        totals: Sums so far, to be changed, float64, shape (agents,).
+    """
+    for start in range(2, len(numbers), size):
+        for agent in range(len(totals)):
+            totals[agent] += numbers[start + agent]

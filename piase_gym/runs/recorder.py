@@ -187,23 +187,23 @@ class Recorder:
 
     def open_goal(self, book: Book, agent: int, parts: Parts) -> None:
         """Add to `parts` that an agent has an episode to master."""
-        name, goal = self.agents[agent], book.goal(agent)
+        name, goal = self.agents[agent], encode(book.goal(agent))
         book.joined[agent] = self.step
         if not self.wants(name, "GOAL_CREATED"):
             return
         self.describe_goals()
         slot = "" if book.slot is None else f',"slot":{book.slot}'
         created = (
-            f'{{"goal_id":{encode(goal)},"description":{self._goals[agent]},'
+            f'{{"goal_id":{goal},"description":{self._goals[agent]},'
             f'"type":"EXTRINSIC_TASK","initial_priority":{PRIORITY}{slot}}}'
         )
-        activated = f'{{"goal_id":{encode(goal)},"reason":"the episode begins"{slot}}}'
+        activated = f'{{"goal_id":{goal},"reason":"the episode begins"{slot}}}'
         parts += ((name, "GOAL_CREATED", created), (name, "GOAL_ACTIVATED", activated))
         if self.levels.highest >= EVENTS:
-            self._add_task(name, "GOAL_ACTIVATED", {"goal_id": goal}, parts)
+            self._add_task(name, "GOAL_ACTIVATED", {"goal_id": book.goal(agent)}, parts)
 
     def close_goal(self, book: Book, agent: int, reason: str, parts: Parts) -> None:
-        """Add to `parts` how an agent's episode ended.
+        """Add to `parts` how an agent's episode ended, after all steps were settled.
 
         Args:
             book: The episode.
@@ -212,7 +212,6 @@ class Recorder:
             parts: Events of the present moment.
         """
         name, goal = self.agents[agent], book.goal(agent)
-        self.settle()
         joined = book.joined.pop(agent)
         state = GOAL_OF_RESULT.get(reason, "ABANDONED")
         total, steps = book.total(agent), self.step - joined
@@ -262,6 +261,7 @@ class Recorder:
         if book is None or not book.begun or (book.over and not book.joined):
             return
         ns, parts = time.monotonic_ns(), list[tuple[str, str, str]]()
+        self.settle()
         for agent in sorted(book.joined):
             self.close_goal(book, agent, reason, parts)
         self.put_parts(parts, book, ns)

@@ -1,24 +1,22 @@
-"""Plain steps, kept as bytes until there are many to be written at once.
+"""Steps, kept as bytes until there are many to be written at once.
 
-A plain step is one in which nobody ends and there is nothing to tell but commands, outcomes and
-rewards. At step time only a few bytes are kept; texts are made in bulk.
+At step time only a few bytes are kept; texts are made in bulk. Most steps are plain: nobody ends,
+and there is nothing to tell but commands, outcomes and rewards. Of the others the rest is kept too.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import struct
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
 from piase_gym.commands import OUTCOMES
-from piase_gym.runs.book import Book
+from piase_gym.runs.book import Book, add_up
+from piase_gym.runs.lines import Extra
 
 if TYPE_CHECKING:
     from piase_gym.world import Tick, World
@@ -33,13 +31,16 @@ class Notation:
     Attributes:
         take: Returns the bytes of the last step, of a world that keeps them; else ``None``, and
             `pack` makes them.
+        clock: Where the clock is to be put before that.
+        digest: Where the digest of the state is to be put before that.
+        state: The state that is to be hashed; ``None`` if no digests are wanted.
         vectors: Returns what all agents perceive as bytes; ``None`` below the level ``full``.
         vector_type: The type of their numbers.
-        compiled: Whether compiled code may write the lines of this world.
-        dtype: The record of a step, with the fields `rewards`, `acts` and `events`.
-        fields: The type and the place of each of its fields.
+        dtype: The record of a step: its `clock`, the `digest` of the state, `rewards`, `acts` and
+            `events`, an entry an agent.
         agents: How many agents fit into it.
         outcomes: The outcome of every event, as plain strings.
+        compiled: What `add_up` may call, once it is there; see `press_kernel.add_up`.
     """
 
     def __init__(self, world: World[Any, Any], digests: bool, vectors: bool) -> None:
@@ -47,59 +48,54 @@ class Notation:
         notes = getattr(world, "step_notes", None)
         outcomes: Sequence[str] = OUTCOMES
         self.take: Callable[[], bytes] | None = None
-        self._state, self._digest = 0, world.digest if digests else None
+        self.state: memoryview | None = None
+        self._digest = world.digest if digests else None
         if notes is not None and world.num_actions <= ACTS:
-            self.take, self.dtype, start, outcomes = notes(digests)
-            self._state = start if digests else 0
+            self.take, self.dtype, self.clock, self.digest, state, outcomes = notes()
+            self.state = state if digests else None
         else:
             count = len(world.agents)
-            shapes = [("rewards", "<f8", count), ("acts", "u1", count), ("events", "u1", count)]
-            self.dtype = np.dtype([*shapes, ("digest", "<u8")])
-            self._pack = struct.Struct(f"<{count}d{2 * count}BQ").pack
-        self.compiled = self._state > 0
+            shapes = [("rewards", "<f8", count), ("acts", "<i4", count), ("events", "u1", count)]
+            self.dtype = np.dtype([("clock", "<i8"), ("digest", "<u8"), *shapes], align=True)
+            rest = -5 * count % 8
+            self._pack = struct.Struct(f"<qQ{count}d{count}i{count}B{rest}x").pack
         self.agents = int(self.dtype["acts"].shape[0])
-        fields: Mapping[str, Any] = self.dtype.fields or {}
-        self.fields = {name: (fields[name][0].base, fields[name][1]) for name in fields}
         self.outcomes = tuple(map(str, outcomes))
+        self.compiled: Callable[..., None] | None = None
         self.vectors: Callable[[], bytes] | None = None
         self.vector_type: np.dtype[Any] = np.dtype(np.uint8)
         if vectors and hasattr(world, "packed_vectors"):
             self.vectors, self.vector_type = world.packed_vectors, world.vectors()[0].dtype
 
-    def pack(self, book: Book, acts: Sequence[Any], tick: Tick) -> bytes:
+    def pack(self, ns: int, book: Book, acts: Sequence[Any], tick: Tick) -> bytes:
         """Return a step as bytes, of a world that does not do it itself.
 
         Raises:
             TypeError, ValueError, struct.error: If an act is no index below 256, a reward no
                 number, or an outcome not one of `OUTCOMES`.
         """
+        indices = bytes(book.pick(acts))
         rewards, outcomes = tick[0], tick[3]
         digest = int(self._digest(), 16) if self._digest is not None else 0
         if book.everybody:
-            return self._pack(*rewards, *acts, *map(OUTCOMES.index, outcomes), digest)
+            return self._pack(ns, digest, *rewards, *indices, *map(OUTCOMES.index, outcomes))
         count = len(acts)
         numbers: list[float] = [0] * (3 * count)
-        for i in book.playing:
-            numbers[i], numbers[count + i] = rewards[i], acts[i]
+        for i, index in zip(book.playing, indices, strict=True):
+            numbers[i], numbers[count + i] = rewards[i], index
             numbers[2 * count + i] = OUTCOMES.index(outcomes[i])
-        return self._pack(*numbers, digest)
+        return self._pack(ns, digest, *numbers)
 
-    def digests(self, records: Sequence[bytes]) -> list[int]:
-        """Return the digests of the states; 0 where nobody wants them.
-
-        Hashing many at once is several times cheaper than each in its step.
-        """
-        start, hashed = self._state, xxhash.xxh3_64_intdigest
-        if start:
-            return [hashed(record[start:]) for record in records]
-        if self.take is not None:
-            return [0] * len(records)
-        found: list[int] = np.frombuffer(b"".join(records), self.dtype)["digest"].tolist()
-        return found
+    def add_up(self, data: bytes, totals: NDArray[np.float64]) -> None:
+        """Add the rewards of steps to the totals of all agents, shape (agents,)."""
+        if self.compiled is not None:
+            self.compiled(np.frombuffer(data), self.dtype.itemsize // 8, totals)
+        else:
+            add_up(np.frombuffer(data, self.dtype)["rewards"][:, : len(totals)], totals)
 
 
 class Stretch:
-    """Plain steps that follow each other in one episode, with the same agents in play.
+    """Steps that follow each other in one episode, with the same agents in play.
 
     One thread appends to `notes` while another may `settle` and `take`.
 
@@ -109,19 +105,23 @@ class Stretch:
         step: The step of the run before the first of the notes.
         time: The step of the episode before it.
         closed: Whether something else has happened since, so that no step will follow.
-        notes: Of each step the monotonic clock and the bytes.
+        notes: The bytes of each step.
         vectors: What all agents of the world perceive; none below the level ``full``. They come
             before the note of their step.
+        extras: By step of the run, what else there is to tell; likewise.
     """
 
-    __slots__ = ("_ready", "book", "closed", "notation", "notes", "run", "step", "time", "vectors")
+    __slots__ = (
+        "_ready", "book", "closed", "extras", "notation", "notes", "run", "step", "time", "vectors"
+    )  # fmt: skip
 
     def __init__(self, book: Book, notation: Notation, step: int, time: int) -> None:
         """Begin after a step of the run."""
         self.book, self.notation, self.step, self.time = book, notation, step, time
         self.run = (book.slot, book.episode, book.playing, book.names)
-        self.notes: list[tuple[int, bytes]] = []
+        self.notes: list[bytes] = []
         self.vectors: list[bytes] = []
+        self.extras: dict[int, Extra] = {}
         self.closed = False
         self._ready: list[Rows] = []
 
@@ -130,15 +130,15 @@ class Stretch:
         count = len(self.notes)
         if not count:
             return
-        notes, vectors = self.notes[:count], self.vectors[:count]
+        data, vectors = b"".join(self.notes[:count]), self.vectors[:count]
         del self.notes[:count], self.vectors[:count]
-        clocks, records = map(list, zip(*notes, strict=True))
-        digests, data = self.notation.digests(records), b"".join(records)
-        rows = Rows(self.notation, *self.run, self.step, self.time, data, digests, vectors, clocks)
-        self.book.add_many(rows.playing, rows._column("rewards"))
-        self._ready.append(rows)
+        start = self.step, self.time
         self.step += count
         self.time += count
+        extras = {step: self.extras.pop(step) for step in tuple(self.extras) if step <= self.step}
+        rows = Rows(self.notation, data, self.run, *start, vectors, extras)
+        self.notation.add_up(data, self.book.totals)
+        self._ready.append(rows)
 
     def take(self) -> list[Rows]:
         """Take out what is there."""
@@ -147,60 +147,87 @@ class Stretch:
         return taken
 
 
-@dataclass
 class Rows:
-    """Plain steps that were taken out of a stretch.
+    """Steps that were taken out of a stretch.
 
     Attributes:
         notation: What `data` means.
+        data: The records of all steps.
         slot: The environment of a batch, or ``None``.
         episode: The number of the episode.
         playing: The numbers of the agents in play.
         names: Their names.
         step: The step of the run before the first of them.
         time: The step of the episode before the first of them.
-        data: The records of all steps.
-        digests: A number a step.
         vectors: See `Stretch`.
-        clocks: A number a step.
+        extras: See `Stretch`.
     """
 
-    notation: Notation
-    slot: int | None
-    episode: int
-    playing: tuple[int, ...]
-    names: tuple[str, ...]
-    step: int
-    time: int
-    data: bytes
-    digests: list[int]
-    vectors: list[bytes]
-    clocks: list[int]
+    def __init__(
+        self,
+        notation: Notation,
+        data: bytes,
+        run: tuple[int | None, int, tuple[int, ...], tuple[str, ...]],
+        step: int,
+        time: int,
+        vectors: list[bytes],
+        extras: Mapping[int, Extra],
+    ) -> None:
+        """Take over what a stretch has; `run` are slot, episode, playing and names."""
+        self.notation, self.data, self.run = notation, data, run
+        self.slot, self.episode, self.playing, self.names = run
+        self.step, self.time, self.vectors, self.extras = step, time, vectors, extras
 
     def __len__(self) -> int:
         """Return the number of steps."""
-        return len(self.clocks)
+        size: int = self.notation.dtype.itemsize
+        return len(self.data) // size
 
     def part(self, start: int, stop: int) -> Rows:
         """Return some of the steps."""
         size = self.notation.dtype.itemsize
-        return dataclasses.replace(
-            self,
-            step=self.step + start,
-            time=self.time + start,
-            data=self.data[start * size : stop * size],
-            digests=self.digests[start:stop],
-            vectors=self.vectors[start:stop],
-            clocks=self.clocks[start:stop],
+        return Rows(
+            self.notation,
+            self.data[start * size : stop * size],
+            self.run,
+            self.step + start,
+            self.time + start,
+            self.vectors[start:stop],
+            {s: extra for s, extra in self.extras.items() if start < s - self.step <= stop},
         )
+
+    def sorts(self) -> Iterator[Rows]:
+        """Yield the steps in order: plain ones that follow each other, others one by one."""
+        start = 0
+        for place in [step - self.step - 1 for step in self.extras]:
+            if start < place:
+                yield self.part(start, place)
+            yield self.part(place, place + 1)
+            start = place + 1
+        if start < len(self):
+            yield self.part(start, len(self)) if start else self
+
+    @property
+    def table(self) -> NDArray[Any]:
+        """The records, shape (steps,)."""
+        return np.frombuffer(self.data, self.notation.dtype)
 
     def _column(self, name: str) -> NDArray[Any]:
         """Return a field of the records, of those in play."""
-        notation, size = self.notation, self.notation.dtype.itemsize
-        kind, offset = notation.fields[name]
-        shape, strides = (len(self.clocks), notation.agents), (size, kind.itemsize)
-        table: NDArray[Any] = np.ndarray(shape, kind, self.data, offset, strides)
-        return table if len(self.playing) == notation.agents else table[:, list(self.playing)]
+        column: NDArray[Any] = self.table[name]
+        return column if len(self.playing) == self.notation.agents else column[:, self.playing]
+
+    @property
+    def clocks(self) -> list[int]:
+        """The monotonic clock of each step."""
+        clocks: list[int] = self.table["clock"].tolist()
+        return clocks
+
+    @property
+    def digests(self) -> list[int]:
+        """The digest of the state after each step."""
+        digests: list[int] = self.table["digest"].tolist()
+        return digests
 
     @functools.cached_property
     def acts(self) -> NDArray[np.uint8]:

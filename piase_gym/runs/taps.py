@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
+from xxhash import xxh3_64_intdigest
+
 from piase_gym.commands import Command, Misread
 from piase_gym.runs.book import Book
 from piase_gym.runs.hearing import KINDS, HearingRecorder
@@ -82,35 +84,44 @@ class DriverRecorder(HearingRecorder):
 
     def _watch(self, acts: Any, tick: Tick) -> None:
         """Take note of a step: values now, text later."""
-        ns, stretch = monotonic_ns(), self.stretch
-        if tick[4] or tick[5]:  # somebody ended, or there are notes
-            stretch = None
-        elif stretch is None:
-            stretch = self._first_step()
-        if stretch is None:
-            self._step_slowly(ns, acts, tick)
+        stretch, notation = self.stretch, self.notation
+        # This runs at every step, so the usual case is written out.
+        if (
+            stretch is None
+            or notation.take is None
+            or notation.vectors is not None
+            or tick[4]  # somebody ended
+            or tick[5]  # there is more to tell
+            or self._decoded != self.world.decodings  # type: ignore[attr-defined]
+        ):
+            self._look_closer(monotonic_ns(), acts, tick)
             return
-        notation = stretch.notation
-        try:
-            if notation.take is None:
-                note = notation.pack(stretch.book, acts, tick)
-            else:
-                if self._decoded != self.world.decodings:  # type: ignore[attr-defined]
-                    self._decoded = self.world.decodings  # type: ignore[attr-defined]
-                    bytes(stretch.book.pick(acts))
-                note = notation.take()
-        except (TypeError, ValueError, struct.error):  # an act that is no index
-            self._step_slowly(ns, acts, tick)
-            return
-        if notation.vectors is not None:
-            stretch.vectors.append(notation.vectors())
-        stretch.notes.append((ns, note))
+        notation.clock[0] = monotonic_ns()
+        if notation.state is not None:
+            notation.digest[0] = xxh3_64_intdigest(notation.state)
+        stretch.notes.append(notation.take())
         self.step = step = self.step + 1
         if step >= self._stop:
-            self._now_and_then(stretch.book)
+            self._look_around(stretch.book, 0, tick)
+
+    def _look_closer(self, ns: int, acts: Any, tick: Tick) -> None:
+        """Take note of a step that may have more to tell."""
+        stretch = self.stretch or self._first_step()
+        note = None if stretch is None else self._note(ns, stretch.book, acts, tick)
+        if stretch is None or note is None:
+            self._step_slowly(ns, acts, tick)
+            return
+        if tick.ended or tick.notes:
+            stretch.extras[self.step + 1] = self._extra(stretch.book, tick)
+        if self.notation.vectors is not None:
+            stretch.vectors.append(self.notation.vectors())
+        stretch.notes.append(note)
+        self.step += 1
+        if tick.ended or self.step >= self._stop:
+            self._look_around(stretch.book, ns, tick)
 
     def _first_step(self) -> Stretch | None:
-        """Begin an episode whose first step is a plain one; ``None`` if it is something else."""
+        """Begin an episode in the quick way; ``None`` if that cannot be."""
         book = self.book
         if book is None or book.begun or self._letters or not self._quick:
             return None
@@ -118,8 +129,24 @@ class DriverRecorder(HearingRecorder):
         self._look_ahead(book, self.driver.steps - 1)
         return self.stretch
 
+    def _note(self, ns: int, book: Book, acts: Any, tick: Tick) -> bytes | None:
+        """Return a step as bytes; ``None`` if an act is no index."""
+        notation = self.notation
+        try:
+            if notation.take is None:
+                return notation.pack(ns, book, acts, tick)
+            if self._decoded != self.world.decodings:  # type: ignore[attr-defined]
+                self._decoded = self.world.decodings  # type: ignore[attr-defined]
+                bytes(book.pick(acts))
+        except (TypeError, ValueError, struct.error):
+            return None
+        notation.clock[0] = ns
+        if notation.state is not None:
+            notation.digest[0] = xxh3_64_intdigest(notation.state)
+        return notation.take()
+
     def _step_slowly(self, ns: int, acts: Sequence[Any], tick: Tick) -> None:
-        """Take note of a step of which there is more to say."""
+        """Take note of a step that no bytes can tell."""
         book = self.book
         if book is None:
             return
@@ -130,10 +157,8 @@ class DriverRecorder(HearingRecorder):
         rewards = [float(tick.rewards[i]) for i in playing]
         outcomes = [str(tick.outcomes[i]) for i in playing]
         packed, commands = self._commands(book, [acts[i] for i in playing])
-        extra = Extra(commands=commands, more=self._more(book, tick))
-        if tick.ended:
-            extra.terminated = [bool(tick.terminated[i]) for i in playing]
-            extra.truncated = [bool(tick.truncated[i]) for i in playing]
+        extra = self._extra(book, tick)
+        extra.commands = commands
         if self._seers:
             extra.percepts = self._percepts(book.names)
         self.settle()
@@ -141,12 +166,29 @@ class DriverRecorder(HearingRecorder):
         if self._lines_wanted:
             names, number, digest = book.names, book.episode, self._digest() if self._digest else ""
             self.put((ns, self.step, number, names, packed, outcomes, rewards, digest, extra))
+        self._look_around(book, ns, tick)
+
+    def _extra(self, book: Book, tick: Tick) -> Extra:
+        """Return what else there is to tell of a step."""
+        extra = Extra(more=self._more(book, tick))
+        if tick.ended:
+            extra.terminated = [bool(tick.terminated[i]) for i in book.playing]
+            extra.truncated = [bool(tick.truncated[i]) for i in book.playing]
+        return extra
+
+    def _look_around(self, book: Book, ns: int, tick: Tick) -> None:
+        """Do what needs not be done after every step."""
         if tick.ended or self.world.expecting:
             self._change_seats(book, ns)
-        if tick.ended or self.step >= self._stop:
-            self._now_and_then(book)
-            if tick.ended and not any(self.world.alive[i] for i in self.driver.own):
-                self.writer.flush()
+        if self.step >= self._due:
+            self._due += self.options.snapshot_every
+            data = {"kind": "snapshot", "snapshot": self.world.snapshot()}
+            self.post("ENVIRONMENT_STATE_CHANGED", data, episode=book.episode)
+        over = tick.ended and not any(agent in book.playing for agent in self.driver.own)
+        if over or self.step >= self._long:
+            self.writer.flush()
+            self._long = self.step + LONG
+        self._stop = min(self._due, self._long)
         self._look_ahead(book)
 
     def _look_ahead(self, book: Book, time: int | None = None) -> None:
@@ -156,7 +198,7 @@ class DriverRecorder(HearingRecorder):
         if self.world.expecting:
             return
         hinted = bool(self._seers) and any(self.world.hints)
-        if not hinted and not self.aims.wanted(book.playing, self.agents):
+        if not hinted and not (self.aims and self.aims.wanted(book.playing, self.agents)):
             after = self.driver.steps if time is None else time
             self.open_stretch(book, self.notation, after)
 
@@ -191,6 +233,7 @@ class DriverRecorder(HearingRecorder):
 
     def _change_seats(self, book: Book, ns: int) -> None:
         """Close the goals of those who ended, open those of who entered."""
+        self.settle()
         alive = self.world.alive
         now = [i for i, playing in enumerate(alive) if playing]
         parts: Parts = []
@@ -206,18 +249,6 @@ class DriverRecorder(HearingRecorder):
             book.seat(now)
         if not now:
             self.end_episode(book, ns)
-
-    def _now_and_then(self, book: Book) -> None:
-        """Do what needs not be done at every step."""
-        if self.step >= self._due:
-            self._due += self.options.snapshot_every
-            data = {"kind": "snapshot", "snapshot": self.world.snapshot()}
-            self.post("ENVIRONMENT_STATE_CHANGED", data, episode=book.episode)
-        if self.step >= self._long:
-            self.writer.flush()
-            self._long = self.step + LONG
-        self._stop = min(self._due, self._long)
-        self._look_ahead(book)
 
 
 def _act_value(act: Any) -> Any:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import xxhash
 
 from piase_gym.errors import ConfigError, LogWriteError, PiaseError, suggest
-from piase_gym.runs.bulk import SHORT, BulkEncoder
+from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.lines import Group, Line, StepItem
 from piase_gym.runs.press import FEW, Block, Press
 from piase_gym.runs.press_records import RecordPress
@@ -180,8 +180,8 @@ class Writer:
         """Turn plain steps into text."""
         encoder = self.encoder
         self._plain += len(rows)
-        brief = rows.notation.compiled and encoder.steps and not encoder.details
-        if brief and len(rows) >= SHORT and self._plain >= MANY:
+        brief = encoder.steps and not encoder.details
+        if brief and self._plain >= MANY:
             if self._record_press is None:
                 self._record_press = RecordPress(encoder, rows.notation)
             for data in self._record_press.write(rows):

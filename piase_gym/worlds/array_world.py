@@ -50,16 +50,19 @@ class StepNotes(NamedTuple):
     """How to keep what a step did, without making Python objects of it.
 
     Attributes:
-        take: Returns the rewards, acts and events of the last step, as bytes; the canonical state
-            follows, if it is wanted.
-        dtype: The record that these bytes are, with the fields `rewards`, `acts`, `events`.
-        state: Where the canonical state begins.
+        take: Returns the record of the last step, as bytes.
+        dtype: What it is, with the fields `clock`, `digest`, `rewards`, `acts` and `events`.
+        clock: Where the clock of a step is to be put, before it is taken: ``clock[0]``.
+        digest: Where the digest of the state is to be put, likewise.
+        state: The canonical state, as it is at any time.
         outcomes: The outcome of every event.
     """
 
     take: Callable[[], bytes]
     dtype: np.dtype[Any]
-    state: int
+    clock: memoryview
+    digest: memoryview
+    state: memoryview
     outcomes: Sequence[Outcome]
 
 
@@ -75,7 +78,7 @@ class ArrayWorld(World[C, F]):
     """A world whose rules are kernels over records; this is its batch of one.
 
     Attributes:
-        decodings: How many steps so far had acts other than plain indices.
+        decodings: How many acts so far were no plain indices.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True)
@@ -239,7 +242,6 @@ class ArrayWorld(World[C, F]):
         """Advance by one step where not all acts are plain indices."""
         alive = self.alive
         codes = [self._code(i, act) if alive[i] else ABSENT for i, act in enumerate(acts)]
-        self.decodings += 1
         self.one["coded"] = 1
         try:
             return explain_misreads(self.step(codes), acts)
@@ -252,13 +254,14 @@ class ArrayWorld(World[C, F]):
         Raises:
             ActionError: If it is an index that is not in the table.
         """
+        if act is not None and not isinstance(act, Misread | Command):
+            return check_index(act, self.num_actions, self.agents[agent])
+        self.decodings += 1
         if act is None:
             return ABSENT
-        if isinstance(act, Misread):
-            return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
         if isinstance(act, Command):
             return self._index_of.get(act, _MISREADS[Outcome.UNPARSABLE])
-        return check_index(act, self.num_actions, self.agents[agent])
+        return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
 
     def advance(self, plans: Sequence[Plan]) -> Tick:
         """Do what `step` does; commands are translated to indices."""
@@ -275,16 +278,16 @@ class ArrayWorld(World[C, F]):
                 self._marks[agent] = marks
         return notes
 
-    def step_notes(self, state: bool) -> StepNotes:
+    def step_notes(self) -> StepNotes:
         """Return how runs note steps; it holds until the world is copied."""
         fields: Mapping[str, Any] = self.one.dtype.fields or {}
-        names = ("rewards", "acts", "events")
+        names = ("clock", "digest", "rewards", "acts", "events")
         kinds, places = zip(*(fields[name][:2] for name in names), strict=True)
-        first = fields["state"][1]
-        size = first + self.canonical_size if state else first
+        size = -(-fields["state"][1] // 8) * 8  # whole numbers of eight bytes
         layout: Any = {"names": names, "formats": kinds, "offsets": places, "itemsize": size}
         take = self.one.view(np.uint8)[:size].data.tobytes
-        return StepNotes(take, np.dtype(layout), first, self.outcome_of)
+        clock, digest = (self.one[name].data for name in names[:2])
+        return StepNotes(take, np.dtype(layout), clock, digest, self._canonical, self.outcome_of)
 
     def set_order(self, order: Sequence[int]) -> None:
         """Let agents act in this order until it is changed; conflicts go to the first."""

@@ -88,7 +88,9 @@ def single(
     """
     return np.dtype(
         [
-            ("rewards", "<f8", agents),  # what runs note of a step; the state follows at once
+            ("clock", "<i8"),  # what runs note of a step, up to the events
+            ("digest", "<u8"),
+            ("rewards", "<f8", agents),
             ("acts", "<i4", agents),
             ("events", "u1", agents),
             ("state", state),
