@@ -1,4 +1,4 @@
-"""Writes the pages of the worlds from their docstrings, configs and ids, and the README's table.
+"""Writes the pages of the worlds from their docstrings, the README's table, and stored results.
 
 Run it with ``python docs/make_pages.py``; a test keeps the pages fresh.
 """
@@ -6,7 +6,7 @@ Run it with ``python docs/make_pages.py``; a test keeps the pages fresh.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 import piase_gym
 from piase_gym import registry
-from piase_gym.benchmarks import course_report, curriculum, dilemma_report
+from piase_gym.benchmarks import course_report, curriculum, dilemma_report, training_report
 from piase_gym.benchmarks.references import shipped
 from piase_gym.benchmarks.speed import stored_sections
 from piase_gym.benchmarks.tables import reference_table
@@ -113,6 +113,11 @@ def with_costs(text: str) -> str:
     return with_sections(text, "cost", curriculum.stored_sections())
 
 
+def with_trainings(text: str) -> str:
+    """Return the page about training with what it costs."""
+    return with_sections(text, "training", training_report.stored_sections())
+
+
 def with_sections(text: str, kind: str, sections: Mapping[str, str]) -> str:
     """Return a page with what stands at its marked places written anew."""
     for name, shown in sections.items():
@@ -148,6 +153,16 @@ def write_evidence(path: Path) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
+    "benchmarks.md": (with_references, with_dilemmas),
+    "curricula.md": (with_courses,),
+    "following_curricula.md": (with_costs,),
+    "speed.md": (with_speed,),
+    "training.md": (with_trainings,),
+}
+"""Page -> what writes the stored results into it."""
+
+
 def main() -> None:
     """Write every page and the README's table."""
     README.write_text(readme(README.read_text("utf-8")), encoding="utf-8")
@@ -160,15 +175,12 @@ def main() -> None:
         except MissingExtraError:
             continue  # the page stays as it is
         (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
-    numbers = FOLDER.with_name("benchmarks.md")
-    told = with_dilemmas(with_references(numbers.read_text("utf-8")))
-    numbers.write_text(told, encoding="utf-8")
-    speed = FOLDER.with_name("speed.md")
-    speed.write_text(with_speed(speed.read_text("utf-8")), encoding="utf-8")
-    courses = FOLDER.with_name("curricula.md")
-    courses.write_text(with_courses(courses.read_text("utf-8")), encoding="utf-8")
-    costs = FOLDER.with_name("following_curricula.md")
-    costs.write_text(with_costs(costs.read_text("utf-8")), encoding="utf-8")
+    for name, writers in WRITERS.items():
+        path = FOLDER.with_name(name)
+        text = path.read_text("utf-8")
+        for write in writers:
+            text = write(text)
+        path.write_text(text, encoding="utf-8")
     write_evidence(FOLDER.with_name("evidence_curricula.md"))
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,6 +116,15 @@ def test_the_hierarchical_bootstrap_covers_and_the_flat_one_does_not() -> None:
     expected = 1.0 - 2.0 * stats.t.sf(1.96 * math.sqrt(11 / 12), 11)
     assert coverage(flat=False) == pytest.approx(expected, abs=0.04)
     assert coverage(flat=True) <= 0.5
+
+
+def test_with_five_runs_it_holds_what_the_page_says() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text("utf-8")
+    (told,) = re.findall(r"with five runs a 95 % interval holds\s+about (\d+) %", page)
+    every = np.array(list(itertools.product(range(5), repeat=5)))  # each sample that can be drawn
+    runs = np.random.default_rng(0).normal(size=(4000, 5))
+    low, high = np.quantile(runs[:, every].mean(axis=2), [0.025, 0.975], axis=1)
+    assert np.mean((low <= 0.0) & (high >= 0.0)) == pytest.approx(int(told) / 100, abs=0.02)
 
 
 def test_the_bootstrap_of_one_run_agrees_with_the_normal_approximation() -> None:

@@ -152,6 +152,10 @@ def test_every_check_says_what_it_proves() -> None:
 def test_the_page_lists_every_check() -> None:
     rows = re.findall(r"^\| `(\w+)` \| ([^|]*) \|$", PAGE.read_text(encoding="utf-8"), re.M)
     assert rows == [(check.name, check.sentence) for check in testing.WORLD_CHECKS]
+    names, count = [check.name for check in testing.ENV_CHECKS], len(testing.ENV_CHECKS)
+    assert names == [name for name, _ in rows[:count]]
+    told = f"the first {count} checks of the table, from `{names[0]}` to `{names[-1]}`"
+    assert told in " ".join(PAGE.read_text(encoding="utf-8").split())
 
 
 def test_the_page_names_every_animal() -> None:
