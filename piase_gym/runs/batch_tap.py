@@ -284,10 +284,10 @@ class BatchRecorder(Recorder):
             self.close_goal(book, agent, book.results[self.agents[agent]], parts)
         for agent in [i for i in now if i not in book.joined]:
             self.open_goal(book, agent, parts)
+        if not now:
+            self.end_episode(book, parts)
         self.put_parts(parts, book, ns)
         book.seat(now)
-        if not book.playing:
-            self.end_episode(book, ns)
 
     def _now_and_then(self, stepping: Sequence[int], ended: bool) -> None:
         """Do what needs not be done for every line."""

@@ -17,6 +17,7 @@ class Book:
 
     Attributes:
         slot: Number of the environment in a batch, or ``None``.
+        where: What lines say of that: an entry ``slot``, or nothing.
         episode: Number of the episode in the run.
         seed: Its effective seed.
         begun: Whether there was a step; a reset without one is void.
@@ -44,6 +45,7 @@ class Book:
         """Open the book at a reset; `totals` is where sums are kept, a new array if None."""
         self.agents = agents
         self.slot, self.episode, self.seed = slot, episode, seed
+        self.where = {} if slot is None else {"slot": slot}
         self.ns, self.start = ns, start
         self.begun = False
         self.playing: tuple[int, ...] = ()

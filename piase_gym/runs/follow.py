@@ -59,6 +59,10 @@ class Feeder(Writer):
         elif type(item) is Group:
             history.step = item.step
             history.keep(item, len(item.parts))
+            for agent, event_type, text in item.parts:
+                if event_type in _HEARD:
+                    line = Line(item.ns, agent, event_type, item.step, item.episode, text)
+                    history.hear(_event(line))
         elif type(item) is Line:
             history.step = item.step
             history.keep(item)

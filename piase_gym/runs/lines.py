@@ -30,6 +30,8 @@ CACHE_SIZE = 4096
 THREE = tuple(f"{number:03d}" for number in range(1000))
 CALM_END = '"}}\n'
 """What comes after the digest of a step of which there is nothing else to tell."""
+DIGEST = 16
+"""The digits of a digest."""
 T = TypeVar("T")
 
 
@@ -130,6 +132,19 @@ class Party:
         if extra.terminated is None or extra.truncated is None:
             return self.calm, end
         return self.flags[tuple(extra.terminated), tuple(extra.truncated)], end
+
+    def ended(self, text: memoryview, extra: Extra) -> tuple[memoryview, bytes]:
+        """Return lines of plain steps, and what they end with if there is an `extra` to the last.
+
+        Args:
+            text: The lines without it.
+            extra: What else there is to tell of the last step.
+        """
+        before, after = self.ends(extra)
+        digest = len(text) - len(CALM_END) - DIGEST
+        start = digest - len(self.calm.encode())
+        end = before.encode() + bytes(text[digest : digest + DIGEST]) + after.encode()
+        return text[:start], end
 
     def _flags(self, flags: tuple[tuple[bool, ...], tuple[bool, ...]]) -> str:
         """Say who ended, by the rules or by a limit."""

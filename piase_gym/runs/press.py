@@ -18,6 +18,8 @@ FEW = 64
 """So few lines are not worth to have the compiled code made, or loaded."""
 ROOM = 1 << 16
 """Bytes that are written at once."""
+SPARE = 32
+"""Bytes that compiled code copies at once; so many follow texts that it is given."""
 MOST = 256
 """So many different rewards are known at a time."""
 
@@ -187,7 +189,7 @@ class Press:
 
 
 def packed(pieces: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return pieces one after the other, with room to spare, and where each begins."""
+    """Return pieces one after the other, with `SPARE` bytes to spare, and where each begins."""
     encoded = [piece.encode() for piece in pieces]
     offsets = np.array(list(itertools.accumulate(map(len, encoded), initial=0)))
-    return np.frombuffer(bytearray(b"".join(encoded) + bytes(8)), np.uint8), offsets
+    return np.frombuffer(bytearray(b"".join(encoded) + bytes(SPARE)), np.uint8), offsets

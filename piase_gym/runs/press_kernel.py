@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.kernels import device, kernel, load64, peek, poke, store64
+from piase_gym.runs.press import SPARE
 
 PIECES = 13
 """Pieces that all lines share; then come the agents' names, then the outcomes."""
@@ -19,12 +20,17 @@ _MILLION = 1_000_000
 
 @device
 def put(out, at, pool, start, stop):  # type: ignore[no-untyped-def]
-    """Copy ``pool[start:stop]``; both arrays have eight bytes to spare."""
-    place = start
+    """Copy ``pool[start:stop]``; both arrays have `SPARE` bytes to spare."""
+    place, shift = start, at - start
     while place < stop:
-        store64(out, at + place - start, load64(pool, place))
-        place += 8
-    return at + stop - start
+        first, second = load64(pool, place), load64(pool, place + 8)
+        third, fourth = load64(pool, place + 16), load64(pool, place + 24)
+        store64(out, place + shift, first)
+        store64(out, place + shift + 8, second)
+        store64(out, place + shift + 16, third)
+        store64(out, place + shift + 24, fourth)
+        place += SPARE
+    return stop + shift
 
 
 @device
@@ -105,7 +111,7 @@ def press(  # type: ignore[no-untyped-def]
     row, line, second, rewards_known, slotted = numbers
     at, reason = 0, DONE
     names, said = PIECES, PIECES + agents
-    room = len(out) - 8 - offsets[-1] * 6
+    room = len(out) - SPARE - offsets[-1] * 6
     while row < rows:
         micro = clocks[row] - second * _MILLION
         if micro < 0 or micro >= _MILLION:
@@ -172,8 +178,7 @@ RECORD = 4
 
 @kernel
 def press_records(  # type: ignore[no-untyped-def]
-    out, pool, offsets, known, texts, text_offsets, ends, end_offsets, special, numbers, records,
-    playing, result,
+    out, pool, offsets, known, texts, text_offsets, numbers, records, playing, result,
 ):  # fmt: skip
     """Write lines about the records of one environment until there is a reason to stop.
 
@@ -181,19 +186,17 @@ def press_records(  # type: ignore[no-untyped-def]
         out: Where they go, uint8.
         pool: The pieces, uint8: the second; what follows the microseconds; what comes before the
             step; what comes before the episode; for each agent in play what comes before its
-            command, its outcome and its reward; what comes after the last reward; outcomes.
+            command, its outcome and its reward; what comes before the digest; the end; outcomes.
         offsets: Piece i is ``pool[offsets[i]:offsets[i + 1]]``.
         known: See `press`.
         texts: See `press`.
         text_offsets: See `press`.
-        ends: The pieces before and after the digest: of plain steps, then of each special one.
-        end_offsets: Where these begin, likewise.
-        special: int64, the rows of special steps, in order.
         numbers: int64: the first row, number of the first line, the present second, the number of
-            known rewards, rows, bytes a row, agents in a row, the step before the first row, the
-            episode, what is to be added to clocks.
+            known rewards, the row to stop at, bytes a row, agents in a row, the step before the
+            first row, the episode, what is to be added to clocks.
         records: uint8: of each row the clock in nanoseconds (int64), the digest (uint64), the
-            rewards of all agents (float64), their acts (int32) and their outcomes (uint8).
+            rewards of all agents (float64), their acts (int32) and their outcomes (uint8), filled
+            up to whole numbers of eight bytes, so that eight from any act on are in the row.
         playing: int64, the numbers of the agents in play.
         result: See `press`.
     """
@@ -202,10 +205,7 @@ def press_records(  # type: ignore[no-untyped-def]
     rewards, acts, codes = 16, 16 + 8 * agents, 16 + 12 * agents
     at, reason, missing = 0, DONE, np.int64(0)
     last = RECORD + 3 * count
-    room = len(out) - 2 * offsets[-1] - end_offsets[-1] - 64 * (count + 1)
-    turn = 0
-    while turn < len(special) and special[turn] < row:
-        turn += 1
+    room = len(out) - SPARE - 2 * offsets[-1] - 64 * (count + 1)
     while row < rows:
         first = row * size
         micro = (np.int64(load64(records, first)) + clock) // 1000 - second * _MILLION
@@ -215,13 +215,7 @@ def press_records(  # type: ignore[no-untyped-def]
         if at >= room:
             reason = FULL
             break
-        for place in range(count):
-            bits = np.int64(load64(records, first + rewards + 8 * playing[place]))
-            if find(known, rewards_known, bits) < 0:
-                reason, missing = REWARD, bits
-                break
-        if reason == REWARD:
-            break
+        start = at
         at = put_piece(out, at, pool, offsets, 0)
         at = put_micros(out, at, micro)
         at = put_piece(out, at, pool, offsets, 1)
@@ -237,19 +231,21 @@ def press_records(  # type: ignore[no-untyped-def]
         for place in range(count):
             at = put_piece(out, at, pool, offsets, RECORD + count + place)
             code = peek(records, first + codes + playing[place])
-            at = put_piece(out, at, pool, offsets, last + 1 + code)
+            at = put_piece(out, at, pool, offsets, last + 2 + code)
         for place in range(count):
             at = put_piece(out, at, pool, offsets, RECORD + 2 * count + place)
             bits = np.int64(load64(records, first + rewards + 8 * playing[place]))
-            at = put_piece(out, at, texts, text_offsets, find(known, rewards_known, bits))
+            found = find(known, rewards_known, bits)
+            if found < 0:
+                reason, missing = REWARD, bits
+                break
+            at = put_piece(out, at, texts, text_offsets, found)
+        if reason == REWARD:
+            at = start
+            break
         at = put_piece(out, at, pool, offsets, last)
-        end = 0
-        if turn < len(special) and special[turn] == row:
-            turn += 1
-            end = 2 * turn
-        at = put_piece(out, at, ends, end_offsets, end)
         at = put_hex(out, at, load64(records, first + 8))
-        at = put_piece(out, at, ends, end_offsets, end + 1)
+        at = put_piece(out, at, pool, offsets, last + 1)
         row += 1
         line += 1
     result[0], result[1], result[2], result[3] = row, at, reason, missing

@@ -174,7 +174,7 @@ class Recorder:
         ns = max(book.ns, self._last_ns)  # lines stay in the order of their clocks
         parts: Parts = []
         if self.wants(SYSTEM, "LEARNING_EPISODE_START"):
-            data = {"seed": book.seed, "agents": list(book.names), **_slot(book)}
+            data = {"seed": book.seed, "agents": list(book.names), **book.where}
             parts.append((SYSTEM, "LEARNING_EPISODE_START", encode(data)))
         for agent in book.playing:
             self.open_goal(book, agent, parts)
@@ -229,7 +229,7 @@ class Recorder:
             "new_state": state,
             "reason": reason,
             "metrics": metrics,
-            **_slot(book),
+            **book.where,
         }
         text = encode(change)
         # One analysis of the toolkit reads the first name, another the second.
@@ -243,8 +243,10 @@ class Recorder:
         if found is not None and self.wants(agent, found[1]):
             parts.append((agent, found[1], encode(found[2])))
 
-    def end_episode(self, book: Book, ns: int) -> None:
-        """Write the report of an episode, and hand everything to the sinks."""
+    def end_episode(self, book: Book, parts: Parts) -> None:
+        """Add to `parts` the report of an episode."""
+        if not self.wants(SYSTEM, "LEARNING_EPISODE_END"):
+            return
         data = {
             "seed": book.seed,
             "steps": self.step - book.start,
@@ -252,9 +254,9 @@ class Recorder:
             "returns": book.returns,
             "lengths": book.lengths,
             **({"measures": book.measures} if book.measures else {}),
-            **_slot(book),
+            **book.where,
         }
-        self.post("LEARNING_EPISODE_END", data, episode=book.episode, ns=ns)
+        parts.append((SYSTEM, "LEARNING_EPISODE_END", encode(data)))
 
     def break_off(self, book: Book | None, reason: str) -> None:
         """End an episode that did not come to its own end."""
@@ -264,9 +266,9 @@ class Recorder:
         self.settle()
         for agent in sorted(book.joined):
             self.close_goal(book, agent, reason, parts)
+        self.end_episode(book, parts)
         self.put_parts(parts, book, ns)
         book.seat(())
-        self.end_episode(book, ns)
 
     # -- the end --------------------------------------------------------------------------
 
@@ -313,8 +315,3 @@ class Recorder:
             "checksum": self.writer.checksum,
             "seal": UNSEALED,
         }
-
-
-def _slot(book: Book) -> dict[str, int]:
-    """Return the entry that says which environment of a batch is meant."""
-    return {} if book.slot is None else {"slot": book.slot}

@@ -36,6 +36,7 @@ class Notation:
         state: The state that is to be hashed; ``None`` if no digests are wanted.
         vectors: Returns what all agents perceive as bytes; ``None`` below the level ``full``.
         vector_type: The type of their numbers.
+        brief: Whether `take` returns all that there is to note of a plain step.
         dtype: The record of a step: its `clock`, the `digest` of the state, `rewards`, `acts` and
             `events`, an entry an agent.
         agents: How many agents fit into it.
@@ -66,6 +67,7 @@ class Notation:
         self.vector_type: np.dtype[Any] = np.dtype(np.uint8)
         if vectors and hasattr(world, "packed_vectors"):
             self.vectors, self.vector_type = world.packed_vectors, world.vectors()[0].dtype
+        self.brief = self.take is not None and self.vectors is None
 
     def pack(self, ns: int, book: Book, acts: Sequence[Any], tick: Tick) -> bytes:
         """Return a step as bytes, of a world that does not do it itself.
@@ -135,7 +137,8 @@ class Stretch:
         start = self.step, self.time
         self.step += count
         self.time += count
-        extras = {step: self.extras.pop(step) for step in tuple(self.extras) if step <= self.step}
+        told = [step for step in tuple(self.extras) if step <= self.step] if self.extras else ()
+        extras = {step: self.extras.pop(step) for step in told}
         rows = Rows(self.notation, data, self.run, *start, vectors, extras)
         self.notation.add_up(data, self.book.totals)
         self._ready.append(rows)

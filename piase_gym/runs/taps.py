@@ -88,8 +88,7 @@ class DriverRecorder(HearingRecorder):
         # This runs at every step, so the usual case is written out.
         if (
             stretch is None
-            or notation.take is None
-            or notation.vectors is not None
+            or not notation.brief
             or tick[4]  # somebody ended
             or tick[5]  # there is more to tell
             or self._decoded != self.world.decodings  # type: ignore[attr-defined]
@@ -99,7 +98,7 @@ class DriverRecorder(HearingRecorder):
         notation.clock[0] = monotonic_ns()
         if notation.state is not None:
             notation.digest[0] = xxh3_64_intdigest(notation.state)
-        stretch.notes.append(notation.take())
+        stretch.notes.append(notation.take())  # type: ignore[misc]
         self.step = step = self.step + 1
         if step >= self._stop:
             self._look_around(stretch.book, 0, tick)
@@ -172,8 +171,8 @@ class DriverRecorder(HearingRecorder):
         """Return what else there is to tell of a step."""
         extra = Extra(more=self._more(book, tick))
         if tick.ended:
-            extra.terminated = [bool(tick.terminated[i]) for i in book.playing]
-            extra.truncated = [bool(tick.truncated[i]) for i in book.playing]
+            extra.terminated = tuple(map(bool, book.pick(tick.terminated)))
+            extra.truncated = tuple(map(bool, book.pick(tick.truncated)))
         return extra
 
     def _look_around(self, book: Book, ns: int, tick: Tick) -> None:
@@ -216,13 +215,14 @@ class DriverRecorder(HearingRecorder):
         """Return the rarer entries of a step line."""
         more: dict[str, Any] = {}
         names = self.agents
-        for key in ("milestones", "feedback"):
+        for key in ("milestones", "feedback") if tick.notes else ():
             found = {names[i]: note[key] for i, note in tick.notes.items() if note.get(key)}
             if found:
                 more[key] = found
         if tick.ended:
             ended = [i for i in book.playing if tick.terminated[i] or tick.truncated[i]]
             more["results"] = {names[i]: str(self.world.result(i)) for i in ended}
+            book.results.update(more["results"])
         if self.aims:
             arrived = self.aims.reached(self.world, book.playing)
             if arrived:
@@ -238,17 +238,17 @@ class DriverRecorder(HearingRecorder):
         now = [i for i, playing in enumerate(alive) if playing]
         parts: Parts = []
         for agent in [i for i in book.playing if not alive[i]]:
-            measures = self.world.measure(agent)
+            name, measures = self.agents[agent], self.world.measure(agent)
             if measures:
-                book.measures[self.agents[agent]] = dict(measures)
-            self.close_goal(book, agent, str(self.world.result(agent)), parts)
+                book.measures[name] = dict(measures)
+            self.close_goal(book, agent, book.results[name], parts)
         for agent in [i for i in now if i not in book.joined]:
             self.open_goal(book, agent, parts)
+        if not now:
+            self.end_episode(book, parts)
         self.put_parts(parts, book, ns)
         if tuple(now) != book.playing:
             book.seat(now)
-        if not now:
-            self.end_episode(book, ns)
 
 
 def _act_value(act: Any) -> Any:

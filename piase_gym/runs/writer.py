@@ -68,7 +68,7 @@ class Writer:
         self.sinks = list(sinks)
         self.queue: deque[Line | Group | StepItem | Stretch | Block] = deque()
         self.closed = False
-        self._lines: list[bytes] = []
+        self._lines: list[bytes | memoryview] = []
         self._press: Press | None = None
         self._record_press: RecordPress | None = None
         self._plain = 0
@@ -116,13 +116,16 @@ class Writer:
             if self._lines:
                 everything = self._hash.copy()
                 everything.update(self._lines[-1])
-                self._lines[-1] = sealed(self._lines[-1], UNSEALED, everything.hexdigest())
+                self._lines[-1] = sealed(bytes(self._lines[-1]), UNSEALED, everything.hexdigest())
 
     def _hand_over(self) -> None:
         """Hand the text to the sinks."""
         if self._lines:
-            lines, self._lines, self._size = self._lines, [], 0
-            self._send(b"".join(lines))
+            text = b"".join(self._lines)
+            self._lines, self._size = [], 0
+            if self._record_press is not None:
+                self._record_press.rewind()
+            self._send(text)
 
     def encode(self) -> None:
         """Turn what is queued into text; write it only where it is long."""
@@ -184,16 +187,15 @@ class Writer:
         if brief and self._plain >= MANY:
             if self._record_press is None:
                 self._record_press = RecordPress(encoder, rows.notation)
-            for data in self._record_press.write(rows):
-                self._add(data)
+            self._add(*self._record_press.write(rows))
         else:
             for text in encoder.rows(rows):
                 self._add(text.encode())
 
-    def _add(self, data: bytes) -> None:
-        """Take whole lines."""
-        self._lines.append(data)
-        self._size += len(data)
+    def _add(self, *lines: bytes | memoryview) -> None:
+        """Take whole lines, in one or more pieces."""
+        self._lines += lines
+        self._size += sum(map(len, lines))
         if self._size >= BUFFER:
             self._hand_over()
 
