@@ -169,9 +169,10 @@ class BatchRecorder(Recorder):
             self._begun[slot] = True
         self.step += 1
         marks = self._milestones()
-        ends = np.any(batch.terminated | batch.truncated, axis=1)
+        ends = np.logical_or.reduce(batch.terminated | batch.truncated, axis=1)
         notable = ends | self._never_plain
-        notable[list(marks)] = True
+        if marks:
+            notable[list(marks)] = True
         if self.env.expecting:
             here = batch.states["alive"][:, : len(self.agents)].astype(np.bool_)
             notable |= (here & ~data["alive"]).any(axis=1)
@@ -179,15 +180,17 @@ class BatchRecorder(Recorder):
             notable[:] = True
         slots = stepping.nonzero()[0]
         rows = self._block(ns, slots, data)
-        plain = ~notable[slots]
-        self._totals[slots[plain]] += rows.rewards[plain]
+        slow = notable[slots].nonzero()[0]
+        rewards = rows.rewards.copy()
+        rewards[slow] = 0.0  # these are added one by one
+        self._totals[slots] += rewards
         start = 0
-        for place in np.flatnonzero(~plain).tolist():
+        for place in slow.tolist():
             self._put_block(rows, start, place)
             self._step_slowly(ns, int(slots[place]), rows.row(place), marks)
             start = place + 1
         self._put_block(rows, start, len(slots))
-        self._now_and_then(slots.tolist(), bool(ends.any()))
+        self._now_and_then(slots, bool(ends.any()))
 
     def _block(self, ns: int, slots: NDArray[np.int64], data: Mapping[str, Any]) -> Block:
         """Copy what a step did in some slots."""
@@ -197,7 +200,9 @@ class BatchRecorder(Recorder):
             rows = self._viewed.view(np.uint8).reshape(env.num_envs, -1)
             self._views = [memoryview(row[:size]) for row in rows]
         views, hashed = self._views, xxhash.xxh3_64_intdigest
-        digests = [hashed(views[slot]) for slot in slots.tolist()] if self.writer.final else 0
+        digests = np.zeros(len(slots), np.uint64)
+        if self.writer.final:
+            digests[:] = [hashed(views[slot]) for slot in slots.tolist()]
         return Block(
             ns,
             self.step,
@@ -207,7 +212,7 @@ class BatchRecorder(Recorder):
             env.outcome_codes[slots].astype(np.int64),
             env.batch.rewards[slots],
             data["alive"][slots],
-            np.broadcast_to(np.array(digests, np.uint64), slots.shape),
+            digests,
         )
 
     def _put_block(self, rows: Block, start: int, stop: int) -> None:
@@ -253,6 +258,8 @@ class BatchRecorder(Recorder):
         if not self.world.milestones:
             return found
         marks = self.env.batch.states["marks"][:, : len(self.agents)]
+        if not (marks != self._marks).any():
+            return found
         new = marks & ~self._marks
         self._marks = marks.copy()
         for slot, agent in zip(*(axis.tolist() for axis in new.nonzero()), strict=True):
@@ -289,11 +296,11 @@ class BatchRecorder(Recorder):
         self.put_parts(parts, book, ns)
         book.seat(now)
 
-    def _now_and_then(self, stepping: Sequence[int], ended: bool) -> None:
+    def _now_and_then(self, stepping: NDArray[np.int64], ended: bool) -> None:
         """Do what needs not be done for every line."""
         if self.step >= self._due and self.wants("system", "ENVIRONMENT_STATE_CHANGED"):
             self._due += self.options.snapshot_every
-            for slot in stepping:
+            for slot in stepping.tolist():
                 book = self._books[slot]
                 data = {"kind": "snapshot", "snapshot": self.env.slot_snapshot(slot), "slot": slot}
                 number = None if book is None else book.episode
