@@ -113,7 +113,7 @@ def sections(found: Mapping[str, Any]) -> dict[str, str]:
     parts["text_room"] = _section(*text_room.words_of(found["text_room"]))
     if "physics" in found:
         parts["physics"] = _section(*physics.words_of(found["physics"]))
-    parts["machine"] = _about(found)
+    parts["machine"] = about(found)
     return parts
 
 
@@ -150,7 +150,7 @@ def _absent(found: Mapping[str, Any]) -> str:
     return " ".join(told) + "\n"
 
 
-def _about(found: Mapping[str, Any]) -> str:
+def about(found: Mapping[str, Any]) -> str:
     """Say where and with what was measured."""
     names = ("piase_gym", "python", "numpy", "numba")
     told = ", ".join(f"{name} {found['versions'][name]}" for name in names)

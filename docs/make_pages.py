@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 import piase_gym
 from piase_gym import registry
-from piase_gym.benchmarks import course_report, curriculum, dilemma_report, training_report
+from piase_gym.benchmarks import course_report, curriculum, dilemma_report, logging, training_report
 from piase_gym.benchmarks.references import shipped
 from piase_gym.benchmarks.speed import stored_sections
 from piase_gym.benchmarks.tables import reference_table
@@ -113,6 +113,11 @@ def with_costs(text: str) -> str:
     return with_sections(text, "cost", curriculum.stored_sections())
 
 
+def with_logging(text: str) -> str:
+    """Return the page about runs with what logging costs."""
+    return with_sections(text, "logging", logging.stored_sections())
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -157,6 +162,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "benchmarks.md": (with_references, with_dilemmas),
     "curricula.md": (with_courses,),
     "following_curricula.md": (with_costs,),
+    "runs.md": (with_logging,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),
 }
