@@ -20,6 +20,7 @@ from piase_gym.runs import press, press_records, recorder, taps, writer
 from piase_gym.runs.book import Book, add_up
 from piase_gym.runs.bulk import SHORT, BulkEncoder
 from piase_gym.runs.levels import Levels
+from piase_gym.runs.lines import Extra
 from piase_gym.runs.press import Block
 from piase_gym.runs.stretch import Notation, Rows, Stretch
 from piase_gym.world import Tick
@@ -30,6 +31,13 @@ from tests.run_worlds import grid, keys
 NAMES = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=4, unique=True)
 REWARDS = st.floats(width=64) | st.sampled_from([0.0, -0.0, 1.0, -0.1, 1e300, 1e16])
 LEVELS = ("actions", "events", "full")
+
+
+def extras(count: int) -> Any:
+    """Draw what else there is to tell of a step."""
+    flags = st.none() | st.lists(st.booleans(), min_size=count, max_size=count)
+    more = st.dictionaries(st.text(max_size=5), st.text(max_size=5) | REWARDS, max_size=2)
+    return st.builds(Extra, terminated=flags, truncated=flags, more=more)
 
 
 @st.composite
@@ -51,6 +59,8 @@ def stretches(draw: Any) -> tuple[list[str], Rows]:
         acts = dice.integers(0, 256, len(agents)).tolist()
         rewards = [few[i] for i in dice.integers(0, 3, len(agents))]
         outcomes = [OUTCOMES[i] for i in dice.integers(0, 7, len(agents))]
+        if draw(st.integers(0, 9)) == 0:
+            found.extras[found.step + len(found.notes) + 1] = draw(extras(len(playing)))
         note = notation.pack(gap, book, acts, Tick(rewards, [], [], outcomes, False, {}))
         found.vectors.append(dice.integers(0, 256, len(agents) * length, np.uint8).tobytes())
         found.notes.append(note)
@@ -80,6 +90,32 @@ def test_bulk_is_one_by_one(drawn: tuple[list[str], Rows], level: str, data: Any
             texts.append("".join([encoder.step(item) for item in encoder.items(taken)]))
     assert texts[0] == texts[1]
     assert texts[0].count("\n") >= len(taken)
+
+
+@settings(deadline=None, max_examples=100)
+@given(stretches(), st.integers(1, 6), st.sampled_from([1, 1 << 11, 1 << 18]))
+def test_pressed_records_are_one_by_one(drawn: Any, most: int, room: int) -> None:
+    _, taken = drawn
+    taken.vectors.clear()
+    encoders = []
+    for _ in range(2):
+        encoder = BulkEncoder('run "1"', "näme", "World", Levels("actions", None, "World").wants)
+        encoder.clock, encoder.count = 1_700_000_000 * 10**9, 98
+        encoders.append(encoder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(press, "MOST", most)
+        patch.setattr(press_records, "ROOM", room)
+        compiled = press_records.RecordPress(encoders[0], taken.notation)
+        for _ in range(2):
+            pressed = b"".join(compiled.write(taken))
+            singly = [encoders[1].step(item) for item in encoders[1].items(taken)]
+            assert pressed.decode() == "".join(singly)
+            compiled.rewind()
+    totals = np.zeros((2, taken.notation.agents))
+    taken.notation.add_up(taken.data, totals[0])
+    taken.notation.compiled = None
+    taken.notation.add_up(taken.data, totals[1])
+    np.testing.assert_array_equal(totals[0], totals[1])
 
 
 def test_sums_of_rewards_do_not_depend_on_groups() -> None:

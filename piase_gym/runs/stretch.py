@@ -58,7 +58,7 @@ class Notation:
             count = len(world.agents)
             shapes = [("rewards", "<f8", count), ("acts", "<i4", count), ("events", "u1", count)]
             self.dtype = np.dtype([("clock", "<i8"), ("digest", "<u8"), *shapes], align=True)
-            rest = -5 * count % 8
+            rest = -13 * count % 8  # up to whole numbers of eight bytes
             self._pack = struct.Struct(f"<qQ{count}d{count}i{count}B{rest}x").pack
         self.agents = int(self.dtype["acts"].shape[0])
         self.outcomes = tuple(map(str, outcomes))
@@ -228,7 +228,9 @@ class Rows:
 
     @property
     def digests(self) -> list[int]:
-        """The digest of the state after each step."""
+        """The digest of the state after each step; 0 where nobody wants them."""
+        if self.notation.brief and self.notation.state is None:
+            return [0] * len(self)
         digests: list[int] = self.table["digest"].tolist()
         return digests
 
