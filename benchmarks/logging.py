@@ -32,7 +32,7 @@ from piase_gym.wrappers import AvtLogger
 
 FILE = Path(__file__).with_name("measured") / "logging.json"
 CONFIG: dict[str, Any] = {"agents": 4, "width": 12, "height": 12, "max_steps": 200}
-BURST, ROUNDS = 300, 150
+BURST, ROUNDS = 300, 1000
 BATCHES = (16, 256, 4096)
 EVENTS = 1_000_000
 
