@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import stat
 from collections import Counter
 from pathlib import Path
@@ -367,3 +369,22 @@ def test_logging_changes_nothing(tmp_path: Path) -> None:
     assert plain.digest() == env.unwrapped.digest()
     json.dumps(env.unwrapped.snapshot())
     env.close()
+
+
+def test_loggers_say_who_is_in_play(tmp_path: Path) -> None:
+    env = grid(max_steps=6)
+    near = AvtLogger(env, tmp_path / "near.jsonl")
+    envs = env, near, AvtLogger(near, tmp_path / "far.jsonl")
+    seen = [[other.agents for other in envs]]
+    for number, logged in enumerate((*envs, copy.deepcopy(near), pickle.loads(pickle.dumps(near)))):
+        logged.reset(seed=number)
+        around = envs if number < len(envs) else (logged, logged.unwrapped)
+        while around[0].agents:
+            seen.append([other.agents for other in around])
+            logged.step({name: (number + len(seen)) % 4 for name in around[0].agents})
+        seen.append([other.agents for other in around])
+    near.reset()
+    near.close()
+    seen.append([other.agents for other in envs])
+    assert all(names == row[0] for row in seen for names in row)
+    assert {len(row[0]) for row in seen} >= {0, 3}

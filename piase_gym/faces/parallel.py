@@ -142,13 +142,19 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
         """Take note of who is in play."""
         names = self.driver.world.agents
         self._live = [(names[i], i) for i in self.driver.played]
-        self.agents = [name for name, _ in self._live]
+        self._seat([name for name, _ in self._live])
         self._nobody = dict.fromkeys(self.agents, False)
         self._open = self.driver.world.expecting
         everybody = len(self.agents) == len(names)
         batched = self.driver.world.capabilities.batched
         plain = everybody and batched and self._reader.kind == "discrete"
         self._direct = getter(self.agents) if plain else None
+
+    def _seat(self, agents: list[str]) -> None:
+        """Say who is in play, here and where wrappers show it."""
+        self.agents = agents
+        for mirror in self.driver.events.mirrors:
+            mirror["agents"] = agents
 
     def step(self, actions: Mapping[str, Any]) -> StepResult:
         """Let every agent in play act once.
@@ -255,7 +261,7 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
 
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""
-        self.agents = []
+        self._seat([])
         self._live = []
         if self._window is not None:
             self._window.close()
