@@ -31,7 +31,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from piase_gym.rng import GOLDEN
-from piase_gym.statics import PartCompiler, StaticCompiler
+from piase_gym.statics import PartCompiler, RareCompiler, StaticCompiler
 
 JIT = not numba_config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``, where the same rules run as plain Python."""
@@ -132,6 +132,14 @@ def helper(function: Callable[..., Any]) -> Any:
     if not JIT:
         return function
     return njit(function, **_PLAIN, pipeline_class=PartCompiler)
+
+
+def rare(function: Callable[..., Any]) -> Any:
+    """Mark a helper that is hardly ever run: what calls it is compiled as if it were not there."""
+    if not JIT:
+        return function
+    # Else it would inherit being inlined from who calls it.
+    return njit(function, forceinline=False, **_PLAIN, pipeline_class=RareCompiler)
 
 
 def scratch(function: Callable[..., Any]) -> Any:

@@ -147,11 +147,24 @@ class _NoEnvironments:
         """Do nothing."""
 
 
+class _RareLibrary(_PartLibrary):
+    """A function that is hardly ever called: its code stays out of the loops that call it."""
+
+    def add_ir_module(self, module: Any) -> None:
+        """Say so of every function that the module defines."""
+        for function in module.functions:
+            if not function.is_declaration:
+                function.attributes.add("cold")
+                function.attributes.add("noinline")
+        super().add_ir_module(module)
+
+
 @register_pass(mutates_CFG=False, analysis_only=False)
 class UsePartLibrary(FunctionPass):  # type: ignore[misc]
     """Gives the function a library of the lighter kind."""
 
     _name = "use_part_library"
+    _library: type[_PartLibrary] = _PartLibrary
 
     def __init__(self) -> None:
         FunctionPass.__init__(self)
@@ -159,9 +172,17 @@ class UsePartLibrary(FunctionPass):  # type: ignore[misc]
     def run_pass(self, state: Any) -> bool:
         """Make the library, as numba's lowering would."""
         state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
-        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = self._library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return False
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class UseRareLibrary(UsePartLibrary):
+    """Gives the function a library that keeps it aside."""
+
+    _name = "use_rare_library"
+    _library = _RareLibrary
 
 
 class StaticCompiler(CompilerBase):  # type: ignore[misc]
@@ -190,6 +211,14 @@ class PartCompiler(StaticCompiler):
     def extend(self, pipeline: Any) -> None:
         """Use the lighter kind of library."""
         pipeline.add_pass_after(UsePartLibrary, FoldStatics)
+
+
+class RareCompiler(StaticCompiler):
+    """The compiler of helpers that are hardly ever called."""
+
+    def extend(self, pipeline: Any) -> None:
+        """Use the library that keeps functions aside."""
+        pipeline.add_pass_after(UseRareLibrary, FoldStatics)
 
 
 def _before(pipeline: Any, wanted: type) -> type:

@@ -9,8 +9,9 @@ import pytest
 
 from piase_gym.benchmarks import c_kernel
 from piase_gym.benchmarks.c_kernel import ACTIONS, AGENTS, CKernel
-from piase_gym.worlds.grid_world import batch, events, state
+from piase_gym.worlds.grid_world import events
 from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.world import GridWorld
 
 pytestmark = pytest.mark.skipif(not c_kernel.available(), reason="there is no C compiler")
 
@@ -23,31 +24,14 @@ class Compiled:
 
     def __init__(self, num_envs: int, seed: int) -> None:
         config = GridWorldConfig.model_validate(c_kernel.CONFIG)
-        envelope = config.fixed_sizes()
-        rows = num_envs * AGENTS
-        self.states: Any = state.new_states(envelope, num_envs)
-        self.table: Any = state.config_table(config, envelope)
-        self.states["given"] = seed + np.arange(num_envs)
-        length = int(self.table["length"][0])
-        self.obs = np.zeros(rows * length, np.uint8)
-        self.final_obs = np.zeros_like(self.obs)
-        self.masks = np.zeros(rows * ACTIONS, np.int8)
-        self.rewards = np.zeros(rows)
-        self.terminated, self.truncated = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
-        self.events = np.zeros(rows, np.uint8)
-        self.outputs = [getattr(self, name) for name in OUTPUTS]
-        self.k = state.static_for(envelope, config)
-        faults = batch.KERNELS.reset(
-            self.states, self.table, self.k, np.arange(num_envs), *self.outputs
-        )
-        assert faults == 0
+        self.world = GridWorld(config)
+        self.batch = self.world.new_batch(num_envs, [config])
+        self.batch.states["given"] = seed + np.arange(num_envs)
+        assert self.world.reset_batch(self.batch, np.arange(num_envs)) == 0
+        self.outputs = self.batch.flat()
 
     def step(self, actions: Any) -> int:
-        return int(
-            batch.KERNELS.step(
-                self.states, self.table, self.k, 1, -1, actions, *self.outputs, self.final_obs
-            )
-        )
+        return self.world.step_batch(self.batch, 1, -1, actions)
 
 
 def assert_same(kernel: CKernel, compiled: Compiled) -> None:
@@ -76,9 +60,9 @@ def test_both_kernels_write_the_same_bytes() -> None:
         assert compiled.step(actions) == 0
         kernel.step(actions)
         assert_same(kernel, compiled)
-        counts += np.bincount(compiled.events, minlength=events.NUM_EVENTS)
+        counts += np.bincount(compiled.outputs[-1], minlength=events.NUM_EVENTS)
     assert (counts[: events.ILLEGAL + 1] > 0).all(), "something never happened"
-    assert (compiled.states["episode"] > 5).all()
+    assert (compiled.batch.states["episode"] > 5).all()
 
 
 def test_an_action_that_does_not_exist_changes_nothing() -> None:

@@ -125,8 +125,8 @@ def test_an_edited_rule_or_table_is_never_served_stale(
 @pytest.mark.slow
 def test_an_edited_rule_of_grid_world_is_never_served_stale(copied: Path) -> None:
     assert "column 4, row 3" in run(copied, WALK)["text"]
-    shared = copied / "piase_gym" / "worlds" / "turned_maps.py"
-    edit(shared, "DX = np.array([0, 1, 0, -1])", "DX = np.array([0, 2, 0, -2])")
+    rules = copied / "piase_gym" / "worlds" / "grid_world" / "ticks.py"
+    edit(rules, "0, 0, -1, 0, 1, 0, 0, 0, 0]", "0, 0, -2, 0, 2, 0, 0, 0, 0]")
     assert "column 5, row 3" in run(copied, WALK)["text"]
 
 

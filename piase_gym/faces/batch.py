@@ -185,9 +185,10 @@ class BatchEnv(BatchConfigs):
     def _infos(self, stepped: bool = False) -> Infos:
         """Return what stands beside the observations."""
         batch = self.batch
-        infos: Infos = {"action_mask": self._pick(batch.masks), "alive": self.alive()}
+        infos: Infos = {"action_mask": self._pick(batch.masks)}
+        infos["alive"] = self._pick(batch.alive) if stepped else self.alive()
         if stepped:
-            infos["outcome"] = self._outcomes.take(self._pick(batch.events))
+            infos["outcome"] = self._pick(batch.outcomes)
             if self._mode == AUTORESET["same_step"]:
                 infos["_final_obs"] = batch.states["ended"].astype(np.bool_)
                 infos["final_obs"] = self._pick(batch.final_obs)
@@ -195,9 +196,11 @@ class BatchEnv(BatchConfigs):
 
     def _pick(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the caller's agents' part of an array, as a copy unless ``copy=False``."""
-        if self._everybody:
-            return values.copy() if self.copy else values
-        return values[:, self._own]
+        return values.copy() if self.copy and self._everybody else self._picked(values)
+
+    def _picked(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the caller's agents' part of an array that is new."""
+        return values if self._everybody else values[:, self._own]
 
     def single(self, slot: int) -> ArrayWorld[Any, Any]:
         """Return a world in the state of one slot, for questions; it is overwritten by the next."""
@@ -210,9 +213,8 @@ class BatchEnv(BatchConfigs):
 
     def alive(self) -> NDArray[np.bool_]:
         """Return which of the caller's agents are in play, shape (envs, agents)."""
-        flags = self.batch.states["alive"]
-        whole = flags.view((np.void, flags.shape[1]))  # rows are copied faster than single bytes
-        return self._pick(whole.copy().view(np.bool_)[:, : len(self.world.agents)])
+        flags = self.batch.states["alive"][:, : len(self.world.agents)]
+        return self._picked(flags.astype(np.bool_))
 
     # -- what else can be asked -----------------------------------------------------------
 

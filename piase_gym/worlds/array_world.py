@@ -174,7 +174,10 @@ class ArrayWorld(World[C, F]):
 
     @abstractmethod
     def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
-        """Advance every environment by one step; see the world's `step` kernel."""
+        """Advance every environment by one step, and write all arrays of `batch`.
+
+        See `stepping.stepping` for the arguments and the result.
+        """
 
     def positions(self, states: NDArray[Any]) -> NDArray[Any] | None:
         """Return where all agents of many environments are, shape (envs, agents, coordinates).

@@ -22,6 +22,8 @@ class Batch:
         masks: int8, shape (envs, agents, actions).
         rewards: float64, shape (envs, agents); `terminated`, `truncated` (bool) and `events`
             (uint8) likewise.
+        alive: Who is in play after a step, bool, shape (envs, agents).
+        outcomes: What became of commands in a step, indices of `OUTCOMES`, uint8, likewise.
     """
 
     def __init__(
@@ -51,6 +53,8 @@ class Batch:
         self.terminated = np.zeros((envs, agents), np.bool_)
         self.truncated = np.zeros((envs, agents), np.bool_)
         self.events = np.zeros((envs, agents), np.uint8)
+        self.alive = np.zeros((envs, agents), np.bool_)
+        self.outcomes = np.zeros((envs, agents), np.uint8)
         self._flat: tuple[NDArray[Any], ...] = ()
 
     def records(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -61,15 +65,15 @@ class Batch:
         """Return the outputs as kernels take them: obs, masks, rewards, flags, events."""
         return self._rows()[:6]
 
-    def flat_final(self) -> NDArray[Any]:
-        """Return the last observations of episodes as kernels take them."""
-        return self._rows()[6]
+    def flat_told(self) -> tuple[NDArray[Any], ...]:
+        """Return what only steps write: last observations of episodes, who is in play, outcomes."""
+        return self._rows()[6:]
 
     def _rows(self) -> tuple[NDArray[Any], ...]:
         """Return flat views of all outputs, which cost more to make than to keep."""
         if not self._flat:
             parts = (self.obs, self.masks, self.rewards, self.terminated, self.truncated)
-            every = (*parts, self.events, self.final_obs)
+            every = (*parts, self.events, self.final_obs, self.alive, self.outcomes)
             self._flat = tuple(part.reshape(-1) for part in every)
         return self._flat
 

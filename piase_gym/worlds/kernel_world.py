@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.commands import OUTCOMES, Outcome
 from piase_gym.errors import GenerationError
 from piase_gym.kernels import direct, readable
 from piase_gym.statics import Static
 from piase_gym.textcode import HINT_CODE, hash_text
 from piase_gym.worlds.array_world import ArrayWorld, Batch, C, F
 from piase_gym.worlds.stepping import Kernels
+
+
+@functools.lru_cache(maxsize=64)
+def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
+    """Return the index in `OUTCOMES` of what each event means, of all that fit into a byte."""
+    codes = np.zeros(256, np.uint8)
+    codes[: len(outcome_of)] = [OUTCOMES.index(outcome) for outcome in outcome_of]
+    return codes
 
 
 class KernelWorld(ArrayWorld[C, F]):
@@ -48,7 +59,8 @@ class KernelWorld(ArrayWorld[C, F]):
     def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
         """Advance every environment by one step."""
         where = *batch.records(), self.static_of(batch)
-        args = *where, mode, focal, acts, *batch.flat(), batch.flat_final()
+        codes = codes_of(self.outcome_of)
+        args = *where, mode, focal, acts, *batch.flat(), *batch.flat_told(), codes
         if batch.run is None:
             found = self.kernels.step(*args)
             batch.run = direct(self.kernels.step, *args)

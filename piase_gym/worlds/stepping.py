@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from piase_gym.kernels import device, episode_seed, helper, kernel_of
+from piase_gym.kernels import device, episode_seed, helper, kernel_of, rare
 
 NONE: Final = 0
 """The event of an agent that took no part in a step; every world's table of events has it."""
@@ -41,14 +41,15 @@ class Rules:
     Attributes:
         begin: ``(s, w, k, seed)`` starts the episode of an effective seed, or sets ``s.fault``.
         tick: ``(s, w, k, o, acts, rewards, terminated, truncated, events)`` advances by a step;
-            returns not 0 if an agent ended or reached a milestone for the first time.
+            nobody is terminated or truncated before it. It returns not 0 if an agent ended or
+            reached a milestone for the first time.
         observe: ``(s, w, k, o, events, obs, masks)`` writes vectors and masks; those whose event is
             `NONE` get zeros and the no-op.
-        greet: ``(s, w, k, o, obs, masks)`` does so for every agent that is there at a reset.
+        greet: ``(s, w, k, o, events, obs, masks)`` does so for all that are there at a reset.
         rebuild: ``(s, w, k)`` makes what is derived from the state.
         present: The event of an agent that is in play, at a reset.
-        reach: ``(states, k, soon, later)`` brings near what a step of the next two environments
-            needs, where many do not fit into the processor's caches.
+        reach: ``(states, k, soon)`` brings near what a step of an environment needs, where many do
+            not fit into the processor's caches.
     """
 
     begin: Any
@@ -125,13 +126,20 @@ def clear(w, o, rewards, terminated, truncated):
 
 
 @device
+def nobody(flags):
+    """Write that none has ended."""
+    for i in range(flags.shape[0]):
+        flags[i] = False
+
+
+@device
 def is_over(s, focal):
     """Tell whether the episode is over: for the focal agent, or for all if it is -1."""
     return s.left == 0 if focal < 0 else s.alive[focal] == 0
 
 
 @device
-def stay_here(states, k, soon, later):
+def stay_here(states, k, soon):
     """Do what `Rules.reach` does for worlds whose records are small: nothing."""
 
 
@@ -165,7 +173,7 @@ def compile_kernels(rules: Rules, file: str) -> Kernels:
     """
     begin, observe = rules.begin, rules.observe
 
-    @helper
+    @rare
     def renew(s, tables, k):
         """Start the next episode of an environment. Returns 1 if no level could be made."""
         s.config = s.next_config
@@ -173,7 +181,7 @@ def compile_kernels(rules: Rules, file: str) -> Kernels:
         begin(s, tables[s.config], k, episode_seed(s.given, s.episode))
         return 1 if s.fault != 0 else 0
 
-    @helper
+    @rare
     def show(s, w, k, o, events, obs, masks):
         """Do what `observe` does, without being inlined, where speed does not matter."""
         observe(s, w, k, o, events, obs, masks)
@@ -219,6 +227,28 @@ def stepping(rules: Rules, renew: Any, show: Any, file: str) -> Any:
     tick, observe, greet, present = rules.tick, rules.observe, rules.greet, rules.present
     reach = rules.reach or stay_here
 
+    @rare
+    def rest(s, tables, k, mode, o, rewards, events):
+        """Begin the next episode of one that is over, or do nothing (see the mode of `step`)."""
+        w, faults = tables[s.config], 0
+        for a in range(w.slots):
+            rewards[o + a] = 0.0
+            events[o + a] = NONE
+        if mode == 1:
+            s.episode += np.uint64(1)
+            faults = renew(s, tables, k)
+            enter_all(s, tables[s.config], o, events, present)
+        return faults
+
+    @rare
+    def restart(s, tables, k, o, events, obs, masks, final_obs):
+        """Keep the last observations of an episode and begin the next in the same step."""
+        show(s, tables[s.config], k, o, events, final_obs, masks)
+        s.episode += np.uint64(1)
+        faults = renew(s, tables, k)
+        greet(s, tables[s.config], k, o, events, obs, masks)
+        return faults
+
     @kernel_of(file)
     def step(
         states,
@@ -234,6 +264,9 @@ def stepping(rules: Rules, renew: Any, show: Any, file: str) -> Any:
         truncated,
         events,
         final_obs,
+        alive,
+        outcomes,
+        codes,
     ):
         """Advance every environment by one step, and reset those that are over.
 
@@ -251,36 +284,32 @@ def stepping(rules: Rules, renew: Any, show: Any, file: str) -> Any:
             stray |= np.uint32(acts[i]) >= num_actions
         if stray:
             return -1 - first_stray(acts, num_actions)
+        nobody(terminated)
+        nobody(truncated)
         faults, last = 0, states.shape[0] - 1
         for e in range(states.shape[0]):
-            reach(states, k, min(e + 1, last), min(e + 2, last))
+            reach(states, k, min(e + 2, last))
             s = states[e]
             w = tables[s.config]
             o = e * w.slots
             s.ended = 0
             if s.over:
-                clear(w, o, rewards, terminated, truncated)
-                if mode == 1:
-                    s.episode += np.uint64(1)
-                    faults += renew(s, tables, k)
-                    w = tables[s.config]
-                    enter_all(s, w, o, events, present)
-                else:
-                    for a in range(w.slots):
-                        events[o + a] = NONE
+                faults += rest(s, tables, k, mode, o, rewards, events)
+                w = tables[s.config]
             else:
                 tick(s, w, k, o, acts, rewards, terminated, truncated, events)
                 if is_over(s, focal):
                     s.over = 1
                     s.ended = 1
-                    if mode == 2:
-                        show(s, w, k, o, events, final_obs, masks)
-                        s.episode += np.uint64(1)
-                        faults += renew(s, tables, k)
-                        w = tables[s.config]
-                        greet(s, w, k, o, obs, masks)
-                        continue
-            observe(s, w, k, o, events, obs, masks)
+            if mode == 2 and s.ended:
+                faults += restart(s, tables, k, o, events, obs, masks, final_obs)
+                w = tables[s.config]
+            else:
+                observe(s, w, k, o, events, obs, masks)
+            for a in range(w.slots):
+                row = np.uint64(o + a)
+                alive[row] = s.alive[a] != 0
+                outcomes[row] = codes[events[row]]
         return faults
 
     return step
@@ -313,6 +342,8 @@ def one(rules: Rules, show: Any, file: str) -> tuple[Any, Any, Any]:
         s, w, events = x.state, x.table, x.events
         if not readable(s, w, 0, x.acts, x.coded):
             return -1
+        nobody(x.terminated)
+        nobody(x.truncated)
         notable = tick(s, w, k, 0, x.acts, x.rewards, x.terminated, x.truncated, events)
         observe(s, w, k, 0, events, x.obs, x.masks)
         return notable

@@ -5,52 +5,46 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from piase_gym.kernels import device, helper, prefetch, prefetch_record
+from piase_gym.kernels import device, helper, prefetch_record
 from piase_gym.worlds.grid_world import levels
 from piase_gym.worlds.grid_world.events import STAY
-from piase_gym.worlds.grid_world.rules import tick
-from piase_gym.worlds.grid_world.sight import USUAL, absent, legal, observe, sight
+from piase_gym.worlds.grid_world.sight import absent, legal, look_ahead, observe, sight
+from piase_gym.worlds.grid_world.ticks import tick
+from piase_gym.worlds.painted_map import repaint
 from piase_gym.worlds.stepping import Rules, compile_kernels
-from piase_gym.worlds.turned_maps import repaint
 
 LINE = 64  # bytes that a processor loads at once
+NEAR = 2048
+"""How much of a map is brought near; of larger ones agents see but a small part."""
 
 
 @helper
-def greet(s, w, k, o, obs, masks):
+def greet(s, w, k, o, events, obs, masks):
     """Write the first observations of an episode; the events stay those of the last step."""
+    look_ahead(s, w, k, events, o, True, obs)
     for a in range(w.slots):
         p, m = (o + a) * w.length, (o + a) * w.num_actions
         if a < w.agents and s.alive[a]:
             sight(s, w, k, a, obs, p)
             legal(s, w, k, a, masks, m)
         else:
-            absent(w, obs, masks, p, m)
+            absent(w, k, obs, masks, p, m)
 
 
 @device
-def reach(states, k, soon, later):
-    """Bring near what the next steps need: many environments do not fit into the caches.
-
-    Of the one after the next that is its agents' places; of the next, whose places are here by
-    now, what its agents see.
-    """
-    prefetch_record(states, later, k.x)
-    prefetch_record(states, later, k.at)
-    rows = k.frame if k.frame else USUAL
-    s = states[soon]
-    for a in range(s.agents):
-        here = np.int64(s.at[4 * a + np.int64(s.heading[a])])
-        first = here - (rows - 1) * k.stride - rows // 2
-        for line in range(0, rows * k.stride, LINE):
-            prefetch(s.maps, first + line)
+def reach(states, k, soon):
+    """Bring near what a step of one environment needs: many do not fit into the caches."""
+    for line in range(0, k.hint, LINE):
+        prefetch_record(states, soon, line)
+    prefetch_record(states, soon, k.hint)
+    prefetch_record(states, soon, k.at)
+    for line in range(0, min(k.map_size, NEAR), LINE):
+        prefetch_record(states, soon, k.painted + line)
 
 
 @helper
 def rebuild(s, w, k):
-    """Draw the turned maps anew."""
+    """Draw the map anew."""
     repaint(s, k)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import bits, helper, peek
+from piase_gym.kernels import bits, device, helper, peek
 from piase_gym.worlds.grid_world.cells import (
     BARE,
     FLOOR,
@@ -31,10 +31,18 @@ from piase_gym.worlds.grid_world.events import (
     TOGGLE,
     TOO_HEAVY,
 )
-from piase_gym.worlds.turned_maps import DX, DY, put, top, uncover
+from piase_gym.worlds.painted_map import DX, DY, put, top, uncover
 
 DYNAMICS = 1  # the stream
 _32 = np.uint64(32)
+
+
+@device
+def marked(s, w, a, event):
+    """Note the milestone of an event. Returns not 0 if agent `a` reached it for the first time."""
+    mark, marks = np.int64(w.mark[event]), np.int64(s.marks[a])
+    s.marks[a] = marks | mark
+    return mark & ~marks
 
 
 @helper
@@ -93,6 +101,7 @@ def gather(s, w, k, o, rewards, events):
         for b in range(w.agents):
             if events[o + b] == TOO_HEAVY and target(s, k, b) == cell:
                 events[o + b] = GATHER
+                s.news |= marked(s, w, b, GATHER)
                 share = s.level[b] * weight / (force * max(1, s.all_food))
                 rewards[o + b] += share * w.reward[GATHER] - w.reward[TOO_HEAVY]
         put(s, k, cell % k.side, cell // k.side, FLOOR)

@@ -9,7 +9,7 @@ import numpy as np
 
 from piase_gym.kernels import device, helper, integer
 from piase_gym.worlds.grid_world.cells import FLOOR
-from piase_gym.worlds.turned_maps import put
+from piase_gym.worlds.painted_map import put
 
 LAYOUT_STREAM = 0
 ONE = np.uint64(1)

@@ -15,7 +15,7 @@ import numpy as np
 from piase_gym.kernels import helper, kernel, peek, scratch
 from piase_gym.worlds.grid_world.cells import BARE, CLOSED, FLOOR, FRUIT, GOAL, OPEN
 from piase_gym.worlds.grid_world.events import ENTER, IN_PLAY
-from piase_gym.worlds.turned_maps import DX, DY, appear, locate, top, uncover
+from piase_gym.worlds.painted_map import DX, DY, appear, locate, top, uncover
 
 WALKED = np.zeros(256, np.bool_)
 WALKED[np.array([FLOOR, GOAL, CLOSED, OPEN, FRUIT, BARE])] = True

@@ -24,7 +24,7 @@ from piase_gym.worlds.grid_world.cells import (
 from piase_gym.worlds.grid_world.config import DOORS, LAYOUTS
 from piase_gym.worlds.grid_world.events import NO_FREE_CELL
 from piase_gym.worlds.grid_world.free import draw, place_at, random_free
-from piase_gym.worlds.turned_maps import DX, DY
+from piase_gym.worlds.painted_map import DX, DY
 
 OBSTACLES, FOUR_ROOMS = LAYOUTS.index("obstacles"), LAYOUTS.index("four_rooms")
 DOOR_KEY, MULTI_ROOM = LAYOUTS.index("door_key"), LAYOUTS.index("multi_room")

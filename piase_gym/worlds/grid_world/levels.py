@@ -37,7 +37,7 @@ from piase_gym.worlds.grid_world.solvable import (
     spread,
 )
 from piase_gym.worlds.grid_world.state import NUM_STREAMS
-from piase_gym.worlds.turned_maps import locate, paint_agent, repaint, top
+from piase_gym.worlds.painted_map import locate, paint_agent, repaint, top
 
 TRIES = 200
 """Levels drawn with agents anywhere, and again as many with agents together."""

@@ -15,88 +15,106 @@ from piase_gym.kernels import device, helper, load64, store64
 from piase_gym.worlds.grid_world.cells import (
     CLOSED,
     GATE,
+    GOAL,
     LOCKED,
     OPAQUE,
     OUTSIDE,
     UNSEEN,
     WALL,
 )
+from piase_gym.worlds.grid_world.events import NONE
+from piase_gym.worlds.painted_map import turn_block
+from piase_gym.worlds.turning import matcher, reveal_7, reveal_8
 
-# One byte a cell, eight cells a word.
-ONES = np.uint64(0x0101010101010101)
-SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
-TOPS = np.uint64(0x8080808080808080)
-FULL = np.uint64(255)
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_7, _8, _16, _32 = (np.uint64(n) for n in (7, 8, 16, 32))
+WIDTH = 7
+"""The widest row that `SPREAD` knows, in bits."""
+ROW = (1 << WIDTH) - 1
+opaque_cells = matcher(sorted(OPAQUE))
 
-# Opaque codes of which two differ in one bit are found together.
-assert sorted(OPAQUE) == sorted((WALL, OUTSIDE, LOCKED, CLOSED, GATE))
-assert (WALL ^ OUTSIDE).bit_count() == 1
-assert (LOCKED ^ CLOSED).bit_count() == 1
-assert UNSEEN == 0
-WALLS = ONES * np.uint64(WALL | OUTSIDE)
-DOORS = ONES * np.uint64(LOCKED | CLOSED)
-GATES = ONES * np.uint64(GATE)
-WALL_BIT = ONES * np.uint64(WALL ^ OUTSIDE)
-DOOR_BIT = ONES * np.uint64(LOCKED ^ CLOSED)
+
+def _spread(seen: int, clear: int) -> int:
+    """Say how sight spreads in a row and from it, a bit a cell.
+
+    Args:
+        seen: What is seen of the row from the row before.
+        clear: What can be seen through.
+
+    Returns:
+        What is seen of the row, and from bit `WIDTH` on what that shows of the next row.
+    """
+    onwards = 0
+    for i in range(WIDTH - 1):
+        if (seen & clear) >> i & 1:
+            seen |= 2 << i
+            onwards |= 3 << i
+    for i in range(WIDTH - 1, 0, -1):
+        if (seen & clear) >> i & 1:
+            seen |= 1 << (i - 1)
+            onwards |= 3 << (i - 1)
+    return seen | onwards << WIDTH
+
+
+_BOTH = np.array([_spread(i & ROW, i >> WIDTH) for i in range(1 << 2 * WIDTH)])
+SEEN, ONWARDS = (_BOTH & ROW).astype(np.uint8), (_BOTH >> WIDTH).astype(np.uint8)
+"""Both halves of `_spread`, of every ``seen | clear << WIDTH``.
+
+A row has to wait for the row before it, so what it waits for is a small table of its own.
+"""
 
 
 @device
-def differs(word, codes):
-    """Return the top bit of each byte that differs from that of `codes`; other bits are noise."""
-    odd = word ^ codes
-    return ((odd & SEVENS) + SEVENS) | odd
+def look_around(s, w, k, events, o, everyone, obs):
+    """Write the blocks of all agents' windows of 7 to `obs`, and note in ``s.shown`` what they see.
 
-
-@device
-def clear(word):
-    """Return 255 for each byte whose cell can be seen through, 0 for others."""
-    free = differs(word | WALL_BIT, WALLS) & differs(word | DOOR_BIT, DOORS)
-    free &= differs(word, GATES) & TOPS
-    return (free - (free >> _7)) | free
-
-
-@device
-def peer(s, k, base, n, window, obs, p):
-    """Write a window of `n` rows of `n` cells, fewer than 8, from the maps to ``obs[p:]``.
-
-    A row is a word, a cell a byte. A sum carries sight to the right through all clear cells
-    at once, because their bytes are 255; to the left it takes three steps. What is seen to the
-    left is the same before and after the sweep to the right.
+    A row of a window has to wait for the row before it. So that processors have something else to
+    do meanwhile, the rows of all agents are gone through with nothing in between.
 
     Args:
         s: The environment's record.
+        w: Its table.
         k: Statics.
-        base: Where the first row starts in the maps.
-        n: Rows and columns.
-        window: How many of them are seen at all; the viewer stands in the middle of the last row.
+        events: Who takes part, from row `o` on.
+        o: The row of the first agent there.
+        everyone: Whether all do, whatever `events` says.
         obs: Vectors.
-        p: Where the window starts in them.
     """
-    width, middle = np.uint64(8 * n), n // 2
-    inside = (ONES >> np.uint64(64 - 8 * window)) << np.uint64(8 * (middle - window // 2))
-    seen = np.uint64(1) << np.uint64(8 * middle)
-    below = np.uint64(0)
-    for i in range(n):
-        row = n - 1 - i
-        word = load64(s.maps, base + row * k.stride)
-        open_1 = clear(word)
-        open_2 = open_1 & (open_1 >> _8)
-        open_4 = open_2 & (open_2 >> _16)
-        source = seen & open_1
-        right = (((source + open_1) ^ open_1) | seen) & inside
-        left = source | (open_1 & (source >> _8))
-        left |= open_2 & (left >> _16)
-        left |= open_4 & (left >> _32)
-        seen = (right | left | (left >> _8)) & inside
-        # The word runs into the rows below, which it writes again.
-        below = (word & (seen * FULL)) | (below << width)
-        store64(obs, p + row * n, below)
-        onwards = seen & open_1
-        seen = (onwards | (onwards >> _8) | ((right & open_1) << _8)) & inside
-        if i == window - 1:
-            seen = np.uint64(0)
+    for a in range(w.agents):
+        if everyone or events[np.uint64(o + a)] != NONE:
+            p = (o + a) * np.int64(w.length)
+            turn_block(s, w, k, a, obs, p)
+            s.shown[a] = ~opaque_cells(obs, p)
+    for a in range(w.agents):
+        s.shown[a] = visible(s.shown[a], WIDTH, WIDTH)
+
+
+@device
+def visible(clear, n, window):
+    """Return the bits of the cells that are not hidden, given those that can be seen through."""
+    middle = n // 2
+    inside = ((1 << window) - 1) << (middle - window // 2)
+    found, seen = np.uint64(0), 1 << middle
+    for i in range(window):
+        shift = np.uint64(8 * (n - 1 - i))
+        row = seen | (np.int64(clear >> shift) & inside) << WIDTH
+        seen = np.int64(ONWARDS[row]) & inside
+        found |= np.uint64(np.int64(SEEN[row]) & inside) << shift
+    return found
+
+
+@device
+def peer_7(s, a, obs, p):
+    """Hide what agent `a` does not see in its block. Returns the place of the first goal, or 64."""
+    return reveal_7(obs, p, s.shown[a], obs, p, GOAL)
+
+
+@helper
+def peer(s, w, k, a, n, window, obs, p):
+    """Write what agent `a` sees of a window of fewer than seven rows and columns, or in one."""
+    turn_block(s, w, k, a, s.block, 0)
+    shown = visible(~opaque_cells(s.block, 0), n, window)
+    reveal_8(s.block, 0, shown, s.block, 0, GOAL)
+    for row in range(n):
+        store64(obs, p + row * n, load64(s.block, 8 * row))
 
 
 @helper
@@ -107,7 +125,7 @@ def opaque(code):
 
 @helper
 def occlude(n, window, obs, p):
-    """Blank what is hidden in a frame of any size, cell by cell; see `peer`."""
+    """Blank what is hidden in a frame of any size, cell by cell."""
     first, last = n // 2 - window // 2, n // 2 + window // 2
     seen = 1 << (n // 2)
     for row in range(n - 1, -1, -1):

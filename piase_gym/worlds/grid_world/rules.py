@@ -1,7 +1,7 @@
 """GridWorld's rules: what each command does. Compiled, one record an environment.
 
-Agents act one after the other, in the order of `order`; the first to claim a cell has it. What the
-world then does of itself is in `dynamics`.
+Agents act one after the other, as `ticks` calls them; the first to claim a cell has it. What the
+world does of itself is in `dynamics`.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -25,7 +25,7 @@ from piase_gym.worlds.grid_world.cells import (
     KEY,
     OPEN,
 )
-from piase_gym.worlds.grid_world.dynamics import gather, live, toggle
+from piase_gym.worlds.grid_world.dynamics import toggle
 from piase_gym.worlds.grid_world.events import (
     ARRIVED,
     BLOCKED,
@@ -34,14 +34,12 @@ from piase_gym.worlds.grid_world.events import (
     DIED,
     DROP,
     EAT,
-    ESCAPED,
     HURT,
     ILLEGAL,
     LATE,
     MOVE,
     NONE,
     OPEN_DOOR,
-    OUT_OF_TIME,
     PICK_UP,
     PUSH,
     REACH_GOAL,
@@ -50,13 +48,11 @@ from piase_gym.worlds.grid_world.events import (
     TAG,
     TAGGER,
     TOGGLE,
-    TOO_HEAVY,
     UNLOCK,
     UNPARSABLE,
     WAS_CAUGHT,
 )
-from piase_gym.worlds.grid_world.joining import let_in
-from piase_gym.worlds.turned_maps import DX, DY, appear, leave, put, uncover
+from piase_gym.worlds.painted_map import DX, DY, ahead_of, appear, leave, put, uncover
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
 MOVES = 4
@@ -69,23 +65,20 @@ ACTIONS = 6
 def walk(s, w, k, a, heading, o, rewards, events):
     """Turn agent `a` and let it try to step ahead. Returns the event."""
     s.heading[a] = heading
-    seen = peek(s.maps, np.int64(s.at[4 * a + heading]) - k.stride)
+    seen = ahead_of(s, w, a, 1)
     ground = seen
     event = MOVE
-    if k.full:
-        if seen == BOX and push(s, k, a, heading):
-            ground, event = FLOOR, PUSH
-        elif seen >= AGENT:
-            if w.taggers and chase(s, w, k, a, heading, o, rewards, events):
-                appear(s, w, k, a)
-                return TAG
-            if w.pass_through:
-                x, y = np.int64(s.x[a]) + DX[heading], np.int64(s.y[a]) + DY[heading]
-                ground = peek(s.cells, y * k.side + x)
-    free = ground == FLOOR or ground == GOAL or ground == OPEN
-    if k.full:
-        free = free or ground == GATE_OPEN or (ground >= HAZARD and ground <= BARE)
-    if not free:
+    if seen == BOX and push(s, w, k, a, heading):
+        ground, event = FLOOR, PUSH
+    elif seen >= AGENT:
+        if w.taggers and chase(s, w, k, a, heading, o, rewards, events):
+            appear(s, w, k, a)
+            return TAG
+        if w.pass_through:
+            x, y = np.int64(s.x[a]) + DX[heading], np.int64(s.y[a]) + DY[heading]
+            ground = peek(s.cells, y * k.side + x)
+    free = ground == FLOOR or ground == GOAL or ground == OPEN or ground == GATE_OPEN
+    if not free and (ground < HAZARD or ground > BARE):
         appear(s, w, k, a)
         return BLOCKED
     leave(s, w, k, a, heading)
@@ -93,11 +86,9 @@ def walk(s, w, k, a, heading, o, rewards, events):
         s.alive[a] = 0
         s.fate[a] = ARRIVED
         return REACH_GOAL
-    if k.full:
-        event = arrive(s, w, k, a, ground, event)
-        if not s.alive[a]:
-            return event
-    appear(s, w, k, a)
+    event = arrive(s, w, k, a, ground, event)
+    if s.alive[a]:
+        appear(s, w, k, a)
     return event
 
 
@@ -119,10 +110,9 @@ def arrive(s, w, k, a, ground, event):
 
 
 @helper
-def push(s, k, a, heading):
+def push(s, w, k, a, heading):
     """Push the box ahead of agent `a` onto free floor. Returns whether it moved."""
-    beyond = peek(s.maps, np.int64(s.at[4 * a + heading]) - 2 * k.stride)
-    if beyond != FLOOR:
+    if ahead_of(s, w, a, 2) != FLOOR:
         return False
     x, y = np.int64(s.x[a]) + DX[heading], np.int64(s.y[a]) + DY[heading]
     put(s, k, x, y, FLOOR)
@@ -153,8 +143,7 @@ def chase(s, w, k, a, heading, o, rewards, events):
 @device
 def interaction(s, w, k, a):
     """Return the event of agent `a` interacting with the cell ahead."""
-    ahead = peek(s.maps, np.int64(s.at[4 * a + s.heading[a]]) - k.stride)
-    return w.interaction[1 if s.carry[a] != 0 else 0, ahead]
+    return w.interaction[1 if s.carry[a] != 0 else 0, ahead_of(s, w, a, 1)]
 
 
 @device
@@ -186,124 +175,16 @@ def interact(s, w, k, a):
 
 
 @device
+def misread(index):
+    """Return the event of no command, or of one that could not be read."""
+    return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
+
+
+@device
 def act(s, w, k, a, index, o, rewards, events):
-    """Carry out the command with this index. Returns the event."""
+    """Carry out the command with this index, without a message. Returns the event."""
     if index < 0:
-        return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
+        return misread(index)
     if index < MOVES:
         return walk(s, w, k, a, HEADING_OF[index] & 3, o, rewards, events)
     return STAY if index == STAYING else interact(s, w, k, a)
-
-
-@device
-def act_and_say(s, w, k, a, index, o, rewards, events):
-    """Carry out the command with this index, which may have a message. Returns the event."""
-    symbol = index // ACTIONS if index > 0 else 0
-    if symbol > w.symbols:
-        return ILLEGAL
-    event = act(s, w, k, a, index - symbol * ACTIONS, o, rewards, events)
-    if event != ILLEGAL:
-        s.said[a] = symbol
-    return event
-
-
-@device
-def tick(s, w, k, o, acts, rewards, terminated, truncated, events):
-    """Advance one environment by a step; outputs start at row `o`.
-
-    Returns:
-        Not 0 if an agent ended or reached a milestone for the first time.
-    """
-    if k.full:
-        notable = tick_full(s, w, k, o, acts, rewards, terminated, truncated, events)
-    else:
-        notable = tick_plain(s, w, k, o, acts, rewards, terminated, truncated, events)
-    s.t += 1
-    if s.t >= w.max_steps:
-        for a in range(w.agents):
-            if s.alive[a]:
-                truncated[o + a] = True
-                s.alive[a] = 0
-                s.fate[a] = OUT_OF_TIME
-                if k.full and (s.role[a] == RUNNER or w.survive):
-                    s.fate[a] = ESCAPED
-        s.left = 0
-        return 1
-    return notable
-
-
-@device
-def tick_plain(s, w, k, o, acts, rewards, terminated, truncated, events):
-    """Let every agent act, where nothing moves but agents. Returns whether it was notable."""
-    notable, left = 0, 0
-    for i in range(w.agents):
-        a = np.int64(s.order[i])
-        row = np.uint64(o + a)  # unsigned: no need to ask whether it counts from the end
-        event = NONE
-        if s.alive[a]:
-            event = act(s, w, k, a, np.int64(acts[row]), o, rewards, events)
-        number = np.uint64(event)
-        notable |= marked(s, w, a, number)
-        left += np.int64(s.alive[a])
-        events[row] = event
-        rewards[row] = w.reward[number]
-        terminated[row] = event == REACH_GOAL
-        truncated[row] = False
-    notable |= left != s.left
-    s.left = left
-    return notable
-
-
-@device
-def marked(s, w, a, event):
-    """Note the milestone of an event. Returns not 0 if agent `a` reached it for the first time."""
-    mark, marks = np.int64(w.mark[event]), np.int64(s.marks[a])
-    s.marks[a] = marks | mark
-    return mark & ~marks
-
-
-@helper
-def tick_full(s, w, k, o, acts, rewards, terminated, truncated, events):
-    """Let every agent act, then the world. Returns not 0 if anything was notable."""
-    notable, left, lifting = 0, 0, False
-    for a in range(w.agents):
-        events[o + a] = NONE
-        rewards[o + a] = 0.0
-        s.said[a] = 0
-    for i in range(w.agents):
-        a = np.int64(s.order[i])
-        if s.alive[a]:
-            events[o + a] = STAY  # it takes part, so it can no longer be caught unawares
-            event = act_and_say(s, w, k, a, np.int64(acts[o + a]), o, rewards, events)
-            lifting |= event == TOO_HEAVY
-            events[o + a] = event
-            rewards[o + a] += w.reward[event]
-    if lifting:
-        gather(s, w, k, o, rewards, events)
-    live(s, w, k, o, rewards)
-    for a in range(w.agents):
-        event = np.int64(events[o + a])
-        notable |= marked(s, w, a, event)
-        left += np.int64(s.alive[a])
-        terminated[o + a] = event != NONE and not s.alive[a]
-        truncated[o + a] = False
-    if w.shared:
-        share(w, o, rewards, events)
-    if w.latecomers and left > 0 and s.t + 1 < w.max_steps:
-        left += let_in(s, w, k, o, events)
-    notable |= left != s.left
-    s.left = left
-    return notable
-
-
-@helper
-def share(w, o, rewards, events):
-    """Give every agent that took part the mean reward of those that did."""
-    total, count = 0.0, 0
-    for a in range(w.agents):
-        if events[o + a] != NONE:
-            total += rewards[o + a]
-            count += 1
-    for a in range(w.agents):
-        if events[o + a] != NONE:
-            rewards[o + a] = total / count

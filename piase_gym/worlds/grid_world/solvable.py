@@ -32,7 +32,7 @@ from piase_gym.worlds.grid_world.cells import (
     SWITCH_OFF,
     SWITCH_ON,
 )
-from piase_gym.worlds.turned_maps import DX, DY
+from piase_gym.worlds.painted_map import DX, DY
 
 # What a cell is to one who walks, as an index of `sort`'s boards.
 (BLOCKED, PASSABLE, KEYS, SWITCHES, LOCKS, GATES, OPEN_GATES, KINDS) = range(8)

@@ -1,10 +1,9 @@
 """GridWorld's memory: one record an environment, and the sizes that kernels are compiled for.
 
-A record is one pointer for a kernel, which is why the rules run as fast as C. The map is kept five
-times: `cells` holds the objects (and is the truth), and `maps` holds four copies, turned so that
-each heading is up, with agents painted in. An agent's window is then a few 8-byte copies from one
-of them, and `at` says where it stands in each. `maps` and `at` are derived: digests and snapshots
-leave them out.
+A record is one pointer for a kernel, which is why the rules run as fast as C. The map is kept
+twice: `cells` holds the objects (and is the truth), and `painted` shows them with the outside
+around and agents on top. An agent's window is cut out of it and turned, and `at` says where it
+stands there. Both are derived: digests and snapshots leave them out.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from piase_gym.worlds.grid_world.config import (
 )
 from piase_gym.worlds.grid_world.events import ESCAPED, ROLES
 from piase_gym.worlds.grid_world.tables import TABLE, new_table
-from piase_gym.worlds.turned_sizes import map_size, turned_sizes
+from piase_gym.worlds.painted_sizes import map_size, painted_sizes, view_size
 
 NUM_STREAMS: Final = 3  # layout, dynamics, channel
 NUM_ACTIONS: Final = 6  # without a message
@@ -50,12 +49,14 @@ def static(side: int, margin: int, capacity: int, plain: bool) -> Static:
     """
     fields: Mapping[str, Any] = layout(side, margin, capacity).fields or {}
     return Static(
-        **turned_sizes(side, margin),
+        **painted_sizes(side, margin),
         capacity=capacity,
         frame=7 if plain else 0,  # 0: known only at run time
         full=not plain,
-        x=fields["x"][1],  # its place in the record
+        hint=fields["hint"][1],  # its place in the record
         at=fields["at"][1],
+        painted=fields["painted"][1],
+        map_size=map_size(side, margin),
     )
 
 
@@ -114,10 +115,14 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("movers", "<i2", (MAX_MOVERS, 3)),  # x, y, heading
             ("cells", "u1", side * side),
             # What every step reads lies together, before what it reads little of.
-            ("at", "<i4", agents * 4),  # at[4 * a + r]: where agent a stands in map r
+            ("at", "<i4", agents),  # where agents stand in the painted map
+            ("under", "u1", agents),
+            ("shown", "<u8", agents),  # what is not hidden, a bit a cell
+            ("news", "u1"),  # not 0 if somebody ended or reached a milestone in this step
             ("can", "u1", agents),  # whether `interact` was legal in the last observation
             *stepping.BOOKKEEPING,
-            ("maps", "u1", map_size(side, margin)),
+            ("painted", "u1", map_size(side, margin)),
+            ("block", "u1", view_size(margin)),  # while a window is turned
             ("free", "<u8", side),  # while a level is made: bit x of free[y] stands for free floor
         ],
         align=True,

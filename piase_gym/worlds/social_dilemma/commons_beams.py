@@ -9,6 +9,16 @@ import numpy as np
 
 from piase_gym.kernels import device, helper, integer, peek
 from piase_gym.worlds.cell_codes import AGENT, FLOOR, OUTSIDE
+from piase_gym.worlds.painted_map import (
+    DX,
+    DY,
+    ahead_of,
+    locate,
+    paint_agent,
+    paint_at,
+    put,
+    top,
+)
 from piase_gym.worlds.social_dilemma.commons_codes import (
     CLEANED,
     HAS_CLEANED,
@@ -19,7 +29,6 @@ from piase_gym.worlds.social_dilemma.commons_codes import (
     ZAPPED,
 )
 from piase_gym.worlds.social_dilemma.commons_state import DYNAMICS
-from piase_gym.worlds.turned_maps import DX, DY, locate, paint_agent, paint_at, put, top
 
 ZAP_BEAM, CLEANING_BEAM = 1, 2
 
@@ -65,9 +74,8 @@ def fire(s, w, k, o, rewards, events):
 @helper
 def target(s, w, k, a):
     """Return the first agent ahead of agent `a`, within reach of a zap, or -1."""
-    here = np.int64(s.at[4 * a + s.heading[a]])
     for i in range(1, w.zap_range + 1):
-        seen = peek(s.maps, here - i * k.stride)
+        seen = ahead_of(s, w, a, i)
         if seen >= AGENT:
             return (seen - AGENT) >> 2
         if seen == OUTSIDE:
@@ -79,9 +87,8 @@ def target(s, w, k, a):
 def clean(s, w, k, a):
     """Turn the first waste ahead of agent `a` to water, if it is within reach; tell whether so."""
     heading = np.int64(s.heading[a])
-    here = np.int64(s.at[4 * a + heading])
     for i in range(1, w.clean_range + 1):
-        seen = peek(s.maps, here - i * k.stride)
+        seen = ahead_of(s, w, a, i)
         if seen == WASTE:
             put(s, k, s.x[a] + i * DX[heading], s.y[a] + i * DY[heading], WATER)
             s.waste -= 1

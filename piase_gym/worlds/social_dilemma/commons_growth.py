@@ -9,9 +9,9 @@ import numpy as np
 
 from piase_gym.kernels import bits, device, helper, integer
 from piase_gym.worlds.cell_codes import FLOOR
+from piase_gym.worlds.painted_map import put, top
 from piase_gym.worlds.social_dilemma.commons_codes import APPLE, WASTE, WATER
 from piase_gym.worlds.social_dilemma.commons_state import DYNAMICS
-from piase_gym.worlds.turned_maps import put, top
 
 _1, _32 = np.uint64(1), np.uint64(32)
 

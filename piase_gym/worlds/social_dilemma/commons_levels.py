@@ -12,11 +12,11 @@ import numpy as np
 
 from piase_gym.kernels import helper, integer, peek, store64, stream_key
 from piase_gym.worlds.cell_codes import FLOOR, OUTSIDE
+from piase_gym.worlds.painted_map import locate, paint, paint_agent, put, repaint
 from piase_gym.worlds.social_dilemma.commons_beams import appear_at, free_cell
 from piase_gym.worlds.social_dilemma.commons_codes import APPLE, NO_FREE_CELL, WASTE, WATER
 from piase_gym.worlds.social_dilemma.commons_growth import foul
 from piase_gym.worlds.social_dilemma.commons_state import LAYOUT, REACH
-from piase_gym.worlds.turned_maps import locate, paint, paint_agent, put, repaint
 
 TRIES = 100
 """Draws of a place for a patch that keeps clear of the others; after that patches may touch."""

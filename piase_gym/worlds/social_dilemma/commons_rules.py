@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import ABSENT, device, helper, peek
+from piase_gym.kernels import ABSENT, device, helper
 from piase_gym.worlds.cell_codes import AGENT, FLOOR, OUTSIDE
+from piase_gym.worlds.painted_map import ahead_of, leave, paint_agent, put
 from piase_gym.worlds.social_dilemma.commons_beams import (
     CLEANING_BEAM,
     ZAP_BEAM,
@@ -38,7 +39,6 @@ from piase_gym.worlds.social_dilemma.commons_codes import (
 )
 from piase_gym.worlds.social_dilemma.commons_growth import bear, pollute, regrow
 from piase_gym.worlds.social_dilemma.fates import OUT_OF_TIME, PLAYED
-from piase_gym.worlds.turned_maps import leave, paint_agent, put
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
 _1 = np.uint64(1)
@@ -48,7 +48,7 @@ _1 = np.uint64(1)
 def walk(s, w, k, a, heading):
     """Turn agent `a` and let it try to step ahead. Returns the event."""
     s.heading[a] = heading
-    ground = peek(s.maps, np.int64(s.at[4 * a + heading]) - k.stride)
+    ground = ahead_of(s, w, a, 1)
     if ground >= AGENT or ground == OUTSIDE:
         paint_agent(s, k, a)
         return BLOCKED

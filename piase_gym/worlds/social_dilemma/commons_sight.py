@@ -10,6 +10,7 @@ import numpy as np
 from piase_gym.kernels import device, helper, load64, poke, store64
 from piase_gym.textcode import HINT_CODE
 from piase_gym.worlds.cell_codes import AGENT, UNSEEN
+from piase_gym.worlds.painted_map import shorten, window, window_7
 from piase_gym.worlds.social_dilemma.commons_codes import (
     MOVES,
     NO_HEADING,
@@ -21,7 +22,6 @@ from piase_gym.worlds.social_dilemma.commons_levels import begin, rebuild
 from piase_gym.worlds.social_dilemma.commons_rules import legal_act, tick
 from piase_gym.worlds.social_dilemma.commons_state import SCALARS, TOLD
 from piase_gym.worlds.stepping import NONE, Rules, compile_kernels
-from piase_gym.worlds.turned_maps import copy_rows, shorten
 
 U8, U16, U24, U32, U40, U48, U56 = (np.uint64(8 * i) for i in range(1, 8))
 
@@ -33,8 +33,10 @@ def frame(s, w, k, a, side, obs, p):
         for i in range(side * side):
             poke(obs, p + i, UNSEEN)
         return
-    here = np.int64(s.at[4 * a + s.heading[a]])
-    copy_rows(s, k, here - (side - 1) * k.stride - side // 2, side, side, obs, p)
+    if k.frame:
+        window_7(s, w, k, a, obs, p, UNSEEN)
+    else:
+        window(s, w, k, a, side, obs, p)
     if not k.frame and w.window < w.frame_w:
         shorten(w, obs, p)
     poke(obs, p + (side - 1) * side + side // 2, AGENT + 4 * a)
@@ -111,7 +113,7 @@ def observe(s, w, k, o, events, obs, masks):
 
 
 @helper
-def greet(s, w, k, o, obs, masks):
+def greet(s, w, k, o, events, obs, masks):
     """Write the first observations of an episode; the events stay those of the last step."""
     for a in range(w.slots):
         p, m = (o + a) * np.int64(w.length), (o + a) * np.int64(w.num_actions)

@@ -1,8 +1,8 @@
 """The memory of the commons: one record an environment, one table a config.
 
-`cells` holds the objects (and is the truth); `maps` holds them four times, turned and with agents
-painted in (see `turned_maps`). ``spots`` says where apples grow and ``ripe`` where they hang, a bit
-a column and a word a row; `maps`, `at` and `ripe` are derived.
+`cells` holds the objects (and is the truth); `painted` shows them with agents on top (see
+`painted_map`). ``spots`` says where apples grow and ``ripe`` where they hang, a bit a column and a
+word a row; `painted`, `at` and `ripe` are derived.
 """
 
 from __future__ import annotations
@@ -17,11 +17,17 @@ from piase_gym.statics import Static
 from piase_gym.textcode import HINT_CODE
 from piase_gym.worlds import stepping
 from piase_gym.worlds.cell_codes import FLOOR, OUTSIDE
+from piase_gym.worlds.painted_sizes import (
+    corners,
+    map_size,
+    painted_sizes,
+    steps,
+    view_size,
+)
 from piase_gym.worlds.social_dilemma.commons_codes import APPLE, CLEANING, WASTE, WATER
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.games import in_32_bits
 from piase_gym.worlds.social_dilemma.limits import MAX_AGENTS, MAX_SIDE, MAX_SYMBOLS, MAX_WINDOW
-from piase_gym.worlds.turned_sizes import map_size, turned_sizes
 
 LAYOUT, DYNAMICS = 0, 1
 """The random streams."""
@@ -44,7 +50,7 @@ def buckets(envelope: SocialDilemmaEnvelope) -> tuple[int, int, int]:
 @functools.cache
 def static(side: int, margin: int, capacity: int, seven: bool) -> Static:
     """Return what kernels know when they are compiled; `seven` is for windows of 7 by 7."""
-    sizes = turned_sizes(side, margin)
+    sizes = painted_sizes(side, margin)
     return Static(**sizes, capacity=capacity, frame=7 if seven else 0, full=False)
 
 
@@ -85,12 +91,14 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("order", "u1", agents),
             ("hint", "u1", agents * HINT_CODE),
             ("cells", "u1", side * side),
-            ("at", "<i4", agents * 4),
+            ("at", "<i4", agents),
+            ("under", "u1", agents),
             ("ripe", "<u8", side),
             ("grown", "<u8", side),  # what grows in this step
             ("waste", "<i4"),  # cells of waste
             ("struck", "u1", agents),  # who is hit in this step
-            ("maps", "u1", map_size(side, margin)),
+            ("painted", "u1", map_size(side, margin)),
+            ("block", "u1", view_size(margin)),
             *stepping.BOOKKEEPING,
         ],
         align=True,
@@ -120,7 +128,8 @@ TABLE: Final = np.dtype(
         ("window", "<i4"),
         ("frame_w", "<i4"),
         ("frame_h", "<i4"),
-        ("step", "<i4", 4),  # a step up, right, down and left, in a turned map
+        ("step", "<i4", 4),  # a step up, right, down and left, in the painted map
+        ("corner", "<i4", 4),  # by heading: from an agent to the block of its window
         ("pass_through", "<i4"),
         ("shared", "<i4"),
         ("cleanup", "<i4"),
@@ -157,7 +166,7 @@ def num_silent(envelope: SocialDilemmaEnvelope) -> int:
 def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
     """Return the table of one config, shape (1,)."""
     tables = np.zeros(1, TABLE)
-    table, stride = tables[0], turned_sizes(*buckets(envelope)[:2])["stride"]
+    table, stride = tables[0], painted_sizes(*buckets(envelope)[:2])["stride"]
     for name in (
         "width height agents max_steps symbols reputation window patches river orchard zap_range "
         "clean_range timeout apple zap_cost zap_fine apple_chance"
@@ -169,7 +178,8 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     table["num_actions"] = num_silent(envelope) * (1 + envelope.symbols)
     table["channel"], table["known"] = envelope.symbols > 0, envelope.reputation
     table["frame_w"] = table["frame_h"] = envelope.window
-    table["step"] = -stride, 1, stride, -1
+    table["step"] = steps(stride)
+    table["corner"] = corners(stride, envelope.window)
     table["cleanup"] = config.game == "cleanup"
     water = config.river * config.height
     table["start_waste"] = round(config.start_waste * water)

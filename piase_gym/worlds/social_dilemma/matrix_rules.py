@@ -285,7 +285,7 @@ def observe(s, w, k, o, events, obs, masks):
 
 
 @helper
-def greet(s, w, k, o, obs, masks):
+def greet(s, w, k, o, events, obs, masks):
     """Write the first observations of an episode; the events stay those of the last step."""
     for a in range(w.slots):
         p, m = (o + a) * w.length, (o + a) * w.num_actions
