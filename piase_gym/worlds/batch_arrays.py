@@ -22,7 +22,7 @@ class Batch:
         masks: int8, shape (envs, agents, actions).
         rewards: float64, shape (envs, agents); `terminated`, `truncated` (bool) and `events`
             (uint8) likewise.
-        alive: Who is in play after a step, bool, shape (envs, agents).
+        alive: Who is in play, bool, shape (envs, agents).
         outcomes: What became of commands in a step, indices of `OUTCOMES`, uint8, likewise.
     """
 

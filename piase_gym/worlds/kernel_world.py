@@ -48,13 +48,16 @@ class KernelWorld(ArrayWorld[C, F]):
     def reset_batch(self, batch: Batch, which: NDArray[np.int64]) -> int:
         """Start the next episode of some environments."""
         where = *batch.records(), self.static_of(batch)
-        return int(self.kernels.reset(*where, which, *batch.flat()))
+        faults = int(self.kernels.reset(*where, which, *batch.flat()))
+        batch.alive[which] = batch.states["alive"][which, : len(self.agents)]
+        return faults
 
     def look_batch(self, batch: Batch) -> None:
         """Write vectors and masks again, after the records were replaced."""
         where = *batch.records(), self.static_of(batch)
         obs, masks, *_, events = batch.flat()
         self.kernels.look(*where, obs, masks, events)
+        batch.alive[...] = batch.states["alive"][:, : len(self.agents)]
 
     def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
         """Advance every environment by one step."""
