@@ -128,7 +128,7 @@ def device(function: Callable[..., Any]) -> Any:
 
 
 def helper(function: Callable[..., Any]) -> Any:
-    """Mark a helper that is too large or too rarely run to be inlined."""
+    """Mark a helper that need not be inlined; called from a `device`, it is nevertheless."""
     if not JIT:
         return function
     return njit(function, **_PLAIN, pipeline_class=PartCompiler)

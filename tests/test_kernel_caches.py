@@ -62,6 +62,14 @@ print(json.dumps({"text": env.world.text(facts)}))
 """
 
 
+STAMP = """
+import json
+from piase_gym.kernels import source_stamp
+from piase_gym.worlds import grid_world
+print(json.dumps(source_stamp(list(grid_world.__path__)[0])))
+"""
+
+
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     """A copy of the package that can be edited."""
@@ -128,6 +136,13 @@ def test_an_edited_rule_of_grid_world_is_never_served_stale(copied: Path) -> Non
     rules = copied / "piase_gym" / "worlds" / "grid_world" / "ticks.py"
     edit(rules, "0, 0, -1, 0, 1, 0, 0, 0, 0]", "0, 0, -2, 0, 2, 0, 0, 0, 0]")
     assert "column 5, row 3" in run(copied, WALK)["text"]
+
+
+def test_what_grids_share_is_part_of_the_stamp(copied: Path) -> None:
+    before = run(copied, STAMP)
+    shared = copied / "piase_gym" / "worlds" / "painted_map.py"
+    edit(shared, "DX = np.array([0, 1, 0, -1])", "DX = np.array([0, 2, 0, -2])")
+    assert run(copied, STAMP) != before
 
 
 def test_a_machine_where_nothing_can_be_written(copied: Path) -> None:

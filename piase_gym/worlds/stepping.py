@@ -222,10 +222,9 @@ def starting(rules: Rules, renew: Any, show: Any, file: str) -> tuple[Any, Any]:
     return reset, look
 
 
-def stepping(rules: Rules, renew: Any, show: Any, file: str) -> Any:
-    """Return the kernel that steps many environments."""
-    tick, observe, greet, present = rules.tick, rules.observe, rules.greet, rules.present
-    reach = rules.reach or stay_here
+def resuming(rules: Rules, renew: Any, show: Any) -> tuple[Any, Any]:
+    """Return what a step does where an episode is over: in the next step, and in the same one."""
+    greet, present = rules.greet, rules.present
 
     @rare
     def rest(s, tables, k, mode, o, rewards, events):
@@ -248,6 +247,14 @@ def stepping(rules: Rules, renew: Any, show: Any, file: str) -> Any:
         faults = renew(s, tables, k)
         greet(s, tables[s.config], k, o, events, obs, masks)
         return faults
+
+    return rest, restart
+
+
+def stepping(rules: Rules, renew: Any, show: Any, file: str) -> Any:
+    """Return the kernel that steps many environments."""
+    tick, observe, reach = rules.tick, rules.observe, rules.reach or stay_here
+    rest, restart = resuming(rules, renew, show)
 
     @kernel_of(file)
     def step(

@@ -27,7 +27,7 @@ from piase_gym.worlds.painted_map import turn_block
 from piase_gym.worlds.turning import matcher, reveal_7, reveal_8
 
 WIDTH = 7
-"""The widest row that `SPREAD` knows, in bits."""
+"""The widest row that `SEEN` and `ONWARDS` know, in bits."""
 ROW = (1 << WIDTH) - 1
 opaque_cells = matcher(sorted(OPAQUE))
 

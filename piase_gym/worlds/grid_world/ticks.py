@@ -41,11 +41,10 @@ from piase_gym.worlds.grid_world.events import (
 from piase_gym.worlds.grid_world.joining import let_in
 from piase_gym.worlds.grid_world.rules import ACTIONS, INTERACTING, MOVES, act, interact, misread
 
-# What comes of the command with index i, at ``2 * i``, or at
-# ``2 * i + 1`` if the way is free.
+# What comes of the command with index i, at ``2 * i``, or at ``2 * i + 1`` if the way is free.
 PACE_X = np.array([0, 0, 0, 0, 0, -1, 0, 1, 0, 0, 0, 0], np.int16)
 PACE_Y = np.array([0, -1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], np.int16)
-PLAIN_EVENT = np.array([BLOCKED, MOVE] * MOVES + [STAY] * 2 + [ILLEGAL] * 2, np.uint8)
+EVENT_OF = np.array([BLOCKED, MOVE] * MOVES + [STAY] * 2 + [ILLEGAL] * 2, np.uint8)
 FREE = np.zeros(256, np.uint8)
 FREE[np.array([FLOOR, GOAL, OPEN, GATE_OPEN, BARE])] = 1
 """Whether an agent can step onto what it sees ahead; where it stands it sees itself."""
@@ -65,7 +64,7 @@ def tick(s, w, k, o, acts, rewards, terminated, truncated, events):
         Not 0 if an agent ended or reached a milestone for the first time.
     """
     if k.full:
-        notable = tick_full(s, w, k, o, acts, rewards, terminated, truncated, events)
+        notable = tick_full(s, w, k, o, acts, rewards, terminated, events)
     else:
         notable = tick_plain(s, w, k, o, acts, rewards, terminated, events)
     s.t += 1
@@ -109,13 +108,13 @@ def tread(s, w, k, a, index, o, rewards, terminated, events):
     if ground == GOAL:
         s.alive[a] = 0
         s.fate[a] = ARRIVED
-        if not k.full:  # there it is found out at the end
+        if not k.full:  # with all rules `tick_full` finds it out at the end
             s.left -= 1
             s.news |= 1 | marked(s, w, a, REACH_GOAL)
             terminated[np.uint64(o + a)] = True
         return REACH_GOAL
     poke(s.painted, now, AGENT + 4 * a + heading)
-    return np.int64(PLAIN_EVENT[what])
+    return np.int64(EVENT_OF[what])
 
 
 @rare
@@ -148,7 +147,7 @@ def tick_plain(s, w, k, o, acts, rewards, terminated, events):
 
 
 @device
-def tick_full(s, w, k, o, acts, rewards, terminated, truncated, events):
+def tick_full(s, w, k, o, acts, rewards, terminated, events):
     """Let every agent act, then the world. Returns not 0 if anything was notable."""
     s.news = 0
     if act_all(s, w, k, o, acts, rewards, terminated, events):

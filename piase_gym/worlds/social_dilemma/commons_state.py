@@ -92,7 +92,7 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("hint", "u1", agents * HINT_CODE),
             ("cells", "u1", side * side),
             ("at", "<i4", agents),
-            ("under", "u1", agents),
+            ("under", "u1", agents),  # kept by `painted_map.locate`
             ("ripe", "<u8", side),
             ("grown", "<u8", side),  # what grows in this step
             ("waste", "<i4"),  # cells of waste
