@@ -144,8 +144,20 @@ class Mailboxes:
         """
         if set(state["boxes"]) != set(self.agents) or set(state["heard"]) != set(self.agents):
             raise ValueError(f"its mailboxes are not those of {', '.join(self.agents)}")
-        self._now = int(state["now"])
-        self.boxes = {a: [Letter(*item) for item in box] for a, box in state["boxes"].items()}
-        self.heard = {a: [Letter(*item) for item in box] for a, box in state["heard"].items()}
-        self.history = [Letter(*item) for item in state["history"]]
-        self._travelling = [(int(when), Letter(*item)) for when, item in state["travelling"]]
+        now = int(state["now"])
+        boxes = {agent: [_letter(item) for item in box] for agent, box in state["boxes"].items()}
+        heard = {agent: [_letter(item) for item in box] for agent, box in state["heard"].items()}
+        history = [_letter(item) for item in state["history"]]
+        self._travelling = [(int(when), _letter(item)) for when, item in state["travelling"]]
+        self._now, self.boxes, self.heard, self.history = now, boxes, heard, history
+
+
+def _letter(item: Any) -> Letter:
+    """Read a letter.
+
+    Raises:
+        ValueError: If it is not three strings.
+    """
+    if len(item) != 3 or not all(isinstance(part, str) for part in item):
+        raise ValueError(f"a letter is sender, recipient and message, not {item!r:.80}")
+    return Letter(*item)

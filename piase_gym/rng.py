@@ -126,5 +126,12 @@ class Stream:
         return [self.key, self.counter]
 
     def set_state(self, state: list[int]) -> None:
-        """Take up the state that `get_state` returned."""
-        self.key, self.counter = int(state[0]), int(state[1])
+        """Take up the state that `get_state` returned.
+
+        Raises:
+            ValueError: If it is not two integers of 64 bits.
+        """
+        key, counter = state
+        if not all(type(part) is int and 0 <= part < 1 << 64 for part in (key, counter)):
+            raise ValueError(f"a random stream is two integers of 64 bits, not {state!r:.60}")
+        self.key, self.counter = key, counter

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import copy
 import json
 import os
+import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import piase_gym
+from piase_gym.digest import digest_bytes
+from piase_gym.errors import SnapshotError
 from piase_gym.rng import Stream
 
 ROOT = Path(__file__).parents[1]
@@ -111,6 +118,73 @@ def continued(task: str, snapshot: dict[str, Any], steps: int) -> list[str]:
     env = make(task, **FULL[task])
     env.restore(snapshot)
     return go_on(env, steps)
+
+
+def tampered(state: Any, dice: Stream) -> Any:
+    """Return a state of which something was changed at random; Bullet's bytes are sealed again."""
+    state = copy.deepcopy(state)
+    bullet = state["bullet"]
+    if dice.integer(2):
+        data = bytearray(zlib.decompress(base64.b64decode(bullet["file"])))
+        for _ in range(1 + dice.integer(8)):
+            place = dice.integer(len(data))
+            way = dice.integer(5)
+            if way == 0:
+                data[place] = dice.integer(256)
+            elif way == 1:
+                data[place : place + 8] = struct.pack("<q", dice.bits() - 2**63)
+            elif way == 2:
+                data[place : place + 8] = struct.pack("<d", ODD[dice.integer(len(ODD))])
+            elif way == 3:
+                data[place : place + 4] = struct.pack("<i", dice.integer(2**31) - 2**30)
+            else:
+                del data[place : place + 1 + dice.integer(300)]
+        packed = base64.b64encode(zlib.compress(bytes(data))).decode("ascii")
+        bullet |= {"file": packed, "sum": digest_bytes(bytes(data))}
+        return state
+    place: Any = {"state": state}
+    while True:
+        key = (sorted(place) if isinstance(place, dict) else range(len(place)))[
+            dice.integer(len(place))
+        ]
+        if not isinstance(place[key], dict | list) or not place[key] or dice.integer(8) == 0:
+            break
+        place = place[key]
+    values = (*ODD, None, "x", [], {}, True, -1, 3, 2**31, 2**64, [[]], 1e3, "agent_0", [0.0] * 99)
+    place[key] = values[dice.integer(len(values))]
+    return state
+
+
+ODD = (0.0, -1.0, 1e-300, 1e6, 1e30, 1e300, float("inf"), float("-inf"), float("nan"))
+
+
+def attacked(task: str, seed: int, count: int) -> dict[str, int]:
+    """Let an environment take up damaged states. Returns how many it refused and took.
+
+    What is refused must change nothing; with what is taken one must be able to go on.
+    """
+    config = {**FULL[task], "messages": True}
+    env, other, dice = make(task, **config), make(task, **config), Stream(seed, 98)
+    found = {"refused": 0, "taken": 0}
+    env.reset(seed=seed)
+    act = oracle(env)
+    for number in range(count):
+        if number % 20 == 0 and env.agents:
+            env.step(act())
+            good, twin = env.snapshot(), json.dumps(env.snapshot())
+        bad = {**good, "state": tampered(good["state"], dice)}
+        try:
+            other.restore(bad)
+            for _ in range(2):
+                other.step(dict.fromkeys(other.agents, dice.integer(6)))
+            found["taken"] += 1
+        except SnapshotError:
+            found["refused"] += 1
+        with contextlib.suppress(SnapshotError):
+            env.restore(bad)
+            env.restore(json.loads(twin))
+        assert json.dumps(env.snapshot()) == twin, bad
+    return found
 
 
 def resident() -> int:

@@ -76,6 +76,11 @@ class Arena:
         self._togo, self._playing = self._one["togo"][agents], self._one["playing"][agents]
         self._note_holds()
 
+    def rebuild(self, data: bytes, joined: Sequence[int]) -> None:
+        """Let Bullet be as it was when it saved `data`, and these agents held something."""
+        self.sim.build(self.state, self.config.size, self.config.substeps)
+        self.sim.load(data, self.state.holds, joined)
+
     def _find_columns(self) -> dict[int, int]:
         """Return in which column of `touch` each of Bullet's numbers is noted."""
         built = self.sim.built

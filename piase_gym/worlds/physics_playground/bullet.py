@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from piase_gym.errors import SnapshotError
 from piase_gym.worlds.physics_playground.building import Built, build
+from piase_gym.worlds.physics_playground.bullet_file import rebuilt
 from piase_gym.worlds.physics_playground.engine import p, quiet
 from piase_gym.worlds.physics_playground.reading import Reading
 from piase_gym.worlds.physics_playground.state import Hold, PlayState
@@ -38,6 +39,7 @@ class Simulation:
         objects: Those of the objects.
         agents: Those of the agents.
         bodies: Objects, then agents: what is read.
+        joined: The agents that hold something, in the order in which Bullet solves their joints.
     """
 
     def __init__(self) -> None:
@@ -48,6 +50,7 @@ class Simulation:
         self._closer = weakref.finalize(self, _disconnect, self.client)
         self._take(Built())
         self._joints: dict[int, int] = {}
+        self.joined: list[int] = []
 
     def close(self) -> None:
         """Disconnect, once."""
@@ -55,7 +58,7 @@ class Simulation:
 
     def build(self, state: PlayState, size: tuple[float, float], substeps: int) -> None:
         """Build the scene anew, everything at its start."""
-        self._joints = {}
+        self._joints, self.joined = {}, []
         self._take(build(self.client, state, size, substeps))
 
     def _take(self, built: Built) -> None:
@@ -127,6 +130,7 @@ class Simulation:
             physicsClientId=client,
         )
         self._joints[agent] = joint
+        self.joined.append(agent)
         p.changeConstraint(joint, maxForce=GRIP_FORCE, physicsClientId=client)
         self.draw_in(agent, hold)
 
@@ -144,8 +148,11 @@ class Simulation:
         )
 
     def part(self, agent: int) -> None:
-        """Let go of what an agent holds."""
+        """Let go of what an agent holds; in Bullet's list the last joint takes the place of its."""
         p.removeConstraint(self._joints.pop(agent), physicsClientId=self.client)
+        place, last = self.joined.index(agent), self.joined.pop()
+        if last != agent:
+            self.joined[place] = last
 
     # -- the state is a value -------------------------------------------------------------
 
@@ -155,21 +162,31 @@ class Simulation:
             p.saveBullet(str(path), physicsClientId=self.client)
             return path.read_bytes()
 
-    def load(self, data: bytes, holds: Sequence[Hold | None]) -> None:
+    def load(self, data: bytes, holds: Sequence[Hold | None], joined: Sequence[int]) -> None:
         """Take up what `save` returned, after `build` of the same scene.
 
+        Args:
+            data: The bytes, which may come from anywhere; see `bullet_file`.
+            holds: What each agent holds.
+            joined: Those that hold something, in the order of their joints.
+
         Raises:
-            SnapshotError: If Bullet cannot read it.
+            SnapshotError: If they are not of this scene.
         """
+        try:
+            checked = rebuilt(data, self.save(), len(self.bodies))
+        except ValueError as error:
+            raise SnapshotError(f"PhysicsPlayground: {error}") from None
         with _scratch() as path, quiet():
-            path.write_bytes(data)
+            path.write_bytes(checked)
             try:
                 p.restoreState(fileName=str(path), physicsClientId=self.client)
             except p.error as error:
                 raise SnapshotError(f"Bullet cannot restore this snapshot: {error}") from None
-        for agent, hold in enumerate(holds):
-            if hold is not None:
-                self.join(agent, hold)
+        for agent in joined:
+            hold = holds[agent]
+            assert hold is not None
+            self.join(agent, hold)
 
     def place(self, reading: Reading) -> None:
         """Put every body where a reading has it, at rest."""

@@ -93,21 +93,23 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def begin(self, seed: int) -> None:
         """Build the scene of an episode."""
-        self.play = new_state(self.config, len(self.agents), seed)
+        self._start(new_state(self.config, len(self.agents), seed))
         self._channel = Stream(seed, StreamId.CHANNEL)
         self.mailboxes = self._new_mail()
-        self._start()
         self.referee.begin()
 
-    def _start(self, prepare: Callable[[Simulation], None] = lambda _sim: None) -> None:
-        """Build the scene of the state, prepare it, and look for the first time."""
-        self._form = views.layout_of(self.config)
-        self.arena = Arena(self.play, self.config, self.sim)
-        self.referee = Referee(self.play, self.config, self.arena)
-        self._senses = Senses(self.arena.scene, self.config, self._form, self.referee.total)
+    def _start(
+        self, play: PlayState, prepare: Callable[[Simulation], None] = lambda _sim: None
+    ) -> None:
+        """Build the scene of a state, prepare it, look for the first time, and take it up."""
+        form = views.layout_of(self.config)
+        arena = Arena(play, self.config, self.sim)
+        referee = Referee(play, self.config, arena)
+        senses = Senses(arena.scene, self.config, form, referee.total)
         prepare(self.sim)
-        self.arena.look()
-        self._painted = False
+        arena.look()
+        self.play, self.arena, self.referee = play, arena, referee
+        self._form, self._senses, self._painted = form, senses, False
         self._forget()
 
     def _forget(self) -> None:
@@ -151,7 +153,7 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         last = self.reading
         self.play.holds = [None] * len(self.play.holds)
         self.close()
-        self._start(lambda sim: sim.place(last))
+        self._start(self.play, lambda sim: sim.place(last))
         return self.referee.stop(step)
 
     @property

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,19 @@ from piase_gym.digest import digest_bytes
 from piase_gym.errors import SnapshotError
 from piase_gym.mailbox import Mailboxes
 from piase_gym.rng import Stream
+from piase_gym.worlds.physics_playground.bullet_file import inflate
 from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.items import MAX_SIDE
+from piase_gym.worlds.physics_playground.layouts import plain_bodies
 from piase_gym.worlds.physics_playground.reading import Reading
 from piase_gym.worlds.physics_playground.state import STATUSES, PlayState, read_state
+
+HEAVIEST: Final = 1000.0
+"""More kilograms than any config and factor give."""
+ROUGHEST: Final = 20.0
+"""The greatest friction that a config and a factor give."""
+STRONGEST: Final = 300.0
+"""Likewise gravity."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +36,16 @@ class Saved:
 
     play: PlayState
     bullet: bytes
+    joined: list[int]
     poses: list[tuple[tuple[float, ...], ...]]
     channel: Stream
 
 
-def pack(data: bytes) -> dict[str, str]:
-    """Write Bullet's file as text, with a checksum."""
+def pack(data: bytes, joined: Sequence[int]) -> dict[str, Any]:
+    """Write Bullet's file as text, with a checksum; and who holds, if not in order of agents."""
     packed = base64.b64encode(zlib.compress(data, 1)).decode("ascii")
-    return {"file": packed, "sum": digest_bytes(data)}
+    written: dict[str, Any] = {"file": packed, "sum": digest_bytes(data)}
+    return written if list(joined) == sorted(joined) else {**written, "joints": list(joined)}
 
 
 def unpack(
@@ -46,17 +58,29 @@ def unpack(
     """
     try:
         play = read_state(state["play"])
-        data = zlib.decompress(base64.b64decode(state["bullet"]["file"], validate=True))
+        data = inflate(state["bullet"]["file"])
         if digest_bytes(data) != state["bullet"]["sum"]:
             raise ValueError("Bullet's file has another checksum")
+        joined = _joined(play, state["bullet"])
         poses = [tuple(tuple(map(float, part)) for part in raw) for raw in state["poses"]]
         channel = Stream(0)
         channel.set_state(state["channel"])
         mail.set_state(state["mail"])
         _check(play, poses, config, slots)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError, IndexError, AttributeError) as error:
         raise SnapshotError(f"PhysicsPlayground: the state does not fit: {error}") from None
-    return Saved(play, data, poses, channel)
+    return Saved(play, data, joined, poses, channel)
+
+
+def _joined(play: PlayState, bullet: Mapping[str, Any]) -> list[int]:
+    """Return the agents that hold something, in the order of their joints."""
+    holding = [agent for agent, hold in enumerate(play.holds) if hold is not None]
+    joined = list(bullet.get("joints", holding))
+    if sorted(joined) != holding or any(type(agent) is not int for agent in joined):
+        raise ValueError(
+            f"the joints are of {joined!r:.60}, but the agents {holding} hold something"
+        )
+    return joined
 
 
 def _check(
@@ -76,6 +100,47 @@ def _check(
         raise ValueError("something is held that is not there")
     if [[len(part) for part in raw] for raw in poses] != [[3, 4, 3, 3]] * (agents + objects):
         raise ValueError("poses are of another shape")
+    _check_bodies(play, config)
+    _check_numbers(play)
+
+
+def _check_bodies(play: PlayState, config: PhysicsPlaygroundConfig) -> None:
+    """Raise `ValueError` if the bodies are not those of the config, as far as it fixes them."""
+    wanted = plain_bodies(config)
+    if play.statics != wanted.statics:
+        raise ValueError("its walls and ramps are not those of the config")
+    found = (*play.objects, *play.agents)
+    for body, mould in zip(found, (*wanted.objects, *wanted.agents), strict=True):
+        for key in ("name", "shape", "half"):
+            if getattr(body, key) != getattr(mould, key):
+                raise ValueError(f"{mould.name} has {key}={getattr(body, key)!r:.60}")
+        likely = (
+            0.0 < body.mass <= HEAVIEST,
+            0.0 <= body.friction <= ROUGHEST,
+            0.0 <= body.restitution <= 1.0,
+            len(body.position) == 3 and all(abs(value) <= MAX_SIDE for value in body.position),
+            abs(body.yaw) <= 4.0,
+        )
+        if not all(likely):
+            raise ValueError(f"{mould.name} cannot be like that: {asdict(body)}")
+
+
+def _check_numbers(play: PlayState) -> None:
+    """Raise `ValueError` if a number of our own fields cannot be, or is one too many."""
+    if not 0.0 <= play.gravity <= STRONGEST or not 0 <= play.t < 2**31:
+        raise ValueError(f"gravity is {play.gravity} in step {play.t}")
+    for place in (*play.targets, *([play.zone] if play.zone else [])):
+        if len(place) != 2 or not all(abs(value) <= MAX_SIDE for value in place):
+            raise ValueError(f"a target or the zone is at {place!r:.60}")
+    if not all(abs(value) <= 1e6 for value in (*play.togo, play.placed)):
+        raise ValueError("togo or placed cannot be like that")
+    for hold in (hold for hold in play.holds if hold is not None):
+        numbers = (*hold.parent, *hold.child, *hold.turn)
+        shape = len(hold.parent), len(hold.child), len(hold.turn)
+        if shape != (3, 3, 4) or not all(abs(value) <= MAX_SIDE for value in numbers):
+            raise ValueError(f"a grip cannot be like that: {asdict(hold)!r:.200}")
+        if not 0 <= hold.since < 2**31:
+            raise ValueError(f"a grip is {hold.since} steps old")
 
 
 def compare(reading: Reading, poses: Sequence[Any]) -> None:

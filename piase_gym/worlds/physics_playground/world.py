@@ -14,6 +14,7 @@ from piase_gym.errors import SnapshotError
 from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.world import Manual
 from piase_gym.worlds.physics_playground import guide, render, snapshots
+from piase_gym.worlds.physics_playground.bullet import Simulation
 from piase_gym.worlds.physics_playground.modifiers import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.physics_playground.playing import Playing
 
@@ -134,13 +135,18 @@ class PhysicsPlayground(Playing):
 
     def get_state(self) -> dict[str, Any]:
         """Return Bullet's file, our fields, mail and dice."""
-        if self._saved is None:
-            self._saved = self.sim.save()
         return {
             **self.digest_state(),
-            "bullet": snapshots.pack(self._saved),
+            "bullet": snapshots.pack(self._file, self.sim.joined),
             "mail": self.mailboxes.get_state(),
         }
+
+    @property
+    def _file(self) -> bytes:
+        """What Bullet knows, as the bytes of its own file."""
+        if self._saved is None:
+            self._saved = self.sim.save()
+        return self._saved
 
     def digest_state(self) -> Any:
         """Return poses, speeds and our fields: what `digest` hashes.
@@ -157,30 +163,30 @@ class PhysicsPlayground(Playing):
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up what `get_state` returned: rebuild, restore Bullet's file, join grips again.
 
+        A state may come from anywhere: what is damaged or does not fit is refused, and then
+        nothing is changed.
+
         Raises:
             SnapshotError: If it is damaged, or Bullet restores something else.
         """
         mail = self._new_mail()
         saved = snapshots.unpack(state, self.config, len(self.agents), mail)
-        before = self.get_state() if self._begun else None
+        before = (self._file, list(self.sim.joined)) if self._begun else None
+
+        def prepare(sim: Simulation) -> None:
+            sim.load(saved.bullet, saved.play.holds, saved.joined)
+            snapshots.compare(sim.read(), saved.poses)
+
         try:
-            self._take(saved)
-        except SnapshotError:
+            self._start(saved.play, prepare)
+        except Exception as error:
             if before is not None:
-                self._take(snapshots.unpack(before, self.config, len(self.agents), self.mailboxes))
-            raise
-        self.mailboxes, self._channel = mail, saved.channel
-
-    def _take(self, saved: snapshots.Saved) -> None:
-        """Rebuild the scene and restore Bullet.
-
-        Raises:
-            SnapshotError: If Bullet restores other poses than were saved.
-        """
-        self.play = saved.play
-        self._start(lambda sim: sim.load(saved.bullet, saved.play.holds))
-        snapshots.compare(self.reading, saved.poses)
-        self._saved = saved.bullet
+                self.arena.rebuild(*before)
+                self._painted = False
+            if isinstance(error, SnapshotError):
+                raise
+            raise SnapshotError(f"PhysicsPlayground: the state does not fit: {error}") from error
+        self.mailboxes, self._channel, self._saved = mail, saved.channel, saved.bullet
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy in this or another process needs."""
