@@ -99,6 +99,10 @@ class UnsupportedError(PiaseError, RuntimeError):
     """Something that this world does not offer (its capabilities say what it does)."""
 
 
+class CapacityError(PiaseError, RuntimeError):
+    """There is no room for another one: more are open than are allowed."""
+
+
 class SuiteError(ConfigError):
     """A suite, row or manifest of benchmarks that cannot be read or makes no sense."""
 

@@ -127,18 +127,17 @@ def tampered(state: Any, dice: Stream) -> Any:
     if dice.integer(2):
         data = bytearray(zlib.decompress(base64.b64decode(bullet["file"])))
         for _ in range(1 + dice.integer(8)):
-            place = dice.integer(len(data))
-            way = dice.integer(5)
+            at, way = dice.integer(len(data)), dice.integer(5)
             if way == 0:
-                data[place] = dice.integer(256)
+                data[at] = dice.integer(256)
             elif way == 1:
-                data[place : place + 8] = struct.pack("<q", dice.bits() - 2**63)
+                data[at : at + 8] = struct.pack("<q", dice.bits() - 2**63)
             elif way == 2:
-                data[place : place + 8] = struct.pack("<d", ODD[dice.integer(len(ODD))])
+                data[at : at + 8] = struct.pack("<d", ODD[dice.integer(len(ODD))])
             elif way == 3:
-                data[place : place + 4] = struct.pack("<i", dice.integer(2**31) - 2**30)
+                data[at : at + 4] = struct.pack("<i", dice.integer(2**31) - 2**30)
             else:
-                del data[place : place + 1 + dice.integer(300)]
+                del data[at : at + 1 + dice.integer(300)]
         packed = base64.b64encode(zlib.compress(bytes(data))).decode("ascii")
         bullet |= {"file": packed, "sum": digest_bytes(bytes(data))}
         return state
@@ -150,7 +149,22 @@ def tampered(state: Any, dice: Stream) -> Any:
         if not isinstance(place[key], dict | list) or not place[key] or dice.integer(8) == 0:
             break
         place = place[key]
-    values = (*ODD, None, "x", [], {}, True, -1, 3, 2**31, 2**64, [[]], 1e3, "agent_0", [0.0] * 99)
+    values: tuple[Any, ...] = (
+        *ODD,
+        None,
+        "x",
+        [],
+        {},
+        True,
+        -1,
+        3,
+        2**31,
+        2**64,
+        [[]],
+        1e3,
+        "agent_0",
+        [0.0] * 99,
+    )
     place[key] = values[dice.integer(len(values))]
     return state
 
@@ -176,7 +190,8 @@ def attacked(task: str, seed: int, count: int) -> dict[str, int]:
         try:
             other.restore(bad)
             for _ in range(2):
-                other.step(dict.fromkeys(other.agents, dice.integer(6)))
+                if other.agents:
+                    other.step(dict.fromkeys(other.agents, dice.integer(6)))
             found["taken"] += 1
         except SnapshotError:
             found["refused"] += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import gc
 import importlib.metadata
 import json
 import pickle
@@ -23,8 +24,9 @@ pytest.importorskip("pybullet")
 import piase_gym
 from piase_gym import runs
 from piase_gym.digest import digest_bytes, digest_json
-from piase_gym.errors import ClosedError, SnapshotError
+from piase_gym.errors import CapacityError, ClosedError, ConfigError, SnapshotError
 from piase_gym.rng import Stream
+from piase_gym.worlds.physics_playground.bullet import live_clients
 from piase_gym.worlds.physics_playground.bullet_file import LARGEST, rebuilt
 from piase_gym.worlds.physics_playground.scene import AT_WALL
 from piase_gym.worlds.physics_playground.verbs import GRIPS, RELEASES
@@ -217,7 +219,8 @@ def test_logs_of_grips_out_of_order_replay_and_fork(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     env = AvtLogger(make(**{**RING, "max_steps": 60}), path, snapshot_every=5)
     env.reset(seed=0)
-    dice, cut, kept, steps = Stream(0, 5), 0, {}, 0
+    dice, cut, steps = Stream(0, 5), 0, 0
+    kept: dict[str, Any] = {}
     while env.agents:
         fumble(env.unwrapped, dice)
         steps += 1
@@ -302,6 +305,33 @@ def test_many_clients_do_not_disturb_each_other() -> None:
     assert found == alone
     for env in together:
         env.close()
+
+
+def test_more_clients_than_are_allowed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()
+    first = make("reach")
+    first.reset(seed=0)
+    monkeypatch.setenv("PIASE_BULLET_CLIENTS", str(live_clients() + 1))
+    second, third = make("reach"), make("reach")
+    second.reset(seed=0)
+    before = first.digest(), second.digest()
+    with pytest.raises(CapacityError, match="PIASE_BULLET_CLIENTS"):
+        third.reset(seed=0)
+    for env in (first, second):  # no further client is needed
+        env.restore(env.snapshot())
+    assert (first.digest(), second.digest()) == before
+    second.close()
+    third.reset(seed=0)
+    third.world.mine = third.world  # only the collector finds it
+    del third, env
+    second = make("reach")
+    second.reset(seed=0)
+    for wrong in ("0", "many", "-3"):
+        monkeypatch.setenv("PIASE_BULLET_CLIENTS", wrong)
+        with pytest.raises(ConfigError, match=f"PIASE_BULLET_CLIENTS.*{wrong}"):
+            make("reach").reset(seed=0)
+    first.close()
+    second.close()
 
 
 def test_a_closed_env_is_closed() -> None:

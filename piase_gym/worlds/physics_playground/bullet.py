@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.errors import SnapshotError
+from piase_gym.errors import CapacityError, ConfigError, SnapshotError
 from piase_gym.worlds.physics_playground.building import Built, build
 from piase_gym.worlds.physics_playground.bullet_file import rebuilt
 from piase_gym.worlds.physics_playground.engine import p, quiet
@@ -27,6 +29,11 @@ SLOW_GRIP = 8
 TOUCH = 0.005
 """Contact points that are nearer than this touch; Bullet keeps those that soon will."""
 POINT_OTHER, POINT_NORMAL, POINT_GAP = 2, 7, 8
+MOST_CLIENTS = 100
+"""So many clients, 3 GB, may be live in a process, unless the environment says otherwise. A client
+shares nothing, and Bullet ends the process when memory runs out."""
+LIMIT_VARIABLE = "PIASE_BULLET_CLIENTS"
+_LIVE: set[int] = set()
 Rays = list[list[float]]
 
 
@@ -43,10 +50,22 @@ class Simulation:
     """
 
     def __init__(self) -> None:
-        """Connect; the client also goes when the object does."""
-        self.client: int = p.connect(p.DIRECT)
+        """Connect; the client also goes when the object does.
+
+        Raises:
+            CapacityError: If as many clients are live as may be.
+        """
+        most = _most_clients()
+        if live_clients() >= most:
+            gc.collect()  # environments that nobody closed
+        self.client: int = p.connect(p.DIRECT) if live_clients() < most else -1
         if self.client < 0:
-            raise RuntimeError("Bullet has no more clients; close some environments")
+            raise CapacityError(
+                f"{live_clients()} environments of PhysicsPlayground are open in this process, "
+                f"each with a Bullet client of 30 MB; {most} may be. Close some, or set "
+                f"{LIMIT_VARIABLE} to more"
+            )
+        _LIVE.add(self.client)
         self._closer = weakref.finalize(self, _disconnect, self.client)
         self._take(Built())
         self._joints: dict[int, int] = {}
@@ -231,8 +250,26 @@ def version() -> str:
     return metadata.version("pybullet")
 
 
+def live_clients() -> int:
+    """Return how many clients are live in this process."""
+    return len(_LIVE)
+
+
+def _most_clients() -> int:
+    """Return how many clients may be live in this process.
+
+    Raises:
+        ConfigError: If the environment variable is no positive number.
+    """
+    said = os.environ.get(LIMIT_VARIABLE, str(MOST_CLIENTS))
+    if not said.isdecimal() or int(said) < 1:
+        raise ConfigError(f"{LIMIT_VARIABLE} must be a positive number, not {said!r:.40}")
+    return int(said)
+
+
 def _disconnect(client: int) -> None:
     """Close a client, unless it is gone with the whole process."""
+    _LIVE.discard(client)
     with contextlib.suppress(p.error):
         p.disconnect(client)
 
