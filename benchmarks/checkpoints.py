@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from piase_gym.agents.network import CARD
+from piase_gym.agents.archive import CARD
 from piase_gym.errors import StorageError, TrainingError
 
 STATE = "state.json"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import piase_gym
+from piase_gym.agents import make_agent
 from piase_gym.benchmarks.slot_batch import SlotBatch
 from piase_gym.curricula import ProgressStore
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -41,6 +42,8 @@ def make_course(
 
     Raises:
         ConfigError: If there is no world, or something is not allowed in it.
+        PolicyError: If a partner is a model that cannot be loaded without trust: who wrote the
+            curriculum named it.
     """
     from piase_gym.curricula.parallel import ParallelCurricula
     from piase_gym.registry import find
@@ -49,6 +52,8 @@ def make_course(
     from piase_gym.wrappers.avt_log import AvtLogger
     from piase_gym.wrappers.curriculum import CurriculumWrapper
 
+    for policy in curriculum.partners.values():
+        make_agent(policy, trusted=False)
     name, fields = world_of(curriculum, world), base_fields(curriculum, config)
     spec = find(name)[0]
     options = {"director": director, "seed": seed, "progress": progress}

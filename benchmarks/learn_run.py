@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from piase_gym.agents.network import CARD, Network, require_finite
+from piase_gym.agents.archive import CARD
+from piase_gym.agents.network import Network, require_finite
 from piase_gym.agents.sb3 import Sb3Agent
 from piase_gym.benchmarks.checkpoints import STATE, Folder, pack, write_whole
 from piase_gym.benchmarks.interrupts import first_interrupt

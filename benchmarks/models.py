@@ -118,7 +118,7 @@ def card_of(settings: TrainSettings, world: World[Any, Any], vec: VecEnv) -> dic
         "format": FORMAT,
         "piase_gym": __version__,
         "world": world.name,
-        "version": world.version,
+        "version": world.version_of(world.config),
         "settings": settings.model_dump(mode="json"),
         "network": plan_of(settings, vec),
         "observation_space": write_space(vec.observation_space),

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from piase_gym.agents.network import CARD
+from piase_gym.agents.archive import CARD
 from piase_gym.benchmarks.checkpoints import Folder, write_whole
 from piase_gym.benchmarks.learn import TrainSettings, train
 from piase_gym.benchmarks.settings import Problem, Setting

@@ -168,7 +168,7 @@ def resolve_task(row: Row, task: str) -> Setting:
         label=label,
         name=slug("-".join((task, *(f"{key}-{row.config[key]}" for key in sorted(row.config))))),
         task=spec.id,
-        version=int(load(world.world, world).version),
+        version=load(world.world, world).version_of(config),
         config={**given, **row.config},
         config_hash=config_hash(config),
         agents=agents,

@@ -34,7 +34,7 @@ TABLE: tuple[Row, ...] = (
     Row(task=f"{GRID}-Foraging-*"),
     Row(task=f"{GRID}-Orchard-12x12-4p-v0", without=SLOW),
     Row(
-        task=f"{GRID}-Tag-10x10-4p-v0",
+        task=f"{GRID}-Tag-10x10-4p-v1",
         measure="win_rate",
         focal=2,
         partners=("random",),

@@ -165,8 +165,10 @@ def _others(
 
     Raises:
         AgentError: If a partner's seat does not exist.
+        PolicyError: If a partner is a model that cannot be loaded without trust.
     """
-    seats = seat_partners(world, curriculum.partners)
+    made = {name: make_agent(who, trusted=False) for name, who in curriculum.partners.items()}
+    seats = seat_partners(world, made)
     return {
         name: seats[number] if number in seats else make_agent("oracle")
         for number, name in enumerate(world.agents)

@@ -7,6 +7,7 @@ from typing import Any
 from piase_gym.registry import NAMESPACE, TaskSpec, WorldSpec, register_task, register_world
 
 _CROWD = {"agents": 4, "max_steps": 250}
+_GRID_VERSIONS = {"Tag-10x10-4p": 1}
 _GRID_TASKS: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("MultiRoom-12x12", 12, {"layout": "multi_room"}),
     ("MultiRoom-Locked-12x12", 12, {"layout": "multi_room", "rooms": 3, "doors": "locked"}),
@@ -86,7 +87,7 @@ def _register_grid_world() -> None:
             register_task(TaskSpec(id=task, world="GridWorld", config={**square, "layout": layout}))
     for name, size, fields in _GRID_TASKS:
         square = {"width": size, "height": size, "border": True, "max_steps": 4 * size * size}
-        task = f"{NAMESPACE}/GridWorld-{name}-v0"
+        task = f"{NAMESPACE}/GridWorld-{name}-v{_GRID_VERSIONS.get(name, 0)}"
         register_task(TaskSpec(id=task, world="GridWorld", config={**square, **fields}))
 
 

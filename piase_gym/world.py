@@ -130,6 +130,11 @@ class World(StateValue[C], Generic[C, F]):
         """Return the class that plays a config, where a world has several kinds."""
         return cls
 
+    @classmethod
+    def version_of(cls, config: C) -> int:
+        """Return the version of the rules of a config: that of its ids and of its logs."""
+        return cls.version
+
     # -- spaces and vocabulary, fixed for life --------------------------------------------
 
     @property
@@ -390,8 +395,9 @@ class World(StateValue[C], Generic[C, F]):
         manual = self.manual
         goal = manual.goals(agent)
         commands = [f"- {verb.usage}: {verb.description}" for verb in self.grammar]
+        version = self.version_of(self.config)
         parts = [
-            f"You are {self.agents[agent]} in {self.name} (version {self.version}).",
+            f"You are {self.agents[agent]} in {self.name} (version {version}).",
             manual.rules,
             *([f"Goal: {goal}"] if goal else []),
             "Answer with one command a step:\n" + "\n".join(commands),

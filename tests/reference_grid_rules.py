@@ -121,6 +121,9 @@ class ReferenceGridRules(ReferenceGridWorld):
                     player.said = index // ACTIONS
             elif player.played:
                 out.outcomes[a] = "failed"  # tagged before it could act
+                if act is not None and act % ACTIONS == INTERACT and not player.could:
+                    out.outcomes[a] = "illegal"  # as it was before anybody acted
+                    out.rewards[a] += self.config.rewards.illegal
         self._gather()
         self._drift()
         self._grow()

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from piase_gym.commands import Misread, Outcome
 from piase_gym.errors import GenerationError
-from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.config import GridWorldConfig, Rewards
 from piase_gym.worlds.grid_world.world import GridWorld
 
 from .reference_grid_rules import ReferenceGridRules
@@ -150,6 +151,40 @@ def test_a_runner_is_tagged_below_a_tagger() -> None:
     assert list(tick.rewards) == expected.rewards
     assert list(tick.terminated) == expected.terminated == [False, False, True, False]
     compare(world, reference, "below")
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(
+    ("act", "outcome", "cost"),
+    [
+        (4, ("failed", "ok"), -0.05),  # if it is caught first, and if it acts first
+        (None, ("failed", "ok"), -0.05),
+        (5, ("illegal", "illegal"), -1.0),
+        (11, ("illegal", "illegal"), -1.0),  # a symbol that this config does not have
+        (Misread(Outcome.UNPARSABLE, ""), ("unparsable", "unparsable"), -1.0),
+        (Misread(Outcome.REFUSED, ""), ("refused", "refused"), -1.0),
+    ],
+)
+def test_who_is_caught_first_did_what_it_did_wrong(
+    order: tuple[int, int], act: Any, outcome: tuple[str, str], cost: float
+) -> None:
+    """Commands are judged by the state before anybody acts, and paid for in any order."""
+    fields: dict[str, Any] = {"layout": "tag", "agents": 2, "width": 6, "height": 6}
+    envelope = GridWorldConfig(**fields, symbols=1).fixed_envelope()
+    rewards = Rewards(stay=-0.05)
+    world = GridWorld(GridWorldConfig(**fields, rewards=rewards, envelope=envelope))
+    world.reset(0)
+    state = world.get_state()
+    state["x"][:2], state["y"][:2] = [2, 3], [3, 3]
+    world.set_state(state)
+    world.set_order(order)
+    assert not world.masks()[1][5]
+    tick = world.step([3, act])
+    assert str(tick.outcomes[1]) == outcome[order[0]]
+    first = order[0] == 1 or outcome[0] != "failed"  # else it did not come to it
+    assert tick.rewards[1] == pytest.approx(rewards.caught + cost * first)
+    assert tick.terminated[1]
+    assert world.result(1) == "lost"
 
 
 def test_the_reference_runs_reach_every_event() -> None:

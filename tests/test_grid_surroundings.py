@@ -13,17 +13,21 @@ from piase_gym.faces import PerceptionInterface
 from piase_gym.rng import Stream
 from piase_gym.worlds.grid_world.cells import HEADINGS, NAMES
 
-TASKS = ("GridWorld-Everything-16x16-4p", "GridWorld-DoorKey-8x8", "GridWorld-Tag-10x10-4p")
+TASKS = (
+    "GridWorld-Everything-16x16-4p-v0",
+    "GridWorld-DoorKey-8x8-v0",
+    "GridWorld-Tag-10x10-4p-v1",
+)
 
 
 @pytest.mark.parametrize("observe", ["window", "grid"])
 @pytest.mark.parametrize("task", TASKS)
 @given(seed=st.integers(0, 10_000))
 def test_everything_in_sight_is_where_it_says(task: str, observe: str, seed: int) -> None:
-    more: dict[str, Any] = {} if task.endswith("4p") else {"agents": 3, "start_pos": None}
+    more: dict[str, Any] = {} if "-4p-" in task else {"agents": 3, "start_pos": None}
     more["see_through_walls"] = observe == "grid"
     env = ENVS.setdefault(
-        (task, observe), piase_gym.parallel_env(f"piase/{task}-v0", observe=observe, **more)
+        (task, observe), piase_gym.parallel_env(f"piase/{task}", observe=observe, **more)
     )
     env.reset(seed=seed)
     dice = Stream(seed)

@@ -22,7 +22,7 @@ DOORS = {codes.CLOSED, codes.LOCKED, codes.KEY}
 
 
 def shipped(name: str) -> GridWorld:
-    fields = task_fields(task_spec(f"piase/GridWorld-{name}-v0"))
+    fields = task_fields(task_spec(f"piase/GridWorld-{name}-v{int(name.startswith('Tag'))}"))
     return GridWorld(GridWorldConfig(**fields))
 
 

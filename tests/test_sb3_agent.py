@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import os
+import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +223,170 @@ def test_files_that_hold_no_model_are_refused(saved: dict[str, Any], tmp_path: P
         make_agent(f"sb3:{tmp_path}/lstm.zip")
     with pytest.raises(UnknownNameError, match=r"'sb3:\.\.\.'"):
         make_agent("sb4:model.zip")
+
+
+class Trap:
+    """Unpickled, it leaves a file behind."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return (Path.touch, (self.path,))
+
+
+def edited(source: Path, target: Path, change: Any) -> Path:
+    """Write a model's archive again, with other data or other members."""
+    with zipfile.ZipFile(source) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    data = json.loads(members["data"])
+    change(data, members)
+    members.setdefault("data", b"")
+    if members["data"]:
+        members["data"] = json.dumps(data).encode()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return target
+
+
+def pickled(value: Any) -> dict[str, str]:
+    """Return an entry of a model's data that holds a pickle."""
+    return {":type:": "?", ":serialized:": base64.b64encode(pickle.dumps(value)).decode()}
+
+
+@pytest.mark.parametrize("entry", ["policy_class", "policy_kwargs", "observation_space"])
+@pytest.mark.parametrize("prefix", ["sb3:", "sb3-greedy:", "population:random,sb3:"])
+def test_what_nobody_vouches_for_is_not_unpickled(
+    saved: dict[str, Any], tmp_path: Path, entry: str, prefix: str
+) -> None:
+    sprung = tmp_path / "sprung"
+    path = edited(
+        saved["folder"] / "plain.zip",
+        tmp_path / "trap.zip",
+        lambda data, _: data.update({entry: pickled(Trap(sprung))}),
+    )
+    with pytest.raises(PolicyError, match=r"needs pathlib\.Path\.touch, which only unpickling"):
+        make_agent(f"{prefix}{path}", trusted=False)
+    assert not sprung.exists()
+    with pytest.raises(PolicyError):  # who types the path has it unpickled, trap and all
+        make_agent(f"{prefix}{path}")
+    assert sprung.exists()
+
+
+def test_what_playing_does_not_need_is_never_unpickled(
+    saved: dict[str, Any], tmp_path: Path
+) -> None:
+    sprung = tmp_path / "sprung"
+    path = edited(
+        saved["folder"] / "plain.zip",
+        tmp_path / "trap.zip",
+        lambda data, _: data.update(lr_schedule=pickled(Trap(sprung))),
+    )
+    make_agent(f"sb3:{path}")
+    assert not sprung.exists()
+
+
+class OwnFeatures(CellFeatures):
+    """First layers that only this file knows."""
+
+
+def test_classes_of_ones_own_need_trust(tmp_path: Path) -> None:
+    vec = sb3_vec("GridWorld", num_envs=2, **DOORS)
+    kwargs = {"features_extractor_class": OwnFeatures}
+    model = sb3.PPO("MlpPolicy", vec, policy_kwargs=kwargs, seed=0, device="cpu")
+    path = tmp_path / "own.zip"
+    model.save(path)
+    with pytest.raises(PolicyError, match="OwnFeatures, which only unpickling makes"):
+        make_agent(f"sb3:{path}", trusted=False)
+    shown, masks = positions()
+    expected, _ = model.predict(shown, deterministic=True)
+    batch = BatchPercept(shown, masks, np.arange(64, dtype=np.uint64), np.zeros(64, np.int64))
+    np.testing.assert_array_equal(make_agent(f"sb3-greedy:{path}").act_batch(batch), expected)
+
+
+def test_curricula_vouch_for_nothing(saved: dict[str, Any], tmp_path: Path) -> None:
+    from piase_gym import curricula
+    from piase_gym.benchmarks.course_env import make_course
+    from piase_gym.curricula.simulated import simulate
+
+    sprung = tmp_path / "sprung"
+    path = edited(
+        saved["folder"] / "plain.zip",
+        tmp_path / "trap.zip",
+        lambda data, _: data.update(policy_class=pickled(Trap(sprung))),
+    )
+    given = curricula.load("give_and_take").model_dump(mode="json", exclude_none=True)
+    for agent in given["partners"]:
+        given["partners"][agent] = f"sb3:{path}"
+    curriculum = curricula.load(given)
+    with pytest.raises(PolicyError, match="name the file yourself"):
+        make_course(curriculum, num_envs=2)
+    with pytest.raises(PolicyError, match="name the file yourself"):
+        simulate(curriculum, 0.5)
+    assert not sprung.exists()
+
+
+def test_shipped_models_are_not_unpickled(monkeypatch: pytest.MonkeyPatch) -> None:
+    from piase_gym.agents import network
+    from piase_gym.benchmarks.shelf import shipped_shelves
+
+    monkeypatch.delattr(network, "load_from_zip_file")
+    paths = sorted(shipped_shelves()["ppo"].folder.glob("*.zip"))
+    assert len(paths) > 30
+    for path in paths:
+        load_network(path)
+
+
+def bomb(data: Any, members: dict[str, bytes]) -> None:
+    """Let a description unfold into 64 MB."""
+    data["padding"] = " " * 2**26
+
+
+def wide(data: Any, members: dict[str, bytes]) -> None:
+    """Ask for layers far larger than the weights."""
+    data["policy_kwargs"] = {"net_arch": [60_000, 60_000]}
+
+
+def memory(data: Any, members: dict[str, bytes]) -> None:
+    """Let a pickle ask for a place far out in its memory."""
+    content = b"\x80\x04N" + b"r\xff\xff\xff\x7f" + b"."
+    data["policy_class"] = {":serialized:": base64.b64encode(content).decode()}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (bomb, "its data would have .* bytes; allowed are"),
+        (wide, "layers are larger than its .* weights"),
+        (memory, "a part of its data is damaged"),
+        (lambda data, members: members.update(data=b""), "Expecting value"),
+        (lambda data, members: members.pop("policy.pth"), r"policy\.pth"),
+    ],
+)
+def test_archives_that_would_unfold_are_refused(
+    change: Any, message: str, saved: dict[str, Any], tmp_path: Path
+) -> None:
+    path = edited(saved["folder"] / "plain.zip", tmp_path / "odd.zip", change)
+    with pytest.raises(PolicyError, match=rf"odd\.zip holds no model.*: .*{message}"):
+        make_agent(f"sb3:{path}")
+
+
+def test_what_is_no_file_is_refused_without_being_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(2**40)
+    for path, message in {
+        "/dev/zero": "a device",
+        str(tmp_path): "a folder",
+        str(tmp_path / "pipe"): "a pipe",
+        str(tmp_path / "huge"): "1,099,511,627,776 bytes; allowed are",
+        "a\0b": "there is no model",
+        "x" * 5000: "there is no model",
+    }.items():
+        for prefix in ("sb3:", "population:random,sb3-greedy:"):
+            with pytest.raises(PolicyError, match=message):
+                make_agent(f"{prefix}{path}")
 
 
 def test_a_file_written_anew_is_read_anew(tmp_path: Path) -> None:

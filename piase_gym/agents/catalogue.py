@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 
 from piase_gym import plugins
+from piase_gym.agents.archive import require_file
 from piase_gym.agents.base import Agent
 from piase_gym.agents.human import HumanAgent
 from piase_gym.agents.population import POPULATION, make_population
@@ -26,6 +28,8 @@ _policies: dict[str, Callable[[], Agent]] = {
 
 
 _families: dict[str, Callable[[str], Agent]] = {}
+_untrusted: dict[str, Callable[[str], Agent]] = {}
+"""How members of a family are made of a name that the user did not type, if that differs."""
 
 
 def register_policy(name: str, make: Callable[[], Agent]) -> None:
@@ -53,13 +57,19 @@ def policy_name(agent: Agent) -> str | None:
     return next((name for name, make in _policies.items() if make is type(agent)), None)
 
 
-def make_agent(policy: str | Agent) -> Agent:
+def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
     """Return a new agent of a named policy, or the given agent itself.
 
     Names are those of `policies`, ``best_response:STRATEGY`` (to a strategy of a matrix game),
     ``population:NAME,NAME,...`` (one of these in each episode, by chance), ``sb3:PATH`` (a model of
     Stable-Baselines3, whose actions are drawn from its policy) and ``sb3-greedy:PATH`` (its most
     probable actions).
+
+    Args:
+        policy: The name, or an agent.
+        trusted: Whether a file in the name may be unpickled, which can run any code, if it cannot
+            be read otherwise. A name that the user typed is trusted; pass ``False`` with one out of
+            a log, a scenario or a curriculum.
 
     Raises:
         UnknownNameError: If no policy has this name.
@@ -72,7 +82,8 @@ def make_agent(policy: str | Agent) -> Agent:
         raise UnknownNameError("policy", policy, _allowed(policy))
     prefix, colon, rest = policy.partition(":")
     if colon and prefix in _families:
-        return _families[prefix](rest)
+        made = _families if trusted else {**_families, **_untrusted}
+        return made[prefix](rest)
     if policy in _policies:
         return _policies[policy]()
     if policy in plugins.names("agents"):
@@ -127,16 +138,17 @@ def _allowed(policy: object = "") -> tuple[str, ...]:
     return tuple(sorted(short | {f"{prefix}:..." for prefix in _families}))
 
 
-def _sb3(path: str, greedy: bool = False) -> Agent:
+def _sb3(path: str, greedy: bool = False, trusted: bool = True) -> Agent:
     """Make an agent that plays a model of Stable-Baselines3; torch is imported only now."""
+    require_file(Path(path))
     from piase_gym.agents.sb3 import Sb3Agent
 
-    return Sb3Agent(path, greedy=greedy)
+    return Sb3Agent(path, greedy=greedy, trusted=trusted)
 
 
-def _population(names: str) -> Agent:
+def _population(names: str, trusted: bool = True) -> Agent:
     """Make an agent that plays as one of several policies."""
-    return make_population(names, make_agent)
+    return make_population(names, functools.partial(make_agent, trusted=trusted))
 
 
 for _name in (*STRATEGIES, "random"):
@@ -144,3 +156,8 @@ for _name in (*STRATEGIES, "random"):
 register_family(POPULATION, _population)
 register_family("sb3", _sb3)
 register_family("sb3-greedy", functools.partial(_sb3, greedy=True))
+_untrusted |= {
+    POPULATION: functools.partial(_population, trusted=False),
+    "sb3": functools.partial(_sb3, trusted=False),
+    "sb3-greedy": functools.partial(_sb3, greedy=True, trusted=False),
+}

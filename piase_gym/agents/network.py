@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import functools
 import io
-import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +16,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from piase_gym.agents.archive import Archive, Foreign, require_file
 from piase_gym.errors import MissingExtraError, PolicyError
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ else:
     except ModuleNotFoundError as error:
         raise MissingExtraError("a policy 'sb3:...'", "train") from error
 
-CARD = "piase.json"
-"""Name of the file in a model's archive in which `piase train` says how the network is built."""
 FORMAT = 1
 
 
@@ -142,18 +139,22 @@ def require_finite(policy: Any, name: str) -> None:
 # -- files --------------------------------------------------------------------------------
 
 
-def load_network(path: str | Path) -> Network:
+def load_network(path: str | Path, *, trusted: bool = False) -> Network:
     """Return the network in a model's file; it is read once, until the file is written anew.
 
+    Args:
+        path: The file.
+        trusted: Whether the file may be unpickled if it cannot be read otherwise, which can run any
+            code that is in it. Ordinary models of Stable-Baselines3 need no trust.
+
     Raises:
-        PolicyError: If there is no such file, it holds no model, or its numbers are not finite.
+        PolicyError: If there is no such file, it holds no model, its numbers are not finite, or it
+            must be unpickled and is not trusted.
     """
     path = Path(path)
-    try:
-        found = path.stat()
-    except OSError:
-        raise PolicyError(f"there is no model {str(path)!r}") from None
-    return _loaded(path.resolve(), found.st_mtime_ns, found.st_size)
+    require_file(path)
+    found = path.stat()
+    return _loaded(path.resolve(), found.st_mtime_ns, found.st_size, trusted)
 
 
 def copy_network(model: Any) -> Network:
@@ -164,41 +165,48 @@ def copy_network(model: Any) -> Network:
     """
     buffer = io.BytesIO()
     model.save(buffer)
-    return Network(read_policy(buffer), f"the {type(model).__name__} model")
+    return Network(read_policy(buffer, trusted=True), f"the {type(model).__name__} model")
 
 
 @functools.lru_cache(maxsize=8)
-def _loaded(path: Path, _written: int, _size: int) -> Network:
+def _loaded(path: Path, _written: int, _size: int, trusted: bool) -> Network:
     """Return the network of a file; it is read once."""
     try:
-        return Network(read_policy(path), path.name)
-    except PolicyError:
-        raise
+        policy = read_policy(path, trusted=trusted)
     except Exception as error:  # a damaged or strange file can fail in any way
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise PolicyError(f"{path} holds no model that can be loaded: {reason:.200}") from error
+    return Network(policy, path.name)
 
 
-def read_policy(path: Path | io.BytesIO) -> Any:
+def read_policy(file: Path | io.BytesIO, *, trusted: bool) -> Any:
     """Return the policy in a model's archive, with its parameters.
 
     Raises:
-        PolicyError: If the file is of a later format.
+        PolicyError: If the file is of a later format, or must be unpickled and is not trusted.
     """
-    with zipfile.ZipFile(path) as archive:
-        card = json.loads(archive.read(CARD)) if CARD in archive.namelist() else None
-    if card is not None and card.get("format") != FORMAT:
-        raise PolicyError(f"{path} has format {card.get('format')!r}; allowed here: {FORMAT}")
-    data, parameters, _ = load_from_zip_file(path, load_data=card is None, device="cpu")
-    if card is None:
-        data = data or {}
+    archive = Archive(file)
+    card = archive.card
+    try:
+        if card is None:
+            kind, seen, acts, kwargs = archive.policy()
+        elif card.get("format") != FORMAT:
+            raise PolicyError(f"it has format {card.get('format')!r}; allowed here: {FORMAT}")
+        else:
+            kind, kwargs = network_of(card["network"])
+            seen, acts = read_space(card["observation_space"]), read_space(card["action_space"])
+        archive.require_room(acts, kwargs)
+    except Foreign as error:
+        if not trusted:
+            raise PolicyError(
+                f"it needs {error}, which only unpickling makes, and that can run any code; name "
+                "the file yourself, as a policy or a partner, if you trust it"
+            ) from None
+        data = load_from_zip_file(file, device="cpu")[0] or {}
         kind, kwargs = data["policy_class"], data["policy_kwargs"]
         seen, acts = data["observation_space"], data["action_space"]
-    else:
-        kind, kwargs = network_of(card["network"])
-        seen, acts = read_space(card["observation_space"]), read_space(card["action_space"])
     policy = kind(seen, acts, lambda _: 0.0, **kwargs)
-    policy.load_state_dict(parameters["policy"])
+    policy.load_state_dict(archive.weights)
     return policy
 
 

@@ -22,10 +22,12 @@ class Sb3Agent(Agent):
     """Plays a trained model.
 
     Args:
-        model: A file written by `piase train` or by ``model.save``, or a model. Files of
-            Stable-Baselines3 hold pickles: load only those that you trust. Those of `piase train`
-            are read without unpickling.
+        model: A file written by `piase train` or by ``model.save``, or a model. Nothing in a file
+            is run, unless it needs classes of its own and is trusted.
         greedy: Whether to take the most probable action instead of a draw.
+        trusted: Whether a file that cannot be read otherwise may be unpickled, which can run any
+            code. Who types a path trusts it; a path out of a log, a scenario or a curriculum is not
+            trusted.
 
     Attributes:
         observation_space: The space the model was trained for.
@@ -35,11 +37,13 @@ class Sb3Agent(Agent):
         PolicyError: If the file cannot be read, or its numbers are not finite.
     """
 
-    def __init__(self, model: str | Path | Network | Any, *, greedy: bool = False) -> None:
+    def __init__(
+        self, model: str | Path | Network | Any, *, greedy: bool = False, trusted: bool = True
+    ) -> None:
         """Load the model, unless it is loaded already."""
         super().__init__()
         if isinstance(model, str | Path):
-            model = load_network(model)
+            model = load_network(model, trusted=trusted)
         self.network = model if isinstance(model, Network) else copy_network(model)
         self.greedy = greedy
         self.observation_space = self.network.observation_space

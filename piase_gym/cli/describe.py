@@ -39,7 +39,7 @@ def describe(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "name": task.id if task else spec.name,
             "world": spec.name,
-            "version": world.version,
+            "version": world.version_of(config),
             "summary": spec.summary,
             "description": description(type(world)),
             "aliases": list(spec.aliases),

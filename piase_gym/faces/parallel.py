@@ -47,7 +47,7 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
         self.render_mode = check_render_mode(render_mode)
         self._window = Window() if render_mode == "human" else None
         self.metadata = {
-            "name": f"{world.name}-v{world.version}",
+            "name": f"{world.name}-v{world.version_of(world.config)}",
             "render_modes": list(RENDER_MODES),
             "render_fps": 8,
             "is_parallelizable": True,

@@ -155,7 +155,7 @@ def environment_info(driver: Driver, shape: Shape) -> EnvironmentInfo:
     return EnvironmentInfo(
         environment_name=world.name,
         description=driver.spec.summary,
-        version=str(world.version),
+        version=str(world.version_of(world.config)),
         action_schema=action_schema(world),
         perception_schema=perception_schema(world, shape),
         max_agents=len(driver.own),

@@ -77,7 +77,7 @@ def make_manifest(
         "control": "start",
         "schema_version": SCHEMA_VERSION,
         "world": world.name,
-        "world_version": world.version,
+        "world_version": world.version_of(world.config),
         "config": config,
         "config_hash": digest_json(config),
         "scenario": origin.get("scenario"),
@@ -128,10 +128,11 @@ def rebuild(manifest: Mapping[str, Any]) -> World[Any, Any]:
             f"line 1: the manifest's config is not one of {spec.name}: {error}"
         ) from None
     world: World[Any, Any] = load(spec.world, spec)(config)
-    if world.version != manifest["world_version"]:
+    version = world.version_of(world.config)
+    if version != manifest["world_version"]:
         raise RunError(
             f"line 1: this run is of {spec.name} version {manifest['world_version']!r}; "
-            f"here is version {world.version}, whose rules differ"
+            f"here is version {version}, whose rules differ"
         )
     if list(world.agents) != list(manifest["agents"]):
         raise RunError(f"line 1: the manifest's agents are not those of its config: {world.agents}")

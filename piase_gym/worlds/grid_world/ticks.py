@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import device, helper, peek, poke, rare
+from piase_gym.kernels import ABSENT, device, helper, peek, poke, rare
 from piase_gym.worlds.cell_codes import AGENT
 from piase_gym.worlds.grid_world.cells import (
     BARE,
@@ -28,6 +28,7 @@ from piase_gym.worlds.grid_world.dynamics import gather, live, marked
 from piase_gym.worlds.grid_world.events import (
     ARRIVED,
     BLOCKED,
+    CAUGHT,
     ESCAPED,
     ILLEGAL,
     MOVE,
@@ -180,7 +181,8 @@ def see_off(s, w, o, terminated, events):
 def act_all(s, w, k, o, acts, rewards, terminated, events):
     """Let every agent act, with a message or without. Returns whether anybody tried to lift.
 
-    Who is caught before its turn has its event and its reward from the one that caught it.
+    Who is caught before its turn has its event and its reward from the one that caught it, and from
+    a command that was wrong before anybody acted.
     """
     lifting = False
     if w.taggers:
@@ -202,6 +204,8 @@ def act_all(s, w, k, o, acts, rewards, terminated, events):
             said = symbol if event != ILLEGAL else 0
             lifting |= event == TOO_HEAVY
             s.news |= marked(s, w, a, np.uint64(event))
+        elif w.taggers and events[row] == CAUGHT:
+            event = wrong(s, w, a, np.int64(acts[row]))
         s.said[a] = said
         if not w.taggers:
             events[row] = event
@@ -210,6 +214,16 @@ def act_all(s, w, k, o, acts, rewards, terminated, events):
             events[row] = event
             rewards[row] += w.reward[event]
     return lifting
+
+
+@helper
+def wrong(s, w, a, index):
+    """Return the event of a command that is illegal or cannot be read, else `NONE`."""
+    if index < 0:
+        return NONE if index == ABSENT else misread(index)
+    if index // ACTIONS > w.symbols or (index % ACTIONS == INTERACTING and not s.can[a]):
+        return ILLEGAL
+    return NONE
 
 
 @helper

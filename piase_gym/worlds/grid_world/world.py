@@ -62,7 +62,8 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     level can be solved: those in which an agent has no way to its task are drawn again.
 
     1 to 32 agents act at once; within a step they are served in order, and the first to claim a
-    cell has it. What is legal is judged before anybody acts; who comes too late only fails.
+    cell has it. What is legal is judged before anybody acts; who comes too late only fails, and so
+    does who is tagged before its turn.
 
     | sign | cell | what it does |
     |---|---|---|
@@ -139,6 +140,8 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     ## Versions
 
     - v0: first version.
+    - v1, layout `tag` alone: who is tagged before its turn is told that its command was illegal or
+      unreadable, and pays for it; in v0 every such command had failed.
     """
 
     name: ClassVar[str] = "GridWorld"
@@ -166,6 +169,11 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         self.text_length = _longest_text(self.form)
         self.expecting = bool(config.latecomers)
         self.reset(0)
+
+    @classmethod
+    def version_of(cls, config: GridWorldConfig) -> int:
+        """Return 1 with layout `tag`, else 0; see Versions."""
+        return 1 if config.layout == "tag" else cls.version
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
