@@ -32,6 +32,7 @@ from piase_gym.worlds.text_room.config import (
 )
 from piase_gym.worlds.text_room.episode import STREAMS, Episodes
 from piase_gym.worlds.text_room.modifiers import DIALS, ELEMENTS, PERSONAL
+from piase_gym.worlds.text_room.parser import OBJECT_KEYS
 from piase_gym.worlds.text_room.sight import Scene, is_legal
 from piase_gym.worlds.text_room.state import (
     STATUSES,
@@ -160,18 +161,39 @@ class TextRoom(Episodes):
     # -- what agents can do ---------------------------------------------------------------
 
     def plan(self, agent: int, act: Any) -> Plan:
-        """Decode one act; an illegal one is explained in words."""
+        """Decode one act; an illegal one is explained in words.
+
+        An index of something out of sight is explained as one that stands for nothing.
+        """
         if isinstance(act, int) and 0 <= act < self._size:
             row = self._table.commands[act]
-            if row is not None and self._outlooks.of(agent, self.state_of).mask[act]:
+            if row is not None and self._allows(agent, act):
                 return row
         plan = super().plan(agent, act)
-        if isinstance(plan, Misread) and plan.outcome is Outcome.ILLEGAL and act is not None:
-            command = self.command(agent, act) if not isinstance(act, Command) else act
-            if isinstance(command, Command):
-                told = prompt.why_illegal(self._scene(agent), command)
-                return Misread(Outcome.ILLEGAL, told)
-        return plan
+        if not isinstance(plan, Misread) or plan.outcome is not Outcome.ILLEGAL or act is None:
+            return plan
+        command = act if isinstance(act, Misread) else self._named(agent, act)
+        if isinstance(command, Misread):
+            return command
+        return Misread(Outcome.ILLEGAL, prompt.why_illegal(self._scene(agent), command))
+
+    def _named(self, agent: int, act: Any) -> Command | Misread:
+        """Return the command of an act, if all that it names is in sight or in hand."""
+        if isinstance(act, Command):
+            return self.check(agent, act)
+        command = self.command(agent, act)
+        if isinstance(command, Misread):
+            return command
+        named = {command.parameters.get(key) for key in OBJECT_KEYS} - {None}
+        return command if named <= {*self._near(agent)} else _unseen(act)
+
+    def _allows(self, agent: int, index: int) -> bool:
+        """Tell whether an agent's mask allows an index."""
+        return bool(self._outlooks.of(agent, self.state_of).mask[index])
+
+    def _near(self, agent: int) -> list[str]:
+        """Return the names of what an agent sees and holds."""
+        return [self.plot.objects[k] for k in self.sight(agent).reach]
 
     def _scene(self, agent: int) -> Scene:
         """Return what an agent's command is judged by."""
@@ -193,9 +215,7 @@ class TextRoom(Episodes):
     def command(self, agent: int, index: int) -> Command | Misread:
         """Return the command of an index."""
         row = self._table.commands[index]
-        if row is None:
-            return Misread(Outcome.ILLEGAL, f"Action {index} stands for nothing in this story.")
-        return row
+        return _unseen(index) if row is None else row
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask over the table."""
@@ -205,10 +225,9 @@ class TextRoom(Episodes):
     def read(self, agent: int, line: object) -> Command | Misread:
         """Read a line, tolerantly."""
         index = self._table.numbers.get(line) if isinstance(line, str) else None
-        if index is not None:  # a line as `write` writes it
+        if index is not None and self._allows(agent, index):  # a line as `write` writes it
             return self.command(agent, index)
-        near = [self.plot.objects[k] for k in self.sight(agent).reach]
-        return self._reader.read(line, near)
+        return self._reader.read(line, self._near(agent))
 
     def write(self, command: Command) -> str:
         """Return the line of a command."""
@@ -217,13 +236,14 @@ class TextRoom(Episodes):
 
     def check(self, agent: int, command: Command) -> Command | Misread:
         """Check a command that came as data; names may be written as in text."""
-        if self._table.place(command) is not None:
+        index = self._table.place(command)
+        if index is not None and self._allows(agent, index):
             return command
         parameters = prompt.rename(command.verb, command.parameters, self._grammar)
         checked = check_command(Command(command.verb, parameters), self._grammar)
         if isinstance(checked, Misread):
             return checked
-        settled = self._reader.settle_names(checked.parameters)
+        settled = self._reader.settle_names(checked.parameters, self._near(agent))
         return settled if isinstance(settled, Misread) else Command(checked.verb, settled)
 
     @property
@@ -281,6 +301,11 @@ class TextRoom(Episodes):
     def rgb(self) -> NDArray[np.uint8]:
         """Draw the rooms as a map."""
         return render.rgb(self.plot, self.state_of, self.agents)
+
+
+def _unseen(index: int) -> Misread:
+    """Return the answer to an index that stands for nothing in sight or in hand."""
+    return Misread(Outcome.ILLEGAL, f"Action {index} stands for nothing that you see.")
 
 
 __all__ = ["MILESTONES", "STATUSES", "TextRoom", "triggers", "unparsable"]
