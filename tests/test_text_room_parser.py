@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import piase_gym
+from piase_gym import testing
 from piase_gym.commands import MAX_LINE, Command, Misread
+from piase_gym.worlds.text_room.world import TextRoom
 from tests.text_room_helpers import make, say, story
 
 GIVEN = story(
@@ -119,6 +122,43 @@ def test_what_is_illegal_is_explained(line: str, told: str) -> None:
     info = say(make(GIVEN), line)
     assert info["outcome"] == "illegal"
     assert told in info["feedback"]
+
+
+def test_what_was_not_found_is_answered_as_a_word_that_names_nothing() -> None:
+    def answers(thing: str) -> list[Any]:
+        env = piase_gym.parallel_env("TextRoom", scenario="lost_key", actions="text", view="text")
+        env.reset(seed=0)
+        shown = []
+        for line in ("take {}", "use {} on desk", "unlock desk with the {}", "look at {}", "x {}"):
+            given = {env.agents[0]: line.format(thing)}
+            parts = [next(iter(part.values())) for part in env.step(given)]
+            shown.append(repr(parts))
+        shown.append(repr(env.world.plan(0, Command("take", {"item_name": thing}))))
+        return [line.replace(thing.replace("_", " "), "?") for line in shown]
+
+    assert "'?'" in answers("zebra")[0]
+    assert "illegal" in answers("zebra")[0]
+    for unseen in ("key", "brass key", "document", "clock", "old_document"):
+        assert answers(unseen) == answers("zebra")
+
+
+def test_an_index_out_of_sight_is_answered_as_one_that_stands_for_nothing() -> None:
+    story_of_one = make(GIVEN, envelope={"items": 9, "fixtures": 4})
+    world = story_of_one.world
+    rows = [world.command(0, k) for k in range(world.num_actions)]
+    empty = next(k for k, row in enumerate(rows) if isinstance(row, Misread))
+    unseen = rows.index(Command("take", {"item_name": "gem"}))
+    found = [world.plan(0, k) for k in (empty, unseen)]
+    assert str(found[0]).replace(str(empty), "") == str(found[1]).replace(str(unseen), "")
+
+
+def test_the_kit_finds_a_room_that_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check() -> testing.Report:
+        return testing.run_checks("piase/TextRoom-LostKey-v0", checks=["secrets_are_kept"])
+
+    assert check().ok
+    monkeypatch.setattr(TextRoom, "_near", lambda self, _agent: list(self.plot.objects))
+    assert "learns from" in check().failures[0].detail
 
 
 WORLD = make(GIVEN).world

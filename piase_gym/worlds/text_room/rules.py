@@ -120,9 +120,9 @@ IN_HAND = ("drop", "put", "give", "unlock", "use")
 def _missed(turn: Turn, deed: Deed) -> Effect | None:
     """Say which thing of a command is out of reach, or no longer in hand, since another acted."""
     alone = deed.verb == "use" and deed.target < 0
-    if deed.item >= 0 and deed.verb in IN_HAND and not alone:
-        if turn.state.place[deed.item] != _hands(turn, deed.agent):
-            return _gone(turn, deed.item)
+    needed = deed.item >= 0 and deed.verb in IN_HAND and not alone
+    if needed and turn.state.place[deed.item] != _hands(turn, deed.agent):
+        return _gone(turn, deed.item)
     for k in (deed.target, deed.item):
         if k >= 0 and not can_reach(turn.plot, turn.state, deed.agent, k):
             return _gone(turn, k)

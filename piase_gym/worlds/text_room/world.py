@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -14,11 +15,13 @@ from pydantic import TypeAdapter
 from piase_gym.commands import Command, Misread, Outcome, Verb, check_command, unparsable
 from piase_gym.digest import canonical_json
 from piase_gym.errors import SnapshotError
+from piase_gym.mailbox import Letter
 from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.rng import Stream
 from piase_gym.surroundings import Surroundings
 from piase_gym.world import Capabilities, Manual, Plan
 from piase_gym.worlds.text_room import (
+    disguise,
     native,
     prompt,
     prose,
@@ -31,14 +34,16 @@ from piase_gym.worlds.text_room.config import (
     TextRoomEnvelope,
 )
 from piase_gym.worlds.text_room.episode import STREAMS, Episodes
+from piase_gym.worlds.text_room.lexicon import table_of
 from piase_gym.worlds.text_room.modifiers import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.text_room.parser import OBJECT_KEYS
 from piase_gym.worlds.text_room.sight import Scene, is_legal
 from piase_gym.worlds.text_room.state import (
     STATUSES,
     RoomState,
+    compile_story,
 )
-from piase_gym.worlds.text_room.views import TextRoomFacts
+from piase_gym.worlds.text_room.views import SYSTEM, TextRoomFacts
 
 MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
 """What every story has as milestones; events of a story log others."""
@@ -290,6 +295,31 @@ class TextRoom(Episodes):
             raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
         self.plot, self.state_of = plot, room
         self.mailboxes, self.streams = mail, streams
+        self._outlooks = self._new_outlooks()
+
+    def twin(self, agent: int) -> Self:
+        """Return a copy that differs in what the agent has not found; see `disguise`."""
+        found = super().twin(agent) or copy.deepcopy(self)
+        reach, plot = self.sight(agent).reach, self.plot
+        seen = {plot.rooms[self.state_of.rooms[agent]], *(plot.objects[k] for k in reach)}
+        goal = [plot.objects[k] for k in plot.goals] if self.config.story is None else []
+        other = disguise.other_names(plot, {*seen, *goal}, self.instructions(agent))
+        found._rename(other)
+        state = found.state_of
+        disguise.scatter(plot, state, agent, reach)
+        for number, name in enumerate(self.agents):
+            if number != agent:
+                state.feedback[number] = "Only you are told this."
+                found.mailboxes.heard[name].append(Letter(SYSTEM, name, "You alone hear this."))
+        return found
+
+    def _rename(self, other: Mapping[str, str]) -> None:
+        """Call things and rooms otherwise, in the story, the state and the table of commands."""
+        self.plot = compile_story(disguise.renamed_story(self.plot.story, other))
+        self._told = None if self._told is None else self.plot
+        self._words = disguise.renamed_words(self._words, other)
+        self._table = table_of(self._words)
+        disguise.rename_state(self.state_of, other)
         self._outlooks = self._new_outlooks()
 
     # -- pictures -------------------------------------------------------------------------
