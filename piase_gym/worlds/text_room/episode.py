@@ -245,7 +245,7 @@ class Episodes(World[TextRoomConfig, TextRoomFacts]):
         heard = self.mailboxes.heard[self.agents[agent]]
         passing = Passing(
             tuple(state.stats[agent].items()),
-            tuple(map(views.to_you, heard)) if heard else (),
+            tuple(heard),
             state.feedback[agent],
             self.hints[agent],
         )
