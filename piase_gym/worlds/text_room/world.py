@@ -75,8 +75,9 @@ class TextRoom(Episodes):
     document`, `n`, `unlock desk with brass key`. An index means the same command in every episode
     of a config: a fixed table of verbs and places for objects (see
     `piase_gym.worlds.text_room.lexicon.Table`); `take ... from`, `unlock` and free speech are legal
-    as text, and not in the table. What is in sight or in hand can be named; what does not work
-    fails, and says why.
+    as text, and not in the table. What is in sight or in hand can be named, by its name or a part
+    of it. Anything else is illegal and answered as a word that names nothing, whether there is such
+    a thing somewhere or not. What does not work fails, and says why.
 
     ## Observations
 
@@ -100,9 +101,12 @@ class TextRoom(Episodes):
     ## Versions
 
     - v0: first version.
+    - v1: what is out of sight cannot be named: it is answered as a word that names nothing, and is
+      illegal. Letters to one agent name it. What another has taken away in the same step fails.
     """
 
     name: ClassVar[str] = "TextRoom"
+    version: ClassVar[int] = 1
     spoils: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(
         late_join=True, native_text=True, messages=True
