@@ -23,6 +23,7 @@ from piase_gym.world import Capabilities, Manual, Plan
 from piase_gym.worlds.text_room import (
     disguise,
     native,
+    picture,
     prompt,
     prose,
     render,
@@ -334,7 +335,7 @@ class TextRoom(Episodes):
 
     def rgb(self) -> NDArray[np.uint8]:
         """Draw the rooms as a map."""
-        return render.rgb(self.plot, self.state_of, self.agents)
+        return picture.rgb(self.plot, self.state_of, self.agents)
 
 
 def _unseen(index: int) -> Misread:
