@@ -291,7 +291,7 @@ def check_command(command: Command, grammar: Sequence[Verb]) -> Command | Misrea
     names = [param.name for param in verb.params]
     extra = [key for key in command.parameters if key not in names]
     if extra:
-        hint = suggest(extra[0], names)
+        hint = suggest(extra[0], names) if names else f"it takes none: {verb.usage}"
         return unparsable(f"{verb.name!r} has no parameter {extra[0]!r}; {hint}")
     values: dict[str, Any] = {}
     for param in verb.params:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from piase_gym.complaints import in_words
 from piase_gym.errors import ConfigError, EnvelopeError, suggest
 
 ALIASES = {"max_cycles": "max_steps", "max_episode_steps": "max_steps"}
@@ -183,9 +184,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
             hint = suggest(item["loc"][-1], _fields_at(model, item["loc"]))
             lines.append(f"{title}: unknown key {where!r}; {hint}")
         else:
-            message = item["msg"].removeprefix("Value error, ")
-            shown = _short(item["input"])
-            message = message[:1].lower() + message[1:]
+            message, shown = in_words(item), _short(item["input"])
             named = f"{title}.{where}: {message} (got {shown}){_near(item)}"
             lines.append(named if where else f"{title}: {message}")
     return "\n".join(lines)

@@ -142,8 +142,10 @@ def suggest(name: object, known: Iterable[object]) -> str:
         A clause without a full stop; at most twenty names are listed.
     """
     names = [str(item) for item in known]
+    if not names:
+        return "there is none"
     close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
-    shown = ", ".join(repr(item) for item in names[:20]) or "nothing"
+    shown = ", ".join(repr(item) for item in names[:20])
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{hint}allowed: {shown}{more}"

@@ -105,7 +105,7 @@ def _register_text_room() -> None:
             aliases=("TextBasedRoom",),
         )
     )
-    register_task(TaskSpec(id="piase/TextRoom-v0", world="TextRoom"))
+    register_task(TaskSpec(id="piase/TextRoom-v1", world="TextRoom"))
     told = {
         "LostKey": "lost_key",
         "StoneGate": "stone_gate",
@@ -113,7 +113,7 @@ def _register_text_room() -> None:
         "Sluice": "sluice",
     }
     for name, scenario in told.items():
-        task = f"piase/TextRoom-{name}-v0"
+        task = f"piase/TextRoom-{name}-v1"
         register_task(TaskSpec(id=task, world="TextRoom", scenario=scenario))
     quests = {
         "Easy": {"rooms": 3, "depth": 1, "distractors": 2},
@@ -121,7 +121,7 @@ def _register_text_room() -> None:
         "Hard": {"rooms": 12, "depth": 6, "distractors": 10, "max_steps": 400},
     }
     for name, fields in quests.items():
-        task = f"piase/TextRoom-Quest-{name}-v0"
+        task = f"piase/TextRoom-Quest-{name}-v1"
         register_task(TaskSpec(id=task, world="TextRoom", config=fields))
 
 

@@ -6,7 +6,7 @@ A world knows nothing of Gymnasium, PettingZoo, logs or curricula. Agents are nu
 * an episode: `reset`, `step`, `alive`, `result`;
 * what agents know: `facts`, and from the facts a `vector` and a `text`;
 * what agents can do: a `grammar`, a table of commands for indices, `admissible`, `masks`;
-* its state as a value: `get_state`, `set_state`, `digest`, `state`;
+* its state as a value: `get_state`, `set_state`, `digest`, `state`, and a `twin` for tests;
 * its pictures: `ansi`, `rgb`.
 
 Spaces are fixed by the config's envelope for the life of the world; `configure` changes the
@@ -26,9 +26,10 @@ Rules that every world keeps:
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, Self
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -415,6 +416,22 @@ class World(StateValue[C], Generic[C, F]):
     @abstractmethod
     def state(self) -> NDArray[Any]:
         """Return every non-string fact of the world as one array in `state_space`."""
+
+    def twin(self, agent: int) -> Self | None:
+        """Return a copy that differs in nothing but what an agent cannot know.
+
+        The conformance kit plays both, and demands that they answer this agent alike. So nothing
+        may differ that one command can bring to light without the agent then perceiving it, such
+        as whether a door that looks closed is locked. ``None`` says that nothing is hidden now.
+        The default gives the others hints; worlds change what else they hide.
+        """
+        others = [k for k, plays in enumerate(self.alive) if plays and k != agent]
+        if not others:
+            return None
+        found = copy.deepcopy(self)
+        for other in others:
+            found.give_hint(other, f"This is for {self.agents[other]} alone.")
+        return found
 
     # -- pictures -------------------------------------------------------------------------
 

@@ -308,5 +308,5 @@ def test_what_a_batch_cannot_do_is_named() -> None:
         CurriculumWrapper(batch(2), CORNER, tutor=ScriptedTutor())
     with pytest.raises(ConfigError, match="batched kernel"):
         CurriculumWrapper(
-            gymnasium.make_vec("piase_gym:piase/TextRoom-v0", num_envs=2), curriculum(step(1))
+            gymnasium.make_vec("piase_gym:piase/TextRoom-v1", num_envs=2), curriculum(step(1))
         )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
+import piase_gym
 from piase_gym.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
 from piase_gym.rng import Stream
+from tests import probes
 
 AGENTS = ("ann", "bob", "cid")
 
@@ -229,3 +232,35 @@ def test_a_state_is_a_copy() -> None:
     mail.poll("bob")
     mail.send("ann", "bob", "again")
     assert json.dumps(state) == before
+
+
+@pytest.mark.parametrize(
+    ("world", "config"),
+    [("TextRoom", {}), ("TextProbe", {}), ("PhysicsPlayground", {"messages": True})],
+)
+def test_a_letter_is_posted_once(world: str, config: dict[str, Any]) -> None:
+    if world == "PhysicsPlayground":
+        pytest.importorskip("pybullet")
+    probes.register()
+    env = piase_gym.parallel_env(world, agents=2, actions="text", **config)
+    env.reset(seed=0)
+
+    def letters(word: str) -> list[str]:
+        heard: list[str] = []
+        leave = env.events.subscribe(lambda e: heard.append(e.data["message"]), kinds=("message",))
+        env.step({"agent_0": f"say {word}", "agent_1": "wait"})
+        leave()
+        return heard
+
+    env.step({"agent_0": "say one", "agent_1": "wait"})  # before anybody listens
+    assert letters("two") == ["two"]
+    saved = env.snapshot()
+    assert letters("three") == ["three"]
+    env.restore(saved)
+    assert letters("four") == ["four"]
+    other = piase_gym.parallel_env(world, agents=2, actions="text", **config)
+    env.close()
+    env = other
+    env.restore(saved)
+    assert letters("five") == ["five"]
+    env.close()

@@ -382,7 +382,7 @@ def test_the_route_has_every_kind_before_larger_sizes() -> None:
 
 
 def test_settings_keep_the_rest_of_a_scenario() -> None:
-    for name in ("piase/TextRoom-Sluice-v0", "piase/TextRoom-LostKey-v0"):
+    for name in ("piase/TextRoom-Sluice-v1", "piase/TextRoom-LostKey-v1"):
         fields = registry.task_fields(registry.task_spec(name))
         table = read_settings(name, ["rewards.win=5"])["rewards"]
         whole = registry.make_config(registry.world_spec("TextRoom"), fields).rewards.model_dump()

@@ -25,7 +25,7 @@ from tests.run_worlds import Seen, note, play
 TASKS = {
     "grid": "piase/GridWorld-Everything-16x16-4p-v0",
     "grid tag": "piase/GridWorld-Tag-10x10-4p-v1",
-    "text": "piase/TextRoom-v0",
+    "text": "piase/TextRoom-v1",
     "matrix": "piase/SocialDilemma-StagHunt-Talk-v0",
     "commons": "piase/SocialDilemma-Cleanup-4p-v0",
     "bullet": "piase/PhysicsPlayground-Carry-2p-v0",

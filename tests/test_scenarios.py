@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import json
+import random
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from ruamel.yaml import YAML
 import piase_gym
 from piase_gym import registry, scenarios
 from piase_gym.cli.scenarios import TEMPLATE
-from piase_gym.errors import ScenarioError
+from piase_gym.errors import MissingExtraError, ScenarioError
 from piase_gym.scenarios.loader import _library
 from piase_gym.scenarios.reading import read_file, read_text
 from piase_gym.worlds.text_room.oracle import TextRoomOracle
@@ -61,8 +64,8 @@ EDITS = {
     "action": ('action_type: "look"', 'action_type: "stare"', "unknown action 'stare'"),
     "key": ("read_text:", "reed_text:", "unknown key 'reed_text'; did you mean 'read_text'"),
     "top": ("lose_conditions:", "loose_conditions:", "did you mean 'lose_conditions'"),
-    "type": ("steps: 200", "steps: many", "valid integer"),
-    "range": ("steps: 200", "steps: 0", "greater than or equal to 1"),
+    "type": ("steps: 200", "steps: many", "an integer is expected (got 'many')"),
+    "range": ("steps: 200", "steps: 0", "it must be at least 1 (got 0)"),
     "lock": (
         '"hidden_item": "brass_key"',
         '"hidden_thing": "x"',
@@ -86,7 +89,7 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, name: str) -> None:
 
 def test_a_key_that_is_missing_is_named(tmp_path: Path) -> None:
     text = re.sub(r"win_conditions:.*?(?=lose_conditions)", "", LOST_KEY, flags=re.S)
-    assert "'win_conditions' is missing" in complaint(tmp_path, text)[2]
+    assert "win_conditions: this key is missing" in complaint(tmp_path, text)[2]
 
 
 def test_no_win_condition_that_can_hold_is_an_error(tmp_path: Path) -> None:
@@ -132,7 +135,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         ("<<: {a: 1}\n", "merge keys"),
         ("- 1\n", "a scenario is a mapping"),
         ("", "a scenario is a mapping"),
-        ("scenario_name: x\n", "'environment_type' is missing"),
+        ("scenario_name: x\n", "environment_type: this key is missing, or no text; it names the world; allowed: 'Grid"),
         ("x" * 1_000_001, "at most"),
         ("a: \x00\n", "not YAML"),
     ],
@@ -258,7 +261,7 @@ def test_a_grid_world_takes_a_scenario(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("width: 5", "width: 500", "less than or equal to 64"),
+        ("width: 5", "width: 500", "it must be at most 64"),
         ("width: 5", "wdith: 5", "did you mean 'width'"),
         ("goal_pos: [4, 4]", "goal_pos: [9, 9]", "outside of the grid"),
         ("start_pos: [0, 0]", "start: [0, 0]", "unknown key 'start'"),
@@ -395,14 +398,14 @@ def test_the_schema_refuses_what_is_refused(tmp_path: Path, change: dict[str, An
 
 
 def test_what_ids_and_names_make_is_the_same() -> None:
-    one = piase_gym.parallel_env("piase/TextRoom-LostKey-v0", actions="text")
+    one = piase_gym.parallel_env("piase/TextRoom-LostKey-v1", actions="text")
     two = piase_gym.parallel_env("TextRoom", scenario="lost_key", actions="text")
     for env in (one, two):
         env.reset(seed=3)
         play(env, *SEVEN[:4])
     assert one.digest() == two.digest()
     text = two.world.text(two.facts("PiaAgent_001"))
-    assert piase_gym.parse_text("piase/TextRoom-LostKey-v0", text) == two.facts("PiaAgent_001")
+    assert piase_gym.parse_text("piase/TextRoom-LostKey-v1", text) == two.facts("PiaAgent_001")
 
 
 @pytest.mark.parametrize(
@@ -425,3 +428,70 @@ def test_sentences_about_agents_are_checked(
     line, _, message = complaint(tmp_path, text)
     assert told in message
     assert line == line_of(text, "condition: ")
+
+
+# -- any mistake -----------------------------------------------------------------------------------
+
+JUNK: tuple[Any, ...] = (
+    *(None, True, -1, 0, 3.5, 10**30, "", "zebra", "x" * 700, [], {}, ["a"], [{}], {"a": 1}),
+    *({"type": "zebra"}, {"type": "flag_set"}, [[1]], "鍵", {"1": 2}),
+)
+PYDANTIC = re.compile(r"[Ii]nput should|valid (dict|tuple|integer|string)|constrained|instance of")
+
+
+def parts_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(item, dict | list):
+            yield from parts_of(item, (*path, key))
+
+
+def spoil(data: Any, dice: random.Random) -> None:
+    """Replace, remove, rename or add one part of a scenario."""
+    place = data
+    for key in dice.choice(list(parts_of(data))):
+        place = place[key]
+    junk, how = copy.deepcopy(dice.choice(JUNK)), dice.randrange(3)
+    keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+    if not keys or how == 0:
+        if isinstance(place, dict):
+            place[str(junk)[:20]] = junk
+        else:
+            place.append(junk)
+    elif how == 1:
+        place[dice.choice(keys)] = junk
+    else:
+        del place[dice.choice(keys)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_mistake_is_told_in_our_words_with_its_place(seed: int, tmp_path: Path) -> None:
+    dice, refused = random.Random(seed), 0
+    files = {name: read_file(path).data for name, path in _library().items()}
+    for number in range(60):
+        data = copy.deepcopy(files[dice.choice(list(files))])
+        for _ in range(dice.choice((1, 1, 2))):
+            spoil(data, dice)
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(data, indent=1), "utf-8")
+        try:
+            scenarios.load(path)
+        except ScenarioError as error:
+            refused += 1
+            for line in str(error).splitlines():
+                assert re.match(rf"{re.escape(str(path))}:\d+:\d+: [^:]+: ", line), line
+                assert not PYDANTIC.search(line), line
+        except MissingExtraError:
+            continue
+    assert refused > 20
+
+
+@pytest.mark.parametrize(
+    "text", ["k: 1\n" * 90_000, "- " * 300_000, "[" * 300_000, "{a: " * 99_999]
+)
+def test_a_large_yaml_file_is_refused_before_it_is_parsed(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("piase_gym.scenarios.reading.YAML", None)
+    with pytest.raises(ScenarioError, match="at most 20000 of YAML are read; allowed: a shorter"):
+        read_text(text)

@@ -266,7 +266,7 @@ def test_ended_explorers_neither_act_nor_speak() -> None:
         (4, "not int"),
         (["stay"], "not list"),
         (ActionCommand, "not ModelMetaclass"),
-        ({}, "ActionCommand.action_type: field required"),
+        ({}, "ActionCommand.action_type: it is missing"),
         ({"type": "stay"}, "unknown key 'type'"),
         ({1: "stay", "action_type": "stay"}, "unknown key '1'"),
         ({"action_type": None}, "ActionCommand.action_type"),

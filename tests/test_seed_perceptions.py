@@ -120,6 +120,17 @@ def test_letters_are_perceived_once_and_none_is_lost() -> None:
     assert env.get_perceptual_data_for_agent("agent_0").messages == []
 
 
+def test_a_letter_to_one_agent_names_it() -> None:
+    env = AbstractEnvironment("TextRoom", agents=2, message_delay=0)
+    env.reset_environment(seed=0)
+    tell = {"agent_id": "agent_1", "message": "come"}
+    env.apply_action_from_agent("agent_0", ActionCommand(action_type="tell", parameters=tell))
+    env.step(0)
+    seen = env.get_perceptual_data_for_agent("agent_1")
+    assert [(m.sender, m.recipient) for m in seen.messages] == [("agent_0", "agent_1")]
+    assert "agent_0 tells agent_1: come" in str(seen.visible_text)
+
+
 def test_native_wording_and_hints_are_shown() -> None:
     env = Environment("TextProbe", wording="native")
     seen = env.reset(seed=0)

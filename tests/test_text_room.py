@@ -303,6 +303,80 @@ def test_the_first_to_take_something_has_it() -> None:
     assert env.facts("ann").messages[0].message == "thank you, Ann!"
 
 
+BANG = [{"type": "remove_object", "object": "gem"}]
+FELL = [*BANG, {"type": "spawn_object", "object": "gem", "room": "hall"}]  # it lies there now
+AWAY = [{"type": "move_agent", "agent_id": "bob", "room": "den"}]
+
+
+@pytest.mark.parametrize(
+    ("done", "line", "told"),
+    [
+        (BANG, "give gem to ann", "faster"),
+        (BANG, "drop gem", "faster"),
+        (BANG, "put gem in box", "faster"),
+        (BANG, "use gem on altar", "faster"),  # which has an interaction with it
+        (BANG, "use gem on box", "faster"),
+        (BANG, "unlock box with gem", "faster"),
+        (BANG, "look at gem", "faster"),
+        (FELL, "give gem to ann", "faster"),
+        (FELL, "drop gem", "faster"),
+        (FELL, "put gem in box", "faster"),
+        (FELL, "use gem on altar", "faster"),
+        (FELL, "use gem on box", "faster"),
+        (FELL, "unlock box with gem", "faster"),
+        (AWAY, "give gem to ann", "ann is no longer here"),
+        (AWAY, "use gem on altar", "faster"),
+        (AWAY, "put gem in box", "faster"),
+        (AWAY, "use altar", "faster"),
+        (AWAY, "open cage", "faster"),
+        (AWAY, "take coin", "faster"),
+    ],
+)
+def test_what_another_has_changed_in_the_same_step_makes_a_command_fail(
+    done: list[dict[str, Any]], line: str, told: str
+) -> None:
+    def looking_at(target: str, response: list[dict[str, Any]]) -> dict[str, Any]:
+        trigger = {"type": "action_taken", "action_type": "look", "target": target}
+        return {"trigger": {**trigger, "agent_id": "ann"}, "response": response}
+
+    blessing = {"action": "use", "content": "Light!", "response": [
+        {"type": "set_flag", "flag_name": "blessed", "agent_id": "bob"}]}  # fmt: skip
+    env = make(
+        story(
+            rooms={
+                "hall": {"exits": {"east": "den"}, "objects": ["box", "altar", "cage", "coin"]},
+                "den": {"exits": {"west": "hall"}, "objects": ["bell"]},
+            },
+            object_details={
+                "box": {"is_container": True, "is_open": True},
+                "cage": {"is_container": True},
+                "coin": {"can_be_taken": True},
+                "gem": {"can_be_taken": True},
+                "altar": {"interactions": [blessing, {**blessing, "item_name": "gem"}]},
+            },
+            agent_setup=[
+                {"agent_id": "ann", "start_room": "hall"},
+                {"agent_id": "bob", "start_room": "hall"},
+            ],
+            win_conditions=[{"type": "flag_set", "flag_name": "blessed", "agent_id": "bob"}],
+            events=[
+                looking_at("cage", [{"type": "spawn_object", "object": "gem", "agent_id": "bob"}]),
+                looking_at("altar", done),
+            ],
+        )
+    )
+    env.step({"ann": "look at cage", "bob": "wait"})
+    place = env.world.plot.object_of["gem"]
+    infos = env.step({"ann": "look at altar", "bob": line})[4]
+    after = env.world.state_of.place[place]
+    assert infos["bob"]["outcome"] == "failed"
+    assert told in infos["bob"]["feedback"]
+    assert "result" not in infos["bob"]
+    hands = len(env.world.plot.rooms) + len(env.world.plot.objects) + 1
+    assert after == (-1 if done is BANG else 0 if done is FELL else hands)
+    assert env.agents == ["ann", "bob"]
+
+
 def test_what_is_said_is_heard_a_step_later_by_whom_the_config_says() -> None:
     setups = [
         {"agent_id": "ann", "start_room": "hall"},

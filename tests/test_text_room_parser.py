@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import piase_gym
+from piase_gym import testing
 from piase_gym.commands import MAX_LINE, Command, Misread
+from piase_gym.worlds.text_room.world import TextRoom
 from tests.text_room_helpers import make, say, story
 
 GIVEN = story(
@@ -63,10 +66,11 @@ GIVEN = story(
     ],
 )
 def test_a_line_is_understood(line: str, written: str) -> None:
-    world = make(GIVEN).world
-    found = world.read(0, line)
+    env = make(GIVEN)
+    say(env, "open box")
+    found = env.world.read(0, line)
     assert isinstance(found, Command), found
-    assert world.write(found) == written
+    assert env.world.write(found) == written
 
 
 @pytest.mark.parametrize(
@@ -77,18 +81,16 @@ def test_a_line_is_understood(line: str, written: str) -> None:
         ("dance", "I do not know how to 'dance'"),
         ("opne box", "did you mean 'open'"),
         ("take", "more words: take <item_name>"),
-        ("take the dragon", "you see no 'dragon' here"),
         ("take key", "which do you mean, red key or blue key"),
         ("go sideways", "no direction"),
         ("go", "more words"),
-        ("put gem", "more words: put <item_name> in"),
-        ("give gem to eve", "no agent 'eve'"),
+        ("put red key", "more words: put <item_name> in"),
+        ("give red key to eve", "no agent 'eve'"),
         ("tell bob", "more words"),
         ("inventory now", "did not understand 'now'"),
         (None, "not NoneType"),
         (42, "not int"),
         ("возьми ключ", "I do not know how to"),
-        ("take 鍵", "you see no '鍵' here"),
         ("x" * (MAX_LINE + 1), "at most 1000"),
         ("take " + "x" * 10_000_000, "at most 1000"),
     ],
@@ -104,7 +106,10 @@ def test_what_is_not_understood_is_explained(line: Any, told: str) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("take gem", "You see no gem here."),
+        ("take gem", "You see no 'gem' here; allowed: 'red key', 'blue key', 'old box'"),
+        ("take the dragon", "You see no 'dragon' here; allowed: 'red key', 'blue key', 'old box'"),
+        ("take the old bx", "You see no 'old bx' here; did you mean 'old box'?"),
+        ("take 鍵", "You see no '鍵' here"),
         ("take clock", "The grandfather clock cannot be taken."),
         ("go west", "ways out: east"),
         ("drop red key", "You do not carry the red key."),
@@ -117,6 +122,43 @@ def test_what_is_illegal_is_explained(line: str, told: str) -> None:
     info = say(make(GIVEN), line)
     assert info["outcome"] == "illegal"
     assert told in info["feedback"]
+
+
+def test_what_was_not_found_is_answered_as_a_word_that_names_nothing() -> None:
+    def answers(thing: str) -> list[Any]:
+        env = piase_gym.parallel_env("TextRoom", scenario="lost_key", actions="text", view="text")
+        env.reset(seed=0)
+        shown = []
+        for line in ("take {}", "use {} on desk", "unlock desk with the {}", "look at {}", "x {}"):
+            given = {env.agents[0]: line.format(thing)}
+            parts = [next(iter(part.values())) for part in env.step(given)]
+            shown.append(repr(parts))
+        shown.append(repr(env.world.plan(0, Command("take", {"item_name": thing}))))
+        return [line.replace(thing.replace("_", " "), "?") for line in shown]
+
+    assert "'?'" in answers("zebra")[0]
+    assert "illegal" in answers("zebra")[0]
+    for unseen in ("key", "brass key", "document", "clock", "old_document"):
+        assert answers(unseen) == answers("zebra")
+
+
+def test_an_index_out_of_sight_is_answered_as_one_that_stands_for_nothing() -> None:
+    story_of_one = make(GIVEN, envelope={"items": 9, "fixtures": 4})
+    world = story_of_one.world
+    rows = [world.command(0, k) for k in range(world.num_actions)]
+    empty = next(k for k, row in enumerate(rows) if isinstance(row, Misread))
+    unseen = rows.index(Command("take", {"item_name": "gem"}))
+    found = [world.plan(0, k) for k in (empty, unseen)]
+    assert str(found[0]).replace(str(empty), "") == str(found[1]).replace(str(unseen), "")
+
+
+def test_the_kit_finds_a_room_that_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check() -> testing.Report:
+        return testing.run_checks("piase/TextRoom-LostKey-v1", checks=["secrets_are_kept"])
+
+    assert check().ok
+    monkeypatch.setattr(TextRoom, "_near", lambda self, _agent: list(self.plot.objects))
+    assert "learns from" in check().failures[0].detail
 
 
 WORLD = make(GIVEN).world

@@ -394,6 +394,26 @@ class SeesThePresent(PointProbe):
         return replace(super().surroundings(facts), position=list(place))
 
 
+class InstructsEverybody(PointProbe):
+    """The instructions of an agent tell what the others were given as hints."""
+
+    def instructions(self, agent: int) -> str:
+        told = [hint for hint in self.hints if hint]
+        return " ".join([super().instructions(agent), *told])
+
+
+class PaysForSecrets(PointProbe):
+    """What cannot be read costs less while another agent has a hint."""
+
+    def step(self, acts: Sequence[Any]) -> Tick:
+        tick = super().step(acts)
+        extra = [
+            outcome == "unparsable" and any(self.hints[:i] + self.hints[i + 1 :])
+            for i, outcome in enumerate(tick.outcomes)
+        ]
+        return tick._replace(rewards=[r + e for r, e in zip(tick.rewards, extra, strict=True)])
+
+
 # world, its config, the check that finds it out, words of the sentence
 BROKEN: tuple[tuple[type[Any], dict[str, Any], str, tuple[str, ...]], ...] = (
     (OmitsAFact, CROWD, "text_reads_back", ("text and facts differ", "velocity")),
@@ -440,6 +460,8 @@ BROKEN: tuple[tuple[type[Any], dict[str, Any], str, tuple[str, ...]], ...] = (
     (OrderMoves, CROWD, "base_env_is_the_same_game", ("at step 1 BaseEnv answers",)),
     (ReadingMoves, CROWD, "commands_wait_for_the_last", ("at step 0", "agent_0", "acts at once")),
     (PerceivesMore, CROWD, "perceptions_fit_their_schema", ("['mood']", "not in the schema")),
+    (InstructsEverybody, CROWD, "secrets_are_kept", ("is told", "know: instructions")),
+    (PaysForSecrets, CROWD, "secrets_are_kept", ("learns from doing", "reward")),
     (SeesThePresent, CROWD, "surroundings_follow_from_facts", ("step 0 change afterwards",)),
 )  # fmt: skip
 

@@ -171,6 +171,8 @@ class Driver:
                 self._tell(decoded, tick)
             for watcher, commands in self.events.watchers:
                 watcher(decoded if commands else acts, tick)
+        elif self.world.mailboxes is not None:
+            self._letters = len(self.world.mailboxes.history)  # nobody will hear of these
         return tick
 
     def _decode(self, acts: Sequence[Act]) -> list[Act]:

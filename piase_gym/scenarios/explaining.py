@@ -9,6 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from piase_gym.complaints import in_words
 from piase_gym.errors import suggest
 from piase_gym.scenarios.reading import Document, Key
 
@@ -44,38 +45,40 @@ def located(
     error: ValidationError, model: type[BaseModel], document: Document
 ) -> Iterator[tuple[Key, str]]:
     """Yield each problem: the key of the part of the file, and what is wrong with it."""
+    said = set()
     for item in error.errors(include_url=False):
         path = tuple(item["loc"])
         if item["type"] == "union_tag_invalid":
             path = (*path, "type")
         key = find(document, path)
-        told = _sentence(item, model, path)
+        told = sentence(item, model, path)
         if item["type"] == "missing":
-            key = find(document, path[:-1])
-        yield key, told
+            key = (*find(document, path[:-1]), path[-1])
+        if (key, told) not in said:  # a union says the same once for each of its types
+            said.add((key, told))
+            yield key, told
 
 
-def _sentence(item: Any, model: type[BaseModel], path: tuple[str | int, ...]) -> str:
+def sentence(item: Any, model: type[BaseModel], path: tuple[str | int, ...]) -> str:
     """Say what is wrong and what is allowed."""
     kind, name = item["type"], str(path[-1]) if path else ""
     if kind == "extra_forbidden":
         return f"unknown key {name!r}; {suggest(name, fields_at(model, path[:-1]))}"
     if kind == "missing":
-        return f"{name!r} is missing"
+        return "this entry is missing" if name.isdigit() else "this key is missing"
     context = item.get("ctx", {})
     if kind == "union_tag_invalid":
         tags = [tag.strip(" '") for tag in str(context["expected_tags"]).split(",")]
         return f"unknown type {context['tag']!r}; {suggest(context['tag'], tags)}"
     if kind == "union_tag_not_found":
         return "'type' is missing; it says which condition, trigger or response this is"
-    message = item["msg"].removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:]
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", str(context["expected"]))
         return f"{item['input']!r:.60} is not allowed; {suggest(item['input'], choices)}"
     if kind == "string_pattern_mismatch":
         return f"{item['input']!r:.60} is no name; names start with a letter and have no signs"
-    return f"{message} (got {item['input']!r:.60})"
+    told = in_words(item)
+    return told if kind == "value_error" else f"{told} (got {item['input']!r:.60})"
 
 
 def fields_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:

@@ -10,14 +10,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from piase_gym.complaints import in_words
 from piase_gym.config import WorldConfig
 from piase_gym.digest import canonical_json, digest_json
-from piase_gym.errors import ConfigError, MissingExtraError, ScenarioError, UnknownNameError
+from piase_gym.errors import (
+    ConfigError,
+    MissingExtraError,
+    ScenarioError,
+    UnknownNameError,
+    suggest,
+)
 from piase_gym.registry import load as load_entry_point
-from piase_gym.registry import make_config, world_spec
-from piase_gym.scenarios.explaining import explain, find
+from piase_gym.registry import make_config, world_spec, worlds
+from piase_gym.scenarios.explaining import explain, find, sentence
 from piase_gym.scenarios.reading import (
     SUFFIXES,
     Document,
@@ -36,6 +43,7 @@ from piase_gym.worlds.text_room.proofreading import problems
 from piase_gym.worlds.text_room.story import AgentSetup, Story
 
 MOST_BASES = 8
+_HEAD = tuple(TextRoomScenario.model_fields)
 STORY = "TextRoom"
 """The world whose scenarios are stories."""
 
@@ -146,7 +154,8 @@ def _with_base(document: Document, path: Path, chain: tuple[Path, ...]) -> Docum
     data = document.data
     if not isinstance(data, dict):
         found = type(data).__name__ if data is not None else "nothing"
-        raise complain(document.place(()), (), f"a scenario is a mapping of keys, not {found}")
+        told = f"a scenario is a mapping of keys, not {found}; {suggest('', _HEAD)}"
+        raise complain(document.place(()), (), told)
     base = data.get("base")
     if base is None:
         return document
@@ -228,7 +237,8 @@ def _world_of(document: Document) -> Any:
     name = document.data.get("environment_type")
     place = document.place(("environment_type",))
     if not isinstance(name, str):
-        raise complain(place, (), "'environment_type' is missing; it names the world")
+        told = f"this key is missing, or no text; it names the world; {suggest('', worlds())}"
+        raise complain(place, ("environment_type",), told)
     try:
         return world_spec(name)
     except UnknownNameError as error:
@@ -334,9 +344,28 @@ def _check_config(spec: Any, fields: Mapping[str, Any], document: Document) -> N
     except MissingExtraError:
         raise
     except ConfigError as error:
-        raise ScenarioError(
-            "\n".join(_locate(line, document) for line in str(error).splitlines())
-        ) from None
+        found = error.__context__
+        if isinstance(found, ValidationError):
+            lines = list(_explain_fields(found, load_entry_point(spec.config, spec), document))
+        else:
+            lines = [_locate(line, document) for line in str(error).splitlines()]
+        raise ScenarioError("\n".join(lines)) from None
+
+
+def _explain_fields(
+    error: ValidationError, model: type[BaseModel], document: Document
+) -> Iterator[str]:
+    """Yield a line for each field of a config that is wrong, with its place in the file."""
+    for item in error.errors(include_url=False):
+        path = tuple(item["loc"])
+        if not path:  # about several fields; the sentence begins with the name of one of them
+            yield _locate(f"{model.__name__}: {in_words(item)}", document)
+            continue
+        parts = (("initial_state",), ("config",), ())
+        start = next((p for p in parts if path[0] in find(document, (*p, path[0]))), ())
+        key = find(document, (*start, *path))
+        told = sentence(item, model, path)
+        yield f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
 
 
 def _locate(line: str, document: Document) -> str:
@@ -349,7 +378,8 @@ def _locate(line: str, document: Document) -> str:
         key = find(document, (*start, *path))
         if path[0] and path[0] in key:
             return f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
-    first = told.split(":")[0]
+    found = re.match(r"\w+", told)
+    first = found.group() if found else ""
     key = find(document, ("initial_state", first))
     key = key if first in key else ("initial_state",)
     return f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"

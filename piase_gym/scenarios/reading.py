@@ -26,6 +26,8 @@ Key = tuple[str | int, ...]
 """The way to a part of a file: keys and places in lists."""
 MOST_BYTES = 1_000_000
 MOST_PARTS = 50_000
+MOST_MARKS = 20_000
+"""Line ends and signs that separate entries, in YAML, whose parser reads 10,000 keys a second."""
 MOST_LEVELS = 40
 SUFFIXES = (".yaml", ".yml", ".json")
 _TAG = "tag:yaml.org,2002:"
@@ -128,6 +130,10 @@ class _Counter:
             raise complain(place, key[:3], f"it is nested deeper than {MOST_LEVELS} levels")
 
 
+_MARKS = re.compile(r"[\n,\[{]|[-:?] ")
+"""What every entry of a YAML file needs at least one of."""
+
+
 # -- YAML -----------------------------------------------------------------------------------------
 
 
@@ -141,6 +147,11 @@ class _YamlReader:
 
     def read(self, text: str) -> Document:
         """Read a text."""
+        marks = len(_MARKS.findall(text))
+        if marks > MOST_MARKS:
+            told = f"there are {marks} line ends and signs between entries; at most {MOST_MARKS} of"
+            told += " YAML are read; allowed: a shorter file, or JSON"
+            raise complain(Place(self.name, 1, 1), (), told)
         try:
             node = YAML(typ="safe", pure=True).compose(text)
         except MarkedYAMLError as error:

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator
 
 from piase_gym.config import AgentId
 from piase_gym.shorthand import Lenient
@@ -25,6 +25,19 @@ from piase_gym.worlds.text_room.story import (
     StepReached,
     Thing,
 )
+
+T = TypeVar("T")
+
+
+def _how_many(given: Any) -> str:
+    """Tell a list from a single entry, so that only one of the two is complained about."""
+    return "list" if isinstance(given, list | tuple) else "one"
+
+
+OneOrMore = Annotated[
+    Annotated[T, Tag("one")] | Annotated[tuple[T, ...], Tag("list")], Discriminator(_how_many)
+]
+"""An entry, or a list of them."""
 
 
 class Part(Lenient):
@@ -80,7 +93,7 @@ class TextRoomState(Part):
 
     rooms: dict[Name, Room] = Field(min_length=1, description="name -> room")
     object_details: dict[Name, Thing] = Field(default_factory=dict, description="name -> object")
-    agent_setup: AgentSetup | tuple[AgentSetup, ...] = Field(description="one agent or a list")
+    agent_setup: OneOrMore[AgentSetup] = Field(description="one agent or a list")
 
 
 class TextRoomScenario(ScenarioHead):
@@ -115,7 +128,7 @@ class WorldState(Part):
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 
-    agent_setup: AgentPart | tuple[AgentPart, ...] = Field((), description="one agent or a list")
+    agent_setup: OneOrMore[AgentPart] = Field((), description="one agent or a list")
 
 
 class GoalReached(Part):

@@ -10,6 +10,7 @@ from piase_gym.testing import (
     world_actions,
     world_config,
     world_faces,
+    world_secrets,
     world_seeds,
     world_state,
     world_views,
@@ -20,7 +21,15 @@ ENV_CHECKS: tuple[Check, ...] = checks_of(env_episodes, env_seeds, env_objects)
 """What any PettingZoo ParallelEnv is held to."""
 WORLD_CHECKS: tuple[Check, ...] = (
     *ENV_CHECKS,
-    *checks_of(world_views, world_actions, world_state, world_config, world_faces, world_seeds),
+    *checks_of(
+        world_views,
+        world_actions,
+        world_state,
+        world_config,
+        world_faces,
+        world_seeds,
+        world_secrets,
+    ),
 )
 """What worlds of piase_gym are held to."""
 BASE_ENV_CHECKS: tuple[Check, ...] = checks_of(base_env_checks)

@@ -7,11 +7,12 @@ record are canonical. Everything here is bookkeeping around them.
 
 from __future__ import annotations
 
+import copy
 import functools
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -354,6 +355,17 @@ class ArrayWorld(World[C, F]):
         self._marks = filled["marks"][0, : len(self.agents)].tolist()
         self._events[:] = filled["alive"][0, : len(self.agents)]
         self.refresh()
+
+    def twin(self, agent: int) -> Self | None:
+        """Return a copy whose fields that the agent cannot know have other values."""
+        found = super().twin(agent) or copy.deepcopy(self)
+        state = found.get_state()
+        found.set_state({**state, **self.unknown_to(agent)})
+        return found if found.get_state() != self.get_state() else None
+
+    def unknown_to(self, agent: int) -> dict[str, Any]:
+        """Return canonical fields with other values, of which the agent cannot know."""
+        return {}
 
     def _read_field(self, name: str, value: Any, kind: np.dtype[Any]) -> NDArray[Any]:
         """Return one field of a state as an array, checked for shape, type and range."""

@@ -19,7 +19,7 @@ from piase_gym.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.worlds.array_world import Batch
 from piase_gym.worlds.grid_world import around, render, views
 from piase_gym.worlds.grid_world.batch import KERNELS
-from piase_gym.worlds.grid_world.cells import MAX_CODE
+from piase_gym.worlds.grid_world.cells import KEY, MAX_CODE, WALL
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
     MAX_SYMBOLS,
@@ -43,6 +43,7 @@ from piase_gym.worlds.grid_world.state import (
 from piase_gym.worlds.grid_world.views import GridFacts
 from piase_gym.worlds.grid_world.vocabulary import commands_of, grammar_of
 from piase_gym.worlds.kernel_world import KernelWorld
+from piase_gym.worlds.out_of_sight import unseen_floor
 from piase_gym.worlds.stepping import Kernels
 
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
@@ -338,6 +339,18 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     def result(self, agent: int) -> Result:
         """Won or lost, as its fate says."""
         return RESULTS[int(self.states["fate"][0, agent])]
+
+    def unknown_to(self, agent: int) -> dict[str, Any]:
+        """Let the others carry something else, and put a wall where a window does not reach."""
+        state, count = self.states[0], self.config.agents
+        carry, cells = state["carry"].tolist(), state["cells"].tolist()
+        for other in range(count):
+            if other != agent:
+                carry[other] = 0 if carry[other] else KEY
+        if self.config.observe == "window":
+            for place in unseen_floor(state, agent, self.config.window)[:1]:
+                cells[place] = WALL
+        return {"carry": carry, "cells": cells}
 
     def state(self) -> NDArray[np.int32]:
         """Return t, width, height, agents and food left, then what is known of each agent.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -187,6 +187,17 @@ class PhysicsPlayground(Playing):
                 raise
             raise SnapshotError(f"PhysicsPlayground: the state does not fit: {error}") from error
         self.mailboxes, self._channel, self._saved = mail, saved.channel, saved.bullet
+
+    def twin(self, agent: int) -> Self | None:
+        """Return a copy in which the others have other targets, of which nobody else is told."""
+        found = super().twin(agent)
+        if found is not None and self.play.targets and not self.config.shared_reward:
+            state = found.get_state()
+            for other, (x, y) in enumerate(self.play.targets):
+                if other != agent:
+                    state["play"]["targets"][other] = [-x, -y]
+            found.set_state(state)
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy in this or another process needs."""

@@ -15,13 +15,14 @@ from piase_gym.kernels import readable
 from piase_gym.statics import Static
 from piase_gym.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import Batch
+from piase_gym.worlds.out_of_sight import unseen_floor
 from piase_gym.worlds.social_dilemma import (
     commons_render,
     commons_state,
     commons_text,
     commons_views,
 )
-from piase_gym.worlds.social_dilemma.commons_codes import MILESTONES, OUTCOMES
+from piase_gym.worlds.social_dilemma.commons_codes import MILESTONES, OUTCOMES, WATER
 from piase_gym.worlds.social_dilemma.commons_sight import KERNELS
 from piase_gym.worlds.social_dilemma.commons_views import CommonsFacts, CommonsForm, form_of
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
@@ -193,6 +194,20 @@ class Commons(SocialDilemma[CommonsFacts]):
         totals = {name: state[name][:count].tolist() for name in names}
         spots = sum(int(row).bit_count() for row in state["spots"])
         return commons_measures(self.config, int(state["t"]), spots, totals, agent)
+
+    def unknown_to(self, agent: int) -> dict[str, Any]:
+        """Change what the others have done, and pour water where the window does not reach."""
+        state, count, t = self.states[0], self.config.agents, int(self.states["t"][0])
+        changed = ("when",) if self.config.reputation else ("when", "eaten", "cleaned", "zaps")
+        found = {name: state[name].tolist() for name in (*changed, "zapped", "away", "cells")}
+        for name in (*changed, "zapped", "away"):
+            for other in range(count):
+                if other != agent:
+                    found[name][other] = t - found[name][other] if name != "when" else 1
+        if not state["out"][agent]:
+            for place in unseen_floor(state, agent, self.config.window)[:1]:
+                found["cells"][place] = WATER
+        return found
 
     def state(self) -> NDArray[np.int32]:
         """Return the step, width, height and agents, then what is known of each agent.

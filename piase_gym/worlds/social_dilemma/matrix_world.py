@@ -171,6 +171,14 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
             agent,
         )
 
+    def unknown_to(self, agent: int) -> dict[str, Any]:
+        """Change what the others have got, which nobody is told."""
+        score = self.states["score"][0].tolist()
+        for other in range(self.config.agents):
+            if other != agent:
+                score[other] += UNIT
+        return {"score": score}
+
     def state(self) -> NDArray[np.float64]:
         """Return the step, rounds played, steps of talk and agents, then what is known of each.
 

@@ -69,7 +69,7 @@ class Episodes(World[TextRoomConfig, TextRoomFacts]):
         """Prepare what follows from a config."""
         self._words = vocabulary(config)
         self._table = table_of(self._words)
-        self._reader = Reader(tuple(self._words.objects), self.agents, self._grammar)
+        self._reader = Reader(self.agents, self._grammar)
         self._told = None if config.story is None else compile_story(config.story)
 
     def configure(self, config: TextRoomConfig) -> None:
@@ -245,7 +245,7 @@ class Episodes(World[TextRoomConfig, TextRoomFacts]):
         heard = self.mailboxes.heard[self.agents[agent]]
         passing = Passing(
             tuple(state.stats[agent].items()),
-            tuple(map(views.to_you, heard)) if heard else (),
+            tuple(heard),
             state.feedback[agent],
             self.hints[agent],
         )

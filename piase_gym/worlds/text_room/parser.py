@@ -3,6 +3,9 @@
 Beyond the grammar it knows many verbs by other names, directions by their letters, things by parts
 of their names, and more than one preposition: ``grab the old document``, ``n``, ``look at clock``,
 ``unlock desk with brass key``, ``place coin into box``.
+
+Of things it knows those in sight and in hand alone. So the name of a thing that an agent has not
+found is answered exactly as a word that names nothing.
 """
 
 from __future__ import annotations
@@ -59,21 +62,21 @@ BETWEEN = {
     "give": ("to",),
 }
 """What stands between the two things of a command."""
+OBJECT_KEYS = ("item_name", "target_object", "container")
+"""The parameters that name objects."""
 ARTICLES = ("the", "a", "an", "my", "some")
 _SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads lines about the things and agents of one story.
+    """Reads lines about what is near an agent.
 
     Attributes:
-        objects: Names of all objects.
         agents: Names of all agents.
         grammar: The verbs, for explanations.
     """
 
-    objects: tuple[str, ...]
     agents: tuple[str, ...]
     grammar: tuple[Verb, ...]
 
@@ -82,7 +85,7 @@ class Reader:
 
         Args:
             line: What was typed; anything that is not a string is unparsable, not an error.
-            near: Objects within reach; a part of a name stands for one of these first.
+            near: Objects in sight or in hand, which alone can be named.
         """
         if not isinstance(line, str):
             return unparsable(f"a text action is a string, not {type(line).__name__}")
@@ -114,15 +117,15 @@ class Reader:
             return self._read_direction(words)
         if not words:
             return Command("look") if verb == "look" else self._needs(verb)
-        one, two = self._split(verb, words)
+        one, two = self._split(verb, words, near)
         return self._with_things(verb, one, two, near)
 
-    def _split(self, verb: str, words: str) -> tuple[str, str | None]:
+    def _split(self, verb: str, words: str, near: Sequence[str]) -> tuple[str, str | None]:
         """Split the two things of a command, where possible so that both are full names.
 
         A name may itself have a word such as ``in`` in it.
         """
-        known = {plain(name) for name in (*self.objects, *self.agents)}
+        known = {plain(name) for name in (*near, *self.agents)}
         if plain(_bare(words)) in known:
             return words, None
         cuts = _cuts(words, BETWEEN.get(verb, ()))
@@ -133,7 +136,7 @@ class Reader:
         self, verb: str, one: str, two: str | None, near: Sequence[str]
     ) -> Command | Misread:
         """Read the one or two things of a command."""
-        first = self.object_named(one, near)
+        first = object_named(one, near)
         if isinstance(first, Misread):
             return first
         if verb in ("look", "open", "close", "search", "read"):
@@ -149,7 +152,7 @@ class Reader:
             if isinstance(other, Misread):
                 return other
             return Command(verb, {"item_name": first, "agent_id": other})
-        second = self.object_named(two, near)
+        second = object_named(two, near)
         if isinstance(second, Misread):
             return second
         if verb == "take":
@@ -198,22 +201,6 @@ class Reader:
 
     # -- names ----------------------------------------------------------------------------
 
-    def object_named(self, words: str, near: Sequence[str] = ()) -> str | Misread:
-        """Return the object that some words stand for: its name, or a part of one that is near."""
-        name = plain(_bare(words))
-        for known in self.objects:
-            if plain(known) in (name, plain(words)):
-                return known
-        for pool in (near, self.objects):
-            parts = [known for known in pool if _is_part(name, plain(known))]
-            if len(parts) == 1:
-                return parts[0]
-            if parts and pool is near:
-                told = " or ".join(part.replace("_", " ") for part in parts)
-                return unparsable(f"which do you mean, {told}?")
-        shown = [known.replace("_", " ") for known in near]
-        return unparsable(f"you see no {name[:40]!r} here; {suggest(name, shown)}")
-
     def agent_named(self, words: str) -> str | Misread:
         """Return the agent that some words stand for."""
         name = plain(_bare(words.lower()))
@@ -224,19 +211,45 @@ class Reader:
 
     # -- commands that came as data ---------------------------------------------------------
 
-    def settle_names(self, parameters: Mapping[str, object]) -> dict[str, object] | Misread:
+    def settle_names(
+        self, parameters: Mapping[str, object], near: Sequence[str]
+    ) -> dict[str, object] | Misread:
         """Replace the names in parameters by those that the story uses."""
         settled: dict[str, object] = {}
         for key, value in parameters.items():
             found: object = value
-            if isinstance(value, str) and key in ("item_name", "target_object", "container"):
-                found = self.object_named(value[:MAX_LINE]) if value not in self.objects else value
+            if isinstance(value, str) and key in OBJECT_KEYS:
+                found = value if value in near else object_named(value[:MAX_LINE], near)
             elif isinstance(value, str) and key == "agent_id" and value not in self.agents:
                 found = self.agent_named(value[:MAX_LINE])
             if isinstance(found, Misread):
                 return found
             settled[key] = found
         return settled
+
+
+def object_named(words: str, near: Sequence[str]) -> str | Misread:
+    """Return the object that some words stand for: by its name, or by a part that no other has.
+
+    Args:
+        words: What was typed.
+        near: Objects in sight or in hand.
+    """
+    name = plain(_bare(words))
+    for known in near:
+        if plain(known) in (name, plain(words)):
+            return known
+    parts = [known for known in near if _is_part(name, plain(known))]
+    if len(parts) == 1:
+        return parts[0]
+    if parts:
+        told = " or ".join(part.replace("_", " ") for part in parts)
+        return unparsable(f"which do you mean, {told}?")
+    told = f"You see no {name[:40]!r} here"
+    if not near:
+        return Misread(Outcome.ILLEGAL, f"{told}, and nothing else that has a name.")
+    shown = [known.replace("_", " ") for known in near]
+    return Misread(Outcome.ILLEGAL, f"{told}; {suggest(name, shown)}")
 
 
 def _is_part(words: str, name: str) -> bool:

@@ -157,14 +157,9 @@ def _plain(name: str) -> str:
 
 
 def why_illegal(scene: Scene, command: Command) -> str:
-    """Explain why a well-formed command cannot be carried out now."""
+    """Explain why a command that names only what is in sight or in hand cannot be carried out."""
     values, plot = command.parameters, scene.plot
     held = [plot.objects[k] for k in scene.sight.held]
-    near = held + [plot.objects[k] for k, _ in scene.sight.here]
-    for key in ("item_name", "target_object", "container"):
-        name = values.get(key)
-        if name is not None and name not in near:
-            return f"You see no {_plain(name)} here."
     item = values.get("item_name")
     match command.verb:
         case "go":

@@ -12,7 +12,7 @@ from piase_gym.textcode import escape, one_line, unescape
 from piase_gym.worlds.text_room.config import TextRoomConfig
 from piase_gym.worlds.text_room.lexicon import vocabulary
 from piase_gym.worlds.text_room.story import DIRECTIONS
-from piase_gym.worlds.text_room.views import SYSTEM, YOU, Held, Seen, TextRoomFacts, Way
+from piase_gym.worlds.text_room.views import SYSTEM, Held, Seen, TextRoomFacts, Way
 
 
 def text_of(facts: TextRoomFacts) -> str:
@@ -62,7 +62,7 @@ def _object(thing: Seen) -> str:
 
 
 def _letter(letter: Letter) -> str:
-    says = "says" if letter.recipient == EVERYONE else "tells you"
+    says = "says" if letter.recipient == EVERYONE else f"tells {letter.recipient}"
     return f"{letter.sender} {says}: {one_line(letter.message)}"
 
 
@@ -76,7 +76,7 @@ _HELD = re.compile(r"the (.+?)(?: \((open|closed)\))?")
 _HERE = re.compile(r"([\w.-]+) is here\.")
 _BODY = re.compile(r"Your (.+) is (-?\d[\d.e+-]*)\.")
 _GOAL = re.compile(r"Your goal is the (.+)\.")
-_SAYS = re.compile(r"([\w.-]+) (says|tells you): (.*)")
+_SAYS = re.compile(r"([\w.-]+) (?:says|tells ([\w.-]+)): (.*)")
 _TOLD = re.compile(r"Result: (.*)")
 _HINT = re.compile(r"Hint: (.*)")
 
@@ -224,9 +224,9 @@ def _goal(lines: _Lines, names: _Names) -> str:
 
 
 def _read_letter(match: re.Match[str], names: _Names) -> Letter:
-    sender, says, told = match.groups()
-    recipient = EVERYONE if says == "says" else YOU
-    return Letter(names.one(sender, names.agents), recipient, unescape(told))
+    sender, recipient, told = match.groups()
+    to = EVERYONE if recipient is None else names.one(recipient, names.agents)
+    return Letter(names.one(sender, names.agents), to, unescape(told))
 
 
 def _free(match: re.Match[str] | None) -> str | None:

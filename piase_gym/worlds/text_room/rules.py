@@ -1,8 +1,8 @@
 """TextRoom's rules: one small function a verb, in a table.
 
 Each takes a `Turn` (the state and what this step has done to it) and what a command names, changes
-the state, and returns an `Effect`. Commands were judged legal by the state before anybody acted, so
-each rule checks again what another agent may have changed.
+the state, and returns an `Effect`. Commands were judged legal by the state before anybody acted;
+`_missed` checks again what another agent may have taken away since.
 """
 
 from __future__ import annotations
@@ -83,6 +83,9 @@ def deed_of(plot: Plot, agents: tuple[str, ...], agent: int, command: Command) -
 
 def perform(turn: Turn, deed: Deed) -> Effect:
     """Carry out a legal command, with the events that it sets off."""
+    missed = _missed(turn, deed)
+    if missed is not None:
+        return missed
     effect = _interact(turn, deed) or RULES[deed.verb](turn, deed)
     triggers.note_action(turn, deed, effect.outcome is Outcome.OK)
     said = triggers.settle(turn)
@@ -110,9 +113,20 @@ def _failed(told: str) -> Effect:
     return Effect(Outcome.FAILED, told)
 
 
-def _within_reach(turn: Turn, agent: int, k: int) -> bool:
-    """Tell whether an object is still in sight or in hand."""
-    return can_reach(turn.plot, turn.state, agent, k)
+IN_HAND = ("drop", "put", "give", "unlock", "use")
+"""The verbs whose item must be in hand; what is used by itself need only be in reach."""
+
+
+def _missed(turn: Turn, deed: Deed) -> Effect | None:
+    """Say which thing of a command is out of reach, or no longer in hand, since another acted."""
+    alone = deed.verb == "use" and deed.target < 0
+    needed = deed.item >= 0 and deed.verb in IN_HAND and not alone
+    if needed and turn.state.place[deed.item] != _hands(turn, deed.agent):
+        return _gone(turn, deed.item)
+    for k in (deed.target, deed.item):
+        if k >= 0 and not can_reach(turn.plot, turn.state, deed.agent, k):
+            return _gone(turn, k)
+    return None
 
 
 def _gone(turn: Turn, k: int) -> Effect:
@@ -126,9 +140,7 @@ def _interact(turn: Turn, deed: Deed) -> Effect | None:
     """Carry out an interaction that the story gives an object, if there is one."""
     target, item = (deed.target, deed.item) if deed.target >= 0 else (deed.item, -1)
     rows = turn.plot.interactions.get((deed.verb, target, item)) if target >= 0 else None
-    if not rows or not _within_reach(turn, deed.agent, target):
-        return None
-    if item >= 0 and turn.state.place[item] != _hands(turn, deed.agent):
+    if not rows:
         return None
     for row in rows:
         if triggers.all_hold(turn.plot, turn.state, row.conditions, deed.agent):
@@ -157,8 +169,6 @@ def _look(turn: Turn, deed: Deed) -> Effect:
     plot, state = turn.plot, turn.state
     if deed.target < 0:
         return _ok(f"You look around the {room_name(plot, state.rooms[deed.agent])}.")
-    if not _within_reach(turn, deed.agent, deed.target):
-        return _gone(turn, deed.target)
     name = show(plot, deed.target)
     told = plot.look_of(deed.target, state.looks) or f"there is nothing special about the {name}."
     parts = [f"{told[0].upper()}{told[1:]}"]
@@ -183,8 +193,6 @@ def _inventory(turn: Turn, deed: Deed) -> Effect:
 
 def _read(turn: Turn, deed: Deed) -> Effect:
     plot, k = turn.plot, deed.target
-    if not _within_reach(turn, deed.agent, k):
-        return _gone(turn, k)
     text = plot.things[k].read_text
     if text is None:
         return _failed(f"There is nothing to read on the {show(plot, k)}.")
@@ -195,8 +203,6 @@ def _read(turn: Turn, deed: Deed) -> Effect:
 def _search(turn: Turn, deed: Deed) -> Effect:
     plot, state, k = turn.plot, turn.state, deed.target
     name = show(plot, k)
-    if not _within_reach(turn, deed.agent, k):
-        return _gone(turn, k)
     if plot.things[k].searchable is False:
         return _failed(f"You cannot search the {name}.")
     if plot.containers[k] and not state.is_open[k]:
@@ -245,8 +251,6 @@ def _go(turn: Turn, deed: Deed) -> Effect:
 def _open(turn: Turn, deed: Deed) -> Effect:
     plot, state, k = turn.plot, turn.state, deed.target
     name = show(plot, k)
-    if not _within_reach(turn, deed.agent, k):
-        return _gone(turn, k)
     if state.locked[k]:
         return _failed(f"The {name} is locked.")
     if not plot.opens[k]:
@@ -269,8 +273,6 @@ def _open(turn: Turn, deed: Deed) -> Effect:
 
 def _close(turn: Turn, deed: Deed) -> Effect:
     k = deed.target
-    if not _within_reach(turn, deed.agent, k):
-        return _gone(turn, k)
     if not turn.state.is_open[k]:
         return _failed(f"The {show(turn.plot, k)} is closed already.")
     turn.state.is_open[k] = 0
@@ -281,10 +283,6 @@ def _unlock(turn: Turn, deed: Deed) -> Effect:
     """Unlock something, with the named item or with whatever fits of what is carried."""
     plot, state, k = turn.plot, turn.state, deed.target
     name = show(plot, k)
-    if not _within_reach(turn, deed.agent, k):
-        return _gone(turn, k)
-    if deed.item >= 0 and state.place[deed.item] != _hands(turn, deed.agent):
-        return _gone(turn, deed.item)
     if not state.locked[k]:
         return _failed(f"The {name} is not locked.")
     key = plot.keys[k]
@@ -302,8 +300,6 @@ def _use(turn: Turn, deed: Deed) -> Effect:
         return _failed(f"Nothing happens when you use the {show(plot, deed.item)}.")
     if plot.opens[deed.target] and (plot.keys[deed.target] >= 0 or turn.state.locked[deed.target]):
         return _unlock(turn, deed)
-    if not _within_reach(turn, deed.agent, deed.target):
-        return _gone(turn, deed.target)
     name, other = show(plot, deed.item), show(plot, deed.target)
     return _failed(f"Nothing happens when you use the {name} on the {other}.")
 
@@ -313,7 +309,7 @@ def _use(turn: Turn, deed: Deed) -> Effect:
 
 def _take(turn: Turn, deed: Deed) -> Effect:
     plot, state, k = turn.plot, turn.state, deed.item
-    if state.place[k] == _hands(turn, deed.agent) or not _within_reach(turn, deed.agent, k):
+    if state.place[k] == _hands(turn, deed.agent):  # another has handed it over meanwhile
         return _gone(turn, k)
     state.place[k] = _hands(turn, deed.agent)
     _find(turn, deed.agent, k)
@@ -328,8 +324,6 @@ def _drop(turn: Turn, deed: Deed) -> Effect:
 def _put(turn: Turn, deed: Deed) -> Effect:
     plot, state = turn.plot, turn.state
     name, other = show(plot, deed.item), show(plot, deed.target)
-    if not _within_reach(turn, deed.agent, deed.target):
-        return _gone(turn, deed.target)
     if not state.is_open[deed.target]:
         return _failed(f"The {other} is {'locked' if state.locked[deed.target] else 'closed'}.")
     if _holds(plot, state, deed.item, deed.target):

@@ -28,8 +28,6 @@ from piase_gym.worlds.text_room.triggers import LIMIT
 
 SYSTEM = "system"
 """The sender of what events tell agents."""
-YOU = "you"
-"""The recipient, in facts, of a letter that is to one agent alone."""
 STATES = ("", "closed", "open")
 _NUMBERS = {direction: k for k, direction in enumerate(DIRECTIONS)}
 OBJECT_CODE = 4
@@ -220,11 +218,6 @@ def complete(row: NDArray[np.float32], passing: Passing, words: Vocabulary) -> N
         row[-2 * HINT_CODE : -HINT_CODE] = _code(feedback)
     if hint is not None:
         row[-HINT_CODE:] = _code(hint)
-
-
-def to_you(letter: Letter) -> Letter:
-    """Return a letter as its reader sees it."""
-    return letter if letter.recipient == EVERYONE else letter._replace(recipient=YOU)
 
 
 def _put_objects(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -14,12 +15,15 @@ from pydantic import TypeAdapter
 from piase_gym.commands import Command, Misread, Outcome, Verb, check_command, unparsable
 from piase_gym.digest import canonical_json
 from piase_gym.errors import SnapshotError
+from piase_gym.mailbox import Letter
 from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.rng import Stream
 from piase_gym.surroundings import Surroundings
 from piase_gym.world import Capabilities, Manual, Plan
 from piase_gym.worlds.text_room import (
+    disguise,
     native,
+    picture,
     prompt,
     prose,
     render,
@@ -31,13 +35,16 @@ from piase_gym.worlds.text_room.config import (
     TextRoomEnvelope,
 )
 from piase_gym.worlds.text_room.episode import STREAMS, Episodes
+from piase_gym.worlds.text_room.lexicon import table_of
 from piase_gym.worlds.text_room.modifiers import DIALS, ELEMENTS, PERSONAL
+from piase_gym.worlds.text_room.parser import OBJECT_KEYS
 from piase_gym.worlds.text_room.sight import Scene, is_legal
 from piase_gym.worlds.text_room.state import (
     STATUSES,
     RoomState,
+    compile_story,
 )
-from piase_gym.worlds.text_room.views import TextRoomFacts
+from piase_gym.worlds.text_room.views import SYSTEM, TextRoomFacts
 
 MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
 """What every story has as milestones; events of a story log others."""
@@ -69,8 +76,9 @@ class TextRoom(Episodes):
     document`, `n`, `unlock desk with brass key`. An index means the same command in every episode
     of a config: a fixed table of verbs and places for objects (see
     `piase_gym.worlds.text_room.lexicon.Table`); `take ... from`, `unlock` and free speech are legal
-    as text, and not in the table. What is in sight or in hand can be named; what does not work
-    fails, and says why.
+    as text, and not in the table. What is in sight or in hand can be named, by its name or a part
+    of it. Anything else is illegal and answered as a word that names nothing, whether there is such
+    a thing somewhere or not. What does not work fails, and says why.
 
     ## Observations
 
@@ -94,9 +102,12 @@ class TextRoom(Episodes):
     ## Versions
 
     - v0: first version.
+    - v1: what is out of sight cannot be named: it is answered as a word that names nothing, and is
+      illegal. Letters to one agent name it. What another has taken away in the same step fails.
     """
 
     name: ClassVar[str] = "TextRoom"
+    version: ClassVar[int] = 1
     spoils: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(
         late_join=True, native_text=True, messages=True
@@ -160,18 +171,39 @@ class TextRoom(Episodes):
     # -- what agents can do ---------------------------------------------------------------
 
     def plan(self, agent: int, act: Any) -> Plan:
-        """Decode one act; an illegal one is explained in words."""
+        """Decode one act; an illegal one is explained in words.
+
+        An index of something out of sight is explained as one that stands for nothing.
+        """
         if isinstance(act, int) and 0 <= act < self._size:
             row = self._table.commands[act]
-            if row is not None and self._outlooks.of(agent, self.state_of).mask[act]:
+            if row is not None and self._allows(agent, act):
                 return row
         plan = super().plan(agent, act)
-        if isinstance(plan, Misread) and plan.outcome is Outcome.ILLEGAL and act is not None:
-            command = self.command(agent, act) if not isinstance(act, Command) else act
-            if isinstance(command, Command):
-                told = prompt.why_illegal(self._scene(agent), command)
-                return Misread(Outcome.ILLEGAL, told)
-        return plan
+        if not isinstance(plan, Misread) or plan.outcome is not Outcome.ILLEGAL or act is None:
+            return plan
+        command = act if isinstance(act, Misread) else self._named(agent, act)
+        if isinstance(command, Misread):
+            return command
+        return Misread(Outcome.ILLEGAL, prompt.why_illegal(self._scene(agent), command))
+
+    def _named(self, agent: int, act: Any) -> Command | Misread:
+        """Return the command of an act, if all that it names is in sight or in hand."""
+        if isinstance(act, Command):
+            return self.check(agent, act)
+        command = self.command(agent, act)
+        if isinstance(command, Misread):
+            return command
+        named = {command.parameters.get(key) for key in OBJECT_KEYS} - {None}
+        return command if named <= {*self._near(agent)} else _unseen(act)
+
+    def _allows(self, agent: int, index: int) -> bool:
+        """Tell whether an agent's mask allows an index."""
+        return bool(self._outlooks.of(agent, self.state_of).mask[index])
+
+    def _near(self, agent: int) -> list[str]:
+        """Return the names of what an agent sees and holds."""
+        return [self.plot.objects[k] for k in self.sight(agent).reach]
 
     def _scene(self, agent: int) -> Scene:
         """Return what an agent's command is judged by."""
@@ -193,9 +225,7 @@ class TextRoom(Episodes):
     def command(self, agent: int, index: int) -> Command | Misread:
         """Return the command of an index."""
         row = self._table.commands[index]
-        if row is None:
-            return Misread(Outcome.ILLEGAL, f"Action {index} stands for nothing in this story.")
-        return row
+        return _unseen(index) if row is None else row
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask over the table."""
@@ -205,10 +235,9 @@ class TextRoom(Episodes):
     def read(self, agent: int, line: object) -> Command | Misread:
         """Read a line, tolerantly."""
         index = self._table.numbers.get(line) if isinstance(line, str) else None
-        if index is not None:  # a line as `write` writes it
+        if index is not None and self._allows(agent, index):  # a line as `write` writes it
             return self.command(agent, index)
-        near = [self.plot.objects[k] for k in self.sight(agent).reach]
-        return self._reader.read(line, near)
+        return self._reader.read(line, self._near(agent))
 
     def write(self, command: Command) -> str:
         """Return the line of a command."""
@@ -217,13 +246,14 @@ class TextRoom(Episodes):
 
     def check(self, agent: int, command: Command) -> Command | Misread:
         """Check a command that came as data; names may be written as in text."""
-        if self._table.place(command) is not None:
+        index = self._table.place(command)
+        if index is not None and self._allows(agent, index):
             return command
         parameters = prompt.rename(command.verb, command.parameters, self._grammar)
         checked = check_command(Command(command.verb, parameters), self._grammar)
         if isinstance(checked, Misread):
             return checked
-        settled = self._reader.settle_names(checked.parameters)
+        settled = self._reader.settle_names(checked.parameters, self._near(agent))
         return settled if isinstance(settled, Misread) else Command(checked.verb, settled)
 
     @property
@@ -272,6 +302,31 @@ class TextRoom(Episodes):
         self.mailboxes, self.streams = mail, streams
         self._outlooks = self._new_outlooks()
 
+    def twin(self, agent: int) -> Self:
+        """Return a copy that differs in what the agent has not found; see `disguise`."""
+        found = super().twin(agent) or copy.deepcopy(self)
+        reach, plot = self.sight(agent).reach, self.plot
+        seen = {plot.rooms[self.state_of.rooms[agent]], *(plot.objects[k] for k in reach)}
+        goal = [plot.objects[k] for k in plot.goals] if self.config.story is None else []
+        other = disguise.other_names(plot, {*seen, *goal}, self.instructions(agent))
+        found._rename(other)
+        state = found.state_of
+        disguise.scatter(plot, state, agent, reach)
+        for number, name in enumerate(self.agents):
+            if number != agent:
+                state.feedback[number] = "Only you are told this."
+                found.mailboxes.heard[name].append(Letter(SYSTEM, name, "You alone hear this."))
+        return found
+
+    def _rename(self, other: Mapping[str, str]) -> None:
+        """Call things and rooms otherwise, in the story, the state and the table of commands."""
+        self.plot = compile_story(disguise.renamed_story(self.plot.story, other))
+        self._told = None if self._told is None else self.plot
+        self._words = disguise.renamed_words(self._words, other)
+        self._table = table_of(self._words)
+        disguise.rename_state(self.state_of, other)
+        self._outlooks = self._new_outlooks()
+
     # -- pictures -------------------------------------------------------------------------
 
     def ansi(self) -> str:
@@ -280,7 +335,12 @@ class TextRoom(Episodes):
 
     def rgb(self) -> NDArray[np.uint8]:
         """Draw the rooms as a map."""
-        return render.rgb(self.plot, self.state_of, self.agents)
+        return picture.rgb(self.plot, self.state_of, self.agents)
+
+
+def _unseen(index: int) -> Misread:
+    """Return the answer to an index that stands for nothing in sight or in hand."""
+    return Misread(Outcome.ILLEGAL, f"Action {index} stands for nothing that you see.")
 
 
 __all__ = ["MILESTONES", "STATUSES", "TextRoom", "triggers", "unparsable"]

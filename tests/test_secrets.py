@@ -1,0 +1,38 @@
+"""Every id of every world keeps from each agent what it cannot know."""
+
+from __future__ import annotations
+
+import pytest
+
+import piase_gym
+from piase_gym import testing
+from piase_gym.errors import MissingExtraError
+
+
+def ids() -> list[str]:
+    """Return the ids that ship."""
+    return [task for task in piase_gym.tasks() if task.startswith("piase/")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ids())
+def test_an_id_keeps_its_secrets(task: str) -> None:
+    try:
+        report = testing.check_world(task, checks=["secrets_are_kept"])
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+    assert report.findings[0].status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [
+        ("GridWorld", {"agents": 3, "layout": "four_rooms"}),
+        ("TextRoom", {"agents": 2, "rooms": 4}),
+        ("SocialDilemma", {"game": "harvest"}),
+        ("SocialDilemma", {}),
+    ],
+)
+def test_every_kind_of_world_hides_something(name: str, config: dict[str, object]) -> None:
+    (finding,) = testing.check_world(name, checks=["secrets_are_kept"], **config).findings
+    assert "pairs" in finding.detail
