@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from piase_gym.curricula.decisions import Decision
 from piase_gym.errors import ConfigError, MissingExtraError, StorageError
 from piase_gym.faces.seeds import check_seed
 
@@ -85,21 +86,27 @@ class Look:
 
     Attributes:
         steps: Environment steps so far.
-        won: The share of the learner's episodes since the last update that were won.
+        episodes: Counted episodes that have ended since the last update.
+        won: The share of them that were won.
         order: Order of the step that the learner is in, or tried last.
         name: Name of that step.
         attempt: Number of the attempt at it.
+        ended: Episodes of that attempt that have ended.
+        wanted: Episodes that it needs.
         outcome: ``running``, ``finished`` or ``failed``.
-        values: What the last decision has read.
+        decided: The last decision, if there is one.
     """
 
     steps: int
+    episodes: int
     won: float
     order: int
     name: str
     attempt: int
+    ended: int
+    wanted: int
     outcome: str
-    values: Mapping[str, Any] = field(default_factory=dict)
+    decided: Decision | None = None
 
 
 def import_ppo() -> Any:

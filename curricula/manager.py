@@ -230,8 +230,7 @@ class CurriculumManager:
                 f"{now[2]} of step {now[1]} in {now[0]!r} ({progress.outcome})"
             )
         progress.decisions.append(decision)
-        progress.env_steps += decision.env_steps
-        progress.episodes += decision.episodes
+        progress.count(decision.step, decision.episodes, decision.env_steps)
         progress.hint = decision.hint
         if decision.completed:
             self.complete_step(decision.agent, decision.step)

@@ -13,6 +13,8 @@ from piase_gym.errors import ProgressError
 SCHEMA = 1
 STATUSES = ("not_started", "in_progress", "completed_success", "completed_failure", "skipped")
 OUTCOMES = ("running", "finished", "failed")
+BY_ORDER = ("step_attempts", "step_episodes", "statuses")
+"""The fields that are kept for each order."""
 NOWHERE = -1
 """The current step of an agent that has not begun."""
 
@@ -29,6 +31,8 @@ class AgentProgress:
         current_step_order: Order of the step that it is in, or was in last; -1 before the first.
         completed_steps: Orders of the steps that it has completed, in the order of completion.
         step_attempts: Order -> attempts begun; the first counts 1.
+        step_episodes: Order -> episodes that decisions rest on, or, where steps are drawn, that
+            have ended.
         statuses: Order -> status, of the steps that have any but ``not_started``.
         stages: The developmental stages that it has reached, oldest first.
         outcome: ``running``, ``finished`` or ``failed``.
@@ -46,6 +50,7 @@ class AgentProgress:
     current_step_order: int = NOWHERE
     completed_steps: list[int] = field(default_factory=list)
     step_attempts: dict[int, int] = field(default_factory=dict)
+    step_episodes: dict[int, int] = field(default_factory=dict)
     statuses: dict[int, str] = field(default_factory=dict)
     stages: list[str] = field(default_factory=list)
     outcome: str = "running"
@@ -90,10 +95,16 @@ class AgentProgress:
         """Return the status of a step."""
         return self.statuses.get(order, "not_started")
 
+    def count(self, order: int, episodes: int, env_steps: int) -> None:
+        """Count episodes of a step."""
+        self.step_episodes[order] = self.step_episodes.get(order, 0) + episodes
+        self.episodes += episodes
+        self.env_steps += env_steps
+
     def as_json(self) -> dict[str, Any]:
         """Return the progress as a versioned, JSON-able value."""
         value = asdict(self)
-        for name in ("step_attempts", "statuses"):
+        for name in BY_ORDER:
             value[name] = {str(order): entry for order, entry in value[name].items()}
         return {"schema": SCHEMA, **value}
 
@@ -113,9 +124,10 @@ class AgentProgress:
             )
         data = {name: entry for name, entry in value.items() if name != "schema"}
         try:
-            for name in ("step_attempts", "statuses"):
-                data[name] = {int(order): entry for order, entry in data[name].items()}
             data["decisions"] = [Decision(**entry) for entry in data["decisions"]]
+            data.setdefault("step_episodes", {})
+            for name in BY_ORDER:
+                data[name] = {int(order): entry for order, entry in data[name].items()}
             progress = cls(**data)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ProgressError(f"this progress is damaged: {error}") from None
@@ -129,7 +141,8 @@ class AgentProgress:
             ProgressError: If one is wrong.
         """
         whole = [self.current_step_order, self.env_steps, self.episodes, *self.completed_steps]
-        whole += [n for pair in self.step_attempts.items() for n in pair]
+        by_order = (*self.step_attempts.items(), *self.step_episodes.items())
+        whole += [n for pair in by_order for n in pair]
         words = [self.agent_id, self.curriculum, self.curriculum_sha256, *self.stages]
         right = (
             all(type(number) is int for number in whole)
