@@ -229,6 +229,55 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
         run_of(tmp_path / "empty", resume=True)
 
 
+@pytest.mark.parametrize("director", ["scripted", "randomisation"])
+def test_decisions_log_path_table_and_progress_have_one_count(
+    director: str, tmp_path: Path
+) -> None:
+    half = [{"metric": "success_rate", "operator": ">=", "value": 0.9}]
+    steps = [step(n, episodes_per_attempt=3, completion_criteria=half) for n in (1, 2)]
+    plan = tmp_path / "plan.json"
+    plan.write_text(curriculum(*steps, world="GridWorld").model_dump_json(exclude_none=True))
+    run = run_of(tmp_path / "run", curriculum=str(plan), director=director, log=True, steps=2048)
+    looks: list[Any] = []
+    run.train(looks.append)
+    run.close()
+    course, agent = run.course, run.agent
+    counts, tried = course.counts[agent], course.under_way(agent)
+    by_order: dict[int, int] = {}
+    for decision in course.decisions:
+        by_order[decision.step] = by_order.get(decision.step, 0) + decision.episodes
+    decided = dict(by_order) if director == "scripted" else dict(counts.counted)
+    if tried is not None:
+        by_order[tried.step.order] = by_order.get(tried.step.order, 0) + tried.ended
+    if director == "scripted":
+        assert counts.counted == {order: n for order, n in by_order.items() if n}
+        assert counts.uncounted > 0
+    ended = [row for row in course.meter.history.of(agent).episodes if row.finished]
+    assert sum(counts.counted.values()) + counts.uncounted == len(ended)
+    assert sum(counts.won.values()) == sum(r.result == "won" for r in ended if r.attempt > 0)
+    assert sum(look.episodes for look in looks) == sum(counts.counted.values())
+    tables = []
+    for source in ("run", "run/log.jsonl", "run/progress.json"):
+        (journey,) = read_journeys(tmp_path / source)
+        tables.append([row[5] for row in table_rows(journey, [1, 2])])
+        if source == "run/progress.json":
+            continue
+        totals: dict[int, list[int]] = {}
+        for stretch in journey.stretches:
+            for order, n in stretch.played.items():
+                total = totals.setdefault(order, [0, 0])
+                total[0], total[1] = total[0] + n, total[1] + stretch.won[order]
+        assert totals == {order: [n, counts.won[order]] for order, n in counts.counted.items()}
+        assert journey.uncounted == counts.uncounted
+        now = journey.under_way
+        assert (now and (now.step, now.attempt, now.ended, now.wanted)) == (
+            tried and (tried.step.order, tried.attempt, tried.ended, tried.wanted)
+        )
+    assert tables == [[str(decided.get(order, 0)) for order in (1, 2)]] * 3
+    if tried is not None:
+        assert (looks[-1].attempt, looks[-1].ended) == (tried.attempt, tried.ended)
+
+
 def kept_of(folder: Path) -> tuple[bytes, bytes, bytes, Any]:
     """What a run has left: progress, path, actions, and the checkpoint."""
     from piase_gym.benchmarks.course_settings import load_policy
