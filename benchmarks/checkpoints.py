@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from piase_gym.agents.network import CARD
 from piase_gym.errors import StorageError, TrainingError
 
 STATE = "state.json"
@@ -101,6 +100,8 @@ class Folder:
                     broken = archive.testzip()
                     if broken is not None:
                         raise ValueError(f"{broken} is damaged")
+                    from piase_gym.agents.network import CARD
+
                     return path, json.loads(archive.read(CARD)), json.loads(archive.read(STATE))
             except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
                 damaged.append(f"{path.name} ({error})")

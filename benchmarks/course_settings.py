@@ -8,8 +8,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from piase_gym.curricula.automatic import make_director
 from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.schema import DevelopmentalCurriculum
+from piase_gym.curricula.simulated import base_fields, world_of
 from piase_gym.errors import ConfigError, MissingExtraError, StorageError
+from piase_gym.faces.build import resolve
 from piase_gym.faces.seeds import check_seed
 
 SETTINGS, POLICY, LOG = "settings.json", "policy.pt", "log.jsonl"
@@ -78,6 +82,17 @@ class CourseSettings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ConfigError(f"{name} is a positive number, not {value!r}")
+
+    def check_names(self, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that director, world and fields of its config exist, without making anything.
+
+        Raises:
+            UnknownNameError: If there is no such director or world.
+            ConfigError: If there is no world, or the config is not allowed.
+        """
+        make_director(self.director)
+        fields = base_fields(curriculum, self.config)
+        resolve(world_of(curriculum, self.world), None, None, fields)
 
 
 @dataclass(frozen=True)

@@ -65,9 +65,9 @@ class CourseRun:
     def __init__(self, settings: CourseSettings, folder: str | Path, resume: bool = False) -> None:
         """Make environments and policy, or take them up again."""
         settings.check()
-        ppo = import_ppo()
         self.settings, self.folder = settings, Path(folder)
         self.curriculum = load(settings.curriculum)
+        settings.check_names(self.curriculum)
         self.interrupted = False
         known = (self.folder / SETTINGS).exists()
         if known and not resume:
@@ -76,6 +76,7 @@ class CourseRun:
             raise StorageError(f"there is no run in {self.folder} to go on with")
         if resume:
             settings.check_goes_on(folder)
+        ppo = import_ppo()  # torch takes seconds, so what can be told without it comes first
         kept = load_policy(self.folder) if resume else None
         path = self.folder / PROGRESS
         repeated = RepeatedStore(path) if resume else None

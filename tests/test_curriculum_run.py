@@ -24,7 +24,7 @@ from piase_gym.errors import (
     TrainingError,
 )
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
-from tests.cli_runner import piase
+from tests.cli_runner import environment, piase
 from tests.courses import CORNER, STAY, curriculum, step
 
 
@@ -463,3 +463,48 @@ def test_mistakes_are_sentences(words: list[str], said: str, tmp_path: Path) -> 
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+NAMES = [
+    ["curriculum", "run", "door_kye"],
+    ["curriculum", "run", "door_key", "--director", "sripted"],
+    ["curriculum", "run", "door_key", "--world", "GridWrold"],
+    ["curriculum", "run", "door_key", "-c", "widht=3"],
+    ["curriculum", "run", "door_key", "--steps", "0"],
+    ["curriculum", "run", "door_key", "--resume"],
+    ["train", "GridWrold"],
+    ["train", "GridWorld", "--algo", "pop"],
+    ["train", "GridWorld", "--set", "learning_rat=1"],
+    ["train", "GridWorld", "-c", "widht=3"],
+    ["train", "GridWorld", "--partner", "agent_7=oracle"],
+    ["train", "GridWorld", "-c", "agents=2", "--partner", "agent_1=orcale"],
+    ["train", "GridWorld", "--resume"],
+]
+TRY_NAMES = """
+import os, sys
+from piase_gym.cli.app import app
+from piase_gym.errors import PiaseError
+for words in eval(sys.argv[1]):
+    try:
+        app(words, standalone_mode=False)
+    except PiaseError as error:
+        print(error)
+    else:
+        print("no error:", words)
+    print("torch" in sys.modules, os.listdir())
+"""
+
+
+def test_mistakes_in_names_are_told_before_torch_is_loaded(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TRY_NAMES, repr(NAMES)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    assert lines[1::2] == ["False []"] * len(NAMES)
+    assert not [line for line in lines[::2] if line.startswith("no error")]
+    assert len(lines) == 2 * len(NAMES)
