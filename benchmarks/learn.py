@@ -7,12 +7,13 @@ the same machine and versions.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 from piase_gym.benchmarks.checkpoints import Folder, write_whole
 from piase_gym.benchmarks.learn_run import Progress, Run, TrainResult
-from piase_gym.benchmarks.learn_settings import ALGORITHMS, TrainSettings, read_settings_of
+from piase_gym.benchmarks.learn_settings import ALGORITHMS, TrainSettings
 from piase_gym.errors import ConfigError, MissingExtraError, TrainingError
 
 try:
@@ -72,3 +73,18 @@ def _claim(folder: Folder, settings: TrainSettings, resume: bool) -> None:
     differences = settings.differences(read_settings_of(folder.path))
     if differences:
         raise ConfigError(f"{folder.path} holds another run: {'; '.join(differences)}")
+
+
+def read_settings_of(path: str | Path) -> TrainSettings:
+    """Return the settings of the run in a folder.
+
+    Raises:
+        TrainingError: If there is none, or its settings are damaged.
+    """
+    folder = Folder(path)
+    try:
+        return TrainSettings(**json.loads(folder.settings.read_text("utf-8")))
+    except OSError:
+        raise TrainingError(f"{folder.path} holds no run that could go on") from None
+    except (ValueError, TypeError) as error:
+        raise TrainingError(f"{folder.settings} cannot be read: {error}") from None

@@ -14,7 +14,7 @@ from piase_gym.agents.network import CARD, Network, require_finite
 from piase_gym.agents.sb3 import Sb3Agent
 from piase_gym.benchmarks.checkpoints import STATE, Folder, pack, write_whole
 from piase_gym.benchmarks.interrupts import first_interrupt
-from piase_gym.benchmarks.learn_settings import TrainSettings, seats_of
+from piase_gym.benchmarks.learn_settings import TrainSettings
 from piase_gym.benchmarks.learn_state import restore_state, state_of
 from piase_gym.benchmarks.models import (
     card_of,
@@ -22,6 +22,7 @@ from piase_gym.benchmarks.models import (
     make_policy,
     make_vec,
     require_card,
+    seats_of,
 )
 from piase_gym.benchmarks.practice import success
 from piase_gym.benchmarks.protocol import split_seeds

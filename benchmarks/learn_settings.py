@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from piase_gym.agents.catalogue import check_policy
-from piase_gym.benchmarks.checkpoints import Folder
 from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.config import explain
-from piase_gym.errors import AgentError, ConfigError, TrainingError, UnknownNameError
-from piase_gym.faces.build import gym_partners
+from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.registry import find, load, make_config, task_fields
 from piase_gym.world import World
 
@@ -64,8 +59,7 @@ class TrainSettings(BaseModel):
 
         Raises:
             ConfigError: If a field is unknown, of a wrong type or out of range.
-            UnknownNameError: If task, algorithm or a partner's policy do not exist.
-            AgentError: If a partner has no seat, or no seat is left to the learner.
+            UnknownNameError: If task or algorithm do not exist.
         """
         try:
             super().__init__(**data)
@@ -73,11 +67,7 @@ class TrainSettings(BaseModel):
             raise ConfigError(explain(error, type(self))) from None
         if self.algo not in ALGORITHMS:
             raise UnknownNameError("algorithm", self.algo, ALGORITHMS)
-        world = self.make_world()
-        seats_of(self, world)
-        world.close()
-        for policy in self.partners.values():
-            check_policy(policy)
+        self.make_world().close()
 
     def make_world(self) -> World[Any, Any]:
         """Make the world that is trained in.
@@ -104,41 +94,3 @@ class TrainSettings(BaseModel):
         mine, theirs = self.model_dump(mode="json"), other.model_dump(mode="json")
         rows = [key for key in mine if mine[key] != theirs[key]]
         return [f"{key} is {theirs[key]!r} there and {mine[key]!r} here" for key in rows]
-
-
-def seats_of(settings: TrainSettings, world: World[Any, Any]) -> dict[str, str]:
-    """Return who plays the seats that do not learn.
-
-    With ``ippo`` these are the given partners; else everybody but the first agent without one.
-
-    Raises:
-        AgentError: If a partner has no seat, or no seat is left to the learner.
-    """
-    given = settings.partners
-    free = [name for name in world.agents if name not in given]
-    for name in given:
-        if name not in world.agents and (name != "*" or settings.algo == "ippo"):
-            names = ", ".join(world.agents)
-            raise AgentError(f"there is no agent {name!r}; agents are {names}")
-    if not free:
-        raise AgentError("every agent is played by a partner; leave at least one to the learner")
-    if settings.algo == "ippo":
-        return dict(given)
-    _, task = find(settings.task)
-    seated = gym_partners(world.agents, task, given, free[0])
-    return {name: str(policy) for name, policy in seated.items()}
-
-
-def read_settings_of(path: str | Path) -> TrainSettings:
-    """Return the settings of the run in a folder.
-
-    Raises:
-        TrainingError: If there is none, or its settings are damaged.
-    """
-    folder = Folder(path)
-    try:
-        return TrainSettings(**json.loads(folder.settings.read_text("utf-8")))
-    except OSError:
-        raise TrainingError(f"{folder.path} holds no run that could go on") from None
-    except (ValueError, TypeError) as error:
-        raise TrainingError(f"{folder.settings} cannot be read: {error}") from None

@@ -472,13 +472,6 @@ NAMES = [
     ["curriculum", "run", "door_key", "-c", "widht=3"],
     ["curriculum", "run", "door_key", "--steps", "0"],
     ["curriculum", "run", "door_key", "--resume"],
-    ["train", "GridWrold"],
-    ["train", "GridWorld", "--algo", "pop"],
-    ["train", "GridWorld", "--set", "learning_rat=1"],
-    ["train", "GridWorld", "-c", "widht=3"],
-    ["train", "GridWorld", "--partner", "agent_7=oracle"],
-    ["train", "GridWorld", "-c", "agents=2", "--partner", "agent_1=orcale"],
-    ["train", "GridWorld", "--resume"],
 ]
 TRY_NAMES = """
 import os, sys

@@ -54,7 +54,7 @@ def train(
     module: Modules = None,
 ) -> None:
     """Train a policy with Stable-Baselines3; Ctrl-C ends after a checkpoint, --resume goes on."""
-    from piase_gym.benchmarks.learn_settings import TrainSettings, read_settings_of
+    from piase_gym.benchmarks.learn import TrainSettings, read_settings_of, train
 
     import_modules(module)
     given: dict[str, Any] = {"algo": algo, "steps": steps, "seed": seed, "stop_at": stop_at}
@@ -67,8 +67,6 @@ def train(
     folder = out or default_folder(task, given)
     base = read_settings_of(folder).model_dump() if resume else {}
     settings = TrainSettings(**{**base, "task": task, **given})
-    from piase_gym.benchmarks.learn import train  # torch takes seconds, so what is told comes first
-
     with Display(settings) as display:
         result = train(settings, folder, resume=resume, report=display.update)
     show(result, folder)
