@@ -61,7 +61,7 @@ EDITS = {
     "action": ('action_type: "look"', 'action_type: "stare"', "unknown action 'stare'"),
     "key": ("read_text:", "reed_text:", "unknown key 'reed_text'; did you mean 'read_text'"),
     "top": ("lose_conditions:", "loose_conditions:", "did you mean 'lose_conditions'"),
-    "type": ("steps: 200", "steps: many", "valid integer"),
+    "type": ("steps: 200", "steps: many", "a whole number is expected"),
     "range": ("steps: 200", "steps: 0", "greater than or equal to 1"),
     "lock": (
         '"hidden_item": "brass_key"',

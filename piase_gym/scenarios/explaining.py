@@ -41,10 +41,15 @@ def explain(error: ValidationError, model: type[BaseModel], document: Document) 
 
 
 def located(
-    error: ValidationError, model: type[BaseModel], document: Document
+    error: ValidationError, model: type[BaseModel], document: Document, skip: str = ""
 ) -> Iterator[tuple[Key, str]]:
-    """Yield each problem: the key of the part of the file, and what is wrong with it."""
+    """Yield each problem: the key of the part of the file, and what is wrong with it.
+
+    Problems of the type `skip` are left out.
+    """
     for item in error.errors(include_url=False):
+        if item["type"] == skip:
+            continue
         path = tuple(item["loc"])
         if item["type"] == "union_tag_invalid":
             path = (*path, "type")
@@ -53,6 +58,19 @@ def located(
         if item["type"] == "missing":
             key = find(document, path[:-1])
         yield key, told
+
+
+_SHAPES = {
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a mapping of keys"),
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    "string_type": "a string",
+}
+"""What pydantic expected, in the words of files."""
+EXPECTED = " is expected, not "
+NO_ENTRIES = "the list has 0 entries; at least 1 is allowed"
 
 
 def _sentence(item: Any, model: type[BaseModel], path: tuple[str | int, ...]) -> str:
@@ -68,6 +86,13 @@ def _sentence(item: Any, model: type[BaseModel], path: tuple[str | int, ...]) ->
         return f"unknown type {context['tag']!r}; {suggest(context['tag'], tags)}"
     if kind == "union_tag_not_found":
         return "'type' is missing; it says which condition, trigger or response this is"
+    if kind in _SHAPES:
+        return f"{_SHAPES[kind]}{EXPECTED}{item['input']!r:.60}"
+    if kind in ("too_short", "too_long"):
+        few = kind == "too_short"
+        limit = context["min_length"] if few else context["max_length"]
+        allowed = f"at {'least' if few else 'most'} {limit} {'is' if limit == 1 else 'are'} allowed"
+        return f"the list has {context['actual_length']} entries; {allowed}"
     message = item["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
     if kind == "literal_error":
