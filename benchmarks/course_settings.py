@@ -8,8 +8,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from pydantic import ConfigDict
+
 from piase_gym.curricula.automatic import make_director
 from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.progress import typed
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.simulated import base_fields, world_of
 from piase_gym.errors import ConfigError, MissingExtraError, StorageError
@@ -42,6 +45,8 @@ class CourseSettings:
         log: Whether everything is logged.
         ppo: Other settings of the PPO.
     """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     curriculum: str
     world: str | None = None
@@ -147,11 +152,15 @@ def load_policy(folder: Path) -> Any:
 
     path = Path(folder) / POLICY
     try:
-        return torch.load(path, weights_only=True)
+        found = torch.load(path, weights_only=True)
     except FileNotFoundError:
         raise StorageError(f"{path} is missing") from None
     except Exception as error:  # torch raises whatever its readers raise
         raise StorageError(f"{path} is damaged: {type(error).__name__}") from error
+    counts = [found.get(name) for name in ("steps", "updates")] if isinstance(found, dict) else []
+    if not counts or not all(type(count) is int and count >= 0 for count in counts):
+        raise StorageError(f"{path} is damaged: it is no checkpoint of a training")
+    return found
 
 
 def read_settings_of(folder: str | Path) -> CourseSettings:
@@ -162,10 +171,14 @@ def read_settings_of(folder: str | Path) -> CourseSettings:
     """
     path = Path(folder) / SETTINGS
     try:
-        return CourseSettings(**json.loads(path.read_text("utf-8")))
+        settings = typed(CourseSettings, json.loads(path.read_text("utf-8")))
+        settings.check()
+        return settings
     except FileNotFoundError:
         raise StorageError(f"there is no run in {folder} to go on with") from None
-    except (TypeError, ValueError) as error:
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}") from None
+    except (ConfigError, RecursionError, ValueError) as error:
         raise StorageError(f"{path} is damaged: {error}") from None
 
 

@@ -103,6 +103,7 @@ class CourseRun:
             self._repeat(kept)
             self._take_up(kept)
             repeated.release(self.course.progress)
+            self._forget(self._updates)
         else:
             self._begin()
 
@@ -250,18 +251,23 @@ class CourseRun:
             StorageError: If what was played is not there.
             TrainingError: If it comes out otherwise than the path tells.
         """
-        updates, path, trainer = int(kept.get("updates", -1)), self.folder / PATH, self.trainer
-        rows = list(read_rows(path))[: max(0, updates)]
+        updates, path, trainer = kept["updates"], self.folder / PATH, self.trainer
+        rows = list(read_rows(path))[:updates]
         if len(rows) != updates:
             raise StorageError(f"{path} does not reach to the checkpoint: this run cannot go on")
-        self.env.cut(updates)
-        for actions, row in zip(self.env.read(), rows, strict=True):
+        for actions, row in zip(self.env.read(updates), rows, strict=True):
             for acts in actions:
                 trainer.shown, _, _, _, trainer.infos = self.env.env.step(acts)
             trainer.steps = row["steps"]
             if json.loads(json.dumps(self._row()[0])) != row:
                 raise no_repeat(path)
         self._updates = updates
+
+    def _forget(self, updates: int) -> None:
+        """Forget what was played after so many updates, once it is sure that the run goes on."""
+        self.env.cut(updates)
+        path = self.folder / PATH
+        rows = list(read_rows(path))[:updates]
         write_whole(path, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
 
     def _take_up(self, kept: Mapping[str, Any]) -> None:
@@ -270,13 +276,17 @@ class CourseRun:
 
         try:
             self.trainer.policy.load_state_dict(kept["policy"])
+            self.trainer.optimizer.load_state_dict(kept["optimizer"])
+            torch.set_rng_state(kept["random"])
         except RuntimeError as error:
             raise TrainingError(
                 f"the policy in {self.folder} has other spaces than the curriculum needs now"
             ) from error
-        self.trainer.optimizer.load_state_dict(kept["optimizer"])
-        self.trainer.steps = int(kept["steps"])
-        torch.set_rng_state(kept["random"])
+        except Exception as error:  # torch raises whatever its readers raise
+            raise StorageError(
+                f"{self.folder / POLICY} is damaged: {type(error).__name__}: {error!s:.200}"
+            ) from error
+        self.trainer.steps = kept["steps"]
 
     def _interrupt(self) -> None:
         """Let the run end after the present update."""

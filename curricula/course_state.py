@@ -112,7 +112,7 @@ class CourseState:
         for agent, curriculum in self.curricula.items():
             if agent in kept:
                 self.manager.resume(kept[agent], curriculum)
-            else:
+            if agent not in kept or (kept[agent].active and kept[agent].attempt == 0):
                 self.manager.start(agent, curriculum)
         return bool(kept)
 

@@ -16,7 +16,7 @@ import orjson
 
 from piase_gym.curricula.conditions import ATTEMPTS
 from piase_gym.curricula.decisions import Decision
-from piase_gym.curricula.progress import AgentProgress
+from piase_gym.curricula.progress import AgentProgress, typed
 from piase_gym.curricula.store import ProgressStore
 from piase_gym.errors import PiaseError, ProgressError, RunError
 from piase_gym.runs.history import AgentHistory, History
@@ -135,6 +135,30 @@ def judged_by(decisions: Sequence[Decision]) -> str:
     return SUCCESS if not shares or any(SUCCESS in names for names in read) else shares[0]
 
 
+@dataclass(frozen=True)
+class _Entry:
+    """What a row of a run says of an agent."""
+
+    order: int
+    attempt: int
+    outcome: str
+    decided_at: list[int]
+    episodes: dict[int, tuple[int, int]]
+    uncounted: int = 0
+    under_way: UnderWay | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
+    director: str | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a run."""
+
+    steps: int
+    won: float
+    agents: dict[str, _Entry]
+
+
 def read_journeys(path: str | Path) -> list[Journey]:
     """Return the journeys in a run's folder, a log, or a file of progress.
 
@@ -208,10 +232,15 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     lines = path.read_bytes().splitlines()
     for number, line in enumerate(lines, start=1):
         try:
-            yield orjson.loads(line)
-        except orjson.JSONDecodeError:
-            if number < len(lines):
-                raise ProgressError(f"{path}: line {number} is damaged") from None
+            row = orjson.loads(line)
+            typed(_Row, row)
+        except ValueError as error:
+            cut_off = isinstance(error, orjson.JSONDecodeError)
+            if number < len(lines) or not cut_off:
+                told = "" if cut_off else f": {error}"
+                raise ProgressError(f"{path}: line {number} is damaged{told}") from None
+        else:
+            yield row
 
 
 def _of_log(run: Run) -> list[Journey]:
@@ -237,7 +266,7 @@ def _of_log(run: Run) -> list[Journey]:
             else:
                 known = Decision.__dataclass_fields__
                 told = {name: value for name, value in data.items() if name in known}
-                journey.add(event["step"] * slots, Decision(**told))
+                journey.add(event["step"] * slots, typed(Decision, told))
                 journey.under_way = None
     except DAMAGE as error:
         if isinstance(error, PiaseError):

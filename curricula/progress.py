@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -15,6 +19,9 @@ STATUSES = ("not_started", "in_progress", "completed_success", "completed_failur
 OUTCOMES = ("running", "finished", "failed")
 BY_ORDER = ("step_attempts", "step_episodes", "statuses")
 """The fields that are kept for each order."""
+MOST = 2**53
+"""No count is larger."""
+T = TypeVar("T")
 NOWHERE = -1
 """The current step of an agent that has not begun."""
 
@@ -42,6 +49,8 @@ class AgentProgress:
         episodes: Episodes in them.
         memory: What its director remembers of it, such as draws and statistics; JSON-able.
     """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     agent_id: str
     curriculum: str
@@ -124,18 +133,14 @@ class AgentProgress:
             )
         data = {name: entry for name, entry in value.items() if name != "schema"}
         try:
-            data["decisions"] = [Decision(**entry) for entry in data["decisions"]]
-            data.setdefault("step_episodes", {})
-            for name in BY_ORDER:
-                data[name] = {int(order): entry for order, entry in data[name].items()}
-            progress = cls(**data)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            progress = typed(cls, data)
+        except ValueError as error:
             raise ProgressError(f"this progress is damaged: {error}") from None
         progress._check()
         return progress
 
     def _check(self) -> None:
-        """Check the types of what was read.
+        """Check the values of what was read, whose types are right.
 
         Raises:
             ProgressError: If one is wrong.
@@ -143,17 +148,15 @@ class AgentProgress:
         whole = [self.current_step_order, self.env_steps, self.episodes, *self.completed_steps]
         by_order = (*self.step_attempts.items(), *self.step_episodes.items())
         whole += [n for pair in by_order for n in pair]
-        words = [self.agent_id, self.curriculum, self.curriculum_sha256, *self.stages]
+        for made in self.decisions:
+            whole += [made.step, made.attempt, made.env_steps, made.episodes]
         right = (
-            all(type(number) is int for number in whole)
-            and all(isinstance(word, str) for word in words)
+            all(NOWHERE <= number <= MOST for number in whole)
             and self.outcome in OUTCOMES
-            and isinstance(self.hint, str | None)
-            and isinstance(self.memory, dict)
             and all(status in STATUSES for status in self.statuses.values())
         )
         if not right:
-            raise ProgressError("this progress is damaged: a field has a wrong type or value")
+            raise ProgressError("this progress is damaged: a field has a value that is not allowed")
 
     def check_belongs(self, curriculum: DevelopmentalCurriculum) -> None:
         """Check that this is progress in a curriculum, as it is now.
@@ -164,6 +167,7 @@ class AgentProgress:
         mine = (self.curriculum, self.curriculum_version)
         theirs = (curriculum.name, curriculum.version)
         if self.curriculum_sha256 == curriculum.sha256 and mine == theirs:
+            self._check_steps(curriculum)
             return
         what = f"{mine[0]!r} version {mine[1]}"
         if mine == theirs:
@@ -174,3 +178,47 @@ class AgentProgress:
             f"the progress of {self.agent_id} is in {told}; go on with the curriculum that it "
             "began with, or begin anew with another progress file"
         )
+
+    def _check_steps(self, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that steps and hints that are named are there.
+
+        Raises:
+            ProgressError: If one is not.
+        """
+        orders = {step.order for step in curriculum.steps}
+        named = {*self.completed_steps, *self.step_attempts, *self.step_episodes, *self.statuses}
+        named |= {made.step for made in self.decisions}
+        named |= {made.next_step for made in self.decisions if made.next_step is not None}
+        named |= {self.current_step_order} - {NOWHERE}
+        if not named <= orders:
+            strange = min(named - orders)
+            raise ProgressError(f"this progress is damaged: there is no step {strange}")
+        now = curriculum.find_step(self.current_step_order)
+        if self.active and now is not None and self.attempt < 1:
+            raise ProgressError(f"this progress is damaged: no attempt of {now.label} has begun")
+        if self.active and self.hint is not None and (now is None or self.hint not in now.hints):
+            raise ProgressError(f"this progress is damaged: there is no hint {self.hint!r:.80}")
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def typed(kind: type[T], value: object) -> T:
+    """Return JSON-able data as a value of a type; nothing is converted but keys of mappings.
+
+    Raises:
+        ValueError: If it is something else; the message says where.
+    """
+    key: Any = kind
+    try:
+        data = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+        found: T = _adapter(key).validate_json(data, strict=True)
+    except ValidationError as error:
+        item = error.errors(include_url=False)[0]
+        where = ".".join(map(str, item["loc"]))
+        raise ValueError(f"{where}: {item['msg']} (got {item['input']!r:.60})") from None
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from piase_gym.curricula.simulated import SkilledLearner, simulate
 from piase_gym.errors import (
     AgentError,
     ConfigError,
+    PiaseError,
     ProgressError,
     RunError,
     StorageError,
@@ -371,16 +373,60 @@ def test_what_cannot_go_on_is_a_sentence_and_loses_nothing(tmp_path: Path) -> No
     run.close()
     with pytest.raises(ConfigError, match="has seed 0, so it cannot go on with 7"):
         run_of(tmp_path, seed=7, resume=True)
-    before = (tmp_path / "progress.json").read_bytes()
-    actions = tmp_path / "actions.bin"
-    played = actions.read_bytes()
-    actions.write_bytes(bytes(b ^ 1 for b in played))
-    with pytest.raises(TrainingError, match="is another one than"):
-        run_of(tmp_path, resume=True)
-    actions.write_bytes(played[:-1])
-    with pytest.raises(StorageError, match="too short"):
-        run_of(tmp_path, resume=True)
-    assert (tmp_path / "progress.json").read_bytes() == before
+    import torch
+
+    policy = torch.load(tmp_path / "policy.pt", weights_only=True)
+    buffer = io.BytesIO()
+    torch.save({**policy, "policy": {}}, buffer)
+    played = (tmp_path / "actions.bin").read_bytes()
+    path = (tmp_path / "path.jsonl").read_text()
+    settings, progress = ((tmp_path / n).read_text() for n in ("settings.json", "progress.json"))
+    buffer_of_list = io.BytesIO()
+    torch.save([1], buffer_of_list)
+    changes: list[tuple[str, bytes | str, type[PiaseError], str]] = [
+        ("actions.bin", bytes(b ^ 1 for b in played), TrainingError, "is another one than"),
+        ("actions.bin", played[:-1], StorageError, "too short"),
+        ("actions.bin", b"\xfa" * len(played), StorageError, "there is no such action"),
+        ("actions.bin", played + b"more", TrainingError, "is another one than"),
+        ("path.jsonl", path.replace('"steps": 128', '"steps": "128"'), ProgressError, "line 1 is"),
+        ("path.jsonl", path.replace('"episodes"', '"epis"'), ProgressError, "line 1 is damaged"),
+        ("path.jsonl", "x" + path, ProgressError, "line 1 is damaged"),
+        ("path.jsonl", "", StorageError, "does not reach"),
+        (
+            "settings.json",
+            settings.replace('"seed": 0', '"seed": "0"'),
+            StorageError,
+            "damaged: se",
+        ),
+        ("settings.json", settings.replace('"seed": 0', '"seed": -1'), StorageError, "damaged"),
+        ("settings.json", settings.replace('"whole"', '"hole"'), StorageError, "damaged: hole"),
+        ("settings.json", settings.replace('"ppo": {}', '"ppo": []'), StorageError, "damaged: ppo"),
+        ("settings.json", "[" * 3000, StorageError, "damaged"),
+        (
+            "progress.json",
+            progress.replace('"attempt": 1', '"attempt": null'),
+            ProgressError,
+            "dam",
+        ),
+        ("policy.pt", b"no archive", StorageError, "is damaged"),
+        ("policy.pt", buffer.getvalue(), TrainingError, "other spaces"),
+        ("policy.pt", buffer_of_list.getvalue(), StorageError, "no checkpoint"),
+    ]
+    kept = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    for name, content, error, told in changes:
+        wrong = content.encode() if isinstance(content, str) else content
+        if told == "is another one than" and wrong.endswith(b"more"):
+            # what came after the checkpoint is forgotten, but only if the run goes on
+            flipped = kept["path.jsonl"].replace(b'"attempt": 1', b'"attempt": 7')
+            (tmp_path / "path.jsonl").write_bytes(flipped)
+        assert wrong != kept[name], name
+        (tmp_path / name).write_bytes(wrong)
+        before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+        with pytest.raises(error, match=told):
+            run_of(tmp_path, resume=True)
+        assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+        for file, bytes_of_it in kept.items():
+            (tmp_path / file).write_bytes(bytes_of_it)
 
 
 def test_drawn_steps_are_counted_and_told(tmp_path: Path) -> None:
