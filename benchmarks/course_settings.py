@@ -8,7 +8,15 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from pydantic import ConfigDict
+
+from piase_gym.curricula.automatic import make_director
+from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.progress import typed
+from piase_gym.curricula.schema import DevelopmentalCurriculum
+from piase_gym.curricula.simulated import base_fields, world_of
 from piase_gym.errors import ConfigError, MissingExtraError, StorageError
+from piase_gym.faces.build import resolve
 from piase_gym.faces.seeds import check_seed
 
 SETTINGS, POLICY, LOG = "settings.json", "policy.pt", "log.jsonl"
@@ -37,6 +45,8 @@ class CourseSettings:
         log: Whether everything is logged.
         ppo: Other settings of the PPO.
     """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     curriculum: str
     world: str | None = None
@@ -78,6 +88,17 @@ class CourseSettings:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ConfigError(f"{name} is a positive number, not {value!r}")
 
+    def check_names(self, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that director, world and fields of its config exist, without making anything.
+
+        Raises:
+            UnknownNameError: If there is no such director or world.
+            ConfigError: If there is no world, or the config is not allowed.
+        """
+        make_director(self.director)
+        fields = base_fields(curriculum, self.config)
+        resolve(world_of(curriculum, self.world), None, None, fields)
+
 
 @dataclass(frozen=True)
 class Look:
@@ -85,21 +106,27 @@ class Look:
 
     Attributes:
         steps: Environment steps so far.
-        won: The share of the learner's episodes since the last update that were won.
+        episodes: Counted episodes that have ended since the last update.
+        won: The share of them that were won.
         order: Order of the step that the learner is in, or tried last.
         name: Name of that step.
         attempt: Number of the attempt at it.
+        ended: Episodes of that attempt that have ended.
+        wanted: Episodes that it needs.
         outcome: ``running``, ``finished`` or ``failed``.
-        values: What the last decision has read.
+        decided: The last decision, if there is one.
     """
 
     steps: int
+    episodes: int
     won: float
     order: int
     name: str
     attempt: int
+    ended: int
+    wanted: int
     outcome: str
-    values: Mapping[str, Any] = field(default_factory=dict)
+    decided: Decision | None = None
 
 
 def import_ppo() -> Any:
@@ -125,11 +152,15 @@ def load_policy(folder: Path) -> Any:
 
     path = Path(folder) / POLICY
     try:
-        return torch.load(path, weights_only=True)
+        found = torch.load(path, weights_only=True)
     except FileNotFoundError:
         raise StorageError(f"{path} is missing") from None
     except Exception as error:  # torch raises whatever its readers raise
         raise StorageError(f"{path} is damaged: {type(error).__name__}") from error
+    counts = [found.get(name) for name in ("steps", "updates")] if isinstance(found, dict) else []
+    if not counts or not all(type(count) is int and count >= 0 for count in counts):
+        raise StorageError(f"{path} is damaged: it is no checkpoint of a training")
+    return found
 
 
 def read_settings_of(folder: str | Path) -> CourseSettings:
@@ -140,10 +171,14 @@ def read_settings_of(folder: str | Path) -> CourseSettings:
     """
     path = Path(folder) / SETTINGS
     try:
-        return CourseSettings(**json.loads(path.read_text("utf-8")))
+        settings = typed(CourseSettings, json.loads(path.read_text("utf-8")))
+        settings.check()
+        return settings
     except FileNotFoundError:
         raise StorageError(f"there is no run in {folder} to go on with") from None
-    except (TypeError, ValueError) as error:
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror}") from None
+    except (ConfigError, RecursionError, ValueError) as error:
         raise StorageError(f"{path} is damaged: {error}") from None
 
 

@@ -67,19 +67,29 @@ class Tape:
         """Forget what was played after so many updates.
 
         Raises:
-            StorageError: If not even so many are there.
+            StorageError: If it cannot be written.
         """
-        size = self.path.stat().st_size if self.path.exists() else -1
+        try:
+            with self.path.open("r+b") as file:
+                file.truncate(updates * self._size)
+        except OSError as error:
+            raise StorageError(f"{self.path}: {error.strerror}") from error
+
+    def read(self, updates: int) -> Iterator[NDArray[Any]]:
+        """Yield the actions of the first updates, each of shape (steps, environments, agents).
+
+        Raises:
+            StorageError: If there are not so many, or some that cannot be.
+        """
+        size = self.path.stat().st_size if self.path.is_file() else -1
         if size < updates * self._size:
             raise StorageError(f"{self.path} is missing or too short: this run cannot go on")
-        with self.path.open("r+b") as file:
-            file.truncate(updates * self._size)
-
-    def read(self) -> Iterator[NDArray[Any]]:
-        """Yield the actions of each update, shape (steps, environments, agents)."""
         with self.path.open("rb") as file:
-            while part := file.read(self._size):
-                yield np.frombuffer(part, self._kind).reshape(self._shape).astype(np.int64)
+            for _ in range(updates):
+                part = np.frombuffer(file.read(self._size), self._kind)
+                if part.max(initial=0) >= self.env.action_space.n:
+                    raise StorageError(f"{self.path} is damaged: there is no such action")
+                yield part.reshape(self._shape).astype(np.int64)
 
 
 class RepeatedStore(ProgressStore):

@@ -12,7 +12,7 @@ import dataclasses
 import io
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from piase_gym.benchmarks.course_tape import TAPE, RepeatedStore, Tape, no_repea
 from piase_gym.benchmarks.interrupts import first_interrupt
 from piase_gym.curricula import ProgressStore, load
 from piase_gym.curricula.journeys import PATH, PROGRESS, read_rows
+from piase_gym.curricula.seats import EpisodeCounts
 from piase_gym.errors import ConfigError, StorageError, TrainingError
 
 SAVED = 20.0
@@ -64,9 +65,9 @@ class CourseRun:
     def __init__(self, settings: CourseSettings, folder: str | Path, resume: bool = False) -> None:
         """Make environments and policy, or take them up again."""
         settings.check()
-        ppo = import_ppo()
         self.settings, self.folder = settings, Path(folder)
         self.curriculum = load(settings.curriculum)
+        settings.check_names(self.curriculum)
         self.interrupted = False
         known = (self.folder / SETTINGS).exists()
         if known and not resume:
@@ -75,6 +76,7 @@ class CourseRun:
             raise StorageError(f"there is no run in {self.folder} to go on with")
         if resume:
             settings.check_goes_on(folder)
+        ppo = import_ppo()  # torch takes seconds, so what can be told without it comes first
         kept = load_policy(self.folder) if resume else None
         path = self.folder / PROGRESS
         repeated = RepeatedStore(path) if resume else None
@@ -94,12 +96,14 @@ class CourseRun:
         self._starts: list[int] = []
         self.course.hearers.append(self._hear)
         self.trainer = ppo.Trainer(self.env, self._ppo_settings(ppo), APART * settings.seed)
-        self._seen = self._decided = self._updates = 0
+        self._decided = self._updates = 0
+        self._counts = EpisodeCounts()
         self._saved = time.monotonic()
         if kept is not None and repeated is not None:
             self._repeat(kept)
             self._take_up(kept)
             repeated.release(self.course.progress)
+            self._forget(self._updates)
         else:
             self._begin()
 
@@ -135,7 +139,7 @@ class CourseRun:
 
         The first SIGINT or SIGTERM ends it after the present update.
         """
-        look = self._look({})
+        look = self._look(EpisodeCounts())
 
         def after(_steps: int, _ended: float) -> bool:
             nonlocal look
@@ -160,32 +164,39 @@ class CourseRun:
         """Close the environments."""
         self.env.close()
 
-    def _look(self, played: Mapping[str, Sequence[int]]) -> Look:
-        """Return where the training is, after these episodes; see `_episodes`."""
+    def _look(self, played: EpisodeCounts) -> Look:
+        """Return where the training is, after these episodes."""
         progress = self.course.progress[self.agent]
         step = self.curriculum.step(progress.current_step_order)
-        count = sum(episodes for episodes, _ in played.values())
+        tried = self.course.under_way(self.agent)
+        episodes = sum(played.counted.values())
         return Look(
-            self.trainer.steps,
-            sum(won for _, won in played.values()) / max(1, count),
-            step.order,
-            step.name,
-            progress.attempt,
-            progress.outcome,
-            progress.decisions[-1].values if progress.decisions else {},
+            steps=self.trainer.steps,
+            episodes=episodes,
+            won=sum(played.won.values()) / max(1, episodes),
+            order=step.order,
+            name=step.name,
+            attempt=progress.attempt,
+            ended=0 if tried is None else tried.ended,
+            wanted=step.episodes_per_attempt if tried is None else tried.wanted,
+            outcome=progress.outcome,
+            decided=progress.decisions[-1] if progress.decisions else None,
         )
 
     def _row(self) -> tuple[dict[str, Any], Look]:
         """Return what the path says of the last update: what was played and decided in it."""
-        played = self._episodes()
-        look = self._look(played)
+        counts = self.course.counts[self.agent]
+        played, self._counts = counts.since(self._counts), counts.copy()
+        look, tried = self._look(played), self.course.under_way(self.agent)
         decided = len(self.course.progress[self.agent].decisions)
         entry = {
             "order": look.order,
             "attempt": look.attempt,
             "outcome": look.outcome,
             "decided_at": self._times(decided - self._decided, look.steps),
-            "episodes": played,
+            "episodes": {str(order): [n, played.won[order]] for order, n in played.counted.items()},
+            "uncounted": played.uncounted,
+            "under_way": None if tried is None else tried.as_json(),
             "names": {str(step.order): step.name for step in self.curriculum.steps},
             "director": self.settings.director,
         }
@@ -210,18 +221,6 @@ class CourseRun:
         starts, self._starts = self._starts, []
         found = (starts[-decisions:] if decisions else []) + [steps] * decisions
         return [min(at, steps) for at in found[:decisions]]
-
-    def _episodes(self) -> dict[str, list[int]]:
-        """Return order -> [episodes, won] of the episodes that were counted since the last call."""
-        history = self.course.meter.history.of(self.agent)
-        found: dict[str, list[int]] = {}
-        for row in history.episodes[self._seen :]:
-            if row.attempt > 0 and row.finished:
-                counts = found.setdefault(str(history.attempts[row.attempt - 1].order), [0, 0])
-                counts[0] += 1
-                counts[1] += row.result == "won"
-        self._seen = len(history.episodes)
-        return found
 
     # -- the folder --------------------------------------------------------------------------
 
@@ -252,18 +251,23 @@ class CourseRun:
             StorageError: If what was played is not there.
             TrainingError: If it comes out otherwise than the path tells.
         """
-        updates, path, trainer = int(kept.get("updates", -1)), self.folder / PATH, self.trainer
-        rows = list(read_rows(path))[: max(0, updates)]
+        updates, path, trainer = kept["updates"], self.folder / PATH, self.trainer
+        rows = list(read_rows(path))[:updates]
         if len(rows) != updates:
             raise StorageError(f"{path} does not reach to the checkpoint: this run cannot go on")
-        self.env.cut(updates)
-        for actions, row in zip(self.env.read(), rows, strict=True):
+        for actions, row in zip(self.env.read(updates), rows, strict=True):
             for acts in actions:
                 trainer.shown, _, _, _, trainer.infos = self.env.env.step(acts)
             trainer.steps = row["steps"]
             if json.loads(json.dumps(self._row()[0])) != row:
                 raise no_repeat(path)
         self._updates = updates
+
+    def _forget(self, updates: int) -> None:
+        """Forget what was played after so many updates, once it is sure that the run goes on."""
+        self.env.cut(updates)
+        path = self.folder / PATH
+        rows = list(read_rows(path))[:updates]
         write_whole(path, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
 
     def _take_up(self, kept: Mapping[str, Any]) -> None:
@@ -272,13 +276,17 @@ class CourseRun:
 
         try:
             self.trainer.policy.load_state_dict(kept["policy"])
+            self.trainer.optimizer.load_state_dict(kept["optimizer"])
+            torch.set_rng_state(kept["random"])
         except RuntimeError as error:
             raise TrainingError(
                 f"the policy in {self.folder} has other spaces than the curriculum needs now"
             ) from error
-        self.trainer.optimizer.load_state_dict(kept["optimizer"])
-        self.trainer.steps = int(kept["steps"])
-        torch.set_rng_state(kept["random"])
+        except Exception as error:  # torch raises whatever its readers raise
+            raise StorageError(
+                f"{self.folder / POLICY} is damaged: {type(error).__name__}: {error!s:.200}"
+            ) from error
+        self.trainer.steps = kept["steps"]
 
     def _interrupt(self) -> None:
         """Let the run end after the present update."""

@@ -176,12 +176,8 @@ def perform(job: Job) -> dict[str, Any]:
 
 def played(course: Any, agent: str, curriculum: DevelopmentalCurriculum) -> dict[str, int]:
     """Return order -> the counted episodes of each step."""
-    history = course.meter.history.of(agent)
-    found = {str(step.order): 0 for step in curriculum.steps}
-    for row in history.episodes:
-        if row.attempt > 0:
-            found[str(history.attempts[row.attempt - 1].order)] += 1
-    return found
+    counted = course.counts[agent].counted
+    return {str(step.order): counted.get(step.order, 0) for step in curriculum.steps}
 
 
 def examine_batch(ppo: Any, policy: Any, config: Any, seeds: range) -> NDArray[np.bool_]:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
 from piase_gym.curricula import actions
 from piase_gym.curricula.conditions import Condition
 from piase_gym.errors import CurriculumError, PiaseError
+from piase_gym.scenarios.explaining import NO_ENTRIES, located
+from piase_gym.scenarios.reading import Document, Key
 
 if TYPE_CHECKING:
     from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
@@ -53,6 +55,17 @@ def problems_in(error: ValidationError) -> list[Problem]:
             before = tuple(item["loc"])
             found += [Problem((*before, *p.path), p.message) for p in item["ctx"]["problems"]]
     return found[:MOST_PROBLEMS]
+
+
+def shapes_in(
+    error: ValidationError, model: type[BaseModel], document: Document
+) -> Iterator[tuple[Key, str]]:
+    """Yield what pydantic itself has found: the key of the part, and what is wrong with it."""
+    for key, told in located(error, model, document, skip="curriculum"):
+        if key != ("steps",) or not told.startswith(NO_ENTRIES):
+            yield key, told
+        elif not document.data["steps"]:  # pydantic says so too of steps that are all wrong
+            yield key, "a curriculum has at least one step"
 
 
 # -- reading --------------------------------------------------------------------------------------

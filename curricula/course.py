@@ -40,6 +40,7 @@ class Course(CourseEpisodes):
         setup: What makes configs.
         modifier: Changes the environment by its dials and elements.
         decisions: What was decided in this run.
+        counts: For each agent, how many of its episodes have ended in this run.
         seats: For each slot, who takes part in its episode.
         step: Steps of the run so far; wrappers set it.
         hearers: Called with the agent and the data of every attempt that begins.
@@ -76,22 +77,23 @@ class Course(CourseEpisodes):
 
     def _count(self, agent: str, seat: Seat, passage: Passage | None) -> list[Decision]:
         """Count an episode for its attempt, and decide if that is over."""
-        if self.director.per_slot:
-            if passage is not None and seat.number > 0:
-                self.director.observe(agent, seat.step.order, passage.row)
-                progress = self.progress[agent]
-                progress.env_steps += passage.row.length
-                progress.episodes += 1
+        tried, drawn = self._tries[agent], self.director.per_slot
+        counts = seat.number > 0 if drawn else tried is not None and seat.number == tried.number
+        if passage is None:  # the agent did not act in it, so its attempt gets another one
+            if counts and tried is not None:
+                tried.begun -= 1
             return []
-        tried = self._tries[agent]
-        if tried is None or seat.number != tried.number:
+        if not counts:
+            self.counts[agent].uncounted += 1
             return []
-        if passage is None:
-            tried.begun -= 1
+        self.counts[agent].add(seat.step.order, passage.row.result == "won")
+        self.director.observe(agent, seat.step.order, passage.row)
+        if drawn:
+            self.progress[agent].count(seat.step.order, 1, passage.row.length)
+        if tried is None:
             return []
         tried.ended += 1
         tried.env_steps += passage.row.length
-        self.director.observe(agent, seat.step.order, passage.row)
         return [self._decide(agent, tried)] if tried.ended == tried.wanted else []
 
     def _decide(self, agent: str, tried: Try) -> Decision:
@@ -101,7 +103,9 @@ class Course(CourseEpisodes):
         decision = self.director.take(over)
         assert decision is not None, f"{type(self.director).__name__} decides nothing"
         decision, by = self._ask_tutor(decision, tried.step)
-        self.post("DSE_ADAPTATION_EVAL", {**decision.as_json(), "by": by}, agent)
+        in_play = sum(agent in seats for seats in self.seats)  # these will count for no attempt
+        data = {**decision.as_json(), "by": by, "in_play": in_play}
+        self.post("DSE_ADAPTATION_EVAL", data, agent)
         self.manager.apply(decision)
         self.decisions.append(decision)
         for event_type, data in consequences(decision):
@@ -124,6 +128,10 @@ class Course(CourseEpisodes):
         reason = f"the tutor chose {choice}; the rules say {decision.decision}: {decision.reason}"
         stages = self.progress[decision.agent].stages
         return overruled(decision, curriculum, action, stages, reason), "tutor"
+
+    def under_way(self, agent: str) -> Try | None:
+        """Return an agent's attempt that is under way; ``None`` where episodes are drawn."""
+        return self._tries[agent]
 
     def save(self) -> None:
         """Write progress into its file, if there is one."""

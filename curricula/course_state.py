@@ -15,7 +15,7 @@ from piase_gym.curricula.modifying import Modifier
 from piase_gym.curricula.plan import Plan
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.remembering import recall
-from piase_gym.curricula.seats import Ended, Seat, Try
+from piase_gym.curricula.seats import Ended, EpisodeCounts, Seat, Try
 from piase_gym.curricula.setup import ScenarioSetupModule
 from piase_gym.errors import ConfigError, CurriculumError
 from piase_gym.modifiers import Fields
@@ -54,6 +54,7 @@ class CourseState:
         self.director.open(self.manager, self.meter, plan.seed, list(self.curricula))
         self.modifier = Modifier(self.setup, self._no_hint, self._tell_tweak)
         self.decisions: list[Decision] = []
+        self.counts = {agent: EpisodeCounts() for agent in self.curricula}
         self.seats: list[dict[str, Seat]] = [{} for _ in range(slots)]
         self._tries: dict[str, Try | None] = dict.fromkeys(self.curricula)
         self._drawn: list[dict[str, Try]] = [{} for _ in range(slots)]
@@ -111,7 +112,7 @@ class CourseState:
         for agent, curriculum in self.curricula.items():
             if agent in kept:
                 self.manager.resume(kept[agent], curriculum)
-            else:
+            if agent not in kept or (kept[agent].active and kept[agent].attempt == 0):
                 self.manager.start(agent, curriculum)
         return bool(kept)
 

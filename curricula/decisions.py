@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pydantic import ConfigDict
+
 from piase_gym.curricula import actions
 from piase_gym.curricula.actions import Action
 from piase_gym.curricula.conditions import ATTEMPTS
@@ -53,6 +55,8 @@ class Decision:
         env_steps: Environment steps of the attempt.
         episodes: Episodes of the attempt.
     """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     agent: str
     curriculum: str

@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 
 from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision
 from piase_gym.curricula.manager import CurriculumManager
+from piase_gym.curricula.progress import MOST, T, typed
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, ProgressError
 from piase_gym.rng import Stream, mix64
 from piase_gym.runs.history import Episode
 from piase_gym.runs.metrics import PiaAVTInterface
@@ -95,6 +96,13 @@ class Director(ABC):
         """Return what is remembered of an agent, which is saved with its progress; JSON-able."""
         return self.manager.progress(agent).memory
 
+    def check(self, memory: Mapping[str, Any]) -> None:
+        """Check what was remembered of an agent, before anything goes on from it.
+
+        Raises:
+            ProgressError: If it is damaged.
+        """
+
     def episodes(self, step: CurriculumStep) -> int:
         """Return how many episodes make an attempt at a step."""
         return step.episodes_per_attempt
@@ -113,6 +121,18 @@ class Director(ABC):
     @abstractmethod
     def take(self, tried: Tried) -> Decision | None:
         """Decide after an attempt; ``None`` if there is nothing to decide."""
+
+
+def remembered(memory: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
+    """Return something that a director remembers.
+
+    Raises:
+        ProgressError: If it is of another type.
+    """
+    try:
+        return typed(kind, memory.get(name, default))
+    except ValueError as error:
+        raise ProgressError(f"this progress is damaged: {name}: {error}") from None
 
 
 class ScriptedDirector(Director):
@@ -146,6 +166,11 @@ class DrawingDirector(Director):
     """
 
     per_slot = True
+
+    def check(self, memory: Mapping[str, Any]) -> None:
+        """Check the draws that are remembered."""
+        if not all(0 <= count <= MOST for count in remembered(memory, "draws", list[int], [])):
+            raise ProgressError("this progress is damaged: draws: counts are 0 or more")
 
     def weights(self, agent: str) -> Sequence[float]:
         """Return a weight for each step of the agent's curriculum; they need not add up to 1."""

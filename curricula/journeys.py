@@ -7,8 +7,8 @@ only the steps of the attempts that were decided on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,11 @@ import orjson
 
 from piase_gym.curricula.conditions import ATTEMPTS
 from piase_gym.curricula.decisions import Decision
-from piase_gym.curricula.progress import AgentProgress
+from piase_gym.curricula.progress import AgentProgress, typed
 from piase_gym.curricula.store import ProgressStore
-from piase_gym.errors import ProgressError, RunError
-from piase_gym.runs.reader import Run, read
+from piase_gym.errors import PiaseError, ProgressError, RunError
+from piase_gym.runs.history import AgentHistory, History
+from piase_gym.runs.reader import DAMAGE, Run, damaged, read
 
 PATH = "path.jsonl"
 PROGRESS = "progress.json"
@@ -57,6 +58,25 @@ class Stretch:
     won: Mapping[int, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class UnderWay:
+    """An attempt that nothing was decided about yet.
+
+    Attributes:
+        step: Order of the step.
+        attempt: Number of the attempt at it.
+        ended: Episodes of it that have ended; ``None`` if nobody wrote it down.
+        wanted: Episodes that it needs.
+        begun: Episodes of it that have begun.
+    """
+
+    step: int
+    attempt: int
+    ended: int | None = None
+    wanted: int | None = None
+    begun: int | None = None
+
+
 @dataclass
 class Journey:
     """The way of one agent.
@@ -70,6 +90,8 @@ class Journey:
         stretches: What was played, if that is known; all that there is where steps are drawn.
         outcome: ``running``, ``finished`` or ``failed``.
         drawn: Order -> episodes, where steps were drawn episode by episode.
+        under_way: The attempt that is under way, if there is one.
+        uncounted: Episodes that have ended and counted for no attempt.
         director: What said which step comes next, if that is known.
     """
 
@@ -82,6 +104,8 @@ class Journey:
     outcome: str = "running"
     drawn: dict[int, int] = field(default_factory=dict)
     director: str | None = None
+    under_way: UnderWay | None = None
+    uncounted: int = 0
 
     @property
     def end(self) -> int:
@@ -91,19 +115,48 @@ class Journey:
     @property
     def judged_by(self) -> str:
         """What attempts are judged by: success, or a share that every decision has read."""
-        read = [set(move.decision.values) - {ATTEMPTS} for move in self.moves]
-        shares = [
-            name
-            for name in sorted(set.intersection(*read) if read else ())
-            if all(_is_share(move.decision.values[name]) for move in self.moves)
-        ]
-        return SUCCESS if not shares or any(SUCCESS in names for names in read) else shares[0]
+        return judged_by([move.decision for move in self.moves])
 
     def add(self, at: int, decision: Decision) -> None:
         """Take in the next decision."""
         self.moves.append(Move(at, decision))
         self.names[decision.step] = decision.name
         self.outcome = decision.outcome
+
+
+def judged_by(decisions: Sequence[Decision]) -> str:
+    """Return what attempts are judged by: success, or a share that every decision has read."""
+    read = [set(decision.values) - {ATTEMPTS} for decision in decisions]
+    shares = [
+        name
+        for name in sorted(set.intersection(*read) if read else ())
+        if all(_is_share(decision.values[name]) for decision in decisions)
+    ]
+    return SUCCESS if not shares or any(SUCCESS in names for names in read) else shares[0]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What a row of a run says of an agent."""
+
+    order: int
+    attempt: int
+    outcome: str
+    decided_at: list[int]
+    episodes: dict[int, tuple[int, int]]
+    uncounted: int = 0
+    under_way: UnderWay | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
+    director: str | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a run."""
+
+    steps: int
+    won: float
+    agents: dict[str, _Entry]
 
 
 def read_journeys(path: str | Path) -> list[Journey]:
@@ -136,7 +189,9 @@ def _of_progress(progress: AgentProgress) -> Journey:
         at += decision.env_steps
         journey.add(at, decision)
     if not progress.decisions and "draws" in progress.memory:
-        journey.drawn = dict(progress.step_attempts)
+        journey.drawn = dict(progress.step_episodes)
+    elif progress.active and progress.attempt:
+        journey.under_way = UnderWay(progress.current_step_order, progress.attempt)
     journey.outcome = progress.outcome
     return journey
 
@@ -164,6 +219,9 @@ def _of_folder(folder: Path) -> list[Journey]:
             journey.stretches.append(Stretch(at, played, won))
             journey.names |= {int(order): name for order, name in entry.get("names", {}).items()}
             journey.director = entry.get("director", journey.director)
+            journey.uncounted += entry.get("uncounted", 0)
+            if journey.under_way is not None and entry.get("under_way") is not None:
+                journey.under_way = UnderWay(**entry["under_way"])
     return list(journeys.values())
 
 
@@ -174,39 +232,72 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     lines = path.read_bytes().splitlines()
     for number, line in enumerate(lines, start=1):
         try:
-            yield orjson.loads(line)
-        except orjson.JSONDecodeError:
-            if number < len(lines):
-                raise ProgressError(f"{path}: line {number} is damaged") from None
+            row = orjson.loads(line)
+            typed(_Row, row)
+        except ValueError as error:
+            cut_off = isinstance(error, orjson.JSONDecodeError)
+            if number < len(lines) or not cut_off:
+                told = "" if cut_off else f": {error}"
+                raise ProgressError(f"{path}: line {number} is damaged{told}") from None
+        else:
+            yield row
 
 
 def _of_log(run: Run) -> list[Journey]:
     """Return the journeys that a log tells of."""
     slots = int(run.manifest.get("num_envs") or 1)
     journeys: dict[str, Journey] = {}
-    counts: dict[str, dict[int, int]] = {}
-    for event in run.events([BEGIN, ATTEMPT, EVAL]):
-        agent, data, at = event["agent_id"], event["event_data"], event["step"] * slots
-        if event["event_type"] == BEGIN:
-            journeys.setdefault(agent, Journey(agent, data["name"], "environment steps"))
-            journeys[agent].director = data.get("director")
-            continue
-        name = str(data.get("curriculum", ""))
-        journey = journeys.setdefault(agent, Journey(agent, name, "environment steps"))
-        if event["event_type"] == ATTEMPT:
-            journey.names[data["order"]] = data["name"]
-            if "drawn_by" in data:
-                counted = counts.setdefault(agent, {})
-                counted[data["order"]] = counted.get(data["order"], 0) + 1
-                journey.stretches.append(Stretch(at, {data["order"]: 1}))
-        else:
-            known = Decision.__dataclass_fields__
-            journey.add(at, Decision(**{k: v for k, v in data.items() if k in known}))
+    history, drawn, number = History(1), set[str](), 0
+    try:
+        for number, event in run.numbered():  # noqa: B007
+            history.feed(event)
+            agent, data, kind = event["agent_id"], event["event_data"], event["event_type"]
+            if kind not in (BEGIN, ATTEMPT, EVAL):
+                continue
+            name = str(data.get("name" if kind == BEGIN else "curriculum", ""))
+            journey = journeys.setdefault(agent, Journey(agent, name, "environment steps"))
+            if kind == BEGIN:
+                journey.director = data.get("director")
+            elif kind == ATTEMPT:
+                journey.names[data["order"]] = data["name"]
+                journey.under_way = UnderWay(data["order"], data["attempt"])
+                if "drawn_by" in data:
+                    drawn.add(agent)
+            else:
+                known = Decision.__dataclass_fields__
+                told = {name: value for name, value in data.items() if name in known}
+                journey.add(event["step"] * slots, typed(Decision, told))
+                journey.under_way = None
+    except DAMAGE as error:
+        if isinstance(error, PiaseError):
+            raise
+        raise damaged(run.path, number, error) from error
     if not journeys:
         raise RunError(f"{run.path}: nobody follows a curriculum in this run")
-    for agent, counted in counts.items():
-        journeys[agent].drawn = counted
+    for agent, journey in journeys.items():
+        _count_episodes(journey, history.of(agent), slots, agent in drawn)
     return list(journeys.values())
+
+
+def _count_episodes(journey: Journey, known: AgentHistory, slots: int, drawn: bool) -> None:
+    """Count what was played, from the history of an agent in a log."""
+    finished = sorted((row for row in known.episodes if row.finished), key=lambda row: row.end)
+    for row in finished:
+        if row.attempt < 1:
+            journey.uncounted += 1
+            continue
+        order = known.attempts[row.attempt - 1].order or 0
+        won = {order: int(row.result == "won")}
+        journey.stretches.append(Stretch(row.end * slots, {order: 1}, won))
+        if drawn:
+            journey.drawn[order] = journey.drawn.get(order, 0) + 1
+    if drawn:
+        journey.under_way = None
+    elif journey.under_way is not None:
+        last = known.attempts[-1]
+        mine = [row for row in known.episodes if row.attempt == last.number]
+        ended = sum(row.finished for row in mine)
+        journey.under_way = replace(journey.under_way, ended=ended, wanted=last.episodes)
 
 
 # -- in words ----------------------------------------------------------------------------------
@@ -223,17 +314,34 @@ def explain(journey: Journey) -> Iterator[str]:
         yield f"{head}: each episode's step was drawn; nothing was decided between attempts."
         total = sum(journey.drawn.values())
         for order, count in sorted(journey.drawn.items()):
-            yield f"  {_label(journey, order)}: {count} episodes, {count / total:.0%}"
+            yield f"  {_label(journey, order)}: {_count(count, 'episode')}, {count / total:.0%}"
         return
     if not journey.moves:
         yield f"{head}: nothing was decided yet."
+        yield from still(journey)
         return
     last = journey.moves[-1]
     yield f"{head}: {_count(len(journey.moves), 'decision')}; the curriculum {_end(journey)}."
     for move in journey.moves:
         yield from _told(journey, move)
-    if journey.outcome == "running" and last.decision.next_step is not None:
-        yield f"Now in {_label(journey, last.decision.next_step)}."
+    if journey.under_way is None and journey.outcome == "running":
+        yield f"Now in {_label(journey, last.decision.next_step or 0)}."
+    yield from still(journey)
+
+
+def still(journey: Journey) -> Iterator[str]:
+    """Yield lines about what no decision rests on: the attempt under way, uncounted episodes."""
+    now = journey.under_way
+    if now is not None:
+        told = f"Now in {_label(journey, now.step)}, attempt {now.attempt}"
+        if now.ended is not None and now.wanted is not None:
+            told += f": {now.ended} of {_count(now.wanted, 'episode')} ended"
+            if now.begun is not None and now.begun > now.ended:
+                told += f", {now.begun - now.ended} in play"
+        yield f"{told}."
+    if journey.uncounted:
+        which = "counted for no attempt: others had begun before and filled it"
+        yield f"{_count(journey.uncounted, 'more episode')} {which}."
 
 
 def _told(journey: Journey, move: Move) -> Iterator[str]:
@@ -297,8 +405,7 @@ def table_rows(journey: Journey, orders: Iterable[int] = ()) -> list[tuple[str, 
     rows: list[tuple[str, ...]] = []
     for order in sorted(seen | set(orders)):
         mine = [move.decision for move in journey.moves if move.decision.step == order]
-        played = sum(stretch.played.get(order, 0) for stretch in journey.stretches)
-        episodes = played or sum(d.episodes for d in mine) or journey.drawn.get(order, 0)
+        episodes = sum(d.episodes for d in mine) or journey.drawn.get(order, 0)
         rows.append(
             (
                 str(order),
@@ -358,7 +465,9 @@ __all__ = [
     "Stretch",
     "explain",
     "headings",
+    "judged_by",
     "read_journeys",
     "short_name",
+    "still",
     "table_rows",
 ]

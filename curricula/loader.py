@@ -11,9 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from piase_gym.curricula import checking, fences
+from piase_gym.curricula.error_recovery import Recovery
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
-from piase_gym.scenarios.explaining import find, located
+from piase_gym.scenarios.explaining import EXPECTED, find
 from piase_gym.scenarios.reading import SUFFIXES, Document, Key, Place, read_file, read_text
 
 SUFFIX = ".curriculum.json"
@@ -114,29 +115,50 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
     if not isinstance(document.data, Mapping):
         found = type(document.data).__name__ if document.data is not None else "nothing"
         raise CurriculumError(f"{source}:1:1: a curriculum is a mapping of keys, not {found}")
-    try:
-        curriculum = DevelopmentalCurriculum.model_validate(document.data)
-    except ValidationError as error:
-        raise CurriculumError("\n".join(_explain(error, document))) from None
-    curriculum._source = source
-    curriculum._folder = folder
-    curriculum._document = document
-    _check_configs(curriculum, document)
-    curriculum._warnings = tuple(_warnings(curriculum, document, folder))
-    return curriculum
+    told: dict[tuple[Place, str], None] = {}
+    recovery, more = Recovery(document.data), True
+    curriculum = None
+    while curriculum is None and more and len(told) < checking.MOST_PROBLEMS:
+        try:
+            curriculum = DevelopmentalCurriculum.model_validate(recovery.data)
+        except ValidationError as error:
+            rows = list(islice(_explain(error, document), checking.MOST_PROBLEMS))
+            for key, message in rows:
+                words = recovery.wording(message)
+                if words is not None:
+                    told[document.place(key), words] = None
+            more = recovery.replace(key for key, _ in rows)
+    if curriculum is not None:
+        curriculum._source, curriculum._folder = source, folder
+        curriculum._document = document
+        for place, message in _config_problems(curriculum, document):
+            told[place, recovery.wording(message) or message] = None
+        warnings = list(_prompt_warnings(curriculum, document, folder))
+        told |= {(place, words): None for place, words, wrong in warnings if wrong}
+        if not told:
+            curriculum._warnings = tuple(f"{place}: {words}" for place, words, _ in warnings)
+            return curriculum
+    lines = [f"{place}: {words}" for place, words in sorted(told)[: checking.MOST_PROBLEMS]]
+    raise CurriculumError("\n".join(lines))
 
 
-def _explain(error: ValidationError, document: Document) -> Iterator[str]:
-    """Yield a line a problem."""
-    problems = checking.problems_in(error)
-    for problem in problems:
-        key = find(document, problem.path)
-        yield f"{document.place(key)}: {problem.message}"
-    if problems:
-        return
-    found = islice(located(error, DevelopmentalCurriculum, document), checking.MOST_PROBLEMS)
-    for key, told in found:
-        yield f"{document.place(key)}: {_where(document, key)}{told}"
+def _explain(error: ValidationError, document: Document) -> Iterator[tuple[Key, str]]:
+    """Yield each problem: the key of the part of the file, and words that name step and rule."""
+    for problem in checking.problems_in(error):
+        yield find(document, problem.path), problem.message
+    shapes: dict[Key, list[str]] = {}
+    others: set[Key] = set()
+    for key, told in checking.shapes_in(error, DevelopmentalCurriculum, document):
+        wanted, is_shape, got = told.partition(EXPECTED)
+        if is_shape:
+            shapes.setdefault(key, [got]).insert(-1, wanted)
+        else:
+            others.add(key)
+            yield key, f"{_where(document, key)}{told}"
+    for key in shapes.keys() - others:  # of a value that may be of several kinds, one line
+        *wanteds, got = shapes[key]
+        wanted = " or ".join(dict.fromkeys(wanteds))
+        yield key, f"{_where(document, key)}{wanted}{EXPECTED}{got}"
 
 
 def _where(document: Document, key: Key) -> str:
@@ -149,26 +171,27 @@ def _where(document: Document, key: Key) -> str:
     label = f"step {order!r:.20} {name!r:.80}" if name else f"steps.{key[1]}"
     rest = list(key[2:])
     if rest[:1] == ["adaptation_rules"] and len(rest) > 1:
-        label += f", rule {int(rest[1]) + 1}"
-        rest = rest[2:]
+        label += f", rule {int(rest[1]) + 1} [condition, decision]"
+        rest = rest[3:] if len(rest) > 2 else rest[2:]
     inside = ".".join(map(str, rest))
     return f"{label}: {inside + ': ' if inside else ''}"
 
 
-def _check_configs(curriculum: DevelopmentalCurriculum, document: Document) -> None:
-    """Check what the steps set in the curriculum's own world."""
+def _config_problems(
+    curriculum: DevelopmentalCurriculum, document: Document
+) -> Iterator[tuple[Place, str]]:
+    """Yield what is wrong with what the steps set in the curriculum's own world."""
     if curriculum.world is None:
         return
-    try:
-        for _ in curriculum.configs():
-            pass
-    except CurriculumError as error:
-        told = str(error).removeprefix(f"{curriculum.source}: ")
-        key: Key = ()
-        for step in curriculum.steps:
-            if told.startswith(f"{step.label}:"):
-                key = ("steps", step._index, _overrides_key(document, step))
-        raise CurriculumError(f"{document.place(key)}: {told}") from None
+    base = curriculum.base()
+    for step in curriculum.steps:
+        try:
+            curriculum.config(step, base)
+        except CurriculumError as error:
+            place = document.place(("steps", step._index, _overrides_key(document, step)))
+            words = str(error).removeprefix(f"{curriculum.source}: {step.label}: ")
+            for line in words.splitlines():
+                yield place, f"{step.label}: {line}"
 
 
 def _overrides_key(document: Document, step: CurriculumStep) -> str:
@@ -178,27 +201,22 @@ def _overrides_key(document: Document, step: CurriculumStep) -> str:
     return short if short in raw else "environment_config_overrides"
 
 
-def _warnings(
+def _prompt_warnings(
     curriculum: DevelopmentalCurriculum, document: Document, folder: Path | None
-) -> Iterator[str]:
-    """Yield what does not keep a curriculum from being used: missing prompts.
-
-    Raises:
-        CurriculumError: If a prompt is there, and wrong.
-    """
+) -> Iterator[tuple[Place, str, bool]]:
+    """Yield steps whose prompt is missing, or wrong; the latter keeps it from being used."""
     from piase_gym.curricula import prompts
 
     for step in curriculum.steps:
         if not step.prompt_reference or folder is None:
             continue
         place: Place = document.place(("steps", step._index, "prompt_reference"))
-        path = prompts.file_of(curriculum, step)
-        if path is None:
-            named = f"there is no prompt file {step.prompt_reference!r} in {str(folder)!r}"
-            yield f"{place}: {step.label}: {named}"
-            continue
         try:
-            prompts.load(path)
+            path = prompts.file_of(curriculum, step)
+            if path is None:
+                named = f"there is no prompt file {step.prompt_reference!r} in {str(folder)!r}"
+                yield place, f"{step.label}: {named}", False
+            else:
+                prompts.load(path)
         except CurriculumError as error:
-            told = f"{place}: {step.label}: its prompt is wrong:\n{error}"
-            raise CurriculumError(told) from None
+            yield place, f"{step.label}: its prompt is wrong:\n{error}", True

@@ -105,12 +105,6 @@ class CurriculumManager:
             ProgressError: If it is progress in another curriculum, or does not fit its steps.
         """
         progress.check_belongs(curriculum)
-        orders = {step.order for step in curriculum.steps}
-        named = {*progress.completed_steps, *progress.step_attempts, *progress.statuses}
-        named |= {progress.current_step_order} - {NOWHERE}
-        if not named <= orders:
-            strange = min(named - orders)
-            raise ProgressError(f"this progress is damaged: there is no step {strange}")
         self.curricula[progress.agent_id] = curriculum
         self.agent_progress[progress.agent_id] = progress
 
@@ -230,8 +224,7 @@ class CurriculumManager:
                 f"{now[2]} of step {now[1]} in {now[0]!r} ({progress.outcome})"
             )
         progress.decisions.append(decision)
-        progress.env_steps += decision.env_steps
-        progress.episodes += decision.episodes
+        progress.count(decision.step, decision.episodes, decision.env_steps)
         progress.hint = decision.hint
         if decision.completed:
             self.complete_step(decision.agent, decision.step)

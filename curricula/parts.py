@@ -17,12 +17,12 @@ from pydantic import (
     ValidationError,
 )
 
-from piase_gym.config import explain
 from piase_gym.curricula import checking
 from piase_gym.curricula.actions import Action
 from piase_gym.curricula.conditions import Condition
 from piase_gym.errors import CurriculumError
 from piase_gym.runs.windows import check_window
+from piase_gym.scenarios.reading import Document
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 
@@ -50,8 +50,11 @@ else:
                 return super().__call__(*args, **fields)
             except ValidationError as error:
                 found = checking.problems_in(error)
-                told = "\n".join(problem.message for problem in found) or explain(error, cls)
-                raise CurriculumError(told) from None
+                lines = [problem.message for problem in found]
+                for key, told in checking.shapes_in(error, cls, Document(fields)):
+                    where = ".".join((cls.__name__, *map(str, key)))
+                    lines.append(f"{where}: {told}")
+                raise CurriculumError("\n".join(dict.fromkeys(lines))) from None
 
     class _Clear(BaseModel, metaclass=_Complaining):
         pass

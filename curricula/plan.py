@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from piase_gym.curricula import loader
+from piase_gym.curricula import loader, remembering
 from piase_gym.curricula.automatic import make_director
 from piase_gym.curricula.director import Director
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -77,6 +77,7 @@ class Plan:
         Raises:
             AgentError: If an agent is not there.
             CurriculumError: If a curriculum cannot be used.
+            ProgressError: If progress is damaged, or does not belong to the curricula.
             ConfigError: If something else is not allowed.
         """
         if tutor is not None and not isinstance(tutor, Tutor):
@@ -88,7 +89,7 @@ class Plan:
             store = ProgressStore(progress)
         if store is not None and not isinstance(store, ProgressStore):
             raise ConfigError(f"progress is kept in a file, named by a path, not by {progress!r}")
-        return cls(
+        plan = cls(
             _assign(curricula, own),
             make_director(director),
             tutor,
@@ -98,6 +99,12 @@ class Plan:
             dict(metrics or {}),
             lag,
         )
+        # What is wrong with progress is told before anything is changed.
+        for progress in ({} if store is None else store.load(plan.curricula)).values():
+            plan.director.check(progress.memory)
+            if remembering.RECENT in progress.memory:
+                remembering.check(progress)
+        return plan
 
 
 def loaded(curricula: Any) -> dict[str, DevelopmentalCurriculum]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -13,6 +17,11 @@ from piase_gym.errors import ProgressError
 SCHEMA = 1
 STATUSES = ("not_started", "in_progress", "completed_success", "completed_failure", "skipped")
 OUTCOMES = ("running", "finished", "failed")
+BY_ORDER = ("step_attempts", "step_episodes", "statuses")
+"""The fields that are kept for each order."""
+MOST = 2**53
+"""No count is larger."""
+T = TypeVar("T")
 NOWHERE = -1
 """The current step of an agent that has not begun."""
 
@@ -29,6 +38,8 @@ class AgentProgress:
         current_step_order: Order of the step that it is in, or was in last; -1 before the first.
         completed_steps: Orders of the steps that it has completed, in the order of completion.
         step_attempts: Order -> attempts begun; the first counts 1.
+        step_episodes: Order -> episodes that decisions rest on, or, where steps are drawn, that
+            have ended.
         statuses: Order -> status, of the steps that have any but ``not_started``.
         stages: The developmental stages that it has reached, oldest first.
         outcome: ``running``, ``finished`` or ``failed``.
@@ -39,6 +50,8 @@ class AgentProgress:
         memory: What its director remembers of it, such as draws and statistics; JSON-able.
     """
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     agent_id: str
     curriculum: str
     curriculum_version: str = ""
@@ -46,6 +59,7 @@ class AgentProgress:
     current_step_order: int = NOWHERE
     completed_steps: list[int] = field(default_factory=list)
     step_attempts: dict[int, int] = field(default_factory=dict)
+    step_episodes: dict[int, int] = field(default_factory=dict)
     statuses: dict[int, str] = field(default_factory=dict)
     stages: list[str] = field(default_factory=list)
     outcome: str = "running"
@@ -90,10 +104,16 @@ class AgentProgress:
         """Return the status of a step."""
         return self.statuses.get(order, "not_started")
 
+    def count(self, order: int, episodes: int, env_steps: int) -> None:
+        """Count episodes of a step."""
+        self.step_episodes[order] = self.step_episodes.get(order, 0) + episodes
+        self.episodes += episodes
+        self.env_steps += env_steps
+
     def as_json(self) -> dict[str, Any]:
         """Return the progress as a versioned, JSON-able value."""
         value = asdict(self)
-        for name in ("step_attempts", "statuses"):
+        for name in BY_ORDER:
             value[name] = {str(order): entry for order, entry in value[name].items()}
         return {"schema": SCHEMA, **value}
 
@@ -113,34 +133,30 @@ class AgentProgress:
             )
         data = {name: entry for name, entry in value.items() if name != "schema"}
         try:
-            for name in ("step_attempts", "statuses"):
-                data[name] = {int(order): entry for order, entry in data[name].items()}
-            data["decisions"] = [Decision(**entry) for entry in data["decisions"]]
-            progress = cls(**data)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            progress = typed(cls, data)
+        except ValueError as error:
             raise ProgressError(f"this progress is damaged: {error}") from None
         progress._check()
         return progress
 
     def _check(self) -> None:
-        """Check the types of what was read.
+        """Check the values of what was read, whose types are right.
 
         Raises:
             ProgressError: If one is wrong.
         """
         whole = [self.current_step_order, self.env_steps, self.episodes, *self.completed_steps]
-        whole += [n for pair in self.step_attempts.items() for n in pair]
-        words = [self.agent_id, self.curriculum, self.curriculum_sha256, *self.stages]
+        by_order = (*self.step_attempts.items(), *self.step_episodes.items())
+        whole += [n for pair in by_order for n in pair]
+        for made in self.decisions:
+            whole += [made.step, made.attempt, made.env_steps, made.episodes]
         right = (
-            all(type(number) is int for number in whole)
-            and all(isinstance(word, str) for word in words)
+            all(NOWHERE <= number <= MOST for number in whole)
             and self.outcome in OUTCOMES
-            and isinstance(self.hint, str | None)
-            and isinstance(self.memory, dict)
             and all(status in STATUSES for status in self.statuses.values())
         )
         if not right:
-            raise ProgressError("this progress is damaged: a field has a wrong type or value")
+            raise ProgressError("this progress is damaged: a field has a value that is not allowed")
 
     def check_belongs(self, curriculum: DevelopmentalCurriculum) -> None:
         """Check that this is progress in a curriculum, as it is now.
@@ -151,6 +167,7 @@ class AgentProgress:
         mine = (self.curriculum, self.curriculum_version)
         theirs = (curriculum.name, curriculum.version)
         if self.curriculum_sha256 == curriculum.sha256 and mine == theirs:
+            self._check_steps(curriculum)
             return
         what = f"{mine[0]!r} version {mine[1]}"
         if mine == theirs:
@@ -161,3 +178,47 @@ class AgentProgress:
             f"the progress of {self.agent_id} is in {told}; go on with the curriculum that it "
             "began with, or begin anew with another progress file"
         )
+
+    def _check_steps(self, curriculum: DevelopmentalCurriculum) -> None:
+        """Check that steps and hints that are named are there.
+
+        Raises:
+            ProgressError: If one is not.
+        """
+        orders = {step.order for step in curriculum.steps}
+        named = {*self.completed_steps, *self.step_attempts, *self.step_episodes, *self.statuses}
+        named |= {made.step for made in self.decisions}
+        named |= {made.next_step for made in self.decisions if made.next_step is not None}
+        named |= {self.current_step_order} - {NOWHERE}
+        if not named <= orders:
+            strange = min(named - orders)
+            raise ProgressError(f"this progress is damaged: there is no step {strange}")
+        now = curriculum.find_step(self.current_step_order)
+        if self.active and now is not None and self.attempt < 1:
+            raise ProgressError(f"this progress is damaged: no attempt of {now.label} has begun")
+        if self.active and self.hint is not None and (now is None or self.hint not in now.hints):
+            raise ProgressError(f"this progress is damaged: there is no hint {self.hint!r:.80}")
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def typed(kind: type[T], value: object) -> T:
+    """Return JSON-able data as a value of a type; nothing is converted but keys of mappings.
+
+    Raises:
+        ValueError: If it is something else; the message says where.
+    """
+    key: Any = kind
+    try:
+        data = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+        found: T = _adapter(key).validate_json(data, strict=True)
+    except ValidationError as error:
+        item = error.errors(include_url=False)[0]
+        where = ".".join(map(str, item["loc"]))
+        raise ValueError(f"{where}: {item['msg']} (got {item['input']!r:.60})") from None
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+    return found

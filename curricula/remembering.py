@@ -7,19 +7,26 @@ metrics of outcomes and messages begin afresh.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from piase_gym.curricula.parts import Need
-from piase_gym.curricula.progress import AgentProgress
+from piase_gym.curricula.progress import MOST, AgentProgress, typed
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.errors import ProgressError
-from piase_gym.runs.history import Attempt, Episode, History
+from piase_gym.runs.history import SPARE, Attempt, Episode, History
 
 RECENT = "recent"
 """The key under which it is kept in `AgentProgress.memory`."""
+
+
+@dataclass(frozen=True)
+class _Recent:
+    """What is kept."""
+
+    step: int
+    episodes: list[Episode]
+    hints: list[tuple[int, int, int]]
 
 
 def longest(needs: Iterable[Need]) -> dict[str, int]:
@@ -37,7 +44,7 @@ def remember(history: History, progress: AgentProgress, needs: Iterable[Need]) -
     if not windows:
         return
     known, step = history.of(progress.agent_id), history.step
-    rows = [row for row in known.episodes if row.attempt > 0]
+    rows = [row for row in known.episodes if row.attempt != SPARE]
     last = {id(row) for row in [r for r in rows if r.finished][-windows.get("episodes", 1) :]}
     oldest = len(known.attempts) - windows.get("attempts", 1)
     since = step - windows.get("env_steps", 0)
@@ -50,6 +57,25 @@ def remember(history: History, progress: AgentProgress, needs: Iterable[Need]) -
     }
 
 
+def check(progress: AgentProgress) -> _Recent:
+    """Return what was noted in progress.
+
+    Raises:
+        ProgressError: If it is damaged.
+    """
+    try:
+        recent = typed(_Recent, progress.memory[RECENT])
+    except ValueError as error:
+        raise ProgressError(f"this progress is damaged: {RECENT}: {error}") from None
+    numbers = [row.attempt for row in recent.episodes] + [hint[1] for hint in recent.hints]
+    if not all(number <= len(progress.decisions) + 1 for number in numbers):
+        raise ProgressError(f"this progress is damaged: {RECENT}: there are not so many attempts")
+    whole = [recent.step, *(row.sequence for row in recent.episodes)]
+    if not all(0 <= number <= MOST for number in whole):
+        raise ProgressError(f"this progress is damaged: {RECENT}: a number is too large or small")
+    return recent
+
+
 def recall(history: History, progress: AgentProgress, curriculum: DevelopmentalCurriculum) -> int:
     """Let a history go on where an agent's progress ends.
 
@@ -59,19 +85,21 @@ def recall(history: History, progress: AgentProgress, curriculum: DevelopmentalC
     Raises:
         ProgressError: If what was noted is damaged.
     """
-    kept: Any = progress.memory.get(RECENT)
-    if kept is None:
+    if RECENT not in progress.memory:
         return 0
+    recent = check(progress)
     known = history.of(progress.agent_id)
     for number, decision in enumerate(progress.decisions, start=1):
         aimed = curriculum.step(decision.step).target_coords is not None
         attempt = Attempt(number, decision.step, None, aimed, 0, 0, decision.episodes)
         known.attempts.append(attempt)
-    try:
-        history.step = max(history.step, int(kept["step"]))
-        for row in kept["episodes"]:
-            known.episodes.append(Episode(**{**row, "outcomes": Counter(row["outcomes"])}))
-        known.hints += [(int(at), int(number), int(slot)) for at, number, slot in kept["hints"]]
-        return max((row.sequence for row in known.episodes), default=0)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ProgressError(f"this progress is damaged: {RECENT}: {error}") from None
+    # The attempt that was broken off begins anew, with the same number: what was played for it
+    # counts for windows of episodes and steps, and for no attempt.
+    decided = len(progress.decisions)
+    for row in recent.episodes:
+        row.attempt = row.attempt if row.attempt <= decided else 0
+    hints = [(at, number if number <= decided else 0, slot) for at, number, slot in recent.hints]
+    history.step = max(history.step, recent.step)
+    known.episodes += recent.episodes
+    known.hints += hints
+    return max((row.sequence for row in known.episodes), default=0)

@@ -190,10 +190,15 @@ class DevelopmentalCurriculum(Part):
         """
         base = self.base(world)
         for step in self.steps:
-            try:
-                yield step, base.model_copy(update={"envelope": None}).changed(step.fields)
-            except ConfigError as error:
-                raise CurriculumError(f"{self.source}: {step.label}: {error}") from None
+            yield step, self.config(step, base)
+
+    def config(self, step: CurriculumStep, world: object = None) -> WorldConfig:
+        """Return the config of the episodes of a step; see `configs`."""
+        base = world if isinstance(world, WorldConfig) else self.base(world)
+        try:
+            return base.model_copy(update={"envelope": None}).changed(step.fields)
+        except ConfigError as error:
+            raise CurriculumError(f"{self.source}: {step.label}: {error}") from None
 
     def check_world(self, world: World[Any, Any]) -> None:
         """Check that a world has the milestones and measures that are read.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.curricula.decisions import Decision
@@ -33,6 +33,11 @@ class Try:
     ended: int = 0
     env_steps: int = 0
 
+    def as_json(self) -> dict[str, int]:
+        """Return which attempt it is and how far it is, as `path.jsonl` has it."""
+        told = {"step": self.step.order, "attempt": self.attempt, "ended": self.ended}
+        return {**told, "wanted": self.wanted, "begun": self.begun}
+
 
 @dataclass(frozen=True)
 class Seat:
@@ -53,6 +58,38 @@ class Seat:
     step: CurriculumStep
     attempt: int
     hint: str | None = None
+
+
+@dataclass
+class EpisodeCounts:
+    """How many of an agent's episodes have ended in a run, counted where decisions count them.
+
+    Attributes:
+        counted: Order of a step -> episodes that counted for an attempt at it.
+        won: Order of a step -> how many of those were won.
+        uncounted: Episodes that counted for no attempt, because theirs had all of its episodes
+            already or was over.
+    """
+
+    counted: dict[int, int] = field(default_factory=dict)
+    won: dict[int, int] = field(default_factory=dict)
+    uncounted: int = 0
+
+    def add(self, order: int, won: bool) -> None:
+        """Count an episode for an attempt at a step."""
+        self.counted[order] = self.counted.get(order, 0) + 1
+        self.won[order] = self.won.get(order, 0) + won
+
+    def since(self, before: EpisodeCounts) -> EpisodeCounts:
+        """Return what was counted since `before`."""
+        counted = {o: n - before.counted.get(o, 0) for o, n in self.counted.items()}
+        played = {order: n for order, n in counted.items() if n}
+        won = {order: self.won[order] - before.won.get(order, 0) for order in played}
+        return EpisodeCounts(played, won, self.uncounted - before.uncounted)
+
+    def copy(self) -> EpisodeCounts:
+        """Return the counts as they are now."""
+        return EpisodeCounts(dict(self.counted), dict(self.won), self.uncounted)
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def simulate(
             journey.add(steps, decision)
     journey.outcome = env.progress[agent].outcome
     if env.course.director.per_slot:
-        journey.drawn = dict(env.progress[agent].step_attempts)
+        journey.drawn = dict(env.progress[agent].step_episodes)
     env.close()
     return Simulated(journey, episodes, steps, learner.skill)
 

@@ -134,6 +134,9 @@ class ProgressStore:
         for agent, entry in agents.items():
             try:
                 found[agent] = AgentProgress.from_json(entry)
+                if found[agent].agent_id != agent:
+                    told = f"this progress is damaged: it is that of {found[agent].agent_id!r:.80}"
+                    raise ProgressError(told)
             except ProgressError as error:
                 raise ProgressError(f"{self.path}: {agent}: {error}") from None
         return found

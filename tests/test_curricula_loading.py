@@ -73,7 +73,7 @@ WRONG: list[tuple[tuple[Any, ...], str, str]] = [
     ((*RULES, 1, ["true", "APPLY_HINT_02"]), "rule 2", "unknown hint 'HINT_02'; did you mean"),
     ((*RULES, 1, ["true"]), "step 2 'Far', rule 2", "missing"),
     ((*RULES, 1, ["true", "PROCEED", 1]), "step 2 'Far', rule 2", "at most 2"),
-    ((*RULES, 1, {"condition": "true"}), "step 2 'Far', rule 2", "valid tuple"),
+    ((*RULES, 1, {"condition": "true"}), "step 2 'Far', rule 2", "a list is expected"),
     ((*RULES, 1, [True, "PROCEED"]), "step 2 'Far', rule 2", "string"),
     # conditions
     ((*RULES, 1, ["__import__('os')", "PROCEED"]), "step 2 'Far', rule 2", "calls and indices"),
@@ -85,17 +85,17 @@ WRONG: list[tuple[tuple[Any, ...], str, str]] = [
     # orders, names, numbers
     (("steps", 1, "order", 1), "step 1 'Far'", "the order 1 is taken by step 1 'Near' already"),
     (("steps", 1, "name", "Near"), "step 2 'Near'", "the name 'Near' is taken by step 1"),
-    (("steps", 1, "order", -1), "step -1 'Far'", "greater than or equal to 0"),
-    (("steps", 1, "order", "2"), "step '2' 'Far'", "valid integer"),
-    (("steps", 1, "order", True), "step True 'Far'", "valid integer"),
-    (("steps", 1, "order", DELETE), "step '?' 'Far'", "'order' is missing"),
-    (("steps", 1, "name", DELETE), "steps.1", "'name' is missing"),
-    (("steps", 1, "max_interactions", 0), "step 2 'Far'", "greater than or equal to 1"),
-    (("steps", 1, "max_interactions", 1.5), "step 2 'Far'", "valid integer"),
-    (("steps", 1, "max_interactions", "100"), "step 2 'Far'", "valid integer"),
-    (("steps", 1, "episodes_per_attempt", 10**40), "step 2 'Far'", "less than or equal to"),
-    (("steps", []), "steps", "at least 1"),
-    (("steps", "none"), "steps", "tuple"),
+    (("steps", 1, "order", -1), "step -1 'Far'", "it must be at least 0"),
+    (("steps", 1, "order", "2"), "step '2' 'Far'", "an integer is expected"),
+    (("steps", 1, "order", True), "step True 'Far'", "an integer is expected"),
+    (("steps", 1, "order", DELETE), "step '?' 'Far'", "order: this key is missing"),
+    (("steps", 1, "name", DELETE), "steps.1", "name: this key is missing"),
+    (("steps", 1, "max_interactions", 0), "step 2 'Far'", "it must be at least 1"),
+    (("steps", 1, "max_interactions", 1.5), "step 2 'Far'", "an integer is expected"),
+    (("steps", 1, "max_interactions", "100"), "step 2 'Far'", "an integer is expected"),
+    (("steps", 1, "episodes_per_attempt", 10**40), "step 2 'Far'", "it must be at most"),
+    (("steps", []), "steps", "a curriculum has at least one step"),
+    (("steps", "none"), "steps", "a list is expected (got 'none')"),
     (("steps", 1, "none"), "steps.1", ""),
     # the rest
     (("steps", 1, "adaptation_rule", []), "step 2 'Far'", "did you mean 'adaptation_rules'?"),
@@ -104,7 +104,11 @@ WRONG: list[tuple[tuple[Any, ...], str, str]] = [
     (("lead", "two words"), "lead", "two words"),
     (("__type__", "PiaAGIPrompt"), "", "allowed here: 'DevelopmentalCurriculum'"),
     (("steps", 1, "environment_config_overrides", {"width": 3}), "step 2 'Far'", "differ"),
-    (("steps", 1, "hints", {"HINT_01": {"data": {}}}), "step 2 'Far'", "'message' is missing"),
+    (
+        ("steps", 1, "hints", {"HINT_01": {"data": {}}}),
+        "step 2 'Far'",
+        "message: this key is missing",
+    ),
     (("steps", 1, "hints", {"HINT_01": "Look."}), "step 2 'Far'", "HINT_01"),
     (("steps", 1, "agent_state", "forget"), "step 2 'Far'", "agent_state"),
     (
@@ -146,6 +150,100 @@ def test_what_is_wrong_is_told_with_its_place(
     assert where in message
     assert told in message
     assert all(len(row) < 2000 for row in message.splitlines())
+
+
+MANY: dict[str, Any] = {
+    "name": "Many",
+    "autor": "somebody",
+    "world": "GridWorld",
+    "metrics": {"lately": {"metric": "sucess_rate"}, "window": {"window": {"days": 3}}},
+    "partners": {"agent_1": "orcale"},
+    "steps": [
+        {
+            "order": "one",
+            "name": "a",
+            "adaptation_rules": [
+                ["step_attempts >", "PROCEED"],
+                ["true", "BRANCH_TO_9"],  # there might be such a step
+                ["lately > 1", "PROCED"],
+                ["true"],
+            ],
+            "environment_config": {"widht": 3},
+        },
+        {
+            "order": 2,
+            "name": "b",
+            "episodes": 3,
+            "completion_criteria": [
+                {"metric": "sucess_rate", "operator": ">=", "value": 1.0},
+                {"metric": "success_rate", "operator": "=>", "value": 1.0},
+            ],
+            "hints": {"HINT_01": "Look"},
+            "adaptation_rules": [["true", "APPLY_HINT_02"], ["true", "APPLY_HINT_01"]],
+            "environment_config": {"width": -3, "height": "many"},
+        },
+        {"order": 2, "name": "c", "max_attempts": 0, "agent_config_overrides": 4},
+        7,
+    ],
+}
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps(MANY, indent=1))
+    with pytest.raises(CurriculumError) as caught:
+        curricula.load(path)
+    rows = str(caught.value).splitlines()
+    wanted = [
+        "autor: unknown key 'autor'; did you mean 'author'?",
+        "metric 'lately': unknown metric 'sucess_rate'",
+        "metrics.window.window: unknown window 'days'",
+        "partners: agent_1: unknown policy 'orcale'",
+        "step 'one' 'a': order: an integer is expected (got 'one')",
+        "step '?' 'a', rule 1 (step_attempts >): the condition ends too early",
+        "step '?' 'a', rule 3 (lately > 1): unknown decision 'PROCED'",
+        "step 'one' 'a', rule 4 [condition, decision]: this entry is missing",
+        "step '?' 'a': GridWorld: unknown key 'widht'",
+        "step 2 'b': episodes: unknown key 'episodes'",
+        "step 2 'b', criterion 1 (sucess_rate >= 1.0): unknown metric",
+        "step 2 'b': completion_criteria.1.operator: '=>' is not allowed",
+        "step 2 'b': hints.HINT_01: a mapping of keys is expected (got 'Look')",
+        "step 2 'b', rule 1 (true): unknown hint 'HINT_02'",
+        "step 2 'b': GridWorld.height: ",
+        "step 2 'b': GridWorld.width: ",
+        "step 2 'c': the order 2 is taken by step 2 'b' already",
+        "step 2 'c': max_attempts: it must be at least 1",
+        "step 2 'c': agent_config_overrides: a mapping of keys is expected (got 4)",
+        "steps.3: a mapping of keys is expected (got 7)",
+    ]
+    assert len(rows) == len(wanted), rows
+    for row, told in zip(rows, wanted, strict=True):
+        place, _, words = row.removeprefix(f"{path}:").partition(": ")
+        assert words.startswith(told), (words, told)
+        line, column = map(int, place.split(":"))
+        assert line > 1
+        assert column > 1
+    lines = [int(row.removeprefix(f"{path}:").split(":")[0]) for row in rows]
+    assert lines == sorted(lines)
+    assert not any("20000" in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("rule", "wrong"),
+    [
+        (["true", "BRANCH_TO_1"], ("steps", 0, "order", "one")),
+        (["true", "APPLY_HINT_07"], ("steps", 1, "hints", [])),
+        (["m > 1", "PROCEED"], ("metrics", {"m": 3})),
+        (["m > 1", "PROCEED"], ("metrics", 3)),
+    ],
+)
+def test_what_follows_from_a_mistake_is_not_told(rule: list[str], wrong: tuple[Any, ...]) -> None:
+    data = json.loads(changed(*wrong))
+    data["steps"][1]["adaptation_rules"] = [rule]
+    with pytest.raises(CurriculumError) as caught:
+        curricula.loads(json.dumps(data))
+    assert len(str(caught.value).splitlines()) == 1
+    assert "is expected, not" in str(caught.value)
 
 
 def test_the_place_is_that_of_the_rule(tmp_path: Path) -> None:
@@ -251,6 +349,12 @@ def test_both_names_of_the_overrides_are_read() -> None:
 
 
 def test_errors_in_python_are_ours_too() -> None:
+    with pytest.raises(CurriculumError) as caught:
+        DevelopmentalCurriculum(name="x", steps=[])
+    assert str(caught.value).endswith("steps: a curriculum has at least one step")
+    with pytest.raises(CurriculumError) as caught:
+        DevelopmentalCurriculum(name="x", steps=[{"order": 1}])
+    assert str(caught.value) == "DevelopmentalCurriculum.steps.0: 'name' is missing"
     with pytest.raises(CurriculumError, match=r"step 1 'a', rule 1 .*unknown decision"):
         CurriculumStep(order=1, name="a", adaptation_rules=(("true", "GO"),))
     with pytest.raises(CurriculumError, match="name"):

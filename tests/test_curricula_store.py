@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,3 +184,133 @@ def test_bytes_are_the_same_for_the_same_progress(tmp_path: Path) -> None:
         ProgressStore(path).save({**tried(2, "a").agent_progress, **tried(1, "b").agent_progress})
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert AgentProgress.from_json(tried(2).progress("a").as_json()) == tried(2).progress("a")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_attempt_that_begins_anew_is_judged_by_its_own_episodes(
+    times: int, tmp_path: Path
+) -> None:
+    """What was played before it was broken off counts for longer windows alone."""
+    import piase_gym
+    from piase_gym.wrappers import CurriculumWrapper
+    from tests import courses
+
+    lately = {"metric": "success_rate", "operator": ">=", "value": 0.99, "window": {"episodes": 5}}
+    rules = [["success_rate > 0.99 or hints_used > 0", "PROCEED"]]
+    plan = courses.curriculum(
+        courses.step(
+            1, completion_criteria=[lately], episodes_per_attempt=3, adaptation_rules=rules
+        )
+    )
+
+    def go_on(player: Any, episodes: int) -> Any:
+        env = CurriculumWrapper(
+            piase_gym.parallel_env("GridWorld"), plan, progress=tmp_path / "progress.json"
+        )
+        for _ in range(episodes):
+            env.reset(seed=0)
+            env.modifier.provide_indirect_hint("agent_0", "Go.") if player is courses.arrive else 0
+            while env.agents:
+                env.step({"agent_0": player(env, "agent_0")})
+        env.close()
+        return env.decisions
+
+    for _ in range(times):
+        assert go_on(courses.arrive, 2) == []
+    (made,) = go_on(courses.stay, 3)
+    assert (made.attempt, made.episodes) == (1, 3)
+    share = 0.4
+    assert made.values == {
+        "success_rate over 5 episodes": share, "success_rate": 0.0, "hints_used": 0,
+    }  # fmt: skip
+    # so the second attempt, in yet another process, looks back over what was decided on
+    (made,) = go_on(courses.stay, 3)
+    assert (made.attempt, made.values["success_rate over 5 episodes"]) == (2, 0.0)
+
+
+# -- damage ---------------------------------------------------------------------------------------
+
+ODD = (None, True, 0, -1, 1, 2**31, 2**63, 10**30, 1.5, 1e308, "", "1", "running", "0" * 3000)
+ODD_PARTS = ([], {}, [1], [None], [[1]], {"a": 1}, {"1": None})
+
+
+def ways(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The ways to all parts of JSON data."""
+    found = [way] if way else []
+    if not isinstance(value, dict | list):
+        return found
+    for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
+        found += ways(entry, (*way, key))
+    return found
+
+
+def damaged(good: Any, rng: random.Random) -> Any:
+    """Progress with one or two parts replaced, taken away or moved."""
+    data = json.loads(json.dumps(good))
+    for _ in range(rng.choice([1, 1, 2])):
+        *way, last = rng.choice(ways(data))
+        node = data
+        for key in way:
+            node = node[key]
+        chance = rng.random()
+        if chance < 0.15:
+            del node[last]
+        elif chance < 0.25 and isinstance(node, dict):
+            node[rng.choice(["new", "1", "7", "-1"])] = node[last]
+        else:
+            node[last] = rng.choice([*ODD, *ODD_PARTS])
+    return data
+
+
+@pytest.mark.parametrize("director", ["scripted", "learning_progress"])
+def test_damaged_progress_is_refused_or_can_be_gone_on_with(director: str, tmp_path: Path) -> None:
+    import piase_gym
+    from piase_gym.curricula.journeys import explain, headings, read_journeys, table_rows
+    from piase_gym.wrappers import CurriculumWrapper
+    from tests import courses
+
+    lately = {"metric": "success_rate", "operator": ">=", "value": 0.5, "window": {"episodes": 3}}
+    common = {"completion_criteria": [lately], "max_attempts": 6}
+    rules = [["step_attempts >= 2", "APPLY_HINT_H"]]
+    hints = {"H": {"data": {"message": "Go."}}}
+    plan = courses.curriculum(
+        courses.step(1, adaptation_rules=rules, hints=hints, **common),
+        courses.step(2, config={"width": 9, "goal_pos": [8, 0]}, **common),
+    )
+    path = tmp_path / "progress.json"
+
+    def go_on() -> None:
+        inner = piase_gym.parallel_env("GridWorld")
+        config, space = inner.unwrapped.world.config, inner.observation_space("agent_0")
+        try:
+            env = CurriculumWrapper(inner, {"agent_0": plan}, progress=path, director=director)
+        except ProgressError:
+            assert inner.unwrapped.world.config == config
+            assert inner.observation_space("agent_0") is space
+            assert "curricula" not in inner.unwrapped.events.origin
+            raise
+        for _ in range(2):
+            env.reset(seed=0)
+            while env.agents:
+                env.step({"agent_0": courses.STAY})
+        env.close()
+
+    for _ in range(2):
+        go_on()
+    good, rng, refused = json.loads(path.read_bytes()), random.Random(1), 0
+    for _ in range(120):
+        wrong = json.dumps(damaged(good, rng)).encode()
+        path.write_bytes(wrong)
+        try:
+            go_on()
+        except ProgressError:
+            refused += 1
+            assert path.read_bytes() == wrong
+            assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+        path.write_bytes(wrong)
+        try:
+            for journey in read_journeys(path):
+                assert [*explain(journey), *table_rows(journey, [1, 2]), *headings(journey)]
+        except ProgressError:
+            assert path.read_bytes() == wrong
+    assert 60 < refused < 120

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -18,13 +19,14 @@ from piase_gym.curricula.simulated import SkilledLearner, simulate
 from piase_gym.errors import (
     AgentError,
     ConfigError,
+    PiaseError,
     ProgressError,
     RunError,
     StorageError,
     TrainingError,
 )
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
-from tests.cli_runner import piase
+from tests.cli_runner import environment, piase
 from tests.courses import CORNER, STAY, curriculum, step
 
 
@@ -229,6 +231,55 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
         run_of(tmp_path / "empty", resume=True)
 
 
+@pytest.mark.parametrize("director", ["scripted", "randomisation"])
+def test_decisions_log_path_table_and_progress_have_one_count(
+    director: str, tmp_path: Path
+) -> None:
+    half = [{"metric": "success_rate", "operator": ">=", "value": 0.9}]
+    steps = [step(n, episodes_per_attempt=3, completion_criteria=half) for n in (1, 2)]
+    plan = tmp_path / "plan.json"
+    plan.write_text(curriculum(*steps, world="GridWorld").model_dump_json(exclude_none=True))
+    run = run_of(tmp_path / "run", curriculum=str(plan), director=director, log=True, steps=2048)
+    looks: list[Any] = []
+    run.train(looks.append)
+    run.close()
+    course, agent = run.course, run.agent
+    counts, tried = course.counts[agent], course.under_way(agent)
+    by_order: dict[int, int] = {}
+    for decision in course.decisions:
+        by_order[decision.step] = by_order.get(decision.step, 0) + decision.episodes
+    decided = dict(by_order) if director == "scripted" else dict(counts.counted)
+    if tried is not None:
+        by_order[tried.step.order] = by_order.get(tried.step.order, 0) + tried.ended
+    if director == "scripted":
+        assert counts.counted == {order: n for order, n in by_order.items() if n}
+        assert counts.uncounted > 0
+    ended = [row for row in course.meter.history.of(agent).episodes if row.finished]
+    assert sum(counts.counted.values()) + counts.uncounted == len(ended)
+    assert sum(counts.won.values()) == sum(r.result == "won" for r in ended if r.attempt > 0)
+    assert sum(look.episodes for look in looks) == sum(counts.counted.values())
+    tables = []
+    for source in ("run", "run/log.jsonl", "run/progress.json"):
+        (journey,) = read_journeys(tmp_path / source)
+        tables.append([row[5] for row in table_rows(journey, [1, 2])])
+        if source == "run/progress.json":
+            continue
+        totals: dict[int, list[int]] = {}
+        for stretch in journey.stretches:
+            for order, n in stretch.played.items():
+                total = totals.setdefault(order, [0, 0])
+                total[0], total[1] = total[0] + n, total[1] + stretch.won[order]
+        assert totals == {order: [n, counts.won[order]] for order, n in counts.counted.items()}
+        assert journey.uncounted == counts.uncounted
+        now = journey.under_way
+        assert (now and (now.step, now.attempt, now.ended, now.wanted)) == (
+            tried and (tried.step.order, tried.attempt, tried.ended, tried.wanted)
+        )
+    assert tables == [[str(decided.get(order, 0)) for order in (1, 2)]] * 3
+    if tried is not None:
+        assert (looks[-1].attempt, looks[-1].ended) == (tried.attempt, tried.ended)
+
+
 def kept_of(folder: Path) -> tuple[bytes, bytes, bytes, Any]:
     """What a run has left: progress, path, actions, and the checkpoint."""
     from piase_gym.benchmarks.course_settings import load_policy
@@ -322,16 +373,60 @@ def test_what_cannot_go_on_is_a_sentence_and_loses_nothing(tmp_path: Path) -> No
     run.close()
     with pytest.raises(ConfigError, match="has seed 0, so it cannot go on with 7"):
         run_of(tmp_path, seed=7, resume=True)
-    before = (tmp_path / "progress.json").read_bytes()
-    actions = tmp_path / "actions.bin"
-    played = actions.read_bytes()
-    actions.write_bytes(bytes(b ^ 1 for b in played))
-    with pytest.raises(TrainingError, match="is another one than"):
-        run_of(tmp_path, resume=True)
-    actions.write_bytes(played[:-1])
-    with pytest.raises(StorageError, match="too short"):
-        run_of(tmp_path, resume=True)
-    assert (tmp_path / "progress.json").read_bytes() == before
+    import torch
+
+    policy = torch.load(tmp_path / "policy.pt", weights_only=True)
+    buffer = io.BytesIO()
+    torch.save({**policy, "policy": {}}, buffer)
+    played = (tmp_path / "actions.bin").read_bytes()
+    path = (tmp_path / "path.jsonl").read_text()
+    settings, progress = ((tmp_path / n).read_text() for n in ("settings.json", "progress.json"))
+    buffer_of_list = io.BytesIO()
+    torch.save([1], buffer_of_list)
+    changes: list[tuple[str, bytes | str, type[PiaseError], str]] = [
+        ("actions.bin", bytes(b ^ 1 for b in played), TrainingError, "is another one than"),
+        ("actions.bin", played[:-1], StorageError, "too short"),
+        ("actions.bin", b"\xfa" * len(played), StorageError, "there is no such action"),
+        ("actions.bin", played + b"more", TrainingError, "is another one than"),
+        ("path.jsonl", path.replace('"steps": 128', '"steps": "128"'), ProgressError, "line 1 is"),
+        ("path.jsonl", path.replace('"episodes"', '"epis"'), ProgressError, "line 1 is damaged"),
+        ("path.jsonl", "x" + path, ProgressError, "line 1 is damaged"),
+        ("path.jsonl", "", StorageError, "does not reach"),
+        (
+            "settings.json",
+            settings.replace('"seed": 0', '"seed": "0"'),
+            StorageError,
+            "damaged: se",
+        ),
+        ("settings.json", settings.replace('"seed": 0', '"seed": -1'), StorageError, "damaged"),
+        ("settings.json", settings.replace('"whole"', '"hole"'), StorageError, "damaged: hole"),
+        ("settings.json", settings.replace('"ppo": {}', '"ppo": []'), StorageError, "damaged: ppo"),
+        ("settings.json", "[" * 3000, StorageError, "damaged"),
+        (
+            "progress.json",
+            progress.replace('"attempt": 1', '"attempt": null'),
+            ProgressError,
+            "dam",
+        ),
+        ("policy.pt", b"no archive", StorageError, "is damaged"),
+        ("policy.pt", buffer.getvalue(), TrainingError, "other spaces"),
+        ("policy.pt", buffer_of_list.getvalue(), StorageError, "no checkpoint"),
+    ]
+    kept = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    for name, content, error, told in changes:
+        wrong = content.encode() if isinstance(content, str) else content
+        if told == "is another one than" and wrong.endswith(b"more"):
+            # what came after the checkpoint is forgotten, but only if the run goes on
+            flipped = kept["path.jsonl"].replace(b'"attempt": 1', b'"attempt": 7')
+            (tmp_path / "path.jsonl").write_bytes(flipped)
+        assert wrong != kept[name], name
+        (tmp_path / name).write_bytes(wrong)
+        before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+        with pytest.raises(error, match=told):
+            run_of(tmp_path, resume=True)
+        assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+        for file, bytes_of_it in kept.items():
+            (tmp_path / file).write_bytes(bytes_of_it)
 
 
 def test_drawn_steps_are_counted_and_told(tmp_path: Path) -> None:
@@ -414,3 +509,41 @@ def test_mistakes_are_sentences(words: list[str], said: str, tmp_path: Path) -> 
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+NAMES = [
+    ["curriculum", "run", "door_kye"],
+    ["curriculum", "run", "door_key", "--director", "sripted"],
+    ["curriculum", "run", "door_key", "--world", "GridWrold"],
+    ["curriculum", "run", "door_key", "-c", "widht=3"],
+    ["curriculum", "run", "door_key", "--steps", "0"],
+    ["curriculum", "run", "door_key", "--resume"],
+]
+TRY_NAMES = """
+import os, sys
+from piase_gym.cli.app import app
+from piase_gym.errors import PiaseError
+for words in eval(sys.argv[1]):
+    try:
+        app(words, standalone_mode=False)
+    except PiaseError as error:
+        print(error)
+    else:
+        print("no error:", words)
+    print("torch" in sys.modules, os.listdir())
+"""
+
+
+def test_mistakes_in_names_are_told_before_torch_is_loaded(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TRY_NAMES, repr(NAMES)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    assert lines[1::2] == ["False []"] * len(NAMES)
+    assert not [line for line in lines[::2] if line.startswith("no error")]
+    assert len(lines) == 2 * len(NAMES)

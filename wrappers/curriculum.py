@@ -17,7 +17,7 @@ from piase_gym.curricula.course import Course
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.guide import Guide, make_room
 from piase_gym.curricula.modifying import EnvironmentModifierInterface
-from piase_gym.curricula.plan import Plan, loaded
+from piase_gym.curricula.plan import Plan
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.errors import ConfigError
 from piase_gym.faces.batch import BatchEnv
@@ -124,8 +124,9 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
             (env.observation_space(n), face.observation_space(n)) for n in env.possible_agents
         ]
         fixed = None if all(one is other for one, other in spaces) else type(env).__name__
-        make_room(face, loaded(curricula), fixed)
-        self.guide = Guide(face, Plan.of(curricula, face.possible_agents, **options))
+        plan = Plan.of(curricula, face.possible_agents, **options)
+        make_room(face, plan.curricula, fixed)
+        self.guide = Guide(face, plan)
         self.course = self.guide.course
         # A step costs eight microseconds, so what is looked up in each is looked up here.
         self._driver = face.driver
@@ -183,8 +184,9 @@ class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstruct
         RecordConstructorArgs.__init__(self, curricula=curricula, _disable_deepcopy=True, **options)
         face = _face(env, GymEnv)
         fixed = None if env.observation_space is face.observation_space else type(env).__name__
-        make_room(face, loaded(curricula), fixed)
-        self.guide = Guide(face, Plan.of(curricula, (face.agent,), **options))
+        plan = Plan.of(curricula, (face.agent,), **options)
+        make_room(face, plan.curricula, fixed)
+        self.guide = Guide(face, plan)
         self.course = self.guide.course
         super().__init__(env)
 
@@ -221,8 +223,9 @@ class BatchCurriculum(_Led):
         """Wrap `env`; see `CurriculumWrapper`."""
         batch = require_batch(env, BatchEnv)
         self.env = env
-        make_room_in_batch(batch, loaded(curricula), batch.enlarge)
-        self.guide = BatchGuide(batch, Plan.of(curricula, batch.agents, **options))
+        plan = Plan.of(curricula, batch.agents, **options)
+        make_room_in_batch(batch, plan.curricula, batch.enlarge)
+        self.guide = BatchGuide(batch, plan)
         self.course = self.guide.course
 
     @property
@@ -259,8 +262,9 @@ class VectorCurriculum(_Led, VectorWrapper):
     def __init__(self, env: VectorEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
         face = require_batch(env, BatchVectorEnv)
-        make_room_in_batch(face.batch, loaded(curricula), face.enlarge)
-        self.guide = BatchGuide(face.batch, Plan.of(curricula, face.batch.agents, **options))
+        plan = Plan.of(curricula, face.batch.agents, **options)
+        make_room_in_batch(face.batch, plan.curricula, face.enlarge)
+        self.guide = BatchGuide(face.batch, plan)
         self.course = self.guide.course
         super().__init__(env)
 

@@ -7,11 +7,11 @@ apart they are is how fast the agent learns the step, or forgets it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from piase_gym.curricula.director import DrawingDirector
-from piase_gym.errors import ConfigError
+from piase_gym.curricula.director import DrawingDirector, remembered
+from piase_gym.errors import ConfigError, ProgressError
 from piase_gym.runs.history import Episode
 
 
@@ -37,6 +37,13 @@ class LearningProgress(DrawingDirector):
         if isinstance(speed, bool) or speed < 1.0:
             raise ConfigError(f"speed is a number from 1 on, not {speed!r}")
         self.rate, self.fast_rate, self.explore = rate, min(1.0, rate * speed), explore
+
+    def check(self, memory: Mapping[str, Any]) -> None:
+        """Check the draws and means that are remembered."""
+        super().check(memory)
+        means = remembered(memory, "means", dict[str, tuple[float, float]], {})
+        if not all(0.0 <= mean <= 1.0 for pair in means.values() for mean in pair):
+            raise ProgressError("this progress is damaged: means: they are from 0 to 1")
 
     def _means(self, agent: str, order: int) -> list[float]:
         """Return fast mean and slow mean of a step; until its first episode both are 0."""

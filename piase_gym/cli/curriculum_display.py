@@ -47,41 +47,56 @@ class Display:
 
     def update(self, look: Look) -> None:
         """Show where the run is."""
-        where = f"step {look.order} '{look.name}', attempt {look.attempt}"
-        if self._drawn:
-            where = "steps are drawn"
-        words = escape(f"{where}, {_told(look)}")
-        steps = min(look.steps, self.settings.steps)
-        self._bar.update(self._task, completed=steps, description=words)
-        tenth = 10 * steps // self.settings.steps
+        words = escape(told_drawn(look) if self._drawn else told(look))
+        total = max(look.steps, self.settings.steps)  # updates are whole
+        self._bar.update(self._task, completed=look.steps, total=total, description=words)
+        tenth = 10 * look.steps // total
         if not console.is_terminal and tenth > self._told:
             self._told = tenth
-            line = f"{look.steps:,} of {self.settings.steps:,} steps: {words}"
+            line = f"{look.steps:,} of {total:,} steps: {words}"
             console.print(line, soft_wrap=True)
 
 
-def _told(look: Look) -> str:
-    """Say how well it goes: what is won, or what attempts are judged by instead."""
-    from piase_gym.curricula.journeys import SUCCESS, short_name
+def told_drawn(look: Look) -> str:
+    """Say how well it goes where steps are drawn."""
+    return f"steps are drawn, {look.won:.0%} of the last {look.episodes:,} episodes won"
 
-    others = {n: v for n, v in look.values.items() if isinstance(v, float)}
-    if not look.won and SUCCESS not in others and others:
-        return ", ".join(f"{short_name(name)} {value:.2f}" for name, value in others.items())
-    return f"{look.won:.0%} won"
+
+def told(look: Look) -> str:
+    """Say which attempt is under way, and what the last one came to, as the table has it."""
+    from piase_gym.curricula.journeys import judged_by, short_name
+
+    where = f"step {look.order} '{look.name}', attempt {look.attempt}"
+    last = look.decided
+    if look.outcome == "running":
+        where += f": {look.ended} of {look.wanted} episodes"
+    if last is None:
+        return where
+    metric = judged_by([last])
+    if not isinstance(value := last.values.get(metric), int | float):
+        return f"{where}, {look.won:.0%} of the last {look.episodes:,} won"
+    before = "" if look.outcome != "running" else f"attempt {last.attempt} "
+    if last.step != look.order:
+        before = f"step {last.step} {before}"
+    return f"{where}, {before}{value:.0%} {short_name(metric)}"
 
 
 def show_run(course: CourseRun, folder: Path) -> None:
     """Print what came of a run, and draw its path."""
-    from piase_gym.curricula.journeys import read_journeys
+    from piase_gym.curricula.journeys import read_journeys, still
 
     journeys = read_journeys(folder)
     for journey in journeys:
         console.print(table_of(journey, [step.order for step in course.curriculum.steps]))
+        for line in still(journey):
+            console.print(escape(line), soft_wrap=True)
     words = {"running": "goes on", "finished": "is finished", "failed": "is failed"}
     outcome = words[course.course.progress[course.agent].outcome]
     if course.course.director.per_slot:
         outcome = "has no end: its steps were drawn"
     spent = f"{course.trainer.steps:,} environment steps"
+    if course.trainer.steps > course.settings.steps:
+        spent += f" (a budget of {course.settings.steps:,}, rounded up to whole updates)"
     console.print(f"The curriculum {outcome}, after {spent}.", soft_wrap=True)
     console.print(f"Everything is in {escape(str(folder))}", soft_wrap=True)
     try:

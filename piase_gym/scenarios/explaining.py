@@ -42,11 +42,16 @@ def explain(error: ValidationError, model: type[BaseModel], document: Document) 
 
 
 def located(
-    error: ValidationError, model: type[BaseModel], document: Document
+    error: ValidationError, model: type[BaseModel], document: Document, skip: str = ""
 ) -> Iterator[tuple[Key, str]]:
-    """Yield each problem: the key of the part of the file, and what is wrong with it."""
+    """Yield each problem: the key of the part of the file, and what is wrong with it.
+
+    Problems of the type `skip` are left out.
+    """
     said = set()
     for item in error.errors(include_url=False):
+        if item["type"] == skip:
+            continue
         path = tuple(item["loc"])
         if item["type"] == "union_tag_invalid":
             path = (*path, "type")
@@ -57,6 +62,10 @@ def located(
         if (key, told) not in said:  # a union says the same once for each of its types
             said.add((key, told))
             yield key, told
+
+
+EXPECTED = " is expected (got "
+NO_ENTRIES = "it must have at least 1 entries"
 
 
 def sentence(item: Any, model: type[BaseModel], path: tuple[str | int, ...]) -> str:
