@@ -11,10 +11,11 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from piase_gym.benchmarks.checkpoints import Folder, write_whole
+from piase_gym.benchmarks.checkpoints import Folder
 from piase_gym.benchmarks.learn_run import Progress, Run, TrainResult
 from piase_gym.benchmarks.learn_settings import ALGORITHMS, TrainSettings
 from piase_gym.errors import ConfigError, MissingExtraError, TrainingError
+from piase_gym.files import write_whole
 
 try:
     import torch

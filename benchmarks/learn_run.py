@@ -12,7 +12,7 @@ from typing import Any
 
 from piase_gym.agents.network import CARD, Network, require_finite
 from piase_gym.agents.sb3 import Sb3Agent
-from piase_gym.benchmarks.checkpoints import STATE, Folder, pack, write_whole
+from piase_gym.benchmarks.checkpoints import STATE, Folder, pack
 from piase_gym.benchmarks.interrupts import first_interrupt
 from piase_gym.benchmarks.learn_settings import TrainSettings
 from piase_gym.benchmarks.learn_state import restore_state, state_of
@@ -33,6 +33,7 @@ from piase_gym.errors import (
     StorageError,
     TrainingError,
 )
+from piase_gym.files import write_whole
 
 try:
     from stable_baselines3.common.callbacks import BaseCallback

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from piase_gym.benchmarks.references import Gap, References
@@ -11,6 +12,21 @@ from piase_gym.benchmarks.statistics import Interval
 from piase_gym.benchmarks.task_scores import TaskResult
 
 HEAD = ("task", "policy", "episodes", "score", "raw value", "success", "steps", "remarks")
+
+
+def rounded(value: float, digits: int = 0) -> str:
+    """Write a number with some decimals, halves away from zero.
+
+    What is rounded is the decimal number that the float stands for to twelve places: sums whose
+    last bits differ, as between versions of Python, give the same digits.
+    """
+    decimal = Decimal(f"{value:.12f}")
+    return str(decimal.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Write a share as ``80.9%``; see `rounded`."""
+    return f"{rounded(100 * share, digits)}%"
 
 
 def interval(value: Interval | None, digits: int = 2, scale: float = 1.0) -> str:

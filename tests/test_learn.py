@@ -33,7 +33,7 @@ pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
 
 from piase_gym.benchmarks import practice  # noqa: E402  # needs the extra
-from piase_gym.benchmarks.checkpoints import Folder, write_whole  # noqa: E402
+from piase_gym.benchmarks.checkpoints import Folder  # noqa: E402
 from piase_gym.benchmarks.learn import Progress, TrainSettings, train  # noqa: E402
 
 probes.register()
@@ -186,7 +186,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     code = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from piase_gym.benchmarks.checkpoints import write_whole\n"
+        "from piase_gym.files import write_whole\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try:\n"

@@ -13,6 +13,7 @@ from rich.table import Table
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import import_modules
 from piase_gym.errors import ConfigError
+from piase_gym.files import require_folder
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.protocol import EpisodeRecord
@@ -100,6 +101,7 @@ def throughput(
     from piase_gym.benchmarks.scaling import store_throughput
     from piase_gym.benchmarks.scaling import throughput as measure_all
 
+    require_folder(out)
     with console.status("measuring; every row in turn"):
         found = measure_all(rounds=rounds, seconds=seconds)
     table = Table("environment", title="Agent-steps per CPU-second, medians of one run")
@@ -149,6 +151,11 @@ def references(
 
     import_modules(module)
     target = Path(reference_runs.__file__).with_name(FILE) if out is None else out
+    require_folder(target.parent)
+    if target.is_dir():
+        raise ConfigError(f"--out {target} is a folder; name the file to write")
+    if journal is not None:
+        require_folder(journal)
     stored = read_references(target) if missing and target.is_file() else None
     if train:
         _tell(_train(reference_runs.reference_suite(None, task or ()), workers, missing))
