@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from piase_gym.agents.network import CARD
+from piase_gym.benchmarks.shelf import CARD
 from piase_gym.errors import TrainingError
 from piase_gym.files import write_whole
 

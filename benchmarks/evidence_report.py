@@ -85,7 +85,8 @@ def spent(findings: Findings, target: str) -> list[str]:
         failed = sum(x["outcome"] == "failed" for x in mine)
         hints = sum(x["hints"] for x in mine) / count
         cost = sum(x["cpu_seconds"]["training"] for x in mine) / count
-        rows.append(f"| `{arm}` | {episodes} | {rounded(done, 1)} | {failed} | {rounded(hints, 1)} | {rounded(cost)} |")
+        means = (rounded(done, 1), str(failed), rounded(hints, 1), rounded(cost))
+        rows.append(f"| `{arm}` | {episodes} | {' | '.join(means)} |")
     return rows
 
 

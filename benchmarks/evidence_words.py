@@ -70,7 +70,8 @@ def sentence(findings: Findings, target: str) -> str:
     others = [findings.compare(arm, target) for arm in OTHERS if arm != "uniform"]
     mine, theirs = (_mean(findings, arm, target) for arm in ("dse", "uniform"))
     seeds = f"{first.pairs} seed{'s' if first.pairs > 1 else ''}"
-    told = f"`{target}` ({seeds}): `dse` wins {percent(mine)} of the tests and `uniform` {percent(theirs)}; "
+    told = f"`{target}` ({seeds}): `dse` wins {percent(mine)} of the tests "
+    told += f"and `uniform` {percent(theirs)}; "
     told += f"{_gap(first)}{SAID[verdict]}{_small(first)}."
     if first.gap is None:
         return told

@@ -15,7 +15,7 @@ from piase_gym.benchmarks.policies import read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL
 from piase_gym.benchmarks.scores import Results, read_sections
 from piase_gym.benchmarks.settings import Setting, slug
-from piase_gym.errors import PiaseError, ProtocolError
+from piase_gym.errors import PiaseError, ProtocolError, StorageError
 from piase_gym.files import write_whole
 
 FILMS = 18
@@ -64,8 +64,10 @@ def write_report(out: Path) -> list[Path]:
 
     Raises:
         ProtocolError: If there are no results of this protocol.
-        StorageError: If they cannot be written.
+        StorageError: If `out` is a file, or they cannot be written.
     """
+    if out.is_file():
+        raise StorageError(f"{out} is a file; name a folder")
     path = out / "results.json"
     data = read_sections(path)
     if not data:
@@ -200,10 +202,8 @@ def _provenance(results: Results) -> Part:
 
 def _skipped(results: Results) -> Part:
     """Say who did not play what, and why; tasks with the same reason share a line."""
-    tasks: dict[str, list[str]] = {}
-    for problem in results.skipped:
-        tasks.setdefault(problem.what, []).append(plots.short(problem.where))
-    rows = [(why, ", ".join(names)) for why, names in tasks.items()]
+    reasons = tables.by_reason(results.skipped)
+    rows = [(why, ", ".join(map(plots.short, names))) for why, names in reasons.items()]
     words = "This is not counted against anybody."
     return Part("Not played", (words,), ("why", "tasks"), rows)
 

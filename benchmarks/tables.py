@@ -8,6 +8,7 @@ from typing import Any
 
 from piase_gym.benchmarks.references import Gap, References
 from piase_gym.benchmarks.scores import Results
+from piase_gym.benchmarks.settings import Problem
 from piase_gym.benchmarks.statistics import Interval
 from piase_gym.benchmarks.task_scores import TaskResult
 
@@ -69,6 +70,14 @@ def result_rows(results: Results) -> list[tuple[str, ...]]:
         )
         for row in results.rows
     ]
+
+
+def by_reason(problems: Iterable[Problem]) -> dict[str, list[str]]:
+    """Return what could not be played, by the reason."""
+    found: dict[str, list[str]] = {}
+    for problem in problems:
+        found.setdefault(problem.what, []).append(problem.where)
+    return found
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -180,27 +180,6 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     assert looks(tmp_path / "whole") == looks(tmp_path / "killed")
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    write_whole(path, b"before")
-    code = (
-        "import resource, signal, sys\n"
-        "from pathlib import Path\n"
-        "from piase_gym.files import write_whole\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "try:\n"
-        "    write_whole(Path(sys.argv[1]), bytes(5000))\n"
-        "except OSError as error:\n"
-        "    print(type(error).__name__, error)\n"
-    )
-    words = [sys.executable, "-c", code, str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.startswith(f"StorageError {path} could not be written: "), done.stderr
-    assert path.read_bytes() == b"before"
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
-
-
 def test_a_full_disk_ends_a_run_with_a_sentence_and_keeps_what_is_there(tmp_path: Path) -> None:
     settings = small()
     train(settings, tmp_path / "run", report=Interrupt(300))

@@ -198,7 +198,12 @@ def plot(
     """Draw returns, lengths and success over the episodes of a run."""
     from piase_gym import runs
 
-    console.print(f"saved {runs.plot(run, out, overwrite=overwrite)}", markup=False, highlight=False, soft_wrap=True)
+    console.print(
+        f"saved {runs.plot(run, out, overwrite=overwrite)}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def render(
