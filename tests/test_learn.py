@@ -35,6 +35,7 @@ contrib = pytest.importorskip("sb3_contrib")
 from piase_gym.benchmarks import practice  # noqa: E402  # needs the extra
 from piase_gym.benchmarks.checkpoints import Folder  # noqa: E402
 from piase_gym.benchmarks.learn import Progress, TrainSettings, train  # noqa: E402
+from piase_gym.cli.train import Display  # noqa: E402
 
 probes.register()
 TINY = {"width": 4, "height": 4, "max_steps": 12}
@@ -304,3 +305,18 @@ def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path) -> None:
         assert done.returncode == 2, done.stdout + done.stderr
         assert words in " ".join((done.stdout + done.stderr).split())
         assert "Traceback" not in done.stderr
+
+
+def test_steps_are_rounded_up_to_whole_updates_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = small(steps=100, eval_episodes=1)
+    with Display(settings) as display:
+        result = train(settings, tmp_path / "run", report=display.update)
+    assert result.steps == 128  # 8 environments, 16 steps
+    shown = capsys.readouterr().out
+    assert "100 steps are rounded up to 128: to whole updates" in shown
+    assert "128 of 128 steps" in shown
+    with Display(small(steps=128)) as display:
+        display.update(Progress(64, 128, 0.0, 0.0, None))
+    assert "rounded" not in capsys.readouterr().out

@@ -248,7 +248,7 @@ def _run(
             modules=tuple(module or ()),
             progress=bar.advance,
         )
-    _show(results)
+    show_results(results)
     try:
         _film(suite, results, policies, out)
         _report(out)
@@ -303,7 +303,7 @@ def _film(suite: Suite, results: Results, policies: Any, out: Path) -> None:
     make_films(settings, policies, results, out)
 
 
-def _show(results: Results) -> None:
+def show_results(results: Results) -> None:
     """Print the results of each task, below its full name, and who did not play what."""
     from piase_gym.benchmarks import tables
 

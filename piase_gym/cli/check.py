@@ -110,8 +110,8 @@ class Live:
 
     def _words(self) -> str:
         """Say what is being checked."""
-        now = self._checks[self._done] if self._done < len(self._checks) else "done"
-        return f"{self._name}, check {self._done + 1} of {len(self._checks)}: {now}"
+        now = "".join(self._checks[self._done : self._done + 1])
+        return f"{self._name}: {self._done} of {len(self._checks)} checks done; {now}"
 
 
 def ids_of(names: Sequence[str] | None) -> list[str]:
@@ -128,7 +128,7 @@ def print_finding(finding: Finding) -> None:
     """Print what one check found, its sentence below its name."""
     verdict = Text(finding.verdict, STYLES[finding.status])
     console.print(Text.assemble((finding.check, "bold"), "  ", verdict))
-    console.print(Padding(Text(finding.sentence, "dim"), (0, 0, 0, INDENT)))
+    console.print(Padding(Text(finding.sentence, "dim"), (0, 0, 0, INDENT), expand=False))
 
 
 def print_line(name: str, report: Report) -> None:
@@ -160,7 +160,7 @@ def print_sum(reports: Iterable[Report], skipped: int) -> None:
         count = Text(f"{len(passed)} of {len(rows)} ids", style)
         told = f"; {'; '.join(why)}" if why else ""
         console.print(Text.assemble((rows[0].check, "bold"), "  ", count, told))
-        console.print(Padding(Text(rows[0].sentence, "dim"), (0, 0, 0, INDENT)))
+        console.print(Padding(Text(rows[0].sentence, "dim"), (0, 0, 0, INDENT), expand=False))
     wrong = sum(not report.ok for report in every)
     told = f"; {skipped} skipped" if skipped else ""
     console.print(f"{len(every) - wrong} of {len(every)} ids keep the contract{told}")

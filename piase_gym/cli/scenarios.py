@@ -205,7 +205,7 @@ class _Progress:
 
     def sum_up(self) -> None:
         """Print the sum of several episodes."""
-        if self.episodes == 1:
+        if self.episodes == 1 and not self.interrupted:
             return
         count, said = len(self._found), ""
         if self.interrupted:
