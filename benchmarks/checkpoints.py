@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import re
 import zipfile
 from collections.abc import Mapping
@@ -18,31 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.agents.archive import CARD
-from piase_gym.errors import StorageError, TrainingError
+from piase_gym.errors import TrainingError
+from piase_gym.files import write_whole
 
 STATE = "state.json"
 KEPT = 2
 """Checkpoints that are kept; an older one serves where the newest is damaged."""
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is either there in full or as it was before.
-
-    Raises:
-        StorageError: If it cannot be written.
-    """
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise StorageError(f"{path} could not be written: {error.strerror}") from error
 
 
 def pack(archive: bytes, more: Mapping[str, Any]) -> bytes:

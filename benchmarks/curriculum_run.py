@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from piase_gym.benchmarks.checkpoints import write_whole
 from piase_gym.benchmarks.course_env import course_of, make_course
 from piase_gym.benchmarks.course_settings import (
     APART,
@@ -36,6 +35,7 @@ from piase_gym.curricula import ProgressStore, load
 from piase_gym.curricula.journeys import PATH, PROGRESS, read_rows
 from piase_gym.curricula.seats import EpisodeCounts
 from piase_gym.errors import ConfigError, StorageError, TrainingError
+from piase_gym.files import write_whole
 
 SAVED = 20.0
 """Seconds between two checkpoints."""

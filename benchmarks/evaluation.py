@@ -95,11 +95,15 @@ def evaluate(
     split = chosen.split if split is None else split
     seeds = split_seeds(split, chosen.episodes if episodes is None else episodes)
     settings, problems = chosen.settings(split)
+    missing = chosen.missing(split)
     if not settings:
-        reasons = "; ".join(f"{p.where}: {p.what}" for p in problems) or "it has no rows here"
+        reasons = (
+            "; ".join(f"{p.where}: {p.what}" for p in (*problems, *missing))
+            or "it has no rows here"
+        )
         raise SuiteError(f"nothing in suite {chosen.name!r} can be played: {reasons}")
     journal = None if out is None else Journal(Path(out) / JOURNAL)
-    run = _Run(settings, policies, tuple(seeds), journal)
+    run = _Run(settings, policies, tuple(seeds), journal, missing)
     if not run.wanted:
         raise SuiteError(f"nothing can be played: {run.skipped[0].what}")
     run.play(_player(workers, modules, timeout), progress)
@@ -141,6 +145,7 @@ class _Run:
         policies: Sequence[Policy],
         seeds: tuple[int, ...],
         journal: Journal | None,
+        missing: Sequence[Problem],
     ) -> None:
         """List the episodes in the order that results have."""
         self.settings, self.policies, self.journal = settings, policies, journal
@@ -164,6 +169,7 @@ class _Run:
                 for start in range(0, len(left), size):
                     chunk = tuple(left[start : start + size])
                     self.jobs.append(replace(job, seeds=chunk))
+        self.skipped += missing
 
     def play(
         self,

@@ -18,6 +18,7 @@ from piase_gym.benchmarks.evidence import ARMS, TARGETS, Scale
 from piase_gym.benchmarks.evidence_findings import FILE, OTHERS, SOLVED, Findings
 from piase_gym.benchmarks.evidence_words import how_many, points, verdict
 from piase_gym.benchmarks.statistics import Interval
+from piase_gym.benchmarks.tables import percent, rounded
 from piase_gym.errors import PiaseError
 
 PICTURE = "images/evidence_curricula.png"
@@ -33,8 +34,8 @@ NOTE = (
 def told(interval: Interval, runs: int) -> str:
     """Write a share with its interval, if there are several trainings."""
     if runs < 2:
-        return f"{interval.estimate:.1%}"
-    return f"{interval.estimate:.1%} ({interval.low:.1%} to {interval.high:.1%})"
+        return percent(interval.estimate)
+    return f"{percent(interval.estimate)} ({percent(interval.low)} to {percent(interval.high)})"
 
 
 def arms(findings: Findings, target: str) -> list[str]:
@@ -52,7 +53,7 @@ def arms(findings: Findings, target: str) -> list[str]:
         middle = told(statistics.aggregate([tests]), count)
         median = (shares[(count - 1) // 2] + shares[count // 2]) / 2
         solved = sum(share >= SOLVED for share in shares)
-        rows.append(f"| `{arm}` | {number} | {mean} | {middle} | {median:.1%} | {solved} |")
+        rows.append(f"| `{arm}` | {number} | {mean} | {middle} | {percent(median)} | {solved} |")
     return rows
 
 
@@ -65,7 +66,7 @@ def differences(findings: Findings, target: str) -> list[str]:
     for arm in OTHERS:
         one = findings.compare(arm, target)
         gap = "" if one.gap is None else points(one.gap)
-        rows.append(f"| `{arm}` | {one.pairs} | {gap} | {one.chance:.2f} | {one.verdict} |")
+        rows.append(f"| `{arm}` | {one.pairs} | {gap} | {rounded(one.chance, 2)} | {one.verdict} |")
     return rows
 
 
@@ -79,12 +80,13 @@ def spent(findings: Findings, target: str) -> list[str]:
         mine = findings.compared(arm, target)
         count = len(mine)
         orders = [sum(x["episodes"][order] for x in mine) / count for order in mine[0]["episodes"]]
-        episodes = ", ".join(f"{number:,.0f}" for number in orders)
+        episodes = ", ".join(f"{int(rounded(number)):,}" for number in orders)
         done = sum(len(x["completed"]) for x in mine) / count
         failed = sum(x["outcome"] == "failed" for x in mine)
         hints = sum(x["hints"] for x in mine) / count
         cost = sum(x["cpu_seconds"]["training"] for x in mine) / count
-        rows.append(f"| `{arm}` | {episodes} | {done:.1f} | {failed} | {hints:.1f} | {cost:.0f} |")
+        means = (rounded(done, 1), str(failed), rounded(hints, 1), rounded(cost))
+        rows.append(f"| `{arm}` | {episodes} | {' | '.join(means)} |")
     return rows
 
 

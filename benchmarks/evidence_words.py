@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from piase_gym.benchmarks.evidence import ARMS, TARGETS
 from piase_gym.benchmarks.evidence_findings import MARGIN, OTHERS, Comparison, Findings
 from piase_gym.benchmarks.statistics import Interval
+from piase_gym.benchmarks.tables import percent, rounded
 
 NOTHING, OPEN, ONE = "nothing learnt", "open", "one pair only"
 SAID = {
@@ -19,7 +20,13 @@ SAID = {
 
 def points(gap: Interval) -> str:
     """Write a difference of shares in points with its interval."""
-    return f"{100 * gap.estimate:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
+    middle, low, high = (rounded(100 * part, 1) for part in gap)
+    return f"{_signed(middle)} ({_signed(low)} to {_signed(high)})"
+
+
+def _signed(number: str) -> str:
+    """Write a number with its sign, a plus too."""
+    return number if number.startswith("-") else f"+{number}"
 
 
 def verdict_on(findings: Findings, target: str) -> str:
@@ -63,7 +70,8 @@ def sentence(findings: Findings, target: str) -> str:
     others = [findings.compare(arm, target) for arm in OTHERS if arm != "uniform"]
     mine, theirs = (_mean(findings, arm, target) for arm in ("dse", "uniform"))
     seeds = f"{first.pairs} seed{'s' if first.pairs > 1 else ''}"
-    told = f"`{target}` ({seeds}): `dse` wins {mine:.1%} of the tests and `uniform` {theirs:.1%}; "
+    told = f"`{target}` ({seeds}): `dse` wins {percent(mine)} of the tests "
+    told += f"and `uniform` {percent(theirs)}; "
     told += f"{_gap(first)}{SAID[verdict]}{_small(first)}."
     if first.gap is None:
         return told

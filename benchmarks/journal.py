@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import orjson
 
 from piase_gym.benchmarks.protocol import PROTOCOL, EpisodeRecord
 from piase_gym.errors import ProtocolError, StorageError
+from piase_gym.files import require_folder, write_whole
 
 HEADER = {"journal": "piase_gym episodes", "protocol": PROTOCOL}
 
@@ -42,8 +42,8 @@ class Journal:
         self.damaged = 0
         self.error: str | None = None
         self._waiting: list[bytes] = []
+        require_folder(path.parent)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             data = path.read_bytes() if path.is_file() else b""
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror or error}") from error
@@ -117,29 +117,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file by new contents, or leave the old file as it was.
-
-    Raises:
-        StorageError: If it cannot be written.
-    """
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        raise StorageError(f"{path} could not be written: {error.strerror or error}") from error
-
-
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file atomically, readable and with sorted keys."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY
-    write_atomically(path, orjson.dumps(value, option=options | orjson.OPT_APPEND_NEWLINE))
+    write_whole(path, orjson.dumps(value, option=options | orjson.OPT_APPEND_NEWLINE))

@@ -7,14 +7,19 @@ the same machine and versions.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
-from piase_gym.benchmarks.checkpoints import Folder, write_whole
+from piase_gym.benchmarks.checkpoints import Folder
 from piase_gym.benchmarks.learn_run import Progress, Run, TrainResult
-from piase_gym.benchmarks.learn_settings import ALGORITHMS, TrainSettings
-from piase_gym.errors import ConfigError, MissingExtraError, TrainingError
+from piase_gym.benchmarks.learn_settings import (
+    ALGORITHMS,
+    TrainSettings,
+    read_settings_of,
+    require_claim,
+)
+from piase_gym.errors import MissingExtraError
+from piase_gym.files import write_whole
 
 try:
     import torch
@@ -48,43 +53,15 @@ def train(
         StorageError: If something cannot be written; earlier checkpoints are kept.
     """
     folder = Folder(out)
-    _claim(folder, settings, resume)
+    require_claim(folder, settings, resume)
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.threads)
     try:
         run = Run(settings, folder, report)
+        if not folder.settings.exists():
+            write_whole(folder.settings, (settings.model_dump_json(indent=2) + "\n").encode())
         if resume and folder.checkpoints():
             run.go_on()
         return run.train()
     finally:
         torch.set_num_threads(threads)
-
-
-def _claim(folder: Folder, settings: TrainSettings, resume: bool) -> None:
-    """Make the folder, or see that the run in it is the one that is meant."""
-    if not folder.settings.exists():
-        if resume:
-            raise TrainingError(f"{folder.path} holds no run that could go on")
-        content = settings.model_dump_json(indent=2) + "\n"
-        write_whole(folder.settings, content.encode())
-        return
-    if not resume:
-        raise ConfigError(f"{folder.path} holds a run already; resume it or choose another folder")
-    differences = settings.differences(read_settings_of(folder.path))
-    if differences:
-        raise ConfigError(f"{folder.path} holds another run: {'; '.join(differences)}")
-
-
-def read_settings_of(path: str | Path) -> TrainSettings:
-    """Return the settings of the run in a folder.
-
-    Raises:
-        TrainingError: If there is none, or its settings are damaged.
-    """
-    folder = Folder(path)
-    try:
-        return TrainSettings(**json.loads(folder.settings.read_text("utf-8")))
-    except OSError:
-        raise TrainingError(f"{folder.path} holds no run that could go on") from None
-    except (ValueError, TypeError) as error:
-        raise TrainingError(f"{folder.settings} cannot be read: {error}") from None

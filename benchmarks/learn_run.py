@@ -13,9 +13,9 @@ from typing import Any
 from piase_gym.agents.archive import CARD
 from piase_gym.agents.network import Network, require_finite
 from piase_gym.agents.sb3 import Sb3Agent
-from piase_gym.benchmarks.checkpoints import STATE, Folder, pack, write_whole
+from piase_gym.benchmarks.checkpoints import STATE, Folder, pack
 from piase_gym.benchmarks.interrupts import first_interrupt
-from piase_gym.benchmarks.learn_settings import TrainSettings
+from piase_gym.benchmarks.learn_settings import TrainSettings, seats_of
 from piase_gym.benchmarks.learn_state import restore_state, state_of
 from piase_gym.benchmarks.models import (
     card_of,
@@ -23,7 +23,6 @@ from piase_gym.benchmarks.models import (
     make_policy,
     make_vec,
     require_card,
-    seats_of,
 )
 from piase_gym.benchmarks.practice import success
 from piase_gym.benchmarks.protocol import split_seeds
@@ -34,6 +33,7 @@ from piase_gym.errors import (
     StorageError,
     TrainingError,
 )
+from piase_gym.files import write_whole
 
 try:
     from stable_baselines3.common.callbacks import BaseCallback
@@ -48,7 +48,7 @@ class Progress:
 
     Attributes:
         steps: Agent steps so far.
-        total: Agent steps in all.
+        total: Agent steps in all: those of the settings, rounded up to whole updates.
         dev: Share of the dev episodes won at the last look.
         best: The best such share.
         train: Share of the latest training episodes won, ``None`` before the first.
@@ -93,10 +93,12 @@ class Run:
         """Make environments and model."""
         self.settings, self.folder, self.report = settings, folder, report
         self.world = settings.make_world()
-        self.partners = seats_of(settings, self.world)
+        self.partners = seats_of(settings, self.world.agents)
         self.vec = make_vec(settings, self.world, self.partners)
         self.twin = make_policy(settings, self.vec)
         self.model = make_model(settings, self.vec)
+        update = self.model.n_steps * self.vec.num_envs
+        self.total = -(-settings.steps // update) * update
         self.model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
         self.card = card_of(settings, self.world, self.vec)
         self.looked_at, self.saved_at = -1, -1
@@ -176,7 +178,7 @@ class Run:
             self._save(steps)
         recent = self.model.ep_success_buffer
         share = sum(recent) / len(recent) if recent else None
-        self.report(Progress(steps, settings.steps, self.dev, self.best, share))
+        self.report(Progress(steps, self.total, self.dev, self.best, share))
 
     def _is_time(self, before: int, every: int, ending: bool) -> bool:
         """Tell whether something is due that was last done after `before` steps (-1: never)."""

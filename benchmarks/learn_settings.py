@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from piase_gym.agents.catalogue import check_policy
+from piase_gym.benchmarks.checkpoints import Folder
 from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.config import explain
-from piase_gym.errors import ConfigError, UnknownNameError
+from piase_gym.errors import AgentError, ConfigError, TrainingError, UnknownNameError
+from piase_gym.faces.build import gym_partners
+from piase_gym.files import require_folder
 from piase_gym.registry import find, load, make_config, task_fields
 from piase_gym.world import World
 
@@ -59,7 +66,8 @@ class TrainSettings(BaseModel):
 
         Raises:
             ConfigError: If a field is unknown, of a wrong type or out of range.
-            UnknownNameError: If task or algorithm do not exist.
+            UnknownNameError: If task, algorithm or a partner's policy do not exist.
+            AgentError: If a partner has no seat, or no seat is left to the learner.
         """
         try:
             super().__init__(**data)
@@ -67,7 +75,15 @@ class TrainSettings(BaseModel):
             raise ConfigError(explain(error, type(self))) from None
         if self.algo not in ALGORITHMS:
             raise UnknownNameError("algorithm", self.algo, ALGORITHMS)
+        config = self._config()
+        seats_of(self, config.names(config.fixed_envelope().agents))
         self.make_world().close()
+
+    def _config(self) -> Any:
+        """Return the checked config of the world that is trained in."""
+        spec, task = find(self.task)
+        base = task_fields(task) if task else {}
+        return make_config(spec, {**base, **load(spec.config, spec).plain(self.config)})
 
     def make_world(self) -> World[Any, Any]:
         """Make the world that is trained in.
@@ -76,10 +92,8 @@ class TrainSettings(BaseModel):
             UnknownNameError: If the task does not exist.
             ConfigError: If the config is not allowed, or the actions do not fit the algorithm.
         """
-        spec, task = find(self.task)
-        base = task_fields(task) if task else {}
-        config = make_config(spec, {**base, **load(spec.config, spec).plain(self.config)})
-        world: World[Any, Any] = load(spec.world, spec)(config)
+        spec, _ = find(self.task)
+        world: World[Any, Any] = load(spec.world, spec)(self._config())
         if self.algo == "maskable_ppo" and not world.capabilities.discrete:
             raise ConfigError(
                 f"maskable_ppo needs discrete actions; {world.name} has none: use ppo"
@@ -94,3 +108,64 @@ class TrainSettings(BaseModel):
         mine, theirs = self.model_dump(mode="json"), other.model_dump(mode="json")
         rows = [key for key in mine if mine[key] != theirs[key]]
         return [f"{key} is {theirs[key]!r} there and {mine[key]!r} here" for key in rows]
+
+
+def seats_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str]:
+    """Return who plays the seats that do not learn.
+
+    With ``ippo`` these are the given partners; else everybody but the first agent without one.
+
+    Raises:
+        AgentError: If a partner has no seat, or no seat is left to the learner.
+        UnknownNameError, PolicyError: If there is no such policy, or no such model.
+    """
+    given = settings.partners
+    for policy in given.values():
+        check_policy(policy, files=True)
+    free = [name for name in agents if name not in given]
+    for name in given:
+        if name not in agents and (name != "*" or settings.algo == "ippo"):
+            names = ", ".join(agents)
+            raise AgentError(f"there is no agent {name!r}; agents are {names}")
+    if not free:
+        raise AgentError("every agent is played by a partner; leave at least one to the learner")
+    if settings.algo == "ippo":
+        return dict(given)
+    _, task = find(settings.task)
+    seated = gym_partners(agents, task, given, free[0])
+    return {name: str(policy) for name, policy in seated.items()}
+
+
+def require_claim(folder: Folder, settings: TrainSettings, resume: bool) -> None:
+    """See that a folder is free for a run, or holds the run that is to go on.
+
+    Raises:
+        ConfigError: If it holds a run already, or, with `resume`, another one.
+        TrainingError: If there is no run to go on with, or its settings are damaged.
+        StorageError: If it is a file, or cannot be written to.
+    """
+    if not folder.settings.exists():
+        if resume:
+            raise TrainingError(f"{folder.path} holds no run that could go on")
+        require_folder(folder.path)
+        return
+    if not resume:
+        raise ConfigError(f"{folder.path} holds a run already; resume it or choose another folder")
+    differences = settings.differences(read_settings_of(folder.path))
+    if differences:
+        raise ConfigError(f"{folder.path} holds another run: {'; '.join(differences)}")
+
+
+def read_settings_of(path: str | Path) -> TrainSettings:
+    """Return the settings of the run in a folder.
+
+    Raises:
+        TrainingError: If there is none, or its settings are damaged.
+    """
+    folder = Folder(path)
+    try:
+        return TrainSettings(**json.loads(folder.settings.read_text("utf-8")))
+    except OSError:
+        raise TrainingError(f"{folder.path} holds no run that could go on") from None
+    except (ValueError, TypeError) as error:
+        raise TrainingError(f"{folder.settings} cannot be read: {error}") from None

@@ -11,37 +11,12 @@ from piase_gym.adapters.features import holds_symbols
 from piase_gym.adapters.sb3 import vec_of
 from piase_gym.agents.network import FORMAT, network_of, write_space
 from piase_gym.benchmarks.learn_settings import TrainSettings
-from piase_gym.errors import AgentError, TrainingError
-from piase_gym.faces.build import gym_partners
-from piase_gym.registry import find
+from piase_gym.errors import TrainingError
 from piase_gym.world import World
 
 if TYPE_CHECKING:
     from stable_baselines3 import PPO
     from stable_baselines3.common.vec_env import VecEnv
-
-
-def seats_of(settings: TrainSettings, world: World[Any, Any]) -> dict[str, str]:
-    """Return who plays the seats that do not learn.
-
-    With ``ippo`` these are the given partners; else everybody but the first agent without one.
-
-    Raises:
-        AgentError: If a partner has no seat, or no seat is left to the learner.
-    """
-    given = settings.partners
-    free = [name for name in world.agents if name not in given]
-    for name in given:
-        if name not in world.agents and (name != "*" or settings.algo == "ippo"):
-            names = ", ".join(world.agents)
-            raise AgentError(f"there is no agent {name!r}; agents are {names}")
-    if not free:
-        raise AgentError("every agent is played by a partner; leave at least one to the learner")
-    if settings.algo == "ippo":
-        return dict(given)
-    _, task = find(settings.task)
-    seated = gym_partners(world.agents, task, given, free[0])
-    return {name: str(policy) for name, policy in seated.items()}
 
 
 def make_vec(

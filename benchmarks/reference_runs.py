@@ -13,7 +13,6 @@ import orjson
 
 from piase_gym.benchmarks.evaluation import Progress, evaluate, versions
 from piase_gym.benchmarks.jobs import make_world
-from piase_gym.benchmarks.journal import write_atomically
 from piase_gym.benchmarks.policies import Policy, PolicyLike, read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL, EpisodeRecord
 from piase_gym.benchmarks.references import References
@@ -23,6 +22,7 @@ from piase_gym.benchmarks.shelf import Shelf
 from piase_gym.benchmarks.suites import Suite, smoke, standard
 from piase_gym.benchmarks.task_scores import TaskResult
 from piase_gym.errors import PiaseError, UnknownNameError
+from piase_gym.files import write_whole
 from piase_gym.registry import load, task_spec, world_spec
 from piase_gym.registry import tasks as known_tasks
 
@@ -70,6 +70,7 @@ def measure_references(
     problems: list[Problem] = []
     for split in ("held_out", "dev"):
         settings, unknown = suite.settings(split)
+        unknown += suite.missing(split)
         settings = [setting for setting in settings if setting.label not in seen]
         problems += unknown if split == "held_out" else []
         if not settings:
@@ -301,4 +302,4 @@ def write_references(path: Path, references: Mapping[str, Any]) -> None:
     options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     text = orjson.dumps(dict(references), option=options)
     lists = re.compile(rb"\[[-\d.e+,\s]+\]")
-    write_atomically(path, lists.sub(lambda found: b" ".join(found[0].split()), text))
+    write_whole(path, lists.sub(lambda found: b" ".join(found[0].split()), text))

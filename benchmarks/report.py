@@ -10,13 +10,13 @@ from typing import Any
 from piase_gym.benchmarks import plots, tables
 from piase_gym.benchmarks.cross_play import cross_tables
 from piase_gym.benchmarks.films import FRAMES, film, write_gif
-from piase_gym.benchmarks.journal import write_atomically
 from piase_gym.benchmarks.page import Page
 from piase_gym.benchmarks.policies import read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL
 from piase_gym.benchmarks.scores import Results, read_sections
 from piase_gym.benchmarks.settings import Setting, slug
-from piase_gym.errors import PiaseError, ProtocolError
+from piase_gym.errors import PiaseError, ProtocolError, StorageError
+from piase_gym.files import write_whole
 
 FILMS = 18
 """Most films in a report."""
@@ -64,8 +64,10 @@ def write_report(out: Path) -> list[Path]:
 
     Raises:
         ProtocolError: If there are no results of this protocol.
-        StorageError: If they cannot be written.
+        StorageError: If `out` is a file, or they cannot be written.
     """
+    if out.is_file():
+        raise StorageError(f"{out} is a file; name a folder")
     path = out / "results.json"
     data = read_sections(path)
     if not data:
@@ -81,8 +83,8 @@ def write_report(out: Path) -> list[Path]:
     if "throughput" in data:
         parts += throughput_parts(data["throughput"], out)
     markdown, page = _render(title, parts, out)
-    write_atomically(out / "report.md", markdown.encode())
-    write_atomically(out / "report.html", page.encode())
+    write_whole(out / "report.md", markdown.encode())
+    write_whole(out / "report.html", page.encode())
     return [out / "report.md", out / "report.html"]
 
 
@@ -200,11 +202,9 @@ def _provenance(results: Results) -> Part:
 
 def _skipped(results: Results) -> Part:
     """Say who did not play what, and why; tasks with the same reason share a line."""
-    tasks: dict[str, list[str]] = {}
-    for problem in results.skipped:
-        tasks.setdefault(problem.what, []).append(plots.short(problem.where))
-    rows = [(why, ", ".join(names)) for why, names in tasks.items()]
-    words = "This is not counted against anybody: a world need not have a script or an oracle."
+    reasons = tables.by_reason(results.skipped)
+    rows = [(why, ", ".join(map(plots.short, names))) for why, names in reasons.items()]
+    words = "This is not counted against anybody."
     return Part("Not played", (words,), ("why", "tasks"), rows)
 
 

@@ -29,7 +29,8 @@ class Results:
         rows: A `TaskResult` a setting and policy, in the order of the suite.
         episodes: Every episode, in a fixed order.
         problems: What could not be evaluated or stored.
-        skipped: Players that worlds do not have, such as an oracle.
+        skipped: Who did not play what: a world without an oracle, or one that needs an optional
+            part that is not installed.
         versions: Of the package and of what decides about numbers.
     """
 

@@ -16,6 +16,7 @@ from piase_gym.benchmarks.protocol import MEASURES, config_hash
 from piase_gym.errors import SuiteError, UnknownNameError, suggest
 from piase_gym.registry import (
     TaskSpec,
+    has_task,
     load,
     make_config,
     task_fields,
@@ -128,6 +129,17 @@ class Problem:
     what: str
 
 
+def ids_of(row: Row) -> list[str]:
+    """Return the ids that a row stands for; none if no id fits its pattern."""
+    return fnmatch.filter(tasks(), row.task) if set("*?[") & set(row.task) else [row.task]
+
+
+def missing_of(row: Row) -> str | None:
+    """Say what the world of a row needs and is not installed, or return ``None``."""
+    known = [world_spec(task_spec(task).world) for task in ids_of(row) if has_task(task)]
+    return next((spec.missing for spec in known if spec.missing), None)
+
+
 def expand(row: Row, split: str) -> list[Setting]:
     """Return the settings that a row stands for in a split.
 
@@ -136,7 +148,7 @@ def expand(row: Row, split: str) -> list[Setting]:
         ConfigError: If its config is not allowed.
         SuiteError: If it has more focal seats than agents.
     """
-    ids = fnmatch.filter(tasks(), row.task) if set("*?[") & set(row.task) else [row.task]
+    ids = ids_of(row)
     if not ids:
         raise UnknownNameError("task", row.task, tasks())
     partners = row.held_out_partners if split == "held_out" else row.partners

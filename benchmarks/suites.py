@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from piase_gym.benchmarks.protocol import PROTOCOL, SEEDS
-from piase_gym.benchmarks.settings import Problem, Row, Setting, expand
+from piase_gym.benchmarks.settings import Problem, Row, Setting, expand, missing_of
 from piase_gym.errors import PiaseError
 from piase_gym.registry import task_spec, tasks, worlds
 
@@ -146,7 +146,7 @@ class Suite:
     split: str = "dev"
 
     def settings(self, split: str | None = None) -> tuple[list[Setting], list[Problem]]:
-        """Resolve the rows against the registry.
+        """Resolve the rows against the registry; without those of `missing`.
 
         Returns:
             Settings in order, and for what cannot be resolved a problem each.
@@ -154,8 +154,8 @@ class Suite:
         split = self.split if split is None else split
         found: dict[str, Setting] = {}
         problems = []
-        for row in self.rows:
-            if row.held_out and split != "held_out":
+        for row in self._rows_in(split):
+            if missing_of(row):
                 continue
             try:
                 for setting in expand(row, split):
@@ -163,6 +163,16 @@ class Suite:
             except PiaseError as error:
                 problems.append(Problem(row.label or row.task, str(error)))
         return list(found.values()), problems
+
+    def missing(self, split: str | None = None) -> list[Problem]:
+        """Return the rows whose world needs an optional part that is not installed, and why."""
+        rows = self._rows_in(self.split if split is None else split)
+        reasons = ((row.label or row.task, missing_of(row)) for row in rows)
+        return [Problem(where, reason) for where, reason in reasons if reason]
+
+    def _rows_in(self, split: str) -> list[Row]:
+        """Return the rows that are played in a split."""
+        return [row for row in self.rows if split == "held_out" or not row.held_out]
 
     def manifest(self) -> dict[str, Any]:
         """Return the suite, its seed ranges, held-out scenarios and partners as JSON-able data."""

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from piase_gym.benchmarks.references import Gap, References
 from piase_gym.benchmarks.scores import Results
+from piase_gym.benchmarks.settings import Problem
 from piase_gym.benchmarks.statistics import Interval
 from piase_gym.benchmarks.task_scores import TaskResult
 
 HEAD = ("task", "policy", "episodes", "score", "raw value", "success", "steps", "remarks")
+
+
+def rounded(value: float, digits: int = 0) -> str:
+    """Write a number with some decimals, halves away from zero.
+
+    What is rounded is the decimal number that the float stands for to twelve places: sums whose
+    last bits differ, as between versions of Python, give the same digits.
+    """
+    decimal = Decimal(f"{value:.12f}")
+    return str(decimal.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Write a share as ``80.9%``; see `rounded`."""
+    return f"{rounded(100 * share, digits)}%"
 
 
 def interval(value: Interval | None, digits: int = 2, scale: float = 1.0) -> str:
@@ -53,6 +70,14 @@ def result_rows(results: Results) -> list[tuple[str, ...]]:
         )
         for row in results.rows
     ]
+
+
+def by_reason(problems: Iterable[Problem]) -> dict[str, list[str]]:
+    """Return what could not be played, by the reason."""
+    found: dict[str, list[str]] = {}
+    for problem in problems:
+        found.setdefault(problem.what, []).append(problem.where)
+    return found
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

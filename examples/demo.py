@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from piase_gym.demo import run
+from piase_gym.errors import PiaseError
 
 
 def main() -> None:
@@ -18,7 +18,12 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=150_000, help="environment steps of PPO")
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for pictures")
     options = parser.parse_args()
-    run(options.steps, options.out)
+    from piase_gym.demo import run  # torch is loaded when the options are known to be right
+
+    try:
+        run(options.steps, options.out)
+    except PiaseError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from piase_gym import __version__, runs
 from piase_gym.agents import OracleAgent, Percept
+from piase_gym.files import require_folder
 from piase_gym.wrappers import AvtLogger
 
 TASK = "piase_gym:piase/GridWorld-v0"
@@ -155,8 +156,11 @@ def run(steps: int, folder: Path) -> None:
     Args:
         steps: Environment steps of PPO.
         folder: Where pictures are saved; it is made if need be.
+
+    Raises:
+        StorageError: If it cannot be written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    require_folder(folder)
     console.print(f"piase_gym {__version__}")
     four_agents(folder)
     learn(steps, folder)

@@ -7,6 +7,7 @@ written as JSON.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +34,7 @@ class WorldSpec:
         scripted: Entry point of a player by rule who knows only its facts, if there is one: made
             with ``(world)`` for one agent and one episode, it has ``act(agent number)``.
         extra: The optional part of the package that it needs.
+        module: The module that this part brings: without it, the world is `missing`.
         aliases: Other names, such as those of the seed documents.
     """
 
@@ -44,7 +46,15 @@ class WorldSpec:
     oracle: str | None = None
     scripted: str | None = None
     extra: str | None = None
+    module: str | None = None
     aliases: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> str | None:
+        """Say what the world needs and is not installed, or return ``None``."""
+        if self.extra is None or self.module is None or importlib.util.find_spec(self.module):
+            return None
+        return str(MissingExtraError(self.name, self.extra))
 
 
 @dataclass(frozen=True, kw_only=True)

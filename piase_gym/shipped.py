@@ -138,6 +138,7 @@ def _register_physics() -> None:
             oracle=f"{physics}.oracle:PhysicsOracle",
             scripted=f"{physics}.scripted:PhysicsScript",
             extra="physics",
+            module="pybullet",
         )
     )
     register_task(TaskSpec(id="piase/PhysicsPlayground-v0", world="PhysicsPlayground"))

@@ -15,6 +15,7 @@ from piase_gym.benchmarks import Results, Row, Suite, evaluate
 from piase_gym.benchmarks.manifests import read_suite
 from piase_gym.benchmarks.peers import Peer
 from piase_gym.benchmarks.references import shipped
+from piase_gym.cli.bench import show_results
 from piase_gym.errors import ProtocolError
 
 pytest.importorskip("matplotlib")
@@ -211,6 +212,22 @@ def test_mistakes_are_one_line(words: tuple[str, ...], what: str, tmp_path: Path
     assert done.returncode == 2
     assert what in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_results_fit_a_terminal_with_full_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = "piase/SocialDilemma-PrisonersDilemma-TitForTat-v0"
+    names = {"always_defect": "always_defect", "b": ["random", "random"]}
+    results = evaluate(names, task, episodes=3)
+    monkeypatch.setenv("COLUMNS", "80")
+    show_results(results)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert task in lines
+    for row in results.rows:
+        assert sum(line.startswith(f"  {row.policy}") for line in lines) == 1
+    assert sum("raw value" in line for line in lines) == len(results.rows)
 
 
 def test_failures_are_told_and_end_with_one(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ from piase_gym.benchmarks.references import gap_of, read_references, shipped
 from piase_gym.benchmarks.rollout import play
 from piase_gym.benchmarks.settings import Setting
 from piase_gym.benchmarks.suites import smoke, standard
+from piase_gym.benchmarks.tables import percent, rounded
 from piase_gym.errors import ProtocolError, SuiteError
 from piase_gym.registry import task_spec, world_spec
 from tests import bench_policies as own
+from tests.needs import each, here
 
 EMPTY = "piase/GridWorld-Empty-Random-5x5-v0"
 
@@ -110,7 +113,8 @@ def settings_that_ship() -> list[tuple[Setting, str]]:
         for split in ("held_out", "dev"):
             for setting in suite.settings(split)[0]:
                 found.setdefault(setting.label, (setting, split))
-    shipped_worlds = [w for w in piase_gym.worlds() if world_spec(w).world[:10] == "piase_gym."]
+    known = here(piase_gym.worlds())
+    shipped_worlds = [w for w in known if world_spec(w).world[:10] == "piase_gym."]
     return [row for row in found.values() if task_spec(row[0].task).world in shipped_worlds]
 
 
@@ -138,7 +142,7 @@ def test_grid_world_has_references_and_none_is_disqualified() -> None:
             assert gap_of(setting, shipped()).disqualified is None, setting.label
 
 
-@pytest.mark.parametrize("world", ["PhysicsPlayground", "SocialDilemma"])
+@pytest.mark.parametrize("world", each(["PhysicsPlayground", "SocialDilemma"]))
 def test_every_task_of_these_worlds_has_a_row_and_references(world: str) -> None:
     rows = [
         setting for setting, _ in settings_that_ship() if setting.task in piase_gym.tasks(world)
@@ -331,3 +335,21 @@ def test_differences_are_paired_by_seed() -> None:
     pairs = zip(values["scripted"], values["noop"], strict=True)
     assert found.estimate == pytest.approx(sum((a or 0) - (b or 0) for a, b in pairs) / 6)
     assert found.low > 0
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "told"),
+    [
+        (80.85, 1, "80.9"),
+        (100 * (math.fsum([0.8085] * 7) / 7), 1, "80.9"),
+        (math.nextafter(80.85, 0), 1, "80.9"),  # a sum whose last bit differs
+        (math.nextafter(80.85, 99), 1, "80.9"),
+        (80.8499, 1, "80.8"),
+        (-80.85, 1, "-80.9"),
+        (2.5, 0, "3"),
+        (0.0, 1, "0.0"),
+    ],
+)
+def test_numbers_are_rounded_as_they_are_read(value: float, digits: int, told: str) -> None:
+    assert rounded(value, digits) == told
+    assert percent(value / 100, digits) == f"{told}%"

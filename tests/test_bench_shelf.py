@@ -21,6 +21,7 @@ from piase_gym.benchmarks.references import shipped
 from piase_gym.benchmarks.settings import Setting
 from piase_gym.benchmarks.shelf import Shelf, read_card, shipped_shelves
 from piase_gym.errors import PolicyError, SuiteError, UnknownNameError
+from tests.needs import here
 
 pytest.importorskip("stable_baselines3")
 from piase_gym.benchmarks.reference_training import (  # needs the extra
@@ -152,4 +153,5 @@ def test_stored_models_are_those_of_the_stored_references() -> None:
             for name, value in RECIPE.items()
         }
         checked.add(shelf.path(setting))
-    assert checked == set(shelf.folder.glob("*.zip"))
+    models = shelf.folder.glob("*.zip")
+    assert checked == {path for path in models if here([path.name.partition("-")[0]])}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import piase_gym
 from piase_gym import runs
-from tests.cli_runner import piase
+from tests.cli_runner import OnTerminal, piase
 from tests.text_room_helpers import SEVEN
 
 
@@ -38,6 +38,21 @@ def test_run_shows_worlds_and_saves_what_came_of_it(tmp_path: Path) -> None:
     assert "2 of 2 episodes won" in done.stdout
     saved = json.loads((tmp_path / "episode_2.json").read_text("utf-8"))
     assert saved["summary"]["won"]
+
+
+def test_an_interrupt_leaves_the_sum_of_what_was_finished(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    words = ("run", "TextRoom", "--agent", "random", "--episodes", "500", "--log", str(log))
+    with OnTerminal(*words) as terminal:
+        shown = terminal.expect("episode 3 of 500: ")
+        assert "of 2 won, mean length " in shown
+        terminal.press("\x03")
+        terminal.expect("interrupted in episode", "episodes won", "agent_0: won")
+        assert terminal.finish() == 130
+    assert runs.validate(log).ok
+    assert "agent_0: won 2" in piase(
+        *("run", "lost_key", "--agent", "oracle", "--episodes", "2")
+    ).stdout.replace("PiaAgent_001", "agent_0")
 
 
 def test_a_logged_run_replays(tmp_path: Path) -> None:

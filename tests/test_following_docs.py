@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from piase_gym.benchmarks import curriculum
 from piase_gym.curricula.automatic import DIRECTORS
 from piase_gym.registry import load, world_spec
+from tests.needs import need
 
 TEXT = (Path(__file__).parents[1] / "docs" / "following_curricula.md").read_text("utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.S)
@@ -30,8 +30,7 @@ def test_python_runs(
 
 @pytest.mark.parametrize("world", ["GridWorld", "TextRoom", "PhysicsPlayground", "SocialDilemma"])
 def test_the_tables_are_whole(world: str) -> None:
-    if world == "PhysicsPlayground" and importlib.util.find_spec("pybullet") is None:
-        pytest.skip("needs pybullet")
+    need(world)
     spec = world_spec(world)
     kind = load(spec.world, spec)
     (row,) = re.findall(rf"^\| {world} \| (.*) \| (.*) \|$", TEXT, re.M)

@@ -33,8 +33,9 @@ pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
 
 from piase_gym.benchmarks import practice  # noqa: E402  # needs the extra
-from piase_gym.benchmarks.checkpoints import Folder, write_whole  # noqa: E402
+from piase_gym.benchmarks.checkpoints import Folder  # noqa: E402
 from piase_gym.benchmarks.learn import Progress, TrainSettings, train  # noqa: E402
+from piase_gym.cli.train import Display  # noqa: E402
 
 probes.register()
 TINY = {"width": 4, "height": 4, "max_steps": 12}
@@ -180,27 +181,6 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     assert looks(tmp_path / "whole") == looks(tmp_path / "killed")
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    write_whole(path, b"before")
-    code = (
-        "import resource, signal, sys\n"
-        "from pathlib import Path\n"
-        "from piase_gym.benchmarks.checkpoints import write_whole\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-        "try:\n"
-        "    write_whole(Path(sys.argv[1]), bytes(5000))\n"
-        "except OSError as error:\n"
-        "    print(type(error).__name__, error)\n"
-    )
-    words = [sys.executable, "-c", code, str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.startswith(f"StorageError {path} could not be written: "), done.stderr
-    assert path.read_bytes() == b"before"
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
-
-
 def test_a_full_disk_ends_a_run_with_a_sentence_and_keeps_what_is_there(tmp_path: Path) -> None:
     settings = small()
     train(settings, tmp_path / "run", report=Interrupt(300))
@@ -325,3 +305,18 @@ def test_mistakes_on_the_command_line_are_one_line(tmp_path: Path) -> None:
         assert done.returncode == 2, done.stdout + done.stderr
         assert words in " ".join((done.stdout + done.stderr).split())
         assert "Traceback" not in done.stderr
+
+
+def test_steps_are_rounded_up_to_whole_updates_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = small(steps=100, eval_episodes=1)
+    with Display(settings) as display:
+        result = train(settings, tmp_path / "run", report=display.update)
+    assert result.steps == 128  # 8 environments, 16 steps
+    shown = capsys.readouterr().out
+    assert "100 steps are rounded up to 128: to whole updates" in shown
+    assert "128 of 128 steps" in shown
+    with Display(small(steps=128)) as display:
+        display.update(Progress(64, 128, 0.0, 0.0, None))
+    assert "rounded" not in capsys.readouterr().out

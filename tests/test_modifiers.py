@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import pytest
@@ -12,10 +11,9 @@ from piase_gym.config import WorldConfig
 from piase_gym.errors import ConfigError
 from piase_gym.modifiers import adjust, introduce
 from piase_gym.registry import load, make_config, world_spec
+from tests.needs import here
 
-WORLDS = ["GridWorld", "SocialDilemma", "TextRoom"]
-if importlib.util.find_spec("pybullet"):
-    WORLDS.append("PhysicsPlayground")
+WORLDS = here(["GridWorld", "SocialDilemma", "TextRoom", "PhysicsPlayground"])
 ELEMENTS: dict[tuple[str, str], list[tuple[dict[str, Any], dict[str, Any]]]] = {
     ("GridWorld", "wall"): [
         ({}, {"position": (2, 3)}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import shutil
 import subprocess
@@ -15,6 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from piase_gym.cli.bench import smoke, throughput
+from piase_gym.cli.demo import demo
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "piase_gym"
@@ -203,3 +207,11 @@ def test_imports_point_one_way() -> None:
 )
 def test_imports_are_found_in_every_form(source: str, found: set[str]) -> None:
     assert imported_parts(source, f"{NAME}.worlds.grid_world.rules") == found
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout")
+@pytest.mark.parametrize("command", [demo, smoke, throughput])
+def test_what_commands_write_by_default_is_ignored_by_git(command: Any) -> None:
+    out = inspect.signature(command).parameters["out"].default
+    words = ["git", "check-ignore", "-q", f"{out}/anything"]
+    assert subprocess.run(words, cwd=ROOT, check=False).returncode == 0

@@ -20,6 +20,7 @@ from piase_gym import registry
 from piase_gym.errors import ConfigError, MissingExtraError, PiaseError, UnknownNameError
 from piase_gym.faces.parallel import parallel_env
 from piase_gym.registry import TaskSpec, WorldSpec, parse_text
+from tests.needs import each
 
 WORLDS = tuple(
     name for name in registry.worlds() if registry.world_spec(name).world.startswith("piase_gym.")
@@ -65,7 +66,7 @@ def test_the_lists_are_public() -> None:
     assert set(WORLDS) <= set(piase_gym.worlds())
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", each(WORLDS))
 def test_the_entry_points_of_a_world_exist(world: str) -> None:
     spec = registry.world_spec(world)
     made = registry.load(spec.world)
@@ -76,7 +77,7 @@ def test_the_entry_points_of_a_world_exist(world: str) -> None:
     assert spec.summary.endswith(".")
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", each(TASKS))
 def test_every_id_can_be_made_everywhere(task: str) -> None:
     env = gymnasium.make(task)
     observation, _ = env.reset(seed=0)
@@ -95,7 +96,7 @@ def test_every_id_can_be_made_everywhere(task: str) -> None:
         face.close()
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", each(TASKS))
 def test_a_spec_goes_through_json_and_makes_the_same_env(task: str) -> None:
     fields: dict[str, Any] = {"max_steps": 7, "view": "vector", "mask": None}
     env = gymnasium.make(task, **fields)
@@ -160,7 +161,7 @@ def test_a_task_may_be_named_with_its_module() -> None:
 # -- parsing by name ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", each(TASKS))
 def test_text_is_read_back_by_id(task: str) -> None:
     env = parallel_env(task)
     observations, _ = env.reset(seed=5)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 from pathlib import Path
@@ -19,6 +18,7 @@ import piase_gym
 from piase_gym import runs
 from piase_gym.commands import Command, Misread, Outcome
 from piase_gym.wrappers import AvtLogger
+from tests.needs import need
 from tests.piaavt import Goals, lines, refusal
 from tests.run_worlds import Seen, note, play
 
@@ -38,8 +38,7 @@ TRIALS = int(os.environ.get("PIASE_TRIALS", "3"))
 
 def made(task: str, **config: Any) -> Any:
     """Make a task as a ParallelEnv with short episodes."""
-    if task == "bullet" and importlib.util.find_spec("pybullet") is None:
-        pytest.skip("pybullet is not installed")
+    need(TASKS[task])
     return piase_gym.parallel_env(TASKS[task], **{"max_steps": 25, **config})
 
 

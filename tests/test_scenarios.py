@@ -23,6 +23,7 @@ from piase_gym.errors import MissingExtraError, ScenarioError
 from piase_gym.scenarios.loader import _library
 from piase_gym.scenarios.reading import read_file, read_text
 from piase_gym.worlds.text_room.oracle import TextRoomOracle
+from tests.needs import need
 from tests.text_room_helpers import SEVEN, blind_search, make, play, say
 
 LOST_KEY = _library()["lost_key"].read_text("utf-8")
@@ -135,7 +136,10 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         ("<<: {a: 1}\n", "merge keys"),
         ("- 1\n", "a scenario is a mapping"),
         ("", "a scenario is a mapping"),
-        ("scenario_name: x\n", "environment_type: this key is missing, or no text; it names the world; allowed: 'Grid"),
+        (
+            "scenario_name: x\n",
+            "environment_type: this key is missing, or no text; it names the world; allowed: 'Grid",
+        ),
         ("x" * 1_000_001, "at most"),
         ("a: \x00\n", "not YAML"),
     ],
@@ -292,8 +296,7 @@ def test_scenarios_of_another_world_are_refused() -> None:
 def test_every_scenario_of_the_library_is_won_by_the_oracle(name: str) -> None:
     found = scenarios.load(name)
     spec = registry.world_spec(found.world)
-    if spec.extra == "physics":
-        pytest.importorskip("pybullet")
+    need(found.world)
     env = piase_gym.parallel_env(found.world, scenario=name)
     env.reset(seed=5)
     assert spec.oracle is not None

@@ -14,7 +14,7 @@ from piase_gym.agents.population import POPULATION, make_population
 from piase_gym.agents.q_learning import QLearningAgent
 from piase_gym.agents.reciprocal import STRATEGIES
 from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
-from piase_gym.errors import PluginError, UnknownNameError
+from piase_gym.errors import PluginError, PolicyError, UnknownNameError
 
 _policies: dict[str, Callable[[], Agent]] = {
     "human": HumanAgent,
@@ -27,6 +27,8 @@ _policies: dict[str, Callable[[], Agent]] = {
 }
 
 
+MODELS = ("sb3", "sb3-greedy")
+"""Families whose policies are files."""
 _families: dict[str, Callable[[str], Agent]] = {}
 _untrusted: dict[str, Callable[[str], Agent]] = {}
 """How members of a family are made of a name that the user did not type, if that differs."""
@@ -91,14 +93,25 @@ def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
     raise UnknownNameError("policy", policy, _allowed(policy))
 
 
-def check_policy(policy: str) -> str:
+def check_policy(policy: str, *, files: bool = False) -> str:
     """Return the name of a policy, which may be ``prefix:rest``, without making it.
+
+    Args:
+        policy: The name.
+        files: Whether the file of a model must be there.
 
     Raises:
         UnknownNameError: If no policy has this name.
+        PolicyError: If the file is not there.
     """
     prefix, colon, rest = policy.partition(":")
-    if policy in policies() or (colon and rest and prefix in _families):
+    if policy in policies():
+        return policy
+    if colon and rest and prefix in _families:
+        if files and prefix in MODELS and not Path(rest).is_file():
+            raise PolicyError(f"there is no model {rest!r}")
+        for name in rest.split(",") if prefix == POPULATION else ():
+            check_policy(name.strip(), files=files)
         return policy
     raise UnknownNameError("policy", policy, _allowed(policy))
 

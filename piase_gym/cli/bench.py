@@ -7,12 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.console import Group
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import import_modules
 from piase_gym.errors import ConfigError
+from piase_gym.files import require_folder
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.protocol import EpisodeRecord
@@ -100,6 +110,7 @@ def throughput(
     from piase_gym.benchmarks.scaling import store_throughput
     from piase_gym.benchmarks.scaling import throughput as measure_all
 
+    require_folder(out)
     with console.status("measuring; every row in turn"):
         found = measure_all(rounds=rounds, seconds=seconds)
     table = Table("environment", title="Agent-steps per CPU-second, medians of one run")
@@ -149,6 +160,11 @@ def references(
 
     import_modules(module)
     target = Path(reference_runs.__file__).with_name(FILE) if out is None else out
+    require_folder(target.parent)
+    if target.is_dir():
+        raise ConfigError(f"--out {target} is a folder; name the file to write")
+    if journal is not None:
+        require_folder(journal)
     stored = read_references(target) if missing and target.is_file() else None
     if train:
         _tell(_train(reference_runs.reference_suite(None, task or ()), workers, missing))
@@ -232,7 +248,7 @@ def _run(
             modules=tuple(module or ()),
             progress=bar.advance,
         )
-    _show(results)
+    show_results(results)
     try:
         _film(suite, results, policies, out)
         _report(out)
@@ -245,24 +261,38 @@ def _run(
 
 
 class _Bar:
-    """A progress bar of episodes."""
+    """A progress bar of episodes, below the name of what was played last.
+
+    What is not shown on a terminal gets a line after every tenth of the episodes.
+    """
 
     def __init__(self) -> None:
-        parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        self._bar = Progress(*parts, TimeElapsedColumn(), console=errors, transient=True)
-        self._task = self._bar.add_task("starting", total=None)
+        """Begin with nothing."""
+        parts = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+        self._bar = Progress(*parts, console=errors)
+        self._name = Text("starting")
+        self._task = self._bar.add_task("", total=None)
+        self._live = Live(Group(self._name, self._bar), console=errors, transient=True)
+        self._told = 0
 
     def __enter__(self) -> _Bar:
-        self._bar.start()
+        """Show the bar."""
+        if errors.is_terminal:
+            self._live.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._bar.stop()
+        """Take it away."""
+        self._live.stop()
 
     def advance(self, record: EpisodeRecord, done: int, whole: int) -> None:
         """Show one more episode."""
-        what = f"{record.setting}, {record.policy}"
-        self._bar.update(self._task, completed=done, total=whole, description=what)
+        self._name.plain = f"{record.setting}, {record.policy}"
+        self._bar.update(self._task, completed=done, total=whole)
+        tenth = 10 * done // whole
+        if not errors.is_terminal and tenth > self._told:
+            self._told = tenth
+            errors.print(f"{done} of {whole} episodes", soft_wrap=True)
 
 
 def _film(suite: Suite, results: Results, policies: Any, out: Path) -> None:
@@ -273,15 +303,25 @@ def _film(suite: Suite, results: Results, policies: Any, out: Path) -> None:
     make_films(settings, policies, results, out)
 
 
-def _show(results: Results) -> None:
-    """Print the table of results."""
+def show_results(results: Results) -> None:
+    """Print the results of each task, below its full name, and who did not play what."""
     from piase_gym.benchmarks import tables
 
     rows = tables.result_rows(results)
-    console.print(tables.aligned([tables.HEAD[:-1], *(row[:-1] for row in rows)]), soft_wrap=True)
-    for row in rows:
-        if row[-1]:
-            console.print(f"{row[0]}, {row[1]}: {row[-1]}", soft_wrap=True, markup=False)
+    raw = tables.HEAD.index("raw value")
+    cells = [(*row[1:raw], *row[raw + 1 : -1]) for row in (tables.HEAD, *rows)]
+    head, *lines = tables.aligned(cells).splitlines()
+    console.print(f"  {head}", soft_wrap=True, markup=False)
+    task = None
+    for row, line in zip(rows, lines, strict=True):
+        if row[0] != task:
+            task = row[0]
+            console.print(Text(task, "bold cyan"), soft_wrap=True)
+        console.print(f"  {line}", soft_wrap=True, markup=False)
+        told = "; ".join(part for part in (f"{tables.HEAD[raw]} {row[raw]}", row[-1]) if part)
+        console.print(Text(f"    {told}", "dim"), soft_wrap=True)
+    for why, names in tables.by_reason(results.skipped).items():
+        console.print(f"not played: {', '.join(names)}: {why}", soft_wrap=True, markup=False)
 
 
 def _report(out: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 
 import piase_gym
@@ -18,9 +18,10 @@ from piase_gym.errors import ConfigError
 from piase_gym.registry import find
 
 if TYPE_CHECKING:
-    from piase_gym.testing import Report
+    from piase_gym.testing import Finding, Report
 
 STYLES = {"passed": "green", "failed": "bold red", "skipped": "yellow", "not claimed": "dim"}
+INDENT = 4
 
 
 def register(app: typer.Typer) -> None:
@@ -46,26 +47,71 @@ def check(
     ] = None,
 ) -> None:
     """Hold worlds to the contract and say in words what was proved."""
-    from piase_gym.testing import run_checks
+    from piase_gym.testing import WORLD_CHECKS, run_checks
+    from piase_gym.testing.kit import choose_checks
 
     import_modules(module)
     chosen = ids_of(names) if ids else names or []
     if not chosen:
         raise ConfigError("name a world or an id, or give --ids for every id there is")
     fields = {name: read_settings(name, config) for name in chosen}
+    checks = [item.name for item in choose_checks(WORLD_CHECKS, only)]
     reports = {}
     for name in chosen:
-        with errors.status(f"checking {name}"):
-            report = run_checks(name, checks=only, modules=tuple(module or ()), **fields[name])
+        missing = find(name)[0].missing
+        if ids and missing:
+            console.print(Text(f"{name}  skipped: {missing}", STYLES["skipped"]), soft_wrap=True)
+            continue
+        if not ids:
+            console.print(Text(f"{name}: {len(checks)} checks", "bold cyan"))
+        with Live(name, checks) as live:
+            told = live.count if ids else live.tell
+            modules = tuple(module or ())
+            report = run_checks(name, checks=only, modules=modules, progress=told, **fields[name])
         reports[name] = report
         if ids:
             print_line(name, report)
         else:
-            print_report(name, report)
+            console.print(counts_of(report))
     if ids:
-        print_sum(reports.values())
+        print_sum(reports.values(), len(chosen) - len(reports))
     if not all(report.ok for report in reports.values()):
         raise typer.Exit(1)
+
+
+class Live:
+    """Shows, on a terminal, which check of a world is running."""
+
+    def __init__(self, name: str, checks: Sequence[str]) -> None:
+        """Begin before the first check."""
+        self._name, self._checks, self._done = name, checks, 0
+        self._line = errors.status(self._words())
+
+    def __enter__(self) -> Live:
+        """Show the line."""
+        self._line.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take it away."""
+        self._line.stop()
+
+    def count(self, _finding: Finding) -> None:
+        """Go on to the next check."""
+        self._done += 1
+        self._line.update(self._words())
+
+    def tell(self, finding: Finding) -> None:
+        """Print what a check found, and go on."""
+        self._line.stop()  # the line is on another stream than the findings
+        print_finding(finding)
+        self.count(finding)
+        self._line.start()
+
+    def _words(self) -> str:
+        """Say what is being checked."""
+        now = "".join(self._checks[self._done : self._done + 1])
+        return f"{self._name}: {self._done} of {len(self._checks)} checks done; {now}"
 
 
 def ids_of(names: Sequence[str] | None) -> list[str]:
@@ -78,14 +124,11 @@ def ids_of(names: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def print_report(name: str, report: Report) -> None:
-    """Print what each check of one world found."""
-    table = Table("", "what was checked", "", title=f"{name}: {len(report.findings)} checks")
-    for finding in report.findings:
-        style = STYLES[finding.status]
-        table.add_row(finding.check, finding.sentence, Text(finding.verdict, style))
-    console.print(table)
-    console.print(counts_of(report))
+def print_finding(finding: Finding) -> None:
+    """Print what one check found, its sentence below its name."""
+    verdict = Text(finding.verdict, STYLES[finding.status])
+    console.print(Text.assemble((finding.check, "bold"), "  ", verdict))
+    console.print(Padding(Text(finding.sentence, "dim"), (0, 0, 0, INDENT), expand=False))
 
 
 def print_line(name: str, report: Report) -> None:
@@ -103,10 +146,9 @@ def counts_of(report: Report) -> Text:
     return Text(", ").join(Text(*pair) for pair in words)
 
 
-def print_sum(reports: Iterable[Report]) -> None:
+def print_sum(reports: Iterable[Report], skipped: int) -> None:
     """Print what each check proved, of how many ids, and where it was not run, why."""
     every = list(reports)
-    table = Table("", "what was proved", "of ids", "elsewhere", title=f"{len(every)} ids")
     for rows in zip(*(report.findings for report in every), strict=True):
         passed = [row for row in rows if row.status == "passed"]
         others = Counter(row.verdict for row in rows if row.status not in ("passed", "failed"))
@@ -115,8 +157,10 @@ def print_sum(reports: Iterable[Report]) -> None:
         if failed:
             why.insert(0, f"{failed} failed")
         style = STYLES["failed" if failed else "passed" if passed else "skipped"]
-        first = rows[0]
-        table.add_row(first.check, first.sentence, Text(str(len(passed)), style), "; ".join(why))
-    console.print(table)
+        count = Text(f"{len(passed)} of {len(rows)} ids", style)
+        told = f"; {'; '.join(why)}" if why else ""
+        console.print(Text.assemble((rows[0].check, "bold"), "  ", count, told))
+        console.print(Padding(Text(rows[0].sentence, "dim"), (0, 0, 0, INDENT), expand=False))
     wrong = sum(not report.ok for report in every)
-    console.print(f"{len(every) - wrong} of {len(every)} ids keep the contract")
+    told = f"; {skipped} skipped" if skipped else ""
+    console.print(f"{len(every) - wrong} of {len(every)} ids keep the contract{told}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from piase_gym.errors import MissingExtraError
+from piase_gym.files import require_folder
 
 
 def register(app: typer.Typer) -> None:
@@ -24,6 +25,7 @@ def demo(
     ),
 ) -> None:
     """Play four agents, then train PPO and show what it learned."""
+    require_folder(out)  # before the libraries are loaded
     try:
         from piase_gym.demo import run
     except ModuleNotFoundError as error:

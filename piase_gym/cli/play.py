@@ -139,7 +139,7 @@ def read_partners(name: str, words: list[str] | None) -> dict[str, Any] | None:
     for word in words:
         named, policy = split_seat(word)
         seat = "*" if named is None else named
-        check_policy(policy)
+        check_policy(policy, files=True)
         if policy == "human":
             raise ConfigError("you are the only person here; piase run --agent human takes more")
         if policy == "oracle" and spec.oracle is None:

@@ -193,11 +193,17 @@ def plot(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The picture.")] = Path(
         "run.png"
     ),
+    overwrite: Overwrite = False,
 ) -> None:
     """Draw returns, lengths and success over the episodes of a run."""
     from piase_gym import runs
 
-    console.print(f"saved {runs.plot(run, out)}", markup=False, highlight=False, soft_wrap=True)
+    console.print(
+        f"saved {runs.plot(run, out, overwrite=overwrite)}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def render(
@@ -209,6 +215,7 @@ def render(
     slot: Annotated[int, typer.Option(help="Which environment of a batch.")] = 0,
     start: Annotated[int, typer.Option("--from", metavar="STEP", help="The first step.")] = 0,
     stop: Annotated[int | None, typer.Option("--to", metavar="STEP", help="The last step.")] = None,
+    overwrite: Overwrite = False,
     module: Modules = None,
 ) -> None:
     """Make an animation of a run from its log alone."""
@@ -216,5 +223,7 @@ def render(
 
     import_modules(module)
     with console.status(f"drawing {run}"):
-        place = runs.render(run, out, fps=fps, slot=slot, start=start, stop=stop)
+        place = runs.render(
+            run, out, fps=fps, slot=slot, start=start, stop=stop, overwrite=overwrite
+        )
     console.print(f"saved {place}", markup=False, highlight=False, soft_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 from rich.markup import escape
@@ -20,6 +20,10 @@ from piase_gym.cli.options import (
     split_seat,
 )
 from piase_gym.errors import ConfigError, ScenarioError
+from piase_gym.files import require_folder
+
+if TYPE_CHECKING:
+    from piase_gym.simulation import Simulation, Summary
 
 TEMPLATE = """\
 scenario_name: "{title}"
@@ -125,6 +129,8 @@ def run(
     from piase_gym.simulation import Simulation
 
     import_modules(module)
+    if save is not None:
+        require_folder(save)
     if render not in (None, "ansi", "text"):
         raise ConfigError(f"unknown --render {render!r}; allowed: 'ansi', 'text'")
     simulation = Simulation(
@@ -139,26 +145,93 @@ def run(
     own = simulation.scenario if name not in scenarios.names() else None
     for warning in own.warnings if own is not None else ():
         errors.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
-    try:
-        won = sum(_episode(simulation, render) for _ in range(episodes))
-    finally:
-        simulation.close()
-    if episodes > 1:
-        console.print(f"{won} of {episodes} episodes won")
+    with simulation, _Progress(episodes) as progress:
+        for _ in range(episodes):
+            progress.add(_episode(simulation, render))
+    progress.sum_up()
+    if progress.interrupted:
+        raise typer.Exit(130)
 
 
-def _episode(simulation: Any, render: str | None) -> bool:
-    """Run one episode; tells whether it was won."""
+class _Progress:
+    """What came of the episodes so far: on a terminal below the output, at the end as its sum.
+
+    An interrupt from the keyboard leaves the ``with`` block; the episode that it breaks off does
+    not count.
+    """
+
+    def __init__(self, episodes: int) -> None:
+        """Begin with nothing; a single episode has nothing to be summed up."""
+        self.episodes = episodes
+        self.interrupted = False
+        self._found: list[Summary] = []
+        self._line = console.status("", spinner="line")
+        self._live = episodes > 1 and console.is_terminal
+
+    def __enter__(self) -> Self:
+        """Show the first line."""
+        if self._live:
+            self._line.start()
+            self._line.update(self._words())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        """Take the line away; an interrupt is not an error."""
+        self._line.stop()
+        self.interrupted |= kind is KeyboardInterrupt
+        return kind is KeyboardInterrupt
+
+    def add(self, summary: Summary) -> None:
+        """Print what came of an episode, and count it.
+
+        Raises:
+            KeyboardInterrupt: If it was interrupted.
+        """
+        console.print(escape(str(summary)), soft_wrap=True)
+        if summary.stopped == "interrupted":
+            raise KeyboardInterrupt
+        self._found.append(summary)
+        self._line.update(self._words())
+
+    def _words(self) -> str:
+        """Return the line that is shown while episodes are played."""
+        count = len(self._found)
+        told = f"episode {count + 1} of {self.episodes}"
+        if not count:
+            return told
+        won = sum(summary.won for summary in self._found)
+        steps = sum(summary.steps for summary in self._found) / count
+        return f"{told}: {won} of {count} won, mean length {steps:.1f}"
+
+    def sum_up(self) -> None:
+        """Print the sum of several episodes."""
+        if self.episodes == 1 and not self.interrupted:
+            return
+        count, said = len(self._found), ""
+        if self.interrupted:
+            said = f"interrupted in episode {count + 1} of {self.episodes}: "
+        won = sum(summary.won for summary in self._found)
+        console.print(f"{said}{won} of {count} episodes won", soft_wrap=True)
+        if not count:
+            return
+        steps = [summary.steps for summary in self._found]
+        told = f"mean length {sum(steps) / count:.1f} steps ({min(steps)} to {max(steps)})"
+        console.print(f"  {told}", soft_wrap=True)
+        for name in self._found[0].returns:
+            returns = [summary.returns[name] for summary in self._found]
+            mine = sum(summary.results.get(name) == "won" for summary in self._found)
+            told = f"mean return {sum(returns) / count:g} ({min(returns):g} to {max(returns):g})"
+            console.print(f"  {escape(name)}: won {mine}, {told}", soft_wrap=True)
+
+
+def _episode(simulation: Simulation, render: str | None) -> Summary:
+    """Run one episode, or what an interrupt leaves of it."""
     simulation.initialize()
     _show(simulation, render)
     while simulation.run_simulation(1).stopped == "running":
         _show(simulation, render)
     _show(simulation, render)
-    summary = simulation.finish()
-    console.print(escape(str(summary)), soft_wrap=True)
-    if summary.stopped == "interrupted":
-        raise typer.Exit(130)
-    return bool(summary.won)
+    return simulation.finish()
 
 
 def _show(simulation: Any, render: str | None) -> None:
@@ -185,7 +258,7 @@ def read_agents(given: list[str] | None) -> dict[str, str] | str | None:
     if len(common) > 1 or len(named) + len(common) < len(rows):
         raise ConfigError(f"--agent is given twice for the same seat: {', '.join(given or ())}")
     for policy in (*common, *named.values()):
-        check_policy(policy)
+        check_policy(policy, files=True)
     if not named:
         return common[0] if common else None
     if common:

@@ -10,13 +10,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from piase_gym.cli.console import console
+from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import Modules, Settings, WorldName, import_modules
 from piase_gym.cli.settings import read_settings, read_value
 from piase_gym.errors import ConfigError, suggest
 
 if TYPE_CHECKING:
-    from piase_gym.benchmarks.learn import Progress, TrainResult, TrainSettings
+    from piase_gym.benchmarks.learn import Progress, TrainResult
+    from piase_gym.benchmarks.learn_settings import TrainSettings
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +55,9 @@ def train(
     module: Modules = None,
 ) -> None:
     """Train a policy with Stable-Baselines3; Ctrl-C ends after a checkpoint, --resume goes on."""
-    from piase_gym.benchmarks.learn import TrainSettings, read_settings_of, train
+    # torch is loaded when everything that was asked for is known to be right
+    from piase_gym.benchmarks.checkpoints import Folder
+    from piase_gym.benchmarks.learn_settings import TrainSettings, read_settings_of, require_claim
 
     import_modules(module)
     given: dict[str, Any] = {"algo": algo, "steps": steps, "seed": seed, "stop_at": stop_at}
@@ -67,6 +70,9 @@ def train(
     folder = out or default_folder(task, given)
     base = read_settings_of(folder).model_dump() if resume else {}
     settings = TrainSettings(**{**base, "task": task, **given})
+    require_claim(Folder(folder), settings, resume)
+    with errors.status("loading torch"):
+        from piase_gym.benchmarks.learn import train
     with Display(settings) as display:
         result = train(settings, folder, resume=resume, report=display.update)
     show(result, folder)
@@ -119,7 +125,7 @@ class Display:
 
     def __init__(self, settings: TrainSettings) -> None:
         """Begin at nothing."""
-        self.total = settings.steps
+        self.asked = self.total = settings.steps
         self._told = -1
         text = TextColumn("{task.description}")
         columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -137,6 +143,11 @@ class Display:
 
     def update(self, progress: Progress) -> None:
         """Show where the run is."""
+        if progress.total != self.total:
+            self.total = progress.total
+            self._bar.update(self._task, total=self.total)
+            what = f"{self.asked:,} steps are rounded up to {self.total:,}: to whole updates"
+            self._bar.console.print(what, soft_wrap=True)
         train = "" if progress.train is None else f"training {progress.train:.0%}, "
         words = f"{train}dev seeds {progress.dev:.0%}, best {progress.best:.0%}"
         steps = min(progress.steps, self.total)

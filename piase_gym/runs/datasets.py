@@ -52,14 +52,17 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
         )
     gathered = _Gatherer(run)
     gathered.drive()
+    known = minari.list_local_datasets()
+    for agent, episodes in gathered.finished.items():
+        if episodes and not overwrite and f"{name}/{agent}-v0" in known:
+            where = f"{name}/{agent}-v0"
+            raise LogWriteError(f"there is a dataset {where} already; or overwrite=True")
     ids = []
     for agent, episodes in gathered.finished.items():
         if not episodes:
             continue
         dataset = f"{name}/{agent}-v0"
-        if dataset in minari.list_local_datasets():
-            if not overwrite:
-                raise LogWriteError(f"there is a dataset {dataset} already; or overwrite=True")
+        if dataset in known:
             minari.delete_dataset(dataset)
         _write(minari, dataset, episodes, gathered)
         ids.append(dataset)

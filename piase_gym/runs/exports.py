@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from piase_gym.errors import ConfigError, LogWriteError, RunError, suggest
+from piase_gym.files import replacing
 from piase_gym.runs.expand import step_events
 from piase_gym.runs.plain import encode
 from piase_gym.runs.reader import DAMAGE, Event, Run, damaged, read
@@ -63,7 +64,7 @@ def export(
 
     Raises:
         ConfigError: If an argument is not allowed.
-        LogWriteError: If the file exists.
+        LogWriteError: If the file exists or cannot be written; what was there is kept.
         MissingExtraError: If a library is not installed.
     """
     run = path if isinstance(path, Run) else read(path)
@@ -85,12 +86,8 @@ def export(
 
         return to_minari(run, os.fspath(out), overwrite)
     place = Path(out)
-    if place.exists():
-        if not overwrite:
-            raise LogWriteError(f"{place} exists; give another name, or overwrite=True")
-        place.unlink()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    WRITERS[kind](_rows(run, dialect, timestamps, expand), place)
+    with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
+        WRITERS[kind](_rows(run, dialect, timestamps, expand), new)
     return place
 
 

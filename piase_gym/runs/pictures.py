@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.errors import ConfigError, RunError
+from piase_gym.errors import ConfigError, LogWriteError, RunError
+from piase_gym.files import replacing
 from piase_gym.runs.history import History
 from piase_gym.runs.player import Player
 from piase_gym.runs.reader import Run, read
@@ -54,6 +55,7 @@ def render(
     slot: int = 0,
     start: int = 0,
     stop: int | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Write an animation of a run.
 
@@ -64,6 +66,7 @@ def render(
         slot: Which environment of a batch.
         start: The first step of the run to show.
         stop: The last one.
+        overwrite: Whether a file that is there already may be replaced.
 
     Returns:
         The file.
@@ -71,6 +74,7 @@ def render(
     Raises:
         ConfigError: If the ending is another.
         RunError: If there is nothing to show.
+        LogWriteError: If the file exists or cannot be written; what was there is kept.
         MissingExtraError: If an mp4 is wanted and imageio-ffmpeg is not installed.
     """
     place = Path(out)
@@ -78,15 +82,13 @@ def render(
         raise ConfigError(f"a picture ends with {', '.join(KINDS)}, not {place.suffix!r}")
     if not isinstance(fps, int) or fps < 1:
         raise ConfigError(f"fps must be a positive number, not {fps!r}")
-    pictures = frames(path, slot=slot, start=start, stop=stop)
-    first = next(pictures, None)
-    if first is None:
-        raise RunError("there is no step to show")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if place.suffix == ".mp4":
-        _write_video(place, first, pictures, fps)
-    else:
-        _write_images(place, first, pictures, fps)
+    write = _write_video if place.suffix == ".mp4" else _write_images
+    with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
+        pictures = frames(path, slot=slot, start=start, stop=stop)
+        first = next(pictures, None)
+        if first is None:
+            raise RunError("there is no step to show")
+        write(new, first, pictures, fps)
     return place
 
 
@@ -132,18 +134,23 @@ def _write_video(
     writer.close()
 
 
-def plot(path: str | os.PathLike[str] | Run, out: str | os.PathLike[str]) -> Path:
+def plot(
+    path: str | os.PathLike[str] | Run, out: str | os.PathLike[str], *, overwrite: bool = False
+) -> Path:
     """Draw returns, lengths and success over the episodes of a run.
 
     Args:
         path: The log, or a run that was read.
         out: A file with an ending that matplotlib knows, such as ``.png`` or ``.svg``.
+        overwrite: Whether a file that is there already may be replaced.
 
     Returns:
         The file.
 
     Raises:
+        ConfigError: If the ending is none of these.
         RunError: If no episode was finished.
+        LogWriteError: If the file exists or cannot be written; what was there is kept.
         MissingExtraError: If matplotlib is not installed.
     """
     run = path if isinstance(path, Run) else read(path)
@@ -171,11 +178,12 @@ def plot(path: str | os.PathLike[str] | Run, out: str | os.PathLike[str]) -> Pat
     charts[0].legend(fontsize="small")
     charts[0].set_title(f"{run.manifest['world']}, run {run.run_id}", fontsize="medium")
     place = Path(out)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        figure.savefig(place)
-    except ValueError as error:
-        raise ConfigError(f"{place.suffix!r} is not a picture that can be drawn: {error}") from None
+    with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
+        try:
+            figure.savefig(new)
+        except ValueError as error:
+            what = f"{place.suffix!r} is not a picture that can be drawn: {error}"
+            raise ConfigError(what) from None
     return place
 
 

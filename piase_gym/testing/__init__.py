@@ -16,7 +16,7 @@ from piase_gym.config import WorldConfig
 from piase_gym.faces import BaseEnv
 from piase_gym.testing.base_env_checks import BaseEnvSubject
 from piase_gym.testing.catalogue import BASE_ENV_CHECKS, ENV_CHECKS, WORLD_CHECKS
-from piase_gym.testing.kit import Check, choose_checks, run_all
+from piase_gym.testing.kit import Check, Progress, choose_checks, run_all
 from piase_gym.testing.report import ConformanceError, Finding, Report
 from piase_gym.testing.subject import EnvSubject, WorldSubject
 
@@ -42,6 +42,7 @@ def run_checks(
     *,
     checks: Sequence[str] | None = None,
     modules: Sequence[str] = (),
+    progress: Progress = lambda finding: None,
     **config: Any,
 ) -> Report:
     """Hold a world to the contract and say what was found.
@@ -50,6 +51,7 @@ def run_checks(
         name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v0"``) or a config object.
         checks: Names of checks; by default all of them.
         modules: Modules to import first, here and in the other processes of the kit.
+        progress: Called with each `Finding` as soon as it is known.
         config: Fields of the world's config, and ``envelope``.
 
     Returns:
@@ -61,7 +63,7 @@ def run_checks(
     for module in modules:
         importlib.import_module(module)
     chosen = choose_checks(WORLD_CHECKS, checks)
-    return run_all(WorldSubject(name, config, modules), chosen)
+    return run_all(WorldSubject(name, config, modules), chosen, progress)
 
 
 def check_world(

@@ -65,7 +65,13 @@ def choose_checks(checks: Iterable[Check], names: Sequence[str] | None) -> list[
     return [item for item in table.values() if names is None or item.name in names]
 
 
-def run_all(subject: Any, checks: Iterable[Check]) -> Report:
+Progress = Callable[[Finding], None]
+"""Called with what each check has found, as soon as it is known."""
+
+
+def run_all(
+    subject: Any, checks: Iterable[Check], progress: Progress = lambda finding: None
+) -> Report:
     """Run checks on a subject and collect what they find."""
     start = time.perf_counter()
     findings = []
@@ -78,6 +84,7 @@ def run_all(subject: Any, checks: Iterable[Check]) -> Report:
         findings.append(
             Finding(item.name, item.sentence, status, detail, time.perf_counter() - began)
         )
+        progress(findings[-1])
     return Report(subject.label, tuple(findings), time.perf_counter() - start)
 
 

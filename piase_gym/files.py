@@ -1,0 +1,89 @@
+"""Files that are written whole or not at all, and folders that can be written to."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from piase_gym.errors import LogWriteError, StorageError
+
+
+@contextmanager
+def replacing(
+    path: Path,
+    *,
+    overwrite: bool = True,
+    error: type[StorageError | LogWriteError] = StorageError,
+) -> Iterator[Path]:
+    """Give a new file beside `path`, which takes its place when the block has ended.
+
+    If the block raises, the new file is removed, and what was at `path` before is still there.
+
+    Args:
+        path: The file to be written; its folder is made if need be.
+        overwrite: Whether a file that is there already may be replaced.
+        error: What is raised.
+
+    Raises:
+        StorageError: If `path` is there already, is no file, or cannot be written.
+    """
+    if path.exists() and not path.is_file():
+        raise error(f"{path} is {'a folder' if path.is_dir() else 'no file'}; name a file")
+    if path.exists() and not overwrite:
+        raise error(f"{path} exists; give another name, or overwrite=True")
+    new: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # The ending stays: some writers go by it.
+        handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}.", path.parent)
+        new = Path(name)
+        os.close(handle)
+        yield new
+        with new.open("rb+") as file:
+            os.fsync(file.fileno())
+        new.chmod(0o644)
+        new.replace(path)
+    except OSError as problem:
+        if isinstance(problem, StorageError | LogWriteError):
+            raise
+        raise error(f"{path} could not be written: {_why(problem, path)}") from problem
+    finally:
+        if new is not None:
+            new.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it is either there in full or as it was before.
+
+    Raises:
+        StorageError: If it cannot be written.
+    """
+    with replacing(path) as new:
+        new.write_bytes(content)
+
+
+def require_folder(path: Path) -> None:
+    """Make a folder if need be, and see that files can be written there.
+
+    What takes long calls this first, so that nothing is computed that cannot be stored.
+
+    Raises:
+        StorageError: If it is a file, or cannot be made or written to.
+    """
+    if path.exists() and not path.is_dir():
+        raise StorageError(f"{path} is a file; name a folder")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as problem:
+        raise StorageError(f"{path} cannot be written to: {_why(problem, path)}") from problem
+
+
+def _why(problem: OSError, path: Path) -> str:
+    """Say why something could not be written; a file on the way to it is named."""
+    file = next((str(parent) for parent in path.parents if parent.is_file()), None)
+    return f"{file} is a file" if file else problem.strerror or str(problem)

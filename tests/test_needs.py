@@ -1,0 +1,56 @@
+"""A world that needs an optional part is skipped, with the reason, where that is not installed."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from piase_gym.benchmarks import evaluate
+from piase_gym.benchmarks.suites import Suite, smoke, standard
+from piase_gym.cli.check import check
+from piase_gym.errors import SuiteError
+from piase_gym.registry import world_spec
+
+PHYSICS, ROOM = "piase/PhysicsPlayground-v0", "piase/TextRoom-LostKey-v0"
+REASON = "PhysicsPlayground needs an optional part: pip install 'piase-gym[physics]'"
+
+
+@pytest.fixture(autouse=True)
+def _no_pybullet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pybullet", None)
+
+
+def test_the_row_of_a_world_knows_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert world_spec("PhysicsPlayground").missing == REASON
+    assert world_spec("TextRoom").missing is None
+    monkeypatch.setitem(sys.modules, "pybullet", pytest)  # anything that is there
+    assert world_spec("PhysicsPlayground").missing is None
+
+
+@pytest.mark.parametrize("suite", [smoke(), standard()], ids=lambda suite: suite.name)
+def test_suites_are_played_without_it(suite: Suite) -> None:
+    settings, problems = suite.settings()
+    assert problems == []
+    assert settings
+    assert not any("Physics" in setting.task for setting in settings)
+    wanted = {row.task for row in suite.rows if "Physics" in row.task}
+    assert {problem.where for problem in suite.missing()} == wanted
+    assert {problem.what for problem in suite.missing()} == {REASON}
+
+
+def test_an_evaluation_says_what_was_not_played() -> None:
+    results = evaluate("noop", [PHYSICS, ROOM], episodes=1)
+    assert [row.setting for row in results.rows] == [ROOM]
+    assert [(p.where, p.what) for p in results.skipped] == [(PHYSICS, REASON)]
+    assert results.problems == ()
+    with pytest.raises(SuiteError, match="PhysicsPlayground needs an optional part"):
+        evaluate("noop", PHYSICS, episodes=1)
+
+
+def test_check_goes_on_without_it(capsys: pytest.CaptureFixture[str]) -> None:
+    check([PHYSICS, ROOM], ids=True, only=["names_are_listed"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{PHYSICS}  skipped: {REASON}"
+    assert lines[1].startswith(f"{ROOM}  1 passed")
+    assert lines[-1] == "1 of 1 ids keep the contract; 1 skipped"
