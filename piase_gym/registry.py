@@ -96,7 +96,7 @@ def register_task(spec: TaskSpec) -> None:
         return
     gymnasium.register(
         id=spec.id,
-        entry_point="piase_gym.faces.single:GymEnv",
+        entry_point="piase_gym.faces.single:make_task",
         vector_entry_point="piase_gym.faces.vector:make_vector",
         kwargs={"world": spec.id},
         order_enforce=False,  # our own errors say more

@@ -56,6 +56,19 @@ def test_terminal_observations_and_time_limits() -> None:
     assert shown[1][width + 2] == 0  # x at the start of the next episode
 
 
+@pytest.mark.parametrize("batched", [True, False])
+def test_to_die_is_not_to_win(batched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not batched:
+        monkeypatch.setattr("piase_gym.adapters.sb3.ArrayWorld", int)
+    vec = sb3_vec("GridWorld", num_envs=2, map="@~\nG.")
+    vec.reset()
+    *_, dones, infos = vec.step(np.array([3, 1]))
+    assert dones.tolist() == [True, True]
+    assert [row["won"] for row in infos] == [False, True]
+    assert [row["is_success"] for row in infos] == [False, True]
+    assert not any(row["TimeLimit.truncated"] for row in infos)
+
+
 def test_agents_that_end_early_wait_for_the_others() -> None:
     vec = sb3_vec("GridWorld", num_envs=1, agents=2, start_pos=[(0, 0), (5, 5)], goal_pos=(1, 0))
     vec.reset()

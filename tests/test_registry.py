@@ -103,7 +103,7 @@ def test_a_spec_goes_through_json_and_makes_the_same_env(task: str) -> None:
     assert spec is not None
     read = EnvSpec.from_json(spec.to_json())
     assert read.kwargs == {"world": task, **fields}
-    assert json.loads(spec.to_json())["entry_point"] == "piase_gym.faces.single:GymEnv"
+    assert json.loads(spec.to_json())["entry_point"] == "piase_gym.faces.single:make_task"
     twin = gymnasium.make(read)
     observations = env.reset(seed=3)[0], twin.reset(seed=3)[0]
     np.testing.assert_array_equal(*observations)

@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 
 from piase_gym.adapters.common import Source, own_face, require_vector
 from piase_gym.adapters.slots import SlotStep, SlotVec
+from piase_gym.commands import RESULTS, Result
 from piase_gym.config import WorldConfig
 from piase_gym.errors import ConfigError
 from piase_gym.faces.batch import BatchEnv
 from piase_gym.faces.build import Partners, resolve
 from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
+from piase_gym.faces.slots import check_singles
 from piase_gym.registry import load
 from piase_gym.world import World
 from piase_gym.worlds.array_world import ArrayWorld
+
+_WON = RESULTS.index(Result.WON)
 
 
 class Sb3BatchVec(SlotVec):
@@ -38,7 +42,8 @@ class Sb3BatchVec(SlotVec):
     def _advance(self, actions: NDArray[Any]) -> SlotStep:
         shown, rewards, terminated, truncated, infos = self.batch.step(actions)
         ended, last = infos["_final_obs"], infos["final_obs"]
-        return SlotStep(shown, infos["alive"], rewards, terminated, truncated, ended, last)
+        won = infos["result"] == _WON
+        return SlotStep(shown, infos["alive"], rewards, terminated, truncated, won, ended, last)
 
     def _masks(self) -> NDArray[Any]:
         return self.batch.masks()
@@ -77,7 +82,6 @@ class Sb3ParallelVec(SlotVec):
         shape, dtype = seen.shape or (), seen.dtype
         self._shown = np.zeros((self._envs, self._agents, *shape), dtype)
         self._bits: NDArray[Any] | None = None
-        self._results: dict[tuple[int, int], str] = {}
         if self._discrete:
             size = (self._envs, self._agents, int(acts.n))  # type: ignore[attr-defined]
             self._bits = np.zeros(size, np.int8)
@@ -91,23 +95,23 @@ class Sb3ParallelVec(SlotVec):
     def _advance(self, actions: NDArray[Any]) -> SlotStep:
         grid = (self._envs, self._agents)
         rewards, ended = np.zeros(grid), np.zeros(self._envs, np.bool_)
-        terminated, truncated = np.zeros(grid, np.bool_), np.zeros(grid, np.bool_)
+        terminated, truncated, won = (np.zeros(grid, np.bool_) for _ in range(3))
         last = np.zeros_like(self._shown)
-        self._results.clear()
         for e, env in enumerate(self.envs):
             given = {n: actions[e, self._names.index(n)] for n in env.agents}
             acts = {n: int(a) for n, a in given.items()} if self._discrete else given
-            shown, earned, won, cut, infos = env.step(acts)
+            shown, earned, over, cut, infos = env.step(acts)
             for name, reward in earned.items():
                 a = self._names.index(name)
-                rewards[e, a], terminated[e, a], truncated[e, a] = reward, won[name], cut[name]
-                self._results[e, a] = infos[name].get("result", "")
+                rewards[e, a], terminated[e, a], truncated[e, a] = reward, over[name], cut[name]
+                won[e, a] = infos[name].get("result") == Result.WON
             self._look(e, shown)
             if not env.agents:
                 last[e], ended[e] = self._shown[e], True
                 self._look(e, env.reset()[0])
         shown_now = self._shown.copy()
-        return SlotStep(shown_now, self._alive(), rewards, terminated, truncated, ended, last)
+        alive = self._alive()
+        return SlotStep(shown_now, alive, rewards, terminated, truncated, won, ended, last)
 
     def _look(self, number: int, shown: Mapping[str, Any]) -> None:
         """Take over observations and masks of an environment."""
@@ -123,9 +127,6 @@ class Sb3ParallelVec(SlotVec):
     def _alive(self) -> NDArray[np.bool_]:
         """Return who is in play."""
         return np.array([[name in env.agents for name in self._names] for env in self.envs])
-
-    def _has_won(self, env: int, agent: int) -> bool:
-        return self._results.get((env, agent)) == "won"
 
     def _masks(self) -> NDArray[Any] | None:
         return self._bits
@@ -220,16 +221,10 @@ def vec_of(world: World[Any, Any], num_envs: int, partners: Partners, focal: int
     if isinstance(world, ArrayWorld):
         batch = BatchEnv(world, num_envs, partners=partners, autoreset="same_step", focal=focal)
         return Sb3BatchVec(batch)
-    require_count(num_envs)
+    num_envs = check_singles(num_envs, world.name)
     kind = "discrete" if world.capabilities.discrete else "continuous"
     seats = [copy.deepcopy(dict(partners)) for _ in range(num_envs)]
     config = world.config
     world.close()
     made = [parallel_env(config, view="vector", actions=kind, partners=row) for row in seats]
     return Sb3ParallelVec(made)
-
-
-def require_count(num_envs: object) -> None:
-    """Raise `ConfigError` unless this is a positive integer."""
-    if not isinstance(num_envs, int) or isinstance(num_envs, bool) or num_envs < 1:
-        raise ConfigError(f"num_envs must be a positive integer, not {num_envs!r}")

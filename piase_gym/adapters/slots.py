@@ -28,7 +28,7 @@ class SlotStep:
     Attributes:
         shown: Observations to go on from.
         alive: Who is in play.
-        rewards, terminated, truncated: What the step brought.
+        rewards, terminated, truncated, won: What the step brought.
         ended: Which environments have been reset within the step, shape (envs,).
         last: Observations before that reset.
     """
@@ -38,6 +38,7 @@ class SlotStep:
     rewards: NDArray[Any]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
+    won: NDArray[np.bool_]
     ended: NDArray[np.bool_]
     last: NDArray[Any]
 
@@ -132,7 +133,7 @@ class SlotVec(VecEnv):
         last = found.last if found.ended[env] else found.shown
         if not self._playing[slot]:
             last = np.zeros_like(last)
-        won = bool(found.terminated[env, agent]) and self._has_won(env, agent)
+        won = bool(found.won[env, agent])
         row = {
             "terminal_observation": last[env, agent].copy(),
             "TimeLimit.truncated": bool(found.truncated[env, agent]),
@@ -143,10 +144,6 @@ class SlotVec(VecEnv):
             told = {"r": float(self._returns[slot]), "l": int(self._lengths[slot])}
             row["episode"] = told
         return row
-
-    def _has_won(self, env: int, agent: int) -> bool:
-        """Tell whether an agent whose episode was terminated has won."""
-        return True
 
     def _flat(self, shown: NDArray[Any]) -> NDArray[Any]:
         """Return (envs, agents, length) as (slots, length)."""

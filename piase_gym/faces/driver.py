@@ -63,6 +63,8 @@ class Driver:
         self.steps = 0
         self.played: list[int] = []
         self.tick: Tick | None = None
+        self.time_limit: int | None = None
+        """The limit of a `TimeLimit` around the environment; no config may have a longer one."""
         self._letters = 0
         self._order: list[int] = []
         """In which order agents act, as far as it was set."""
@@ -296,7 +298,16 @@ class Driver:
         self.adopt(config)
 
     def adopt(self, config: Any) -> None:
-        """Let a config hold from the next reset on; it must be one that the world admits."""
+        """Let a config hold from the next reset on; it must be one that the world admits.
+
+        Raises:
+            ConfigError: If its episodes are longer than a `TimeLimit` around the environment.
+        """
+        if self.time_limit is not None and config.max_steps > self.time_limit:
+            raise ConfigError(
+                f"max_steps={config.max_steps} is not allowed: this environment was made with "
+                f"max_episode_steps={self.time_limit}; make it with max_steps={config.max_steps}"
+            )
         if self.events.active:
             current = self._next_config or self.world.config
             self.events.post("reconfigure", changes=current.diff(config))

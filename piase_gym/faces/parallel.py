@@ -10,7 +10,7 @@ from pettingzoo import ParallelEnv
 
 from piase_gym.config import WorldConfig
 from piase_gym.errors import ActionError, AgentError, ResetNeededError
-from piase_gym.faces.actions import ActionReader, getter, has_none
+from piase_gym.faces.actions import INTEGERS, ActionReader, getter
 from piase_gym.faces.build import Partners, build_driver
 from piase_gym.faces.driver import Driver
 from piase_gym.faces.face import RENDER_MODES, WorldFace, check_render_mode
@@ -225,7 +225,7 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
                 raise KeyError
             if self._direct is not None:
                 given = self._direct(actions)
-                if not has_none(given):
+                if INTEGERS.issuperset(map(type, given)):
                     return given  # the world itself refuses what is not in its table
             acts = self._acts.copy()
             for name, i in live:

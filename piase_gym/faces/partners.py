@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from piase_gym.agents.base import Agent
 from piase_gym.agents.catalogue import make_agent
 from piase_gym.commands import Command, Misread
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.models import ActionCommand
-from piase_gym.world import Act, World
+from piase_gym.world import Act, World, check_box, check_index
 
 
 def agent_number(world: World[Any, Any], agent: object) -> int:
@@ -48,16 +49,21 @@ def seat_partners(
 
 
 def to_act(world: World[Any, Any], number: int, action: Any) -> Act:
-    """Translate what an agent answered into what a world takes."""
+    """Translate what an agent answered into what a world takes.
+
+    Raises:
+        ActionError: If it is neither a line, a command, nor in a space of actions of the world.
+    """
     if isinstance(action, str):
         return world.read(number, action)
     if action is None or isinstance(action, Command | Misread):
         return action
     if isinstance(action, ActionCommand):
         return world.check(number, Command(action.action_type, action.parameters))
-    if world.capabilities.continuous and getattr(action, "shape", ()) != ():
-        return world.command_from_box(number, action)
-    return operator.index(action)
+    name = world.agents[number]
+    if world.capabilities.continuous and np.shape(action) != ():
+        return world.command_from_box(number, check_box(action, world.action_box, name))
+    return check_index(action, world.num_actions if world.capabilities.discrete else 0, name)
 
 
 def no_acts(world: World[Any, Any]) -> list[Act]:

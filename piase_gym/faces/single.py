@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from types import FrameType
 from typing import Any, ClassVar
 
 import gymnasium
@@ -154,6 +156,38 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
     def _number(self, agent: str | None) -> int:
         """Return the number of the learner, or of a named agent."""
         return self.number if agent is None else self.driver.number(agent)
+
+
+def make_task(world: str, **kwargs: Any) -> GymEnv:
+    """Make a registered id; the entry point of Gymnasium's registry.
+
+    `gymnasium.make` does not pass ``max_episode_steps`` on: it makes the environment without it and
+    puts a `TimeLimit` around, which ends an episode that the world would go on with, without a
+    result. Here it means the world's own `max_steps`, so it is read where `gymnasium.make` has it.
+
+    Raises:
+        ConfigError: If it is no positive integer, or ``max_steps`` is given as well.
+    """
+    limit = _time_limit(sys._getframe(1))
+    if limit is None:
+        return GymEnv(world, **kwargs)
+    env = GymEnv(world, **kwargs, max_episode_steps=limit)
+    env.driver.time_limit = limit
+    return env
+
+
+make_task.metadata = GymEnv.metadata  # type: ignore[attr-defined]  # gymnasium.make looks for it
+NO_TIME_LIMIT = -1
+"""What `gymnasium.make` takes as ``max_episode_steps`` for no limit but the environment's own."""
+
+
+def _time_limit(frame: FrameType) -> Any:
+    """Return the limit that `gymnasium.make` puts around what it is making in a frame, if any."""
+    if frame.f_code is not gymnasium.make.__code__:
+        return None
+    given = frame.f_locals["max_episode_steps"]
+    limit = frame.f_locals["env_spec"].max_episode_steps if given is None else given
+    return None if limit == NO_TIME_LIMIT else limit
 
 
 def gym_env(world: str | WorldConfig, **kwargs: Any) -> GymEnv:

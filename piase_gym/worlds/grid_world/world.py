@@ -146,6 +146,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     canonical: ClassVar[Sequence[str]] = CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
     dials: ClassVar[tuple[Dial, ...]] = DIALS
@@ -326,10 +327,6 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     def lasting(self, agent: int) -> bool:
         """Tell whether it runs from taggers, or there is neither goal nor food."""
         return bool(self.config.surviving or self.states["role"][0, agent] == ROLES.index("runner"))
-
-    def result(self, agent: int) -> Result:
-        """Won or lost, as its fate says."""
-        return RESULTS[int(self.states["fate"][0, agent])]
 
     def state(self) -> NDArray[np.int32]:
         """Return t, width, height, agents and food left, then what is known of each agent.
