@@ -144,8 +144,24 @@ class Mailboxes:
         """
         if set(state["boxes"]) != set(self.agents) or set(state["heard"]) != set(self.agents):
             raise ValueError(f"its mailboxes are not those of {', '.join(self.agents)}")
-        self._now = int(state["now"])
-        self.boxes = {a: [Letter(*item) for item in box] for a, box in state["boxes"].items()}
-        self.heard = {a: [Letter(*item) for item in box] for a, box in state["heard"].items()}
-        self.history = [Letter(*item) for item in state["history"]]
-        self._travelling = [(int(when), Letter(*item)) for when, item in state["travelling"]]
+        now = _step(state["now"])
+        boxes = {a: [_letter(item) for item in box] for a, box in state["boxes"].items()}
+        heard = {a: [_letter(item) for item in box] for a, box in state["heard"].items()}
+        history = [_letter(item) for item in state["history"]]
+        travelling = [(_step(when), _letter(item)) for when, item in state["travelling"]]
+        self._now, self.boxes, self.heard, self.history = now, boxes, heard, history
+        self._travelling = travelling
+
+
+def _step(value: Any) -> int:
+    """Return the number of a step."""
+    if type(value) is not int or abs(value) >= 2**63:
+        raise ValueError(f"{value!r:.60} is no step")
+    return value
+
+
+def _letter(item: Any) -> Letter:
+    """Return a letter that was saved."""
+    if not isinstance(item, list | tuple) or not all(isinstance(part, str) for part in item):
+        raise ValueError(f"{item!r:.60} is no letter")
+    return Letter(*item)

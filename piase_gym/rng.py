@@ -127,4 +127,6 @@ class Stream:
 
     def set_state(self, state: list[int]) -> None:
         """Take up the state that `get_state` returned."""
-        self.key, self.counter = int(state[0]), int(state[1])
+        if len(state) != 2 or not all(type(n) is int and 0 <= n < 2**64 for n in state):
+            raise ValueError(f"{state!r:.60} is no state of a random stream")
+        self.key, self.counter = state

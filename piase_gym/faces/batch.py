@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
 from piase_gym.commands import OUTCOMES
-from piase_gym.config import WorldConfig, larger
+from piase_gym.config import larger
 from piase_gym.errors import (
     ActionError,
     ClosedError,
@@ -27,8 +27,8 @@ from piase_gym.faces.batch_configs import BatchConfigs
 from piase_gym.faces.batch_heard import step_seen, tell_begun
 from piase_gym.faces.batch_partners import BatchPartners
 from piase_gym.faces.batch_snapshots import check_records, label, pack, unpack, unpack_hints
-from piase_gym.faces.build import Partners, resolve
-from piase_gym.faces.partners import agent_number
+from piase_gym.faces.build import Name, resolve
+from piase_gym.faces.partners import Partners, agent_number, read_partners
 from piase_gym.faces.seeds import spread_seeds
 from piase_gym.faces.slots import AUTORESET, check_num_envs, find_slots
 from piase_gym.registry import load
@@ -279,7 +279,7 @@ class BatchEnv(BatchConfigs):
             world,
             self.num_envs,
             configs=[world.config, *further],
-            partners={**(partners or {}), **seats},
+            partners={**read_partners(partners), **seats},
             autoreset=self.autoreset,
             focal=self._focal,
             copy=self.copy,
@@ -306,7 +306,7 @@ class BatchEnv(BatchConfigs):
         """
         self._require_open()
         states, ready = unpack(snapshot, self._label(), self.batch.states.dtype)
-        hints = unpack_hints(snapshot)
+        hints = unpack_hints(snapshot, self.num_envs, len(self.world.agents))
         check_records(self.world, states, self.batch.tables)
         self.batch.states[...] = states
         self._ready[...], self._all_ready = ready, bool(np.all(ready))
@@ -337,7 +337,7 @@ def _fields(config: Any) -> dict[str, Any]:
 
 
 def batch_env(
-    name: str | WorldConfig,
+    name: Name,
     *,
     num_envs: int,
     partners: Partners | None = None,
@@ -372,7 +372,7 @@ def batch_env(
         >>> observations.shape[:2], infos["seed"].tolist()
         ((3, 2), [0, 1, 2])
     """
-    checked, spec, _ = resolve(name, None, envelope, config)
+    checked, spec, *_ = resolve(name, None, envelope, config)
     world = load(spec.world, spec)(checked)
     if not isinstance(world, ArrayWorld):
         raise UnsupportedError(f"{spec.name} has no batched kernel; use parallel_env")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from piase_gym.agents.base import Agent, BatchPercept, Percept
 from piase_gym.commands import Command, Misread
 from piase_gym.errors import ActionError
 from piase_gym.faces.actions import strays, to_indices
-from piase_gym.faces.partners import seat_partners, to_act
+from piase_gym.faces.partners import Partners, seat_partners, to_act
 from piase_gym.faces.slots import Slots
 from piase_gym.rng import StreamId, stream_keys
 from piase_gym.world import Act
@@ -27,7 +26,7 @@ class BatchPartners:
         seats: Agent number -> the agent that plays it in every environment.
     """
 
-    def __init__(self, slots: Slots, partners: Mapping[str, str | Agent] | None) -> None:
+    def __init__(self, slots: Slots, partners: Partners | None) -> None:
         """Seat the partners; those without `Agent.act_batch` are looped over, with a warning.
 
         Raises:

@@ -19,9 +19,9 @@ from piase_gym.errors import (
     ResetNeededError,
 )
 from piase_gym.events import Events
-from piase_gym.faces.partners import agent_number, no_acts, seat_partners, to_act
+from piase_gym.faces.partners import Partners, agent_number, no_acts, seat_partners, to_act
 from piase_gym.faces.seeds import check_seed
-from piase_gym.faces.snapshots import EPISODE, read_episode
+from piase_gym.faces.snapshots import EPISODE, check_state, read_episode
 from piase_gym.registry import WorldSpec
 from piase_gym.rng import StreamId, episode_seed, fresh_seed, stream_key
 from piase_gym.world import Act, Tick, World
@@ -46,7 +46,7 @@ class Driver:
         self,
         world: World[Any, Any],
         spec: WorldSpec,
-        partners: Mapping[str, str | Agent] | None = None,
+        partners: Partners | None = None,
     ) -> None:
         """Take the world and seat the partners.
 
@@ -348,6 +348,8 @@ class Driver:
         episode, partners, pending = read_episode(snapshot, seats, self.spec)
         if pending is not None:
             self.world.admit(pending)
+        for name, state in partners.items():
+            check_state(self.partners[seats[name]], name, state)
         self.world.restore(snapshot)
         for name, state in partners.items():
             self.partners[seats[name]].set_state(state)

@@ -11,12 +11,12 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.config import WorldConfig, larger
+from piase_gym.config import larger
 from piase_gym.errors import ResetNeededError
 from piase_gym.faces.actions import ActionReader
-from piase_gym.faces.build import Partners, build_focal_driver, gym_partners, resolve
+from piase_gym.faces.build import Name, build_focal_driver, gym_partners, resolve
 from piase_gym.faces.face import RENDER_MODES, WorldFace, check_render_mode
-from piase_gym.faces.partners import no_acts
+from piase_gym.faces.partners import Partners, no_acts
 from piase_gym.faces.seeds import check_seed
 from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
@@ -28,14 +28,15 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
     The episode ends when the learner's does, whatever the partners do.
 
     Args:
-        world: An id, a world's name or a config object.
+        world: A world, an id, a scenario (its name or path), or a config object.
         agent: Which agent the learner plays; default the first.
         view: ``"vector"``, ``"text"`` or ``"both"``.
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
         mask: ``None`` (the mask is in the infos and in `action_masks`) or ``"obs"``.
         wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
-        partners: Policies for the other agents by name; default: the id's, else ``random``.
+        partners: A policy for the other agents, or policies by agent, ``"*"`` for those that are
+            not named; default: the id's, else ``random``.
         scenario: A scenario's name or path.
         envelope: The largest sizes that later configs may have.
         config: Fields of the world's config.
@@ -48,7 +49,7 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
 
     def __init__(
         self,
-        world: str | WorldConfig,
+        world: Name,
         *,
         agent: str | None = None,
         view: str = "vector",
@@ -83,7 +84,7 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
     def enlarge(self, envelope: Mapping[str, int]) -> None:
         """Make room for larger configs, before the first reset; see `WorldParallelEnv.enlarge`."""
         world, scenario, partners, config = self._made_from
-        _, _, task = resolve(world, scenario, None, config)
+        task = resolve(world, scenario, None, config).task
         made = self.driver.world
         names = made.config.names(larger(made.config, made.envelope, envelope).envelope.agents)
         seats = gym_partners(names, task, partners, self.agent)
@@ -190,6 +191,6 @@ def _time_limit(frame: FrameType) -> Any:
     return None if limit == NO_TIME_LIMIT else limit
 
 
-def gym_env(world: str | WorldConfig, **kwargs: Any) -> GymEnv:
+def gym_env(world: Name, **kwargs: Any) -> GymEnv:
     """Make a world as a Gymnasium Env without the registry; see `GymEnv` for the arguments."""
     return GymEnv(world, **kwargs)

@@ -11,12 +11,13 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from piase_gym.commands import RESULTS, Result
-from piase_gym.config import WorldConfig, larger
+from piase_gym.config import larger
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.faces.actions import to_indices
 from piase_gym.faces.batch import BatchEnv
-from piase_gym.faces.build import Partners, gym_partners, resolve
+from piase_gym.faces.build import Name, gym_partners, resolve
 from piase_gym.faces.face import RENDER_MODES, check_render_mode
+from piase_gym.faces.partners import Partners
 from piase_gym.faces.single import NO_TIME_LIMIT, GymEnv
 from piase_gym.faces.slots import check_singles
 from piase_gym.registry import load
@@ -133,7 +134,7 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def make_vector(
-    world: str | WorldConfig,
+    world: Name,
     *,
     num_envs: int,
     agent: str | None = None,
@@ -166,7 +167,7 @@ def make_vector(
     mode = _mode(autoreset_mode)
     if config.get("max_episode_steps") == NO_TIME_LIMIT:
         del config["max_episode_steps"]
-    checked, spec, row = resolve(world, None, envelope, config)
+    checked, spec, row, _ = resolve(world, None, envelope, config)
     made = load(spec.world, spec)(checked)
     focal = agent if agent is not None else made.agents[0]
     if focal not in made.agents:

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 from piase_gym.config import WorldConfig
 from piase_gym.digest import canonical_json, digest_json
 from piase_gym.errors import ConfigError, MissingExtraError, ScenarioError, UnknownNameError
+from piase_gym.names import SUFFIXES
 from piase_gym.registry import load as load_entry_point
 from piase_gym.registry import make_config, world_spec
 from piase_gym.scenarios.explaining import explain, find
 from piase_gym.scenarios.reading import (
-    SUFFIXES,
     Document,
     Key,
     complain,

@@ -21,13 +21,13 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from piase_gym.errors import ScenarioError
+from piase_gym.names import SUFFIXES
 
 Key = tuple[str | int, ...]
 """The way to a part of a file: keys and places in lists."""
 MOST_BYTES = 1_000_000
 MOST_PARTS = 50_000
 MOST_LEVELS = 40
-SUFFIXES = (".yaml", ".yml", ".json")
 _TAG = "tag:yaml.org,2002:"
 
 
