@@ -79,6 +79,7 @@ SNAPSHOTS: list[Any] = [
     ("version", "0", SnapshotError, ("GridWorld version 0",)),
     ("schema", 2, SnapshotError, ("schema 2", "schema 1")),
     *((key, GONE, SnapshotError, ("lacks", key)) for key in ("config", "hints", "state")),
+    *(("agents", value, SnapshotError, ("agents",)) for value in (None, 3, 1.5, True, {}, ["a"])),
     ("config.width", 9, EnvelopeError, ("width 9 (at most 8)",)),
     ("config.agents", 3, EnvelopeError, ("agents 3 (at most 2)",)),
     ("config.observe", "grid", EnvelopeError, ("observe='grid'",)),
@@ -275,6 +276,35 @@ def test_a_refused_snapshot_changes_nothing(name: str) -> None:
             env.restore(snapshot)
             assert look_of(env) == before
     assert refused > 5
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("state.streams", [[2**64, 0]] * 2),
+        ("state.streams", [[0, -1]] * 2),
+        ("state.mail.now", INF),
+        ("state.mail.history", [[1, 2, 3]]),
+        ("partners.agent_1", []),
+        ("partners.agent_1", {"seed": 2**64}),
+        ("partners.agent_1", {}),
+    ],
+    ids=short,
+)
+def test_damage_of_channels_and_partners(path: str, value: Any) -> None:
+    env = parallel_env("TextRoom", actions="text", view="text", **TALK)
+    env.reset(seed=3)
+    before = look_of(env)
+    damaged = edited(env.snapshot(), path, value)
+    env.step({"agent_0": "look"})
+    after = look_of(env)
+    assert after != before
+    refuse(
+        SnapshotError,
+        ("snapshot" if "partners" in path else "state",),
+        lambda: env.restore(damaged),
+    )
+    assert look_of(env) == after
 
 
 # Values out of range can make kernels write where they should not: each case has a process.

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import piase_gym
 from piase_gym.agents import Agent, OracleAgent, register_policy
-from piase_gym.commands import OUTCOMES
+from piase_gym.commands import OUTCOMES, RESULTS
 from piase_gym.errors import (
     ActionError,
     AgentError,
@@ -557,3 +557,55 @@ def test_worlds_have_few_attributes(name: str, fields: dict[str, Any]) -> None:
     env.reset(seed=0)
     env.step(dict.fromkeys(env.agents, 0))
     assert len(vars(env.world)) < 30, sorted(vars(env.world))
+
+
+WAITING: dict[str, tuple[str, dict[str, Any]]] = {
+    "goal": ("GridWorld", {"map": "@G......\n........\n@......@", "max_steps": 12, "agents": 3,
+                           "partners": {"agent_2": "noop"}}),
+    "late": ("GridWorld", {"join_at": (0, 5, 0), "width": 4, "height": 4, "max_steps": 15,
+                           "agents": 3, "partners": {"agent_2": "random"}}),
+    "commons": ("SocialDilemma", {"game": "harvest", "rounds": 12, "agents": 3,
+                                  "partners": {"agent_1": "random"}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+@pytest.mark.parametrize("name", WAITING)
+def test_partners_play_on_when_the_callers_agents_have_ended(name: str, mode: str) -> None:
+    world, fields = WAITING[name]
+    batch = batch_env(world, num_envs=3, autoreset=mode, **fields)
+    singles = [parallel_env(world, view="vector", **fields) for _ in range(3)]
+    batch.reset(seed=5)
+    for slot, env in enumerate(singles):
+        env.reset(seed=5 + slot)
+    rng, waited = np.random.default_rng(0), 0
+    for _ in range(50):
+        acts = rng.integers(0, 5, (3, len(batch.agents)))
+        _, rewards, terminated, truncated, infos = batch.step(acts)
+        for slot, env in enumerate(singles):
+            if not any(env.world.alive):
+                env.reset()
+                assert batch.digest(slot) == env.digest()
+                continue
+            if env.agents:
+                chosen = {n: int(acts[slot, batch.agents.index(n)]) for n in env.agents}
+                told = env.step(chosen)
+                for agent, reward in told[1].items():
+                    k = batch.agents.index(agent)
+                    assert rewards[slot, k] == reward
+                    assert (terminated[slot, k], truncated[slot, k]) == (
+                        told[2][agent],
+                        told[3][agent],
+                    )
+                    result = RESULTS[infos["result"][slot, k]]
+                    assert result == told[4][agent].get("result")
+            else:  # only partners, and whoever is still to come
+                waited += 1
+                env.driver.end_step(env.driver.step([None] * len(env.world.agents)))
+                env._meet()
+                assert not rewards[slot].any()
+                assert not infos["result"][slot].any()
+            if mode == "same_step" and not any(env.world.alive):
+                env.reset()
+            assert batch.digest(slot) == env.digest()
+    assert (waited > 0) == (name != "commons")

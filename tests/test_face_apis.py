@@ -186,6 +186,22 @@ def test_a_limit_that_makes_no_sense() -> None:
     assert lengths_and_results(env) == [(2, "lost")]
 
 
+def test_the_masks_are_those_of_the_learners_own_seat() -> None:
+    fields: dict[str, Any] = {"agents": 2, "map": "@.G\n..@", "partners": "noop"}
+    masks = []
+    for agent in ("agent_0", "agent_1"):
+        env = piase_gym.gym_env("GridWorld", agent=agent, **fields)
+        _, info = env.reset(seed=0)
+        assert env.action_masks().tolist() == info["action_mask"].astype(bool).tolist()
+        assert env.action_masks().tolist() == env.world.masks()[env.number].astype(bool).tolist()
+        masks.append(env.action_masks().tolist())
+        assert env.step(4)[4]["action_mask"].tolist() == env.world.masks()[env.number].tolist()
+    assert masks[0] != masks[1]
+    vector: Any = gymnasium.make_vec("piase/GridWorld-v0", 2, agent="agent_1", **fields)
+    vector.reset(seed=0)
+    assert vector.action_masks().tolist() == [masks[1]] * 2
+
+
 def test_spec_survives_json() -> None:
     env = gymnasium.make("piase/GridWorld-v0", agents=2, layout="four_rooms", view="text")
     assert env.spec is not None
