@@ -14,8 +14,9 @@ from piase_gym.curricula import checking, fences
 from piase_gym.curricula.error_recovery import Recovery
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
+from piase_gym.names import SUFFIXES
 from piase_gym.scenarios.explaining import EXPECTED, find
-from piase_gym.scenarios.reading import SUFFIXES, Document, Key, Place, read_file, read_text
+from piase_gym.scenarios.reading import Document, Key, Place, read_file, read_text
 
 SUFFIX = ".curriculum.json"
 MOST_BYTES = 4_000_000

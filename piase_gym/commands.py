@@ -50,6 +50,10 @@ class Result(StrEnum):
     ENDED = "ended"
 
 
+RESULTS: tuple[Result | None, ...] = (None, *Result)
+"""Results by code, as batches tell them; the first code stands for no end in this step."""
+
+
 class Command(NamedTuple):
     """A verb and its parameters: the light, inner form of `piase_gym.models.ActionCommand`."""
 

@@ -144,20 +144,28 @@ class Mailboxes:
         """
         if set(state["boxes"]) != set(self.agents) or set(state["heard"]) != set(self.agents):
             raise ValueError(f"its mailboxes are not those of {', '.join(self.agents)}")
-        now = int(state["now"])
-        boxes = {agent: [_letter(item) for item in box] for agent, box in state["boxes"].items()}
-        heard = {agent: [_letter(item) for item in box] for agent, box in state["heard"].items()}
+        now = _step(state["now"])
+        boxes = {a: [_letter(item) for item in box] for a, box in state["boxes"].items()}
+        heard = {a: [_letter(item) for item in box] for a, box in state["heard"].items()}
         history = [_letter(item) for item in state["history"]]
-        self._travelling = [(int(when), _letter(item)) for when, item in state["travelling"]]
+        travelling = [(_step(when), _letter(item)) for when, item in state["travelling"]]
         self._now, self.boxes, self.heard, self.history = now, boxes, heard, history
+        self._travelling = travelling
+
+
+def _step(value: Any) -> int:
+    """Return the number of a step."""
+    if type(value) is not int or abs(value) >= 2**63:
+        raise ValueError(f"{value!r:.60} is no step")
+    return value
 
 
 def _letter(item: Any) -> Letter:
-    """Read a letter.
-
-    Raises:
-        ValueError: If it is not three strings.
-    """
-    if len(item) != 3 or not all(isinstance(part, str) for part in item):
-        raise ValueError(f"a letter is sender, recipient and message, not {item!r:.80}")
+    """Return a letter that was saved."""
+    if (
+        not isinstance(item, list | tuple)
+        or len(item) != 3
+        or not all(isinstance(part, str) for part in item)
+    ):
+        raise ValueError(f"{item!r:.60} is no letter")
     return Letter(*item)

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from piase_gym import scenarios
-from piase_gym.config import WorldConfig
 from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
-from piase_gym.registry import find, load, world_spec
+from piase_gym.names import look_up
+from piase_gym.registry import load, world_spec
 from piase_gym.scenarios import Scenario
 
 if TYPE_CHECKING:
@@ -23,17 +22,10 @@ def find_scenario(scenario: object) -> Scenario | None:
     """Return the scenario that is meant, or ``None`` for a world, an id or a config.
 
     Raises:
-        ScenarioError: If it is neither.
+        UnknownNameError, ScenarioError: If it is neither.
     """
-    if isinstance(scenario, WorldConfig):
-        return None
-    if isinstance(scenario, str):
-        try:
-            find(scenario)
-        except UnknownNameError:
-            return scenarios.load(scenario)
-        return None
-    return scenarios.load(scenario)
+    found: Scenario | None = look_up(scenario).scenario
+    return found
 
 
 def make_env(
@@ -44,7 +36,7 @@ def make_env(
         name, spec = scenario.world, world_spec(scenario.world)
     else:
         name = given
-        spec = find(given.world if isinstance(given, WorldConfig) else given)[0]
+        spec = look_up(given).spec
     offered = load(spec.world, spec).capabilities
     kind = "discrete" if offered.discrete else "continuous" if offered.continuous else "text"
     return parallel_env(

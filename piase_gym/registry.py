@@ -106,7 +106,7 @@ def register_task(spec: TaskSpec) -> None:
         return
     gymnasium.register(
         id=spec.id,
-        entry_point="piase_gym.faces.single:GymEnv",
+        entry_point="piase_gym.faces.single:make_task",
         vector_entry_point="piase_gym.faces.vector:make_vector",
         kwargs={"world": spec.id},
         order_enforce=False,  # our own errors say more
@@ -222,10 +222,10 @@ def parse_text(world: str, text: str, config: Any = None) -> Any:
     """Read a canonical text back into the facts it was written from (pure).
 
     Args:
-        world: Name of the world, or an id.
+        world: A world, an id or a scenario.
         text: What a text view showed.
         config: The config under which it was shown: the config object, a dict of its fields, or
-            ``None`` for the defaults of the world or id.
+            ``None`` for the defaults of what was named.
 
     Returns:
         The facts record of that world.
@@ -233,7 +233,10 @@ def parse_text(world: str, text: str, config: Any = None) -> Any:
     Raises:
         TextParseError: If the text is not one that the world writes.
     """
-    spec, task = find(world)
+    from piase_gym.names import look_up
+
+    named = look_up(world)
+    spec = named.spec
     if not isinstance(text, str):
         raise TextParseError(f"{spec.name}: a text is a string, not {type(text).__name__}")
     model = load(spec.config, spec)
@@ -241,5 +244,5 @@ def parse_text(world: str, text: str, config: Any = None) -> Any:
         kind = type(config).__name__
         raise ConfigError(f"{spec.name}: a config is a {model.__name__} or a mapping, not a {kind}")
     if config is None or isinstance(config, Mapping):
-        config = make_config(spec, {**(task_fields(task) if task else {}), **(config or {})})
+        config = make_config(spec, {**named.fields, **(config or {})})
     return load(spec.parser, spec)(text, config)

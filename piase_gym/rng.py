@@ -126,12 +126,7 @@ class Stream:
         return [self.key, self.counter]
 
     def set_state(self, state: list[int]) -> None:
-        """Take up the state that `get_state` returned.
-
-        Raises:
-            ValueError: If it is not two integers of 64 bits.
-        """
-        key, counter = state
-        if not all(type(part) is int and 0 <= part < 1 << 64 for part in (key, counter)):
-            raise ValueError(f"a random stream is two integers of 64 bits, not {state!r:.60}")
-        self.key, self.counter = key, counter
+        """Take up the state that `get_state` returned."""
+        if len(state) != 2 or not all(type(n) is int and 0 <= n < 2**64 for n in state):
+            raise ValueError(f"{state!r:.60} is no state of a random stream")
+        self.key, self.counter = state

@@ -102,7 +102,7 @@ def _register_text_room() -> None:
             config=f"{room}.config:TextRoomConfig",
             parser=f"{room}.prose:parse",
             oracle=f"{room}.oracle:TextRoomOracle",
-            aliases=("TextBasedRoom",),
+            aliases=("TextBasedRoom", "TextBasedRoom_v1"),
         )
     )
     register_task(TaskSpec(id="piase/TextRoom-v1", world="TextRoom"))
@@ -168,6 +168,7 @@ def _register_dilemma() -> None:
             parser=f"{dilemma}.parsing:parse",
             oracle=f"{dilemma}.oracle:DilemmaOracle",
             scripted=f"{dilemma}.scripted:DilemmaScript",
+            aliases=("SocialDilemmaSim",),
         )
     )
     answering = {"*": "tit_for_tat"}

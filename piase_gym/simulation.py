@@ -44,10 +44,11 @@ class Simulation(Ending):
 
     Args:
         scenario: A scenario, its name or path; or a world's name, id or config.
-        agents: A policy for every seat (``"oracle"``), or a mapping of seats to policies or `Agent`
-            objects; who is not named plays at random.
+        policies: A policy for every seat (``"oracle"``), or a mapping of seats to policies or
+            `Agent` objects; who is not named plays at random.
         curricula: Agent -> curriculum, or one curriculum, as `CurriculumWrapper` takes them; or an
             object of your own that looks at each step and episode (B9).
+        agents: How many agents there are (a field of the config); or the policies, by keyword.
         seed: Seed of the first episode; later ones follow from it.
         time_model: ``discrete_steps`` or ``real_time_ms``; default: the scenario's.
         step_ms: Length of a step of ``real_time_ms``.
@@ -70,9 +71,10 @@ class Simulation(Ending):
     def __init__(
         self,
         scenario: object,
-        agents: Agents = None,
+        policies: Agents = None,
         curricula: Any = None,
         *,
+        agents: Agents | int = None,
         seed: int | None = None,
         time_model: str | None = None,
         step_ms: int | None = None,
@@ -87,6 +89,12 @@ class Simulation(Ending):
         **config: Any,
     ) -> None:
         """Phase A 1 to 3: load the configuration, make the environment and the agents."""
+        if isinstance(agents, int):
+            config["agents"] = agents
+        elif agents is not None:
+            if policies is not None:
+                raise ConfigError("policies and agents are both policies; give one of them")
+            policies = agents
         self.scenario = find_scenario(scenario)
         own = isinstance(curricula, Scaffold)
         self.curricula: Scaffold | None = curricula if own else None
@@ -104,7 +112,7 @@ class Simulation(Ending):
         for wrapper in wrap:
             self.env = wrapper(self.env)
         names = tuple(self.world_env.possible_agents)
-        self.manager = AgentManager(names, agents)
+        self.manager = AgentManager(names, policies)
         if self.course is not None:
             followed = self.course.curricula
             self.course.meet({n: a for n, a in self.manager.agents.items() if n in followed})

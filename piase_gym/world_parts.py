@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
 
 from piase_gym.commands import Command, Misread, Outcome
 from piase_gym.config import WorldConfig
@@ -94,18 +96,41 @@ def check_index(act: object, count: int, agent: str) -> int:
     Raises:
         ActionError: If it is not an integer in ``0..count-1``.
     """
-    try:
-        index = operator.index(act)  # type: ignore[arg-type]
-    except TypeError:
-        index = -1
-        if isinstance(act, np.ndarray) and act.size == 1 and act.dtype.kind in "iu":
+    index = -1
+    if isinstance(act, np.ndarray):
+        if act.size == 1 and act.dtype.kind in "iu" and not np.ma.is_masked(act):
             index = int(act.reshape(()))
+    elif not isinstance(act, bool):
+        try:
+            index = operator.index(act)  # type: ignore[arg-type]
+        except TypeError:
+            index = -1
     if not 0 <= index < count:
         raise ActionError(
             f"action {act!r:.60} of {agent} is not allowed; "
             f"actions are integers from 0 to {count - 1}"
         )
     return index
+
+
+def check_box(act: object, box: Box, agent: str) -> NDArray[Any]:
+    """Return a continuous action as an array of the box's type.
+
+    Raises:
+        ActionError: If it is not an array of numbers in the box.
+    """
+    try:
+        given = np.asarray(act)
+        values = given.astype(box.dtype)
+        fits = given.dtype.kind in "iuf" and not np.ma.is_masked(act) and box.contains(values)
+    except (TypeError, ValueError):  # lists of different lengths, words, objects
+        fits = False
+    if not fits:
+        raise ActionError(
+            f"action {act!r:.60} of {agent} is not allowed; actions are arrays of shape "
+            f"{box.shape} from {box.low.min():g} to {box.high.max():g}"
+        )
+    return values
 
 
 def explain_misreads(tick: Tick, plans: Sequence[Plan | Act]) -> Tick:

@@ -11,6 +11,8 @@ from piase_gym.errors import ConfigError, SnapshotError
 from piase_gym.world_parts import C
 
 SNAPSHOT_SCHEMA = 1
+DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What code that reads a damaged snapshot may raise; to callers it is a `SnapshotError`."""
 
 
 class StateValue(ABC, Generic[C]):
@@ -74,9 +76,11 @@ class StateValue(ABC, Generic[C]):
         self.configure(config)
         try:
             self.set_state(snapshot["state"])
-        except SnapshotError:
+        except DAMAGE as error:
             self.configure(before)
-            raise
+            if isinstance(error, SnapshotError):
+                raise
+            raise SnapshotError(f"the state of this snapshot is damaged: {error!r:.200}") from None
         for agent, hint in enumerate(hints):
             self.give_hint(agent, hint)
 
@@ -101,9 +105,9 @@ class StateValue(ABC, Generic[C]):
         missing = [k for k in ("agents", "config", "hints", "state") if k not in snapshot]
         if missing:
             raise SnapshotError(f"this snapshot lacks {', '.join(missing)}")
-        if list(snapshot["agents"]) != list(self.agents):
+        if snapshot["agents"] != list(self.agents):
             raise SnapshotError(
-                f"this snapshot is of the agents {snapshot['agents']!r}; "
+                f"this snapshot is of the agents {snapshot['agents']!r:.200}; "
                 f"allowed here: {', '.join(self.agents)}"
             )
         fields, hints = snapshot["config"], snapshot["hints"]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from pettingzoo.utils import BaseParallelWrapper
 
 import piase_gym
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ActionError, ConfigError
 
 sb3 = pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
+
+from stable_baselines3.common.vec_env import VecVideoRecorder  # noqa: E402
 
 from piase_gym.adapters import sb3_vec  # noqa: E402  # needs the extra
 
@@ -56,6 +60,19 @@ def test_terminal_observations_and_time_limits() -> None:
     assert shown[1][width + 2] == 0  # x at the start of the next episode
 
 
+@pytest.mark.parametrize("batched", [True, False])
+def test_to_die_is_not_to_win(batched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not batched:
+        monkeypatch.setattr("piase_gym.adapters.sb3.ArrayWorld", int)
+    vec = sb3_vec("GridWorld", num_envs=2, map="@~\nG.")
+    vec.reset()
+    *_, dones, infos = vec.step(np.array([3, 1]))
+    assert dones.tolist() == [True, True]
+    assert [row["won"] for row in infos] == [False, True]
+    assert [row["is_success"] for row in infos] == [False, True]
+    assert not any(row["TimeLimit.truncated"] for row in infos)
+
+
 def test_agents_that_end_early_wait_for_the_others() -> None:
     vec = sb3_vec("GridWorld", num_envs=1, agents=2, start_pos=[(0, 0), (5, 5)], goal_pos=(1, 0))
     vec.reset()
@@ -74,6 +91,57 @@ def test_other_views_are_refused_with_a_sentence() -> None:
         with pytest.raises(ConfigError, match="view='vector'"):
             sb3_vec(piase_gym.parallel_env("GridWorld", view=view))
     assert sb3_vec(piase_gym.parallel_env("GridWorld", view="vector", agents=3)).num_envs == 24
+
+
+@pytest.mark.parametrize("view", ["text", "both"])
+@pytest.mark.parametrize("algorithm", [sb3.PPO, sb3.DQN, contrib.MaskablePPO])
+def test_algorithms_are_told_which_view_they_want(algorithm: Any, view: str) -> None:
+    env = gymnasium.make("piase/GridWorld-v0", view=view)
+    policy = "MultiInputPolicy" if view == "both" else "MlpPolicy"
+    with pytest.raises(ConfigError, match="view='vector'"):
+        algorithm(policy, env, device="cpu")
+    space: Any = env.observation_space
+    shape = (space["text"] if view == "both" else space).shape
+    with pytest.raises(ConfigError, match="view='vector'"):
+        np.array(shape)  # as CleanRL sizes its networks
+
+
+def test_slots_are_filmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vec = sb3_vec("GridWorld", num_envs=4, agents=2, render_mode="rgb_array")
+    vec.reset()
+    picture = vec.batch.draw(0)  # type: ignore[attr-defined]
+    shown = vec.render()
+    assert shown is not None
+    assert shown.shape == (2 * picture.shape[0], 2 * picture.shape[1], 3)
+    np.testing.assert_array_equal(shown[: picture.shape[0], : picture.shape[1]], picture)
+    recorder = VecVideoRecorder(vec, str(tmp_path), lambda step: step == 0, video_length=5)
+    recorder.reset()
+    for _ in range(6):
+        recorder.step(np.zeros(8, int))
+    recorder.close()
+    assert [path.suffix for path in tmp_path.iterdir()] == [".mp4"]
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    human = sb3_vec("TextRoom", num_envs=1, render_mode="human")
+    human.reset()
+    assert human.render() is None
+    human.close()
+    with pytest.raises(ConfigError, match=r"'ansi'.*'rgb_array', 'human'"):
+        sb3_vec("GridWorld", render_mode="ansi")
+
+
+@pytest.mark.parametrize("batched", [True, False])
+@pytest.mark.parametrize(
+    "actions", [[0, 1, 2], np.zeros((2, 2)), [0.0, 1.0], [0, 6], [0, 2**32], [True, False], None]
+)
+def test_wrong_actions_of_slots(
+    actions: Any, batched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not batched:
+        monkeypatch.setattr("piase_gym.adapters.sb3.ArrayWorld", int)
+    vec = sb3_vec("GridWorld", num_envs=2)
+    vec.reset()
+    with pytest.raises(ActionError, match="integers"):
+        vec.step(actions)
 
 
 def test_the_view_is_an_argument_too() -> None:

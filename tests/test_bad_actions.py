@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from piase_gym.agents import Agent
 from piase_gym.errors import (
     ActionError,
     AgentError,
     PiaseError,
 )
 from piase_gym.faces.aec import aec_env
+from piase_gym.faces.parallel import parallel_env
 from piase_gym.faces.single import gym_env
 from tests.bad_input import (
     ABSENT,
@@ -37,6 +39,10 @@ BAD_ACTIONS: list[Any] = [
     NAN,
     np.float64(1),
     np.bool_(True),
+    True,
+    False,
+    np.ma.masked,
+    np.ma.array(4, mask=True),
     -1,
     6,
     10**30,
@@ -145,6 +151,54 @@ def test_wrong_lines_cost_a_step_and_never_raise(line: Any, outcome: str) -> Non
     env = fresh(actions="text")
     infos = env.step({"agent_0": line, "agent_1": "stay"})[4]
     assert [infos[name]["outcome"] for name in ("agent_0", "agent_1")] == [outcome, "ok"]
+
+
+@pytest.mark.parametrize(
+    "action",
+    [[2.0, 0.0, 0.0], [-1.001, 0.0, 0.0], [NAN, 0.0, 0.0], [0.0, 0.0, np.inf], [0.0], [[0.0] * 3],
+     0.0, None, "abc", ["0", "0", "0"], [True, False, True], [1j, 0, 0], [[0.0], [0.0, 0.0], 0.0],
+     np.ma.array([0.0, 0.0, 0.0], mask=[0, 1, 0])],
+    ids=short,
+)  # fmt: skip
+def test_points_outside_the_box(action: Any) -> None:
+    pytest.importorskip("pybullet")
+    fields: dict[str, Any] = {"actions": "continuous", "agents": 2, "task": "gather"}
+    alone, joined = gym_env("PhysicsPlayground", **fields), fresh_physics(**fields)
+    alone.reset(seed=0)
+    assert alone.action_space.shape == (3,)
+    before = alone.digest(), joined.digest()
+    for step in (
+        lambda: alone.step(action),
+        lambda: joined.step({"agent_0": action, "agent_1": [0.0] * 3}),
+        lambda: joined.step({"agent_0": [0.0] * 3, "agent_1": action}),
+    ):
+        refuse(ActionError, ("actions are arrays of shape (3,) from -1 to 1",), step)
+    assert (alone.digest(), joined.digest()) == before
+    alone.step([1, -1, 0])
+    alone.step(np.array([1.0 + 1e-9, 0.0, 0.0]))  # which float32 rounds to 1
+
+
+def fresh_physics(**fields: Any) -> Any:
+    """Return an environment at the beginning of an episode."""
+    env = parallel_env("PhysicsPlayground", **fields)
+    env.reset(seed=0)
+    return env
+
+
+@pytest.mark.parametrize("answer", [True, 1.0, 9, None, np.array([1, 2]), [0]], ids=short)
+def test_wrong_answers_of_a_partner(answer: Any) -> None:
+    class Wrong(Agent):
+        def act(self) -> Any:
+            return answer
+
+    env = parallel_env("GridWorld", **START, partners={"agent_1": Wrong()})
+    env.reset(seed=0)
+    if answer is None:  # which stands for the no-op
+        env.step({"agent_0": STAY})
+        return
+    before = env.digest()
+    refuse(ActionError, ("agent_1", "integers from 0 to 5"), lambda: env.step({"agent_0": STAY}))
+    assert env.digest() == before
 
 
 NOT_A_DICT: list[Any] = [

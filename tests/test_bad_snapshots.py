@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import json
 import os
+import random
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from piase_gym.errors import (
@@ -15,6 +17,10 @@ from piase_gym.errors import (
     PiaseError,
     SnapshotError,
 )
+from piase_gym.faces import BaseEnv, Environment
+from piase_gym.faces.aec import aec_env
+from piase_gym.faces.batch import BatchEnv, batch_env
+from piase_gym.faces.parallel import parallel_env
 from piase_gym.faces.single import gym_env
 from tests.bad_input import (
     INF,
@@ -73,6 +79,7 @@ SNAPSHOTS: list[Any] = [
     ("version", "0", SnapshotError, ("GridWorld version 0",)),
     ("schema", 2, SnapshotError, ("schema 2", "schema 1")),
     *((key, GONE, SnapshotError, ("lacks", key)) for key in ("config", "hints", "state")),
+    *(("agents", value, SnapshotError, ("agents",)) for value in (None, 3, 1.5, True, {}, ["a"])),
     ("config.width", 9, EnvelopeError, ("width 9 (at most 8)",)),
     ("config.agents", 3, EnvelopeError, ("agents 3 (at most 2)",)),
     ("config.observe", "grid", EnvelopeError, ("observe='grid'",)),
@@ -149,6 +156,155 @@ def test_snapshots_of_another_envelope(
     env, other = fresh(**here), fresh(**there)
     snapshot = json.loads(json.dumps(other.snapshot()))
     assert_untouched(env, lambda: refuse(PiaseError, (word,), lambda: env.restore(snapshot)))
+
+
+ODD: list[Any] = [
+    *(None, True, 0, 1, -1, 7, 255, 2**31, 2**63, 2**64, 10**30, 0.5, NAN, INF),
+    *("", "x", "agent_0", "agent_7", [], [0], {}, {"a": 1}, [[]], "x" * 400),
+]
+"""What is put in the place of an entry."""
+
+
+def damaged_by_chance(rng: random.Random, snapshot: Any) -> Any:
+    """Return a copy in which one entry is replaced, removed, doubled or changed a little."""
+    damaged = copy.deepcopy(snapshot)
+    ways: list[tuple[Any, Any]] = []
+
+    def collect(part: Any) -> None:
+        for key in part if isinstance(part, dict) else range(len(part)):
+            ways.append((part, key))
+            if isinstance(part[key], dict | list):
+                collect(part[key])
+
+    collect(damaged)
+    short_ways = [way for way in ways if not isinstance(way[0], list)]
+    part, key = rng.choice(short_ways if rng.random() < 0.5 else ways)
+    kind = rng.randrange(5)
+    if kind == 0:
+        del part[key]
+    elif kind == 1 and isinstance(part, list):
+        part.insert(key, part[key])
+    elif kind == 2 and type(part[key]) is int:
+        part[key] += rng.choice([1, -1, 100, -100, 2**40])
+    elif kind == 3 and isinstance(part[key], str) and part[key]:
+        place = rng.randrange(len(part[key]))
+        part[key] = part[key][:place] + rng.choice("A9z{ ") + part[key][place + 1 :]
+    else:
+        part[key] = copy.deepcopy(rng.choice(ODD))
+    return damaged
+
+
+def look_of(env: Any) -> str:
+    """Return all that a caller can see of an environment, snapshot included."""
+    seen: list[Any] = [env.snapshot(), getattr(env, "agents", ())]
+    driver = getattr(getattr(env, "unwrapped", env), "driver", None)
+    if driver is not None:
+        seen += [driver.seed, driver.steps, driver.played, repr(driver.world.config)]
+        seen += [repr(driver.pending), [v.tolist() for v in driver.world.vectors()]]
+    batch = env if isinstance(env, BatchEnv) else getattr(env, "batch", None)
+    if batch is not None:
+        seen += [batch.batch.obs.tolist(), batch.batch.masks.tolist(), batch.alive().tolist()]
+    return json.dumps(seen, default=lambda part: np.asarray(part).tolist())
+
+
+def slots(name: str, **fields: Any) -> Any:
+    """Make slots for SB3, if it is installed."""
+    pytest.importorskip("stable_baselines3")
+    from piase_gym.adapters import sb3_vec
+
+    return sb3_vec(name, num_envs=2, **fields)
+
+
+CROWD: dict[str, Any] = {"layout": "multi_room", "doors": "mixed", "symbols": 3, "energy": 50}
+TALK: dict[str, Any] = {"agents": 2, "partners": {"agent_1": "random"}}
+SNAPSHOT_MAKERS: dict[str, Callable[[], Any]] = {
+    "grid": lambda: parallel_env(
+        "GridWorld", agents=2, partners={"agent_1": "q_learning"}, **CROWD
+    ),
+    "tag": lambda: gym_env("piase/GridWorld-Tag-10x10-4p-v0"),
+    "rooms": lambda: parallel_env("TextRoom", actions="text", view="text", **TALK),
+    "story": lambda: parallel_env("lost_key", actions="text", view="text"),
+    "matrix": lambda: gym_env("SocialDilemma", partners="best_response:tit_for_tat"),
+    "population": lambda: gym_env("SocialDilemma", partners="population:random,grudger"),
+    "commons": lambda: parallel_env("SocialDilemma", game="harvest", agents=3),
+    "physics": lambda: parallel_env("PhysicsPlayground", task="push", agents=2),
+    "aec": lambda: aec_env("GridWorld", agents=2),
+    "environment": lambda: Environment("GridWorld", agents=2),
+    "base": lambda: BaseEnv("GridWorld", agents=2),
+    "batch": lambda: batch_env("GridWorld", num_envs=3, agents=2, configs=[{"max_steps": 9}]),
+    "batch of games": lambda: batch_env("SocialDilemma", num_envs=3),
+    "slots": lambda: slots("GridWorld", agents=2),
+    "slots of rooms": lambda: slots("TextRoom", **TALK),
+}
+
+
+def begin(env: Any) -> Any:
+    """Reset an environment and go on for two steps, if that is simple."""
+    if isinstance(env, BatchEnv):
+        env.reset(seed=3)
+        env.give_hint(1, "agent_0", "look")
+        env.step(np.zeros((env.num_envs, len(env.agents)), int))
+    elif hasattr(env, "num_envs"):
+        env.seed(3)
+        env.reset()
+        env.step(np.zeros(env.num_envs, int))
+    else:
+        env.reset(seed=3)
+        if isinstance(env, Environment):
+            env.step("agent_0", {"action_type": "stay"})
+    return env
+
+
+@pytest.mark.parametrize("name", SNAPSHOT_MAKERS)
+def test_a_refused_snapshot_changes_nothing(name: str) -> None:
+    if name == "physics":
+        pytest.importorskip("pybullet")
+    env = begin(SNAPSHOT_MAKERS[name]())
+    snapshot = json.loads(json.dumps(env.snapshot(), default=lambda part: part.tolist()))
+    env.restore(snapshot)
+    before, refused = look_of(env), 0
+    rng = random.Random(0)
+    for _ in range(20 if name == "physics" else 150):
+        damaged = damaged_by_chance(rng, snapshot)
+        try:
+            env.restore(damaged)
+        except PiaseError:
+            refused += 1
+            assert look_of(env) == before
+        else:
+            env.snapshot()
+            env.restore(snapshot)
+            assert look_of(env) == before
+    assert refused > 5
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("state.streams", [[2**64, 0]] * 2),
+        ("state.streams", [[0, -1]] * 2),
+        ("state.mail.now", INF),
+        ("state.mail.history", [[1, 2, 3]]),
+        ("partners.agent_1", []),
+        ("partners.agent_1", {"seed": 2**64}),
+        ("partners.agent_1", {}),
+    ],
+    ids=short,
+)
+def test_damage_of_channels_and_partners(path: str, value: Any) -> None:
+    env = parallel_env("TextRoom", actions="text", view="text", **TALK)
+    env.reset(seed=3)
+    before = look_of(env)
+    damaged = edited(env.snapshot(), path, value)
+    env.step({"agent_0": "look"})
+    after = look_of(env)
+    assert after != before
+    refuse(
+        SnapshotError,
+        ("snapshot" if "partners" in path else "state",),
+        lambda: env.restore(damaged),
+    )
+    assert look_of(env) == after
 
 
 # Values out of range can make kernels write where they should not: each case has a process.

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import piase_gym
 from piase_gym.agents import Agent, OracleAgent, register_policy
-from piase_gym.commands import OUTCOMES
+from piase_gym.commands import OUTCOMES, RESULTS
 from piase_gym.errors import (
     ActionError,
     AgentError,
@@ -288,18 +288,163 @@ def test_arrays_are_fresh_unless_asked_otherwise(copied: bool) -> None:
         np.zeros((2, 1), int),
         np.zeros(4, int),
         np.zeros((2, 2)),
-        [["a", "b"], ["c", "d"]],
+        np.array([["a", "b"], ["c", "d"]]),
+        [[0], [0, 0, 0]],
         None,
+        *(np.full((2, 2), 2**bits, kind) for bits in (32, 62) for kind in (np.int64, np.uint64)),
+        np.full((2, 2), 2**64 - 1, np.uint64),
+        np.full((2, 2), 2**32 - 1, np.uint32),
+        np.full((2, 2), 2**32 + 1, ">i8"),
+        np.full((2, 2), -1, np.int8),
+        np.full((2, 2), 6, np.int32),
+        np.ones((2, 2), bool),
+        np.ma.masked_equal(np.array([[0, 1], [1, 1]]), 0),
     ],
+    ids=lambda actions: (
+        f"{getattr(actions, 'dtype', '')}{np.shape(actions)}"
+        if isinstance(actions, np.ndarray)
+        else repr(actions)
+    ),
 )
 def test_wrong_actions_change_nothing(actions: Any) -> None:
-    env = batch_env("GridWorld", num_envs=2, agents=2)
+    asked: list[int] = []
+
+    class Counting(Agent):
+        def act_batch(self, batch: Any) -> np.ndarray:
+            asked.append(1)
+            return np.zeros(2, np.int64)
+
+        def act(self) -> int:
+            return 0
+
+    alone = batch_env("GridWorld", num_envs=2, agents=2)
+    joined = batch_env("GridWorld", num_envs=2, agents=3, partners={"agent_1": Counting()})
+    vector: Any = gymnasium.make_vec("piase/GridWorld-v0", num_envs=2)
+    wide = isinstance(actions, np.ndarray) and actions.shape == (2, 2)
+    column = actions[:, 0] if wide else actions
+    for env, given in ((alone, actions), (joined, actions), (vector, column)):
+        batch = vector.batch if env is vector else env
+        env.reset(seed=0)
+        before = batch.digests()
+        with pytest.raises(ActionError, match="integers"):
+            env.step(given)
+        assert batch.digests() == before
+        assert not asked
+    alone.step(np.zeros((2, 2), int))
+
+
+@pytest.mark.parametrize("kind", "int8 uint8 int32 uint32 int64 uint64 >i8 <u4".split())
+def test_every_type_of_integer_is_an_action(kind: str) -> None:
+    env, twin = (batch_env("GridWorld", num_envs=2, agents=2) for _ in range(2))
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    acts = [[0, 3], [4, 1]]
+    env.step(np.array(acts, kind))
+    twin.step(np.array(acts, np.int32))
+    assert env.digests() == twin.digests()
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        np.array([0, 2**32]),
+        np.array([0, 6]),
+        np.array([0, -1]),
+        np.array([0.0, 1.0]),
+        np.array([0, 1, 2]),
+        [True, False],
+        None,
+    ],
+    ids=repr,
+)
+def test_wrong_answers_of_a_partner_change_nothing(answers: Any) -> None:
+    class Wrong(Agent):
+        def act_batch(self, batch: Any) -> Any:
+            return answers
+
+        def act(self) -> int:
+            return 0
+
+    env = batch_env("GridWorld", num_envs=2, agents=2, partners={"agent_1": Wrong()})
     env.reset(seed=0)
     before = env.digests()
-    with pytest.raises(ActionError):
-        env.step(actions)
+    with pytest.raises(ActionError, match=r"Wrong, which plays agent_1.*integers"):
+        env.step(np.zeros((2, 1), int))
     assert env.digests() == before
-    env.step(np.zeros((2, 2), int))
+
+
+@pytest.mark.parametrize("answer", ["fly", "say hello", 9, True, 1.0, 2**40, ("move",)], ids=repr)
+@pytest.mark.filterwarnings("ignore:Lines has no act_batch")
+def test_wrong_answers_of_a_partner_that_is_asked_in_turn(answer: Any) -> None:
+    class Lines(Agent):
+        def act(self) -> Any:
+            return answer
+
+    env = batch_env("GridWorld", num_envs=2, agents=2, partners={"agent_1": Lines()})
+    env.reset(seed=0)
+    before = env.digests()
+    with pytest.raises(ActionError, match="agent_1"):
+        env.step(np.zeros((2, 1), int))
+    assert env.digests() == before
+
+
+WRONG_SLOTS: list[Any] = [
+    *([True], [True] * 4, [0, 3], [-1], [1, 1], [0.0, 1.0], "ab", [[True, False, True]], {0}),
+    np.array([1, 0, 1]),
+]
+
+
+@pytest.mark.parametrize("which", WRONG_SLOTS, ids=repr)
+def test_wrong_slots_change_nothing(which: Any) -> None:
+    env = batch_env("GridWorld", num_envs=3)
+    env.reset(seed=0)
+    before = json.dumps(env.snapshot())
+    for call in (
+        lambda: env.reset(which=which),
+        lambda: env.reset(seed=5, which=which),
+        lambda: env.reconfigure({"layout": "four_rooms"}, which=which),
+    ):
+        with pytest.raises(ConfigError, match="slots are given by 3 flags"):
+            call()
+        assert json.dumps(env.snapshot()) == before
+    for seed in ([1, 2, -1], 2**63 - 2, [1, 2, 2**63]):
+        with pytest.raises(ConfigError, match="seed"):
+            env.reset(seed=seed)
+        assert json.dumps(env.snapshot()) == before
+
+
+@pytest.mark.parametrize("which", [[True, False, True], [2, 0], np.array([0, 2]), (0, 2)], ids=repr)
+def test_slots_are_flags_or_numbers(which: Any) -> None:
+    env, twin = (batch_env("GridWorld", num_envs=3) for _ in range(2))
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    env.reset(which=which)
+    twin.reset(which=np.array([True, False, True]))
+    assert env.snapshot() == twin.snapshot()
+    assert env.seeds().tolist()[1] == 1
+    env.reset(which=[])
+    env.reset(which=1)
+    assert env.seeds()[1] != 1
+
+
+@pytest.mark.parametrize("num_envs", [10**9, 10**12, 2**63 - 1, 10**30])
+def test_more_environments_than_there_is_memory(num_envs: int) -> None:
+    def joined(count: int) -> Any:
+        return batch_env("GridWorld", num_envs=count, agents=2, partners={"agent_1": OracleAgent()})
+
+    def vector(count: int, task: str = "piase/GridWorld-v0", **fields: Any) -> Any:
+        return gymnasium.make_vec(task, num_envs=count, **fields)
+
+    for make in (
+        lambda count: batch_env("GridWorld", num_envs=count),
+        joined,
+        vector,
+        lambda count: vector(count, view="text"),
+        lambda count: vector(count, "piase/TextRoom-v0"),
+    ):
+        with pytest.raises(ConfigError, match=f"num_envs={num_envs} is too many"):
+            make(num_envs)
+    assert batch_env("GridWorld", num_envs=np.int64(2)).num_envs == 2
 
 
 def test_wrong_uses() -> None:
@@ -323,13 +468,14 @@ def test_wrong_uses() -> None:
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_make_vec_equals_gymnasiums_own_vectors(mode: AutoresetMode) -> None:
-    config: dict[str, Any] = {"agents": 2, "width": 5, "height": 5, "max_steps": 9}
+    config: dict[str, Any] = {"agents": 2, "width": 5, "height": 5, "max_steps": 9, "hazards": 3}
     ours: Any = gymnasium.make_vec(
         "piase_gym:piase/GridWorld-v0", num_envs=3, autoreset_mode=mode, **config
     )
     theirs = SyncVectorEnv(
         [lambda: gymnasium.make("piase/GridWorld-v0", **config)] * 3, autoreset_mode=mode
     )
+    results = set()
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
     assert ours.metadata["autoreset_mode"] is mode
@@ -343,11 +489,20 @@ def test_make_vec_equals_gymnasiums_own_vectors(mode: AutoresetMode) -> None:
         for k in range(4):
             np.testing.assert_array_equal(got[k], expected[k])
         assert got[0] in ours.observation_space
+        told = expected[4].get("final_info", expected[4])
+        assert ("result" in got[4]) == ("result" in told)
+        if "result" in told:
+            assert got[4]["result"].tolist() == told["result"].tolist()
+            assert got[4]["_result"].tolist() == told["_result"].tolist()
+            assert got[4]["won"].tolist() == [result == "won" for result in told["result"]]
+            ends = zip(got[4]["result"], got[2], strict=True)
+            results |= {end for end in ends if end[0] is not None}
         if mode is AutoresetMode.SAME_STEP and "final_obs" in expected[4]:
             for mine, other in zip(got[4]["final_obs"], expected[4]["final_obs"], strict=True):
                 assert (mine is None) == (other is None)
                 if mine is not None:
                     np.testing.assert_array_equal(mine, other)
+    assert results == {("won", True), ("lost", True), ("lost", False)}
     ours.close()
 
 
@@ -402,3 +557,55 @@ def test_worlds_have_few_attributes(name: str, fields: dict[str, Any]) -> None:
     env.reset(seed=0)
     env.step(dict.fromkeys(env.agents, 0))
     assert len(vars(env.world)) < 30, sorted(vars(env.world))
+
+
+WAITING: dict[str, tuple[str, dict[str, Any]]] = {
+    "goal": ("GridWorld", {"map": "@G......\n........\n@......@", "max_steps": 12, "agents": 3,
+                           "partners": {"agent_2": "noop"}}),
+    "late": ("GridWorld", {"join_at": (0, 5, 0), "width": 4, "height": 4, "max_steps": 15,
+                           "agents": 3, "partners": {"agent_2": "random"}}),
+    "commons": ("SocialDilemma", {"game": "harvest", "rounds": 12, "agents": 3,
+                                  "partners": {"agent_1": "random"}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+@pytest.mark.parametrize("name", WAITING)
+def test_partners_play_on_when_the_callers_agents_have_ended(name: str, mode: str) -> None:
+    world, fields = WAITING[name]
+    batch = batch_env(world, num_envs=3, autoreset=mode, **fields)
+    singles = [parallel_env(world, view="vector", **fields) for _ in range(3)]
+    batch.reset(seed=5)
+    for slot, env in enumerate(singles):
+        env.reset(seed=5 + slot)
+    rng, waited = np.random.default_rng(0), 0
+    for _ in range(50):
+        acts = rng.integers(0, 5, (3, len(batch.agents)))
+        _, rewards, terminated, truncated, infos = batch.step(acts)
+        for slot, env in enumerate(singles):
+            if not any(env.world.alive):
+                env.reset()
+                assert batch.digest(slot) == env.digest()
+                continue
+            if env.agents:
+                chosen = {n: int(acts[slot, batch.agents.index(n)]) for n in env.agents}
+                told = env.step(chosen)
+                for agent, reward in told[1].items():
+                    k = batch.agents.index(agent)
+                    assert rewards[slot, k] == reward
+                    assert (terminated[slot, k], truncated[slot, k]) == (
+                        told[2][agent],
+                        told[3][agent],
+                    )
+                    result = RESULTS[infos["result"][slot, k]]
+                    assert result == told[4][agent].get("result")
+            else:  # only partners, and whoever is still to come
+                waited += 1
+                env.driver.end_step(env.driver.step([None] * len(env.world.agents)))
+                env._meet()
+                assert not rewards[slot].any()
+                assert not infos["result"][slot].any()
+            if mode == "same_step" and not any(env.world.alive):
+                env.reset()
+            assert batch.digest(slot) == env.digest()
+    assert (waited > 0) == (name != "commons")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any, ClassVar
 
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from piase_gym import registry
 from piase_gym.config import Envelope, WorldConfig, require_fit
-from piase_gym.errors import ConfigError, EnvelopeError
+from piase_gym.errors import ConfigError, EnvelopeError, PiaseError
 from piase_gym.worlds.grid_world.config import GridWorldConfig, GridWorldEnvelope
 
 
@@ -280,3 +282,26 @@ def test_pinned_writes_the_envelope_out() -> None:
     assert pinned.fixed_envelope() == pinned.envelope
     smaller = pinned.changed({"rooms": 2})
     assert smaller.fixed_envelope() == pinned.envelope
+
+
+ODD: list[Any] = [
+    *(None, True, 0, 1, -1, 3, 10**12, 2**63, 10**30, 0.5, 1e308, float("nan"), float("inf")),
+    *("", "x", "all", b"x", "\ud800", "S.G\n...", [], [0], (0, 0), [(0, 0), (1, 1)], [[0]]),
+    *({}, {"a": 1}, {1: 2}, {"goal": 1e308}, range(3), set(), object()),
+]
+
+
+@pytest.mark.parametrize("name", ["GridWorld", "TextRoom", "PhysicsPlayground", "SocialDilemma"])
+def test_configs_by_chance_are_made_or_refused_by_us(name: str) -> None:
+    spec = registry.world_spec(name)
+    names = list(registry.load(spec.config, spec).model_fields)
+    rng = random.Random(0)
+    refused: list[str] = []
+    for _ in range(400):
+        fields = {key: rng.choice(ODD) for key in rng.sample(names, rng.choice([1, 1, 2]))}
+        try:
+            registry.make_config(spec, fields).fixed_envelope()
+        except PiaseError as error:
+            refused.append(str(error))
+    assert len(refused) > 100
+    assert max(map(len, refused)) < 2500

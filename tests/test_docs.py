@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -38,6 +39,28 @@ def test_the_readme_has_blocks_for_each_way_in() -> None:
     )
     for word in words:
         assert any(word in block for block in BLOCKS), word
+
+
+SEEING = re.findall(
+    r"## (.*?)\n.*?```python\n(.*?)```", (ROOT / "docs/seeing.md").read_text("utf-8"), re.S
+)
+
+
+@pytest.mark.parametrize(("title", "block"), SEEING, ids=[title for title, _ in SEEING])
+def test_what_is_drawn_and_filmed(title: str, block: str, tmp_path: Path) -> None:
+    for name in ("PIL", "moviepy", "stable_baselines3"):
+        pytest.importorskip(name)
+    command = [sys.executable, "-W", "ignore", "-c", block]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True,
+        text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    suffix = ".png" if title == "One picture" else ".mp4"
+    made = [file for file in tmp_path.rglob("*") if file.suffix == suffix]
+    assert made
+    assert all(file.stat().st_size > 1000 for file in made)
 
 
 def test_pages_of_worlds_are_fresh() -> None:

@@ -6,11 +6,13 @@ import os
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pettingzoo
 import pytest
 from gymnasium.utils.env_checker import check_env
 
 import piase_gym
+from piase_gym.errors import ConfigError
 
 from .checkers import (
     api_test,
@@ -120,6 +122,84 @@ def test_gymnasium_wrappers() -> None:
         *_, truncated, info = env.step(4)
     assert truncated
     assert info["episode"]["l"] == 5
+
+
+def lengths_and_results(env: Any) -> list[tuple[int, Any]]:
+    """Do nothing for an episode in every environment; return how long each was and its result."""
+    vector = isinstance(env, gymnasium.vector.VectorEnv)
+    env.reset(seed=0)
+    step, truncated = 0, np.zeros(1)
+    while not np.any(truncated):
+        *_, terminated, truncated, info = env.step(np.full(2, 0) if vector else 0)
+        step += 1
+    assert np.all(truncated)
+    assert not np.any(terminated)
+    return [(step, result) for result in np.atleast_1d(info["result"])]
+
+
+LIMITED = ["piase/GridWorld-DoorKey-8x8-v0", "piase/TextRoom-LostKey-v0", "piase/SocialDilemma-v0"]
+
+
+@pytest.mark.parametrize("task", LIMITED)
+def test_max_episode_steps_is_the_limit_of_the_world(task: str) -> None:
+    env = gymnasium.make(task, max_episode_steps=3)
+    assert env.unwrapped.config.max_steps == 3  # type: ignore[attr-defined]
+    assert lengths_and_results(env) == [(3, "lost")]
+    spec = env.spec
+    assert spec is not None
+    assert spec.max_episode_steps == 3
+    for again in (spec, gymnasium.envs.registration.EnvSpec.from_json(spec.to_json())):
+        assert lengths_and_results(gymnasium.make(again)) == [(3, "lost")]
+    assert lengths_and_results(gymnasium.make(spec, max_episode_steps=2)) == [(2, "lost")]
+    usual: Any = gymnasium.make(task, max_episode_steps=-1).unwrapped
+    assert usual.config == gymnasium.make(task).unwrapped.config  # type: ignore[attr-defined]
+    parallel = pettingzoo.make("parallel", task, max_cycles=3)
+    parallel.reset(seed=0)
+    for _ in range(3):
+        *_, truncations, infos = parallel.step(dict.fromkeys(parallel.agents, 0))
+    assert {infos[name]["result"] for name in truncations} == {"lost"}
+
+
+@pytest.mark.parametrize("mode", ["vector_entry_point", "sync", "async"])
+@pytest.mark.parametrize("task", LIMITED)
+def test_max_episode_steps_is_the_limit_of_every_world_of_a_vector(task: str, mode: str) -> None:
+    env = gymnasium.make_vec(task, 2, vectorization_mode=mode, max_episode_steps=3)
+    assert lengths_and_results(env) == [(3, "lost")] * 2
+    env.close()
+    if mode == "vector_entry_point":
+        usual: Any = gymnasium.make_vec(task, 2, max_episode_steps=-1)
+        config = usual.batch.world.config if hasattr(usual, "batch") else usual.envs[0].config
+        assert config == gymnasium.make(task).unwrapped.config  # type: ignore[attr-defined]
+        usual.close()
+
+
+def test_a_limit_that_makes_no_sense() -> None:
+    task = "piase/GridWorld-v0"
+    with pytest.raises(ConfigError, match="'max_steps' and 'max_episode_steps'"):
+        gymnasium.make(task, max_steps=5, max_episode_steps=3)
+    with pytest.raises(ConfigError, match="max_steps"):
+        gymnasium.make(task, max_episode_steps=0)
+    env: Any = gymnasium.make(task, max_episode_steps=3).unwrapped
+    with pytest.raises(ConfigError, match=r"max_steps=9 .*max_episode_steps=3"):
+        env.reconfigure({"max_steps": 9})
+    env.reconfigure({"max_steps": 2})
+    assert lengths_and_results(env) == [(2, "lost")]
+
+
+def test_the_masks_are_those_of_the_learners_own_seat() -> None:
+    fields: dict[str, Any] = {"agents": 2, "map": "@.G\n..@", "partners": "noop"}
+    masks = []
+    for agent in ("agent_0", "agent_1"):
+        env = piase_gym.gym_env("GridWorld", agent=agent, **fields)
+        _, info = env.reset(seed=0)
+        assert env.action_masks().tolist() == info["action_mask"].astype(bool).tolist()
+        assert env.action_masks().tolist() == env.world.masks()[env.number].astype(bool).tolist()
+        masks.append(env.action_masks().tolist())
+        assert env.step(4)[4]["action_mask"].tolist() == env.world.masks()[env.number].tolist()
+    assert masks[0] != masks[1]
+    vector: Any = gymnasium.make_vec("piase/GridWorld-v0", 2, agent="agent_1", **fields)
+    vector.reset(seed=0)
+    assert vector.action_masks().tolist() == [masks[1]] * 2
 
 
 def test_spec_survives_json() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import itertools
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -14,10 +16,21 @@ import numpy as np
 import pettingzoo
 import pytest
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import SyncVectorEnv
 
 import piase_gym
-from piase_gym import registry
-from piase_gym.errors import ConfigError, MissingExtraError, PiaseError, UnknownNameError
+from piase_gym import registry, scenarios
+from piase_gym.agents import NoopAgent
+from piase_gym.cli.describe import describe
+from piase_gym.errors import (
+    AgentError,
+    ConfigError,
+    MissingExtraError,
+    PiaseError,
+    ScenarioError,
+    UnknownNameError,
+)
+from piase_gym.faces import BaseEnv, Environment
 from piase_gym.faces.parallel import parallel_env
 from piase_gym.registry import TaskSpec, WorldSpec, parse_text
 from tests.needs import each
@@ -104,7 +117,7 @@ def test_a_spec_goes_through_json_and_makes_the_same_env(task: str) -> None:
     assert spec is not None
     read = EnvSpec.from_json(spec.to_json())
     assert read.kwargs == {"world": task, **fields}
-    assert json.loads(spec.to_json())["entry_point"] == "piase_gym.faces.single:GymEnv"
+    assert json.loads(spec.to_json())["entry_point"] == "piase_gym.faces.single:make_task"
     twin = gymnasium.make(read)
     observations = env.reset(seed=3)[0], twin.reset(seed=3)[0]
     np.testing.assert_array_equal(*observations)
@@ -135,7 +148,7 @@ def test_a_task_without_the_import_is_found_by_module() -> None:
         (lambda: registry.find("GridWrold"), ("world or id", "'GridWorld'?")),
         (lambda: registry.find("piase/GridWrold-v0"), ("id", "'piase/GridWorld-v0'?")),
         (lambda: registry.find("zebra"), ("'zebra'", "allowed", "'GridWorld'")),
-        (lambda: parse_text("GridWrold", ""), ("world or id", "'GridWorld'?")),
+        (lambda: parse_text("GridWrold", ""), ("world, id or scenario", "'GridWorld'?")),
     ],
 )
 def test_unknown_names_are_refused_with_a_suggestion(
@@ -156,6 +169,114 @@ def test_a_name_is_a_string(name: object) -> None:
 
 def test_a_task_may_be_named_with_its_module() -> None:
     assert registry.task_spec("piase_gym:piase/GridWorld-v0").id == "piase/GridWorld-v0"
+
+
+SEED_NAMES = [
+    *("SocialDilemmaSim", "TextBasedRoom", "TextBasedRoom_v1", "GridWorld", "PhysicsPlayground"),
+    *("lost_key", "piase_gym:piase/TextRoom-LostKey-v0"),
+]
+
+
+@pytest.mark.parametrize("name", [*SEED_NAMES, "tests/own.yaml", None])
+def test_every_entry_takes_every_name(name: str | None, tmp_path: Path) -> None:
+    if name == "PhysicsPlayground":
+        pytest.importorskip("pybullet")
+    if name == "tests/own.yaml":
+        (tmp_path / "own.yaml").write_text("base: lost_key\nconfig: {max_steps: 7}\n", "utf-8")
+        name = str(tmp_path / "own.yaml")
+    given: Any = scenarios.load("lost_key") if name is None else name
+    text: dict[str, Any] = {"view": "text", "actions": "text"}
+    envs: list[Any] = [
+        parallel_env(given, **text),
+        piase_gym.aec_env(given, **text),
+        piase_gym.gym_env(given, **text),
+        gymnasium.make_vec(
+            EnvSpec("own/It-v0", vector_entry_point="piase_gym.faces.vector:make_vector"),
+            num_envs=1,
+            world=given,
+            **text,
+        ),
+        Environment(given),
+        BaseEnv(given),
+        piase_gym.Simulation(given),
+    ]
+    for env in envs:
+        inner = env.world_env if isinstance(env, piase_gym.Simulation) else env
+        inner = inner.envs[0] if isinstance(inner, SyncVectorEnv) else inner.unwrapped
+        assert inner.world.config == envs[0].world.config
+        env.close()
+    if envs[0].world.capabilities.batched:
+        assert piase_gym.batch_env(given, num_envs=1).world.config == envs[0].config
+    if isinstance(given, str):
+        assert describe(given, {})["config"]
+    if "own" in str(given):
+        assert envs[0].config.max_steps == 7
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        parallel_env,
+        piase_gym.aec_env,
+        piase_gym.gym_env,
+        piase_gym.Simulation,
+        Environment,
+        BaseEnv,
+    ],
+)
+def test_an_unknown_name_is_refused_alike_everywhere(make: Callable[..., object]) -> None:
+    with pytest.raises(UnknownNameError, match=r"world, id or scenario 'lost_kye'.*'lost_key'"):
+        make("lost_kye")
+    with pytest.raises(ConfigError, match="named by a string"):
+        make(3)
+    if make is not piase_gym.Simulation:  # whose scenario has no second place
+        with pytest.raises(ScenarioError, match="not both"):
+            make("lost_key", scenario="stone_gate")
+
+
+def test_a_simulation_takes_the_number_of_agents() -> None:
+    for simulation in (
+        piase_gym.Simulation("GridWorld", "random", agents=2),
+        piase_gym.Simulation("GridWorld", agents=2, policies="random"),
+        piase_gym.Simulation("GridWorld", agents=2),
+    ):
+        assert simulation.manager.names == ("agent_0", "agent_1")
+        assert {type(agent).__name__ for agent in simulation.manager.agents.values()} == {
+            "RandomAgent"
+        }
+    assert isinstance(
+        piase_gym.Simulation("GridWorld", agents="noop").manager.agents["agent_0"], NoopAgent
+    )
+    with pytest.raises(ConfigError, match="policies"):
+        piase_gym.Simulation("GridWorld", "random", agents="noop")
+
+
+def test_one_policy_may_stand_for_all_partners() -> None:
+    task = "piase/GridWorld-v0"
+
+    def seats(env: Any) -> dict[int, str]:
+        return {number: type(agent).__name__ for number, agent in env.items()}
+
+    for partners in ("scripted", {"*": "scripted"}):
+        fields: dict[str, Any] = {"agents": 3, "partners": partners}
+        expected = {1: "ScriptedAgent", 2: "ScriptedAgent"}
+        assert seats(piase_gym.gym_env("GridWorld", **fields).driver.partners) == expected
+        made: Any = gymnasium.make(task, **fields).unwrapped
+        assert seats(made.driver.partners) == expected
+        base: Any = BaseEnv("GridWorld", **fields)
+        assert seats(base.driver.partners) == expected
+        with pytest.warns(UserWarning, match="no act_batch"):
+            vector: Any = gymnasium.make_vec(task, num_envs=2, **fields)
+        assert seats(vector.batch.partners) == expected
+        for make in (parallel_env, functools.partial(piase_gym.batch_env, num_envs=2)):
+            with pytest.raises(AgentError, match=r"no agent to the caller.*'agent_2': 'scripted'"):
+                make("GridWorld", **fields)
+    agent = NoopAgent()
+    assert piase_gym.gym_env("GridWorld", agents=2, partners=agent).driver.partners == {1: agent}
+    with pytest.raises(ConfigError, match="one agent object cannot play several"):
+        piase_gym.gym_env("GridWorld", agents=3, partners=agent)
+    with pytest.raises(ConfigError, match="a policy, or a mapping"):
+        piase_gym.gym_env("GridWorld", agents=3, partners=["noop"])
 
 
 # -- parsing by name ----------------------------------------------------------------------

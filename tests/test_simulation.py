@@ -18,7 +18,6 @@ from piase_gym.errors import (
     ClosedError,
     ConfigError,
     ResetNeededError,
-    ScenarioError,
     UnknownNameError,
     UnsupportedError,
 )
@@ -361,8 +360,8 @@ def test_everything_is_on_the_bus() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "told"),
     [
-        (lambda: Simulation("lost_kee"), ScenarioError, "lost_key"),
-        (lambda: Simulation(5), ScenarioError, "named by a string"),
+        (lambda: Simulation("lost_kee"), UnknownNameError, "lost_key"),
+        (lambda: Simulation(5), ConfigError, "named by a string"),
         (lambda: Simulation("lost_key", "genius"), UnknownNameError, "unknown policy"),
         (lambda: Simulation("lost_key", {"eve": "random"}), AgentError, "no agent 'eve'"),
         (lambda: Simulation("lost_key", time_model="bullet"), UnknownNameError, "real_time_ms"),

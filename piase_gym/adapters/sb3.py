@@ -12,24 +12,30 @@ from numpy.typing import NDArray
 
 from piase_gym.adapters.common import Source, own_face, require_vector
 from piase_gym.adapters.slots import SlotStep, SlotVec
+from piase_gym.commands import RESULTS, Result
 from piase_gym.config import WorldConfig
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, PiaseError, SnapshotError
 from piase_gym.faces.batch import BatchEnv
-from piase_gym.faces.build import Partners, resolve
+from piase_gym.faces.build import resolve
 from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
+from piase_gym.faces.partners import Partners, read_partners
+from piase_gym.faces.slots import check_singles
 from piase_gym.registry import load
 from piase_gym.world import World
 from piase_gym.worlds.array_world import ArrayWorld
+
+_WON = RESULTS.index(Result.WON)
 
 
 class Sb3BatchVec(SlotVec):
     """A batch of an array world, stepped by its kernel; see `SlotVec`."""
 
-    def __init__(self, batch: BatchEnv) -> None:
+    def __init__(self, batch: BatchEnv, render_mode: str | None = "rgb_array") -> None:
         """Put the VecEnv on a batch with reset in the same step."""
         self.batch = batch
         agents = len(batch.agents)
-        super().__init__(batch.num_envs, agents, batch.observation_space, batch.action_space)
+        seen, acts = batch.observation_space, batch.action_space
+        super().__init__(batch.num_envs, agents, seen, acts, render_mode)
 
     def _begin(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
         shown, infos = self.batch.reset(seed)
@@ -38,7 +44,8 @@ class Sb3BatchVec(SlotVec):
     def _advance(self, actions: NDArray[Any]) -> SlotStep:
         shown, rewards, terminated, truncated, infos = self.batch.step(actions)
         ended, last = infos["_final_obs"], infos["final_obs"]
-        return SlotStep(shown, infos["alive"], rewards, terminated, truncated, ended, last)
+        won = infos["result"] == _WON
+        return SlotStep(shown, infos["alive"], rewards, terminated, truncated, won, ended, last)
 
     def _masks(self) -> NDArray[Any]:
         return self.batch.masks()
@@ -54,8 +61,9 @@ class Sb3BatchVec(SlotVec):
         return self.batch.alive()
 
     def close(self) -> None:
-        """Give back memory."""
+        """Give back memory, and close the window."""
         self.batch.close()
+        super().close()
 
 
 class Sb3ParallelVec(SlotVec):
@@ -65,7 +73,9 @@ class Sb3ParallelVec(SlotVec):
         envs: Environments with ``view="vector"`` and the same agents and spaces.
     """
 
-    def __init__(self, envs: Sequence[WorldParallelEnv]) -> None:
+    def __init__(
+        self, envs: Sequence[WorldParallelEnv], render_mode: str | None = "rgb_array"
+    ) -> None:
         """Put the VecEnv on the environments."""
         self.envs = list(envs)
         first = self.envs[0]
@@ -73,11 +83,10 @@ class Sb3ParallelVec(SlotVec):
         name = self._names[0]
         seen, acts = first.observation_space(name), first.action_space(name)
         self._discrete = isinstance(acts, Discrete)
-        super().__init__(len(self.envs), len(self._names), seen, acts)
+        super().__init__(len(self.envs), len(self._names), seen, acts, render_mode)
         shape, dtype = seen.shape or (), seen.dtype
         self._shown = np.zeros((self._envs, self._agents, *shape), dtype)
         self._bits: NDArray[Any] | None = None
-        self._results: dict[tuple[int, int], str] = {}
         if self._discrete:
             size = (self._envs, self._agents, int(acts.n))  # type: ignore[attr-defined]
             self._bits = np.zeros(size, np.int8)
@@ -91,23 +100,22 @@ class Sb3ParallelVec(SlotVec):
     def _advance(self, actions: NDArray[Any]) -> SlotStep:
         grid = (self._envs, self._agents)
         rewards, ended = np.zeros(grid), np.zeros(self._envs, np.bool_)
-        terminated, truncated = np.zeros(grid, np.bool_), np.zeros(grid, np.bool_)
+        terminated, truncated, won = (np.zeros(grid, np.bool_) for _ in range(3))
         last = np.zeros_like(self._shown)
-        self._results.clear()
         for e, env in enumerate(self.envs):
-            given = {n: actions[e, self._names.index(n)] for n in env.agents}
-            acts = {n: int(a) for n, a in given.items()} if self._discrete else given
-            shown, earned, won, cut, infos = env.step(acts)
+            acts = {n: actions[e, self._names.index(n)] for n in env.agents}
+            shown, earned, over, cut, infos = env.step(acts)
             for name, reward in earned.items():
                 a = self._names.index(name)
-                rewards[e, a], terminated[e, a], truncated[e, a] = reward, won[name], cut[name]
-                self._results[e, a] = infos[name].get("result", "")
+                rewards[e, a], terminated[e, a], truncated[e, a] = reward, over[name], cut[name]
+                won[e, a] = infos[name].get("result") == Result.WON
             self._look(e, shown)
             if not env.agents:
                 last[e], ended[e] = self._shown[e], True
                 self._look(e, env.reset()[0])
         shown_now = self._shown.copy()
-        return SlotStep(shown_now, self._alive(), rewards, terminated, truncated, ended, last)
+        alive = self._alive()
+        return SlotStep(shown_now, alive, rewards, terminated, truncated, won, ended, last)
 
     def _look(self, number: int, shown: Mapping[str, Any]) -> None:
         """Take over observations and masks of an environment."""
@@ -124,9 +132,6 @@ class Sb3ParallelVec(SlotVec):
         """Return who is in play."""
         return np.array([[name in env.agents for name in self._names] for env in self.envs])
 
-    def _has_won(self, env: int, agent: int) -> bool:
-        return self._results.get((env, agent)) == "won"
-
     def _masks(self) -> NDArray[Any] | None:
         return self._bits
 
@@ -137,15 +142,26 @@ class Sb3ParallelVec(SlotVec):
         return [env.snapshot() for env in self.envs]
 
     def _take_up(self, kept: Any) -> NDArray[np.bool_]:
+        if not isinstance(kept, list) or len(kept) != len(self.envs):
+            raise SnapshotError(f"this snapshot is not one of {len(self.envs)} environments")
+        before = [None if env.driver.fresh else env.snapshot() for env in self.envs]
+        try:
+            for env, snapshot in zip(self.envs, kept, strict=True):
+                env.restore(snapshot)
+        except PiaseError:
+            for env, own in zip(self.envs, before, strict=True):
+                if own is not None:
+                    env.restore(own)
+            raise
         for number, env in enumerate(self.envs):
-            env.restore(kept[number])
             self._look(number, env.look()[0])
         return self._alive()
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments and the window."""
         for env in self.envs:
             env.close()
+        super().close()
 
 
 def sb3_vec(
@@ -154,6 +170,7 @@ def sb3_vec(
     *,
     view: str = "vector",
     partners: Partners | None = None,
+    render_mode: str | None = "rgb_array",
     **config: Any,
 ) -> SlotVec:
     """Make an SB3 VecEnv of a world, with parameters shared by all of the caller's agents.
@@ -167,6 +184,7 @@ def sb3_vec(
         num_envs: How many environments; there are ``num_envs`` times agents slots.
         view: Always ``"vector"``; others are refused.
         partners: Policies for agents that the learner does not play.
+        render_mode: ``"rgb_array"`` (what SB3's `VecVideoRecorder` needs), ``"human"`` or ``None``.
         config: Fields of the world's config.
 
     Raises:
@@ -180,7 +198,7 @@ def sb3_vec(
     """
     require_vector(view)
     if isinstance(getattr(env, "unwrapped", env), BatchEnv):
-        return Sb3BatchVec(_in_same_step(env))
+        return Sb3BatchVec(_in_same_step(env), render_mode)
     if not isinstance(env, str | WorldConfig):
         face = own_face(env)
         if face is not env:
@@ -190,8 +208,9 @@ def sb3_vec(
             )
         seated = {face.world.agents[i]: agent for i, agent in face.driver.partners.items()}
         env, partners = face.config, seated if partners is None else partners
-    checked, spec, _ = resolve(env, None, None, config)
-    return vec_of(load(spec.world, spec)(checked), num_envs, partners or {})
+    checked, spec, *_ = resolve(env, None, None, config)
+    world = load(spec.world, spec)(checked)
+    return vec_of(world, num_envs, partners or {}, render_mode=render_mode)
 
 
 def _in_same_step(batch: Any) -> Any:
@@ -208,7 +227,13 @@ def _in_same_step(batch: Any) -> Any:
     return batch
 
 
-def vec_of(world: World[Any, Any], num_envs: int, partners: Partners, focal: int = -1) -> SlotVec:
+def vec_of(
+    world: World[Any, Any],
+    num_envs: int,
+    partners: Partners,
+    focal: int = -1,
+    render_mode: str | None = "rgb_array",
+) -> SlotVec:
     """Make the VecEnv of a world.
 
     Args:
@@ -216,20 +241,15 @@ def vec_of(world: World[Any, Any], num_envs: int, partners: Partners, focal: int
         num_envs: How many environments.
         partners: Policies for agents that the learner does not play.
         focal: Number of the agent with which episodes end; by default they end with the last.
+        render_mode: As for `sb3_vec`.
     """
     if isinstance(world, ArrayWorld):
         batch = BatchEnv(world, num_envs, partners=partners, autoreset="same_step", focal=focal)
-        return Sb3BatchVec(batch)
-    require_count(num_envs)
+        return Sb3BatchVec(batch, render_mode)
+    num_envs = check_singles(num_envs, world.name)
     kind = "discrete" if world.capabilities.discrete else "continuous"
-    seats = [copy.deepcopy(dict(partners)) for _ in range(num_envs)]
+    seats = [copy.deepcopy(read_partners(partners)) for _ in range(num_envs)]
     config = world.config
     world.close()
     made = [parallel_env(config, view="vector", actions=kind, partners=row) for row in seats]
-    return Sb3ParallelVec(made)
-
-
-def require_count(num_envs: object) -> None:
-    """Raise `ConfigError` unless this is a positive integer."""
-    if not isinstance(num_envs, int) or isinstance(num_envs, bool) or num_envs < 1:
-        raise ConfigError(f"num_envs must be a positive integer, not {num_envs!r}")
+    return Sb3ParallelVec(made, render_mode)

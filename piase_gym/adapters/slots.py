@@ -10,15 +10,29 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
-from piase_gym.errors import MissingExtraError
+from piase_gym.errors import (
+    ActionError,
+    ConfigError,
+    MissingExtraError,
+    SnapshotError,
+    suggest,
+)
+from piase_gym.faces.actions import to_indices
+from piase_gym.faces.window import Window
+from piase_gym.world_state import DAMAGE
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import tile_images
 else:
     try:
         from stable_baselines3.common.vec_env import VecEnv
+        from stable_baselines3.common.vec_env.base_vec_env import tile_images
     except ModuleNotFoundError as error:
         raise MissingExtraError("sb3_vec", "train") from error
+
+RENDER_MODES = ("rgb_array", "human")
+"""How SB3 can draw slots."""
 
 
 @dataclass(slots=True)
@@ -28,7 +42,7 @@ class SlotStep:
     Attributes:
         shown: Observations to go on from.
         alive: Who is in play.
-        rewards, terminated, truncated: What the step brought.
+        rewards, terminated, truncated, won: What the step brought.
         ended: Which environments have been reset within the step, shape (envs,).
         last: Observations before that reset.
     """
@@ -38,6 +52,7 @@ class SlotStep:
     rewards: NDArray[Any]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
+    won: NDArray[np.bool_]
     ended: NDArray[np.bool_]
     last: NDArray[Any]
 
@@ -52,14 +67,24 @@ class SlotVec(VecEnv):
     ``episode`` and ``is_success`` in its infos, so it does not count in SB3's statistics.
     """
 
-    def __init__(self, envs: int, agents: int, seen: Space[Any], acts: Space[Any]) -> None:
-        """Take note of the sizes and spaces."""
+    def __init__(
+        self, envs: int, agents: int, seen: Space[Any], acts: Space[Any], render_mode: str | None
+    ) -> None:
+        """Take note of the sizes and spaces.
+
+        Raises:
+            ConfigError: If there is no such render mode here.
+        """
+        if render_mode not in (None, *RENDER_MODES):
+            hint = suggest(render_mode, RENDER_MODES)
+            raise ConfigError(f"unknown render_mode {render_mode!r}; {hint}")
         self._envs, self._agents = envs, agents
         self._seed: int | None = None
         self._actions: NDArray[Any] = np.zeros(0)
-        self.metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 8}
-        self.render_mode = "rgb_array"
+        self.render_mode = render_mode
+        self._window = Window() if render_mode == "human" else None
         super().__init__(envs * agents, seen, acts)
+        self.metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 8}
         self._returns = np.zeros(self.num_envs)
         self._lengths = np.zeros(self.num_envs, np.int64)
         self._playing = np.zeros(self.num_envs, np.bool_)
@@ -112,7 +137,7 @@ class SlotVec(VecEnv):
 
     def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """Let everyone act; return observations, rewards, dones and infos by slot."""
-        given = np.asarray(self._actions)
+        given = self._checked(self._actions)
         found = self._advance(given.reshape(self._envs, self._agents, *given.shape[1:]))
         entered = found.alive.reshape(-1) & ~self._playing  # what they waited is over
         dones = (found.terminated | found.truncated | found.ended[:, None]).reshape(-1) | entered
@@ -126,13 +151,27 @@ class SlotVec(VecEnv):
         self._playing = found.alive.reshape(-1)
         return self._flat(found.shown), rewards.astype(np.float32), dones, rows
 
+    def _checked(self, actions: Any) -> NDArray[Any]:
+        """Return the actions of all slots as an array.
+
+        Raises:
+            ActionError: If it is not one action a slot.
+        """
+        if isinstance(self.action_space, Discrete):
+            return to_indices(actions, (self.num_envs,))
+        wanted = (self.num_envs, *(self.action_space.shape or ()))
+        if np.shape(actions) != wanted:
+            told = f"arrays of shape {wanted}, not {np.shape(actions)}"
+            raise ActionError(f"actions are {told}")
+        return np.asanyarray(actions)
+
     def _end(self, slot: int, found: SlotStep) -> dict[str, Any]:
         """Return the infos of a slot whose episode, or whose wait, is over."""
         env, agent = divmod(slot, self._agents)
         last = found.last if found.ended[env] else found.shown
         if not self._playing[slot]:
             last = np.zeros_like(last)
-        won = bool(found.terminated[env, agent]) and self._has_won(env, agent)
+        won = bool(found.won[env, agent])
         row = {
             "terminal_observation": last[env, agent].copy(),
             "TimeLimit.truncated": bool(found.truncated[env, agent]),
@@ -143,10 +182,6 @@ class SlotVec(VecEnv):
             told = {"r": float(self._returns[slot]), "l": int(self._lengths[slot])}
             row["episode"] = told
         return row
-
-    def _has_won(self, env: int, agent: int) -> bool:
-        """Tell whether an agent whose episode was terminated has won."""
-        return True
 
     def _flat(self, shown: NDArray[Any]) -> NDArray[Any]:
         """Return (envs, agents, length) as (slots, length)."""
@@ -170,8 +205,16 @@ class SlotVec(VecEnv):
         Raises:
             SnapshotError: If it is of something else, or damaged.
         """
-        self._playing = self._take_up(snapshot["envs"]).reshape(-1)
-        self._returns[:], self._lengths[:] = snapshot["returns"], snapshot["lengths"]
+        try:
+            returns = np.array(snapshot["returns"], np.float64)
+            lengths = np.array(snapshot["lengths"], np.int64)
+            envs = snapshot["envs"]
+        except DAMAGE as error:
+            raise SnapshotError(f"this snapshot is damaged: {error!r:.200}") from None
+        if not returns.shape == lengths.shape == self._returns.shape:
+            raise SnapshotError(f"this snapshot is not one of {self.num_envs} slots")
+        self._playing = self._take_up(envs).reshape(-1)
+        self._returns, self._lengths = returns, lengths
 
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
@@ -203,6 +246,20 @@ class SlotVec(VecEnv):
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
         """Say that no slot is wrapped."""
         return [False for _ in self._get_indices(indices)]
+
+    def render(self, mode: str | None = None) -> NDArray[np.uint8] | None:
+        """Draw all environments, tiled, as one picture, or in a window (``human``)."""
+        if (mode or self.render_mode) != "human":
+            return super().render(mode)
+        picture = tile_images([self._picture(env) for env in range(self._envs)])
+        self._window = self._window or Window()
+        self._window.show(np.asarray(picture, np.uint8), "sb3_vec", self.metadata["render_fps"])
+        return None
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._window is not None:
+            self._window.close()
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """Return a picture of every environment (once each, not once a slot)."""

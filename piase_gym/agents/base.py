@@ -28,6 +28,21 @@ class Percept:
 
     A percept is valid until the environment's next step. It holds the world, but an honest policy
     reads only what is offered here; `world` is for oracles.
+
+    Attributes:
+        world: The world, whole state included.
+        index: The agent's number in it.
+        step: Steps done in this episode.
+
+    Example:
+        >>> import piase_gym
+        >>> env = piase_gym.parallel_env("GridWorld", start_pos=(0, 0), goal_pos=(1, 0))
+        >>> _ = env.reset(seed=0)
+        >>> percept = Percept(env.world, 0, step=0)
+        >>> percept
+        <Percept of agent_0 in GridWorld, step 0: facts, vector, text, mask, commands, instructions>
+        >>> percept.facts.position, percept.vector.shape, percept.mask.tolist()
+        ((0, 0), (65,), [0, 1, 0, 1, 1, 0])
     """
 
     __slots__ = ("index", "step", "world")
@@ -37,6 +52,16 @@ class Percept:
         self.world = world
         self.index = index
         self.step = step
+
+    def __repr__(self) -> str:
+        """Name the agent, the world, the step, and the parts that can be read."""
+        where = f"of {self.agent} in {self.world.name}, step {self.step}"
+        return f"<{type(self).__name__} {where}: {', '.join(self._parts())}>"
+
+    def _parts(self) -> tuple[str, ...]:
+        """Return the names of what can be read of this percept."""
+        masks = ("mask",) if self.world.capabilities.discrete else ()
+        return ("facts", "vector", "text", *masks, "commands", "instructions")
 
     @property
     def agent(self) -> str:

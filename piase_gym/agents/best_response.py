@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from piase_gym.agents.base import Action, Agent, Percept
+from piase_gym.agents.draws import read_seed
 from piase_gym.errors import UnsupportedError
 
 
@@ -70,4 +71,6 @@ class BestResponseAgent(Agent):
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up what `get_state` returned."""
-        self._played, self._state = int(state["played"]), int(state["state"])
+        most = len(self._automaton.after) - 1
+        played = read_seed(state, "played")
+        self._played, self._state = played, read_seed(state, "state", most)

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.errors import SnapshotError
 from piase_gym.rng import GOLDEN, mix64, mix64_array
+
+
+def read_seed(state: Mapping[str, Any], name: str = "seed", most: int = 2**64 - 1) -> int:
+    """Return a number of an agent's state that was saved.
+
+    Raises:
+        SnapshotError: If it is missing, or no integer from 0 to `most`.
+    """
+    value = state.get(name)
+    if type(value) is not int or not 0 <= value <= most:
+        raise SnapshotError(f"{name!r} is {value!r:.60}, not an integer from 0 to {most}")
+    return value
 
 
 def draw_at(seed: int, step: int) -> int:

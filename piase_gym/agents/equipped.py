@@ -26,6 +26,10 @@ class EquippedPercept(Percept):
         self.senses = equipment.senses
         self.actuation = Actuation(world, equipment.actuators)
 
+    def _parts(self) -> tuple[str, ...]:
+        """Return the names of what can be read, the readings of sensors among them."""
+        return (*super()._parts(), "readings")
+
     @property
     def readings(self) -> dict[str, Reading]:
         """What each sensor shows, by its name."""

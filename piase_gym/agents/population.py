@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Feedback
-from piase_gym.agents.draws import draw_at, draws_at
+from piase_gym.agents.draws import draw_at, draws_at, read_seed
 from piase_gym.errors import ConfigError
 
 POPULATION = "population"
@@ -74,7 +74,7 @@ class PopulationAgent(Agent):
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up what `get_state` returned."""
-        self.member = int(state["member"])
+        self.member = read_seed(state, "member", len(self.members) - 1)
         for member, found in zip(self.members, state["states"], strict=True):
             member.set_state(found)
 

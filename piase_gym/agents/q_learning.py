@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Feedback, Percept
-from piase_gym.agents.draws import draw_at
+from piase_gym.agents.draws import draw_at, read_seed
 from piase_gym.commands import Outcome
 from piase_gym.errors import ConfigError, SnapshotError, UnsupportedError
 from piase_gym.rng import GOLDEN, mix64
+from piase_gym.world_state import DAMAGE
 
 DRAWS = 2**32
 """How many values `draw_at` has."""
@@ -237,8 +238,10 @@ class QLearningAgent(Agent):
             }
             last = state["last"] and (str(state["last"][0]), int(state["last"][1]))
             reward = None if state["reward"] is None else float(state["reward"])
-            episodes, seed = int(state["episodes"]), int(state["seed"])
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            episodes, seed = int(state["episodes"]), read_seed(state)
+        except SnapshotError:
+            raise
+        except DAMAGE as error:
             raise SnapshotError(f"this is no state of a Q-learning agent: {error}") from None
         self.settings, self.table, self.episodes, self._seed = settings, table, episodes, seed
         self._last, self._reward = last, reward

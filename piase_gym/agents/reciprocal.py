@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
-from piase_gym.agents.draws import draw_at, draws_at
+from piase_gym.agents.draws import draw_at, draws_at, read_seed
 from piase_gym.errors import ConfigError, UnsupportedError
 
 Flags = NDArray[np.bool_]
@@ -101,7 +101,7 @@ class ReciprocalAgent(Agent):
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up the seed of an episode."""
-        self._seed = int(state["seed"])
+        self._seed = read_seed(state)
 
 
 class AlwaysCooperate(ReciprocalAgent):

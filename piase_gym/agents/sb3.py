@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
-from piase_gym.agents.draws import draw_at, draws_at
+from piase_gym.agents.draws import draw_at, draws_at, read_seed
 from piase_gym.agents.network import Network, copy_network, load_network
 from piase_gym.errors import PolicyError, UnsupportedError
 from piase_gym.rng import GOLDEN, mix64
@@ -140,4 +140,4 @@ class Sb3Agent(Agent):
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up the seed of an episode."""
-        self._seed = int(state["seed"])
+        self._seed = read_seed(state)

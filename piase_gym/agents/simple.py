@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
-from piase_gym.agents.draws import draw_at, draws_at
+from piase_gym.agents.draws import draw_at, draws_at, read_seed
 from piase_gym.errors import UnsupportedError
 from piase_gym.registry import load, world_spec
 from piase_gym.rng import GOLDEN, mix64
@@ -63,7 +63,7 @@ class RandomAgent(Agent):
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take up the seed of an episode."""
-        self._seed = int(state["seed"])
+        self._seed = read_seed(state)
 
 
 class NoopAgent(Agent):

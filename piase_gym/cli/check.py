@@ -15,7 +15,7 @@ from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import Modules, Settings, complete_worlds, import_modules
 from piase_gym.cli.settings import read_settings
 from piase_gym.errors import ConfigError
-from piase_gym.registry import find
+from piase_gym.names import look_up
 
 if TYPE_CHECKING:
     from piase_gym.testing import Finding, Report
@@ -58,7 +58,7 @@ def check(
     checks = [item.name for item in choose_checks(WORLD_CHECKS, only)]
     reports = {}
     for name in chosen:
-        missing = find(name)[0].missing
+        missing = look_up(name).spec.missing
         if ids and missing:
             console.print(Text(f"{name}  skipped: {missing}", STYLES["skipped"]), soft_wrap=True)
             continue
@@ -119,8 +119,9 @@ def ids_of(names: Sequence[str] | None) -> list[str]:
     worlds = names or piase_gym.worlds()
     found: list[str] = []
     for name in worlds:
-        spec, task = find(name)
-        found += piase_gym.tasks(spec.name) if task is None else [name]
+        named = look_up(name)
+        bare = named.task is None and named.scenario is None
+        found += piase_gym.tasks(named.spec.name) if bare else [name]
     return list(dict.fromkeys(found))
 
 

@@ -13,7 +13,8 @@ from gymnasium.spaces import Box
 from pydantic import BaseModel
 
 from piase_gym.commands import Misread
-from piase_gym.registry import find, load, make_config, task_fields, task_spec, tasks
+from piase_gym.names import look_up
+from piase_gym.registry import load, make_config, task_spec, tasks
 from piase_gym.world import World
 
 MAX_LISTED = 40
@@ -30,9 +31,10 @@ def describe(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UnknownNameError, ConfigError, MissingExtraError: Each says what is wrong.
     """
-    spec, task = find(name)
+    named = look_up(name)
+    spec, task = named.spec, named.task
     model = load(spec.config, spec)
-    given = {**(task_fields(task) if task else {}), **model.plain(fields)}
+    given = {**named.fields, **model.plain(fields)}
     config = make_config(spec, given)
     world: World[Any, Any] = load(spec.world, spec)(config)
     try:

@@ -17,7 +17,8 @@ import piase_gym
 from piase_gym.agents import policies
 from piase_gym.agents.catalogue import families
 from piase_gym.errors import ConfigError, PiaseError
-from piase_gym.registry import find, load, world_spec
+from piase_gym.names import look_up
+from piase_gym.registry import load, world_spec
 
 Completions = list[tuple[str, str]]
 
@@ -60,7 +61,7 @@ def complete_settings(ctx: typer.Context, incomplete: str) -> Completions:
     """Complete the keys of the chosen world's config, and the values that can be listed."""
     _import_quietly(ctx)
     try:
-        spec, _ = find(_chosen(ctx))
+        spec = look_up(_chosen(ctx)).spec
         model = load(spec.config, spec)
     except PiaseError:
         return []

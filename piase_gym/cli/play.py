@@ -19,7 +19,8 @@ from piase_gym.cli.options import (
     split_seat,
 )
 from piase_gym.cli.settings import read_settings
-from piase_gym.errors import AgentError, ConfigError, UnknownNameError, UnsupportedError
+from piase_gym.errors import AgentError, ConfigError, UnsupportedError
+from piase_gym.names import look_up
 from piase_gym.registry import find, make_config, task_fields, tasks, worlds
 
 SIZE = re.compile(r"-\d+x\d+|-(Easy|Medium|Hard)\b")
@@ -97,17 +98,8 @@ def read_scenario(name: str) -> tuple[str, Any]:
     Raises:
         UnknownNameError: If it stands for nothing.
     """
-    from piase_gym import scenarios
-
-    if name in scenarios.names() or name.endswith((".yaml", ".yml", ".json")):
-        found = scenarios.load(name)
-        return found.world, found
-    try:
-        find(name)
-    except UnknownNameError:
-        known = (*worlds(), *scenarios.names(), *tasks())
-        raise UnknownNameError("world, id or scenario", name, known) from None
-    return name, None
+    found = look_up(name)
+    return (name, None) if found.scenario is None else (found.spec.name, found.scenario)
 
 
 def route(name: str) -> tuple[str, ...]:

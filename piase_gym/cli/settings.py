@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from pydantic import TypeAdapter, ValidationError
 
 from piase_gym.errors import ConfigError
-from piase_gym.registry import find, load, task_fields
+from piase_gym.names import look_up
+from piase_gym.registry import load
 
 
 def read_settings(
@@ -30,9 +31,10 @@ def read_settings(
         ConfigError: If a setting has no ``=``, or the same is set twice.
             Whether keys and values are allowed is for the config to say.
     """
-    spec, task = find(name)
+    named = look_up(name)
+    spec = named.spec
     if base is None:
-        base = task_fields(task) if task else {}
+        base = named.fields
     model = load(spec.config, spec)
     fields: dict[str, Any] = {}
     seen: set[str] = set()

@@ -12,7 +12,8 @@ from rich.text import Text
 import piase_gym
 from piase_gym.cli.console import console
 from piase_gym.cli.options import Modules, complete_worlds, import_modules
-from piase_gym.registry import find, world_spec
+from piase_gym.names import look_up
+from piase_gym.registry import world_spec
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +31,7 @@ def worlds(
 ) -> None:
     """List the worlds and their ids."""
     import_modules(module)
-    chosen = piase_gym.worlds() if name is None else (find(name)[0].name,)
+    chosen = piase_gym.worlds() if name is None else (look_up(name).spec.name,)
     if ids:
         for world in chosen:
             for task in sorted(piase_gym.tasks(world), key=_natural):

@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from piase_gym.commands import MAX_LINE, Command, Misread
 from piase_gym.errors import ActionError, ConfigError, suggest
 from piase_gym.textcode import CHARSET
-from piase_gym.world import Act, World, check_index
+from piase_gym.world import Act, World, check_box, check_index
 
 Actions = Literal["discrete", "continuous", "text"]
 ACTIONS = ("discrete", "continuous", "text")
@@ -62,28 +63,38 @@ class ActionReader:
         if self.kind == "discrete":
             return check_index(action, self.count, self.world.agents[agent])
         if self._box is not None:
-            return self._force(agent, action, self._box)
+            values = check_box(action, self._box, self.world.agents[agent])
+            return self.world.command_from_box(agent, values)
         return self.world.read(agent, action)
 
-    def _force(self, agent: int, action: Any, box: spaces.Box) -> Act:
-        """Check an array and let the world read it."""
-        try:
-            values = np.asarray(action, box.dtype)
-        except (TypeError, ValueError):
-            values = np.full(box.shape, np.nan)
-        if values.shape != box.shape or not np.isfinite(values).all():
-            raise ActionError(
-                f"action {_short(action)} of {self.world.agents[agent]} is not allowed; actions "
-                f"are finite arrays of shape {box.shape} from {box.low.min():g} to "
-                f"{box.high.max():g}"
-            )
-        return self.world.command_from_box(agent, np.clip(values, box.low, box.high))
+
+INTEGERS = frozenset(
+    (int, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+)
+"""The types of plain integers, of which the world itself refuses what is out of range."""
 
 
-def _short(value: Any) -> str:
-    """Show a value in at most 60 characters."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def to_indices(actions: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the discrete actions of many environments as an array of integers.
+
+    Raises:
+        ActionError: If they are not integers, or not of that shape.
+    """
+    try:
+        given = np.asarray(actions)
+    except ValueError:  # their lengths differ
+        given = np.asarray(None)
+    if given.shape != shape or given.dtype.kind not in "iu" or np.ma.is_masked(actions):
+        kind = "a masked array" if np.ma.is_masked(actions) else str(given.dtype)
+        raise ActionError(
+            f"actions are integers of shape {shape}, not {kind} of shape {given.shape}"
+        )
+    return given
+
+
+def strays(indices: NDArray[Any], count: int) -> bool:
+    """Tell whether some indices are not in ``0..count-1``, whatever type of integer they are."""
+    return bool(indices.astype(np.int64, copy=False).view(np.uint64).max(initial=0) >= count)
 
 
 def getter(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
@@ -100,11 +111,3 @@ class OneGetter:
     def __call__(self, actions: Any) -> Sequence[Any]:
         """Return the value in a list."""
         return [actions[self.name]]
-
-
-def has_none(values: Sequence[Any]) -> bool:
-    """Tell whether one of the values is ``None`` (or an array, which cannot be compared)."""
-    try:
-        return None in values
-    except ValueError:
-        return True

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from piase_gym.errors import ConfigError, ResetNeededError
 from piase_gym.models import Action, Observation
-from piase_gym.registry import find, load
+from piase_gym.names import look_up
+from piase_gym.registry import load
 
 __all__ = [
     "Action",
@@ -145,7 +146,7 @@ def make_base_env(name: str, config: Mapping[str, Any] | None = None) -> BaseEnv
         raise ConfigError(f"settings are a mapping, not {type(config).__name__}")
     settings = dict(config or {})
     if name not in _registered:
-        find(name)
+        look_up(name)
         from piase_gym.faces.world_base_env import WorldBaseEnv
 
         return WorldBaseEnv(name, **settings)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
 from piase_gym.commands import OUTCOMES
-from piase_gym.config import WorldConfig, larger
+from piase_gym.config import larger
 from piase_gym.errors import (
     ActionError,
     ClosedError,
@@ -22,14 +22,15 @@ from piase_gym.errors import (
     suggest,
 )
 from piase_gym.events import Events
+from piase_gym.faces.actions import strays, to_indices
 from piase_gym.faces.batch_configs import BatchConfigs
-from piase_gym.faces.batch_heard import step_heard, tell_begun
+from piase_gym.faces.batch_heard import step_seen, tell_begun
 from piase_gym.faces.batch_partners import BatchPartners
 from piase_gym.faces.batch_snapshots import check_records, label, pack, unpack, unpack_hints
-from piase_gym.faces.build import Partners, resolve
-from piase_gym.faces.partners import agent_number
-from piase_gym.faces.seeds import check_seed, spread_seeds
-from piase_gym.faces.slots import AUTORESET
+from piase_gym.faces.build import Name, resolve
+from piase_gym.faces.partners import Partners, agent_number, read_partners
+from piase_gym.faces.seeds import spread_seeds
+from piase_gym.faces.slots import AUTORESET, check_num_envs, find_slots
 from piase_gym.registry import load
 from piase_gym.rng import fresh_seed
 from piase_gym.worlds.array_world import ArrayWorld
@@ -65,8 +66,7 @@ class BatchEnv(BatchConfigs):
         copy: bool = True,
     ) -> None:
         """Allocate the batch; see `batch_env` for the arguments."""
-        if not isinstance(num_envs, int) or isinstance(num_envs, bool) or num_envs < 1:
-            raise ConfigError(f"num_envs must be a positive integer, not {num_envs!r}")
+        num_envs = check_num_envs(num_envs)
         if autoreset not in AUTORESET:
             raise ConfigError(f"unknown autoreset {autoreset!r}; {suggest(autoreset, AUTORESET)}")
         self.copy = copy
@@ -92,7 +92,7 @@ class BatchEnv(BatchConfigs):
         self,
         seed: int | Sequence[int | None] | None = None,
         *,
-        which: NDArray[np.bool_] | None = None,
+        which: Any = None,
     ) -> tuple[NDArray[Any], Infos]:
         """Start episodes.
 
@@ -100,25 +100,28 @@ class BatchEnv(BatchConfigs):
             seed: An integer (slot i gets ``seed + i``), or one for each slot. Without one, slots go
                 on deterministically from their last episodes; slots that were never seeded draw
                 their seeds from the operating system.
-            which: Which slots to reset; default all.
+            which: Which slots to reset: a flag for each, or their numbers; default all.
 
         Returns:
             Observations (envs, agents, length) and infos, with ``seed`` (the effective ones),
             ``action_mask`` and ``alive``.
+
+        Raises:
+            ConfigError: If seeds or slots are not allowed; nothing has happened then.
         """
         self._require_open()
-        chosen = np.arange(self.num_envs) if which is None else np.flatnonzero(which)
+        chosen = find_slots(which, self.num_envs)
         states = self.batch.states
-        seeds: Sequence[int | None] = spread_seeds(seed, self.num_envs)
+        seeds = spread_seeds(seed, self.num_envs)
         for slot in chosen.tolist():
             given = seeds[slot]
             if given is not None:
-                states["given"][slot], states["episode"][slot] = check_seed(given), 0
+                states["given"][slot], states["episode"][slot] = given, 0
             elif self._ready[slot]:
                 states["episode"][slot] += np.uint64(1)
             else:
                 states["given"][slot], states["episode"][slot] = fresh_seed(), 0
-        if self.world.reset_batch(self.batch, chosen.astype(np.int64)):
+        if self.world.reset_batch(self.batch, chosen):
             raise self.fault()
         self._ready[chosen] = True
         self._all_ready = bool(self._ready.all())
@@ -135,7 +138,8 @@ class BatchEnv(BatchConfigs):
 
         Returns:
             Observations (envs, agents, length), rewards, terminated and truncated (envs, agents),
-            and infos: ``action_mask``, ``alive``, ``outcome`` (codes of `OUTCOMES`), and under
+            and infos: ``action_mask``, ``alive``, ``outcome`` (codes of `OUTCOMES`), ``result``
+            (codes of `RESULTS`, of agents that end in this step), and under
             ``autoreset="same_step"`` also ``final_obs`` with ``_final_obs`` (which slots ended).
 
         Raises:
@@ -148,16 +152,14 @@ class BatchEnv(BatchConfigs):
         acts = self._take(actions)
         if not self._everybody:
             self._partners.ask(acts)
-        if self.events.active:
-            found = step_heard(self, self.events, self._mode, self._focal, acts)
+        if self.events.active or self._mode == AUTORESET["same_step"]:
+            found = step_seen(self, self.events, self._mode, self._focal, acts)
         else:
             found = self.world.step_batch(self.batch, self._mode, self._focal, acts.reshape(-1))
+            if found >= 0:
+                self.note_results()
         if found < 0:
-            slot, agent = divmod(-1 - found, len(self.world.agents))
-            raise ActionError(
-                f"action {acts[slot, agent]} of {self.world.agents[agent]} in slot {slot} is not "
-                f"allowed; actions are integers from 0 to {self.world.num_actions - 1}"
-            )
+            raise self._stray(acts)
         if found > 0:
             raise self.fault()
         batch = self.batch
@@ -170,17 +172,27 @@ class BatchEnv(BatchConfigs):
         )
 
     def _take(self, actions: Any) -> NDArray[np.int32]:
-        """Check type and shape of the actions and put them in their places."""
-        given = as_array(actions)
-        shape = (self.num_envs, len(self._own))
-        if given.shape != shape or given.dtype.kind not in "iu":
-            raise ActionError(
-                f"actions are integers of shape {shape}, not {given.dtype} of shape {given.shape}"
-            )
+        """Check the actions, before anything changes, and put them in their places.
+
+        What is an int32 already, and goes to the kernel as it is, the kernel itself refuses.
+        """
+        given = to_indices(actions, (self.num_envs, len(self._own)))
+        plain = self._everybody and given.dtype == np.int32
+        if not plain and strays(given, self.world.num_actions):
+            raise self._stray(given)
         if self._everybody:
             return np.ascontiguousarray(given, np.int32)
         self._acts[:, self._own] = given
         return self._acts
+
+    def _stray(self, acts: NDArray[Any]) -> ActionError:
+        """Say which of the caller's actions is out of range."""
+        most = self.world.num_actions - 1
+        slot, column = np.argwhere((acts < 0) | (acts > most))[0]
+        return ActionError(
+            f"action {acts[slot, column]} of {self.agents[column]} in slot {slot} is not allowed; "
+            f"actions are integers from 0 to {most}"
+        )
 
     def _infos(self, stepped: bool = False) -> Infos:
         """Return what stands beside the observations."""
@@ -189,6 +201,7 @@ class BatchEnv(BatchConfigs):
         infos["alive"] = self._pick(batch.alive) if stepped else self.alive()
         if stepped:
             infos["outcome"] = self._pick(batch.outcomes)
+            infos["result"] = self._pick(self.results)
             if self._mode == AUTORESET["same_step"]:
                 infos["_final_obs"] = batch.states["ended"].astype(np.bool_)
                 infos["final_obs"] = self._pick(batch.final_obs)
@@ -266,7 +279,7 @@ class BatchEnv(BatchConfigs):
             world,
             self.num_envs,
             configs=[world.config, *further],
-            partners={**(partners or {}), **seats},
+            partners={**read_partners(partners), **seats},
             autoreset=self.autoreset,
             focal=self._focal,
             copy=self.copy,
@@ -293,7 +306,7 @@ class BatchEnv(BatchConfigs):
         """
         self._require_open()
         states, ready = unpack(snapshot, self._label(), self.batch.states.dtype)
-        hints = unpack_hints(snapshot)
+        hints = unpack_hints(snapshot, self.num_envs, len(self.world.agents))
         check_records(self.world, states, self.batch.tables)
         self.batch.states[...] = states
         self._ready[...], self._all_ready = ready, bool(np.all(ready))
@@ -317,14 +330,6 @@ class BatchEnv(BatchConfigs):
             raise ClosedError(f"this batch of {self.world.name} is closed; make another one")
 
 
-def as_array(actions: Any) -> NDArray[Any]:
-    """Return actions as an array, whatever they are; where their lengths differ, of objects."""
-    try:
-        return np.asarray(actions)
-    except ValueError:
-        return np.asarray(None)
-
-
 def _fields(config: Any) -> dict[str, Any]:
     """Return the fields of a config that are not the envelope."""
     found: dict[str, Any] = config.model_dump(exclude={"envelope"})
@@ -332,7 +337,7 @@ def _fields(config: Any) -> dict[str, Any]:
 
 
 def batch_env(
-    name: str | WorldConfig,
+    name: Name,
     *,
     num_envs: int,
     partners: Partners | None = None,
@@ -367,7 +372,7 @@ def batch_env(
         >>> observations.shape[:2], infos["seed"].tolist()
         ((3, 2), [0, 1, 2])
     """
-    checked, spec, _ = resolve(name, None, envelope, config)
+    checked, spec, *_ = resolve(name, None, envelope, config)
     world = load(spec.world, spec)(checked)
     if not isinstance(world, ArrayWorld):
         raise UnsupportedError(f"{spec.name} has no batched kernel; use parallel_env")

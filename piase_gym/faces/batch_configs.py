@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.errors import ConfigError, UnsupportedError
-from piase_gym.faces.slots import Slots
+from piase_gym.faces.slots import Slots, find_slots
 
 
 class BatchConfigs(Slots):
@@ -22,18 +22,20 @@ class BatchConfigs(Slots):
         Args:
             config: A number in `configs`, or fields to change in the first one; a new config is
                 added to `configs`.
-            which: The slots, as an index or mask; default all.
+            which: The slots: a flag for each, their numbers, or a slice; default all.
 
         Raises:
             EnvelopeError: If the config does not fit the envelope.
+            ConfigError: If there is no such config or slot.
         """
+        slots = which if isinstance(which, slice) else find_slots(which, self.num_envs)
         if isinstance(config, Mapping):
             changed = self.configs[0].changed(config)
             self.world.admit(changed)
             config = self.add_config(changed)
-        if not 0 <= config < len(self.configs):
-            raise ConfigError(f"config {config} does not exist; there are {len(self.configs)}")
-        self.batch.states["next_config"][which] = config
+        if type(config) is not int or not 0 <= config < len(self.configs):
+            raise ConfigError(f"config {config!r} does not exist; there are {len(self.configs)}")
+        self.batch.states["next_config"][slots] = config
 
     def add_config(self, config: Any) -> int:
         """Add a config that the world admits to `configs`; returns its number.

@@ -1,4 +1,4 @@
-"""A batch's step when somebody listens: each episode is heard to end before the next begins."""
+"""A batch's step in which each episode is seen to end before the next begins."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from piase_gym.events import Events
 from piase_gym.faces.slots import AUTORESET, Slots
 
 
-def step_heard(slots: Slots, events: Events, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
-    """Do what the kernel does, and post it, before any episode that ended gives way to the next.
+def step_seen(slots: Slots, events: Events, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
+    """Do what the kernel does, and look at every episode that ended before the next begins.
+
+    How episodes ended is kept in `Slots.results`, and everything is posted if anybody listens.
 
     Args:
         slots: The batch.
@@ -30,6 +32,9 @@ def step_heard(slots: Slots, events: Events, mode: int, focal: int, acts: NDArra
     same_step = mode == AUTORESET["same_step"]
     kernel_mode = AUTORESET["disabled"] if same_step else mode
     found = slots.world.step_batch(batch, kernel_mode, focal, acts.reshape(-1))
+    if found < 0:
+        return found
+    slots.note_results()
     if found:
         return found
     events.post("batch_step", acts=acts, alive=alive, over=over)
@@ -37,7 +42,7 @@ def step_heard(slots: Slots, events: Events, mode: int, focal: int, acts: NDArra
         tell_begun(events, np.flatnonzero(over))
     ended = np.flatnonzero(batch.states["ended"])
     events.post("batch_ended", slots=ended.tolist())
-    return _renew(slots, events, ended) if same_step else found
+    return _renew(slots, events, ended) if same_step and ended.size else found
 
 
 def tell_begun(events: Events, slots: NDArray[np.int64]) -> None:
@@ -61,6 +66,6 @@ def _renew(slots: Slots, events: Events, ended: NDArray[np.int64]) -> int:
     faults = slots.world.reset_batch(batch, ended)
     for part, values in zip(outputs, kept, strict=True):
         part[ended] = values
-    if ended.size and not faults:
+    if not faults:
         tell_begun(events, ended)
     return faults

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent, BatchPercept, Percept
-from piase_gym.commands import Command
-from piase_gym.faces.partners import seat_partners, to_act
+from piase_gym.commands import Command, Misread
+from piase_gym.errors import ActionError
+from piase_gym.faces.actions import strays, to_indices
+from piase_gym.faces.partners import Partners, seat_partners, to_act
 from piase_gym.faces.slots import Slots
 from piase_gym.rng import StreamId, stream_keys
 from piase_gym.world import Act
@@ -25,7 +26,7 @@ class BatchPartners:
         seats: Agent number -> the agent that plays it in every environment.
     """
 
-    def __init__(self, slots: Slots, partners: Mapping[str, str | Agent] | None) -> None:
+    def __init__(self, slots: Slots, partners: Partners | None) -> None:
         """Seat the partners; those without `Agent.act_batch` are looped over, with a warning.
 
         Raises:
@@ -65,7 +66,7 @@ class BatchPartners:
                 continue
             shown, masks = batch.obs[:, number], batch.masks[:, number]
             percept = BatchPercept(shown, masks, seeds, steps, self._noop)
-            acts[:, number] = agent.act_batch(percept)
+            acts[:, number] = self._checked(number, agent, agent.act_batch(percept))
 
     def _ask_in_turn(
         self, number: int, seeds: NDArray[np.uint64], steps: NDArray[np.int64]
@@ -79,10 +80,42 @@ class BatchPartners:
                 if step == 0:
                     agent.reset(int(seeds[slot]))
                 agent.perceive(Percept(single, number, step))
-                chosen[slot] = self._index(to_act(single, number, agent.act()))
+                chosen[slot] = self._index(number, to_act(single, number, agent.act()))
         return chosen
 
-    def _index(self, act: Act) -> int:
-        """Return the index of a command; indices are what a batch takes."""
-        commands: Any = self._slots.world.commands
-        return int(commands.index(act) if isinstance(act, Command) else act)  # type: ignore[arg-type]
+    def _checked(self, number: int, agent: Agent, answers: Any) -> NDArray[Any]:
+        """Return what a partner does in every environment.
+
+        Raises:
+            ActionError: If it is not an index for each of them.
+        """
+        world = self._slots.world
+        who = f"{type(agent).__name__}, which plays {world.agents[number]},"
+        try:
+            given = to_indices(answers, (self._slots.num_envs,))
+        except ActionError as error:
+            raise ActionError(f"{who} answers wrongly: {error}") from None
+        if strays(given, world.num_actions):
+            stray = given[(given < 0) | (given >= world.num_actions)][0]
+            raise ActionError(
+                f"{who} answers with action {stray}; actions are integers from 0 to "
+                f"{world.num_actions - 1}"
+            )
+        return given
+
+    def _index(self, number: int, act: Act) -> int:
+        """Return the index of an act; indices are what a batch takes.
+
+        Raises:
+            ActionError: If it is a line or a command that stands for none.
+        """
+        world = self._slots.world
+        if act is None:
+            return self._noop
+        if isinstance(act, int):
+            return act
+        if isinstance(act, Command) and act in world.commands:
+            return world.commands.index(act)
+        who = f"{type(self.seats[number]).__name__}, which plays {world.agents[number]},"
+        told = act.message if isinstance(act, Misread) else f"{act} is not in the table of commands"
+        raise ActionError(f"{who} answers with what no index of a batch stands for: {told}")

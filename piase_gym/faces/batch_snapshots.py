@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.errors import SnapshotError
-from piase_gym.world import SNAPSHOT_SCHEMA
+from piase_gym.world import MAX_HINT, SNAPSHOT_SCHEMA
+from piase_gym.world_state import DAMAGE
 from piase_gym.worlds.array_world import ArrayWorld
 
 
@@ -42,35 +43,49 @@ def unpack(
     Raises:
         SnapshotError: If it is of something else, or damaged.
     """
+    if not isinstance(snapshot, Mapping):
+        raise SnapshotError(f"a snapshot is a mapping, not {type(snapshot).__name__}")
     for key, value in wanted.items():
         if snapshot.get(key) != value:
             raise SnapshotError(
                 f"this snapshot has {key}={snapshot.get(key)!r:.60}; here: {value!r:.60}"
             )
     try:
-        raw = base64.b64decode(snapshot["states"], validate=True)
-        states = np.frombuffer(raw, dtype).copy()
-        ready = np.array(snapshot["ready"], np.bool_)
-    except (KeyError, TypeError, ValueError) as error:
-        raise SnapshotError(f"this snapshot is damaged: {error}") from None
-    if not states.shape == ready.shape == (wanted["num_envs"],):
-        raise SnapshotError("this snapshot is of another number of environments")
-    return states, ready
+        text, flags = snapshot["states"], snapshot["ready"]
+        sizes = len(text), len(flags)
+        size = wanted["num_envs"] * dtype.itemsize
+        if sizes != (4 * -(-size // 3), wanted["num_envs"]):
+            raise SnapshotError("this snapshot is of another number of environments")
+        states = np.frombuffer(base64.b64decode(text, validate=True), dtype).copy()
+        if not all(type(flag) is bool for flag in flags):
+            raise SnapshotError("ready of this snapshot is not a list of true and false")
+    except DAMAGE as error:
+        if isinstance(error, SnapshotError):
+            raise
+        raise SnapshotError(f"this snapshot is damaged: {error!r:.200}") from None
+    return states, np.array(flags, np.bool_)
 
 
-def unpack_hints(snapshot: Mapping[str, Any]) -> dict[int, tuple[int, list[str | None]]]:
+def unpack_hints(
+    snapshot: Mapping[str, Any], slots: int, agents: int
+) -> dict[int, tuple[int, list[str | None]]]:
     """Return the words of hints by slot, with the seed of their episode; none in old snapshots.
 
     Raises:
         SnapshotError: If they are damaged.
     """
+    found: dict[int, tuple[int, list[str | None]]] = {}
     try:
-        return {
-            int(slot): (int(seed), [None if h is None else str(h) for h in hints])
-            for slot, (seed, hints) in snapshot.get("hints", {}).items()
-        }
-    except (AttributeError, TypeError, ValueError) as error:
-        raise SnapshotError(f"this snapshot is damaged: {error}") from None
+        for slot, (seed, hints) in snapshot.get("hints", {}).items():
+            strings = all(h is None or (isinstance(h, str) and len(h) <= MAX_HINT) for h in hints)
+            if not 0 <= int(slot) < slots or type(seed) is not int or not strings:
+                raise ValueError(f"the hints of slot {slot:.60} make no sense")
+            if len(hints) != agents:
+                raise ValueError(f"slot {slot} has {len(hints)} hints for {agents} agents")
+            found[int(slot)] = seed, list(hints)
+    except DAMAGE as error:
+        raise SnapshotError(f"this snapshot is damaged: {error!r:.200}") from None
+    return found
 
 
 def check_records(world: ArrayWorld[Any, Any], states: NDArray[Any], tables: NDArray[Any]) -> None:

@@ -3,54 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from piase_gym.agents.base import Agent
 from piase_gym.config import WorldConfig
 from piase_gym.errors import AgentError, ConfigError, ScenarioError
 from piase_gym.faces.driver import Driver
-from piase_gym.registry import TaskSpec, WorldSpec, find, load, make_config, task_fields
+from piase_gym.faces.partners import Partners, read_partners
+from piase_gym.names import look_up
+from piase_gym.registry import TaskSpec, WorldSpec, load, make_config
 
-Partners = Mapping[str, "str | Agent"]
+if TYPE_CHECKING:
+    from piase_gym.scenarios import Scenario
+
+Name = Union[str, Path, WorldConfig, "Scenario"]
+"""What a world is named by: a world, an id, a scenario, its path, or a config or scenario."""
 
 
-def resolve(
-    name: str | WorldConfig, scenario: object, envelope: object, fields: Mapping[str, Any]
-) -> tuple[Any, WorldSpec, TaskSpec | None]:
-    """Return the config that a name and fields stand for, its world and its task.
+class Resolved(NamedTuple):
+    """What is to be made.
+
+    Attributes:
+        config: The checked config.
+        spec: The world.
+        task: The id, if one was named.
+        scenario: The scenario, if there is one, that of the id included.
+    """
+
+    config: Any
+    spec: WorldSpec
+    task: TaskSpec | None
+    scenario: Scenario | None
+
+
+def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str, Any]) -> Resolved:
+    """Return what a name, a scenario and fields of the config stand for.
 
     Raises:
         UnknownNameError: If the name is unknown.
         ConfigError: If a field is unknown or not allowed.
-        ScenarioError: If the scenario is unknown.
+        ScenarioError: If the scenario is unknown, of another world, or given beside another.
     """
     given = dict(fields)
     if envelope is not None:
         given["envelope"] = envelope
+    found = look_up(name)
+    spec, task = found.spec, found.task
+    if scenario is not None and (isinstance(name, WorldConfig) or found.scenario is not None):
+        what = "config object" if isinstance(name, WorldConfig) else "scenario for a name"
+        raise ScenarioError(f"give a {what} or scenario=..., not both")
     if isinstance(name, WorldConfig):
-        if scenario is not None:
-            raise ScenarioError("give a config object or a scenario, not both")
-        spec, task = find(name.world)
-        return name.changed(given) if given else name, spec, task
-    spec, task = find(name)
-    base = task_fields(task) if task else {}
-    if scenario is not None:
-        base |= _scenario_fields(scenario, spec)
-    return make_config(spec, {**base, **load(spec.config, spec).plain(given)}), spec, task
-
-
-def _scenario_fields(scenario: object, spec: WorldSpec) -> Mapping[str, Any]:
-    """Return the config fields of a scenario.
-
-    Raises:
-        ScenarioError: If there is no such scenario, or it is of another world.
-    """
+        return Resolved(name.changed(given) if given else name, spec, task, None)
     from piase_gym.scenarios import load as load_scenario
 
-    found = load_scenario(scenario)
-    if found.world != spec.name:
-        raise ScenarioError(f"scenario {found.name!r} is of {found.world}, not of {spec.name}")
-    return found.fields
+    base, chosen = found.fields, found.scenario
+    if scenario is not None:
+        chosen = load_scenario(scenario)
+        if chosen.world != spec.name:
+            raise ScenarioError(
+                f"scenario {chosen.name!r} is of {chosen.world}, not of {spec.name}"
+            )
+        base |= chosen.fields
+    elif task is not None and task.scenario is not None:
+        chosen = load_scenario(task.scenario)
+    config = make_config(spec, {**base, **load(spec.config, spec).plain(given)})
+    return Resolved(config, spec, task, chosen)
 
 
 def gym_partners(
@@ -61,10 +79,7 @@ def gym_partners(
     Raises:
         AgentError: If a partner is named for the learner's own seat.
     """
-    if not isinstance(partners, Mapping | None):
-        kind = type(partners).__name__
-        raise ConfigError(f"partners are a mapping of agents to policies, not {kind}")
-    given: dict[str, str | Agent] = dict(partners or {})
+    given = read_partners(partners)
     if focal in given:
         raise AgentError(f"{focal!r} is the learner; partners play the other agents")
     defaults = task.partners if task else {}
@@ -72,23 +87,24 @@ def gym_partners(
     chosen: dict[str, str | Agent] = {name: defaults.get(name, usual) for name in names}
     chosen |= given
     del chosen[focal]
+    if isinstance(usual, Agent) and sum(agent is usual for agent in chosen.values()) > 1:
+        raise ConfigError("one agent object cannot play several seats; give one for each")
     return chosen
 
 
 def build_driver(
-    name: str | WorldConfig,
+    name: Name,
     partners: Partners | None,
     scenario: object,
     envelope: object,
     fields: Mapping[str, Any],
 ) -> Driver:
     """Make a world whose agents the caller plays, but for the seats of `partners`."""
-    config, spec, task = resolve(name, scenario, envelope, fields)
-    return _drive(config, spec, task, partners, scenario)
+    return _drive(resolve(name, scenario, envelope, fields), partners)
 
 
 def build_focal_driver(
-    name: str | WorldConfig,
+    name: Name,
     agent: str | None,
     partners: Partners | None,
     scenario: object,
@@ -108,23 +124,19 @@ def build_focal_driver(
     Raises:
         AgentError: If there is no such agent, or a partner is named for the learner's seat.
     """
-    config, spec, task = resolve(name, scenario, envelope, fields)
+    found = resolve(name, scenario, envelope, fields)
+    config = found.config
     names = config.names(config.fixed_envelope().agents)
     focal = agent if agent is not None else names[0]
     if focal not in names:
         raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(names)}")
-    seats = gym_partners(names, task, partners, focal)
-    return _drive(config, spec, task, seats, scenario)
+    return _drive(found, gym_partners(names, found.task, partners, focal))
 
 
-def _drive(
-    config: Any, spec: WorldSpec, task: TaskSpec | None, partners: Partners | None, scenario: object
-) -> Driver:
+def _drive(found: Resolved, partners: Partners | None) -> Driver:
     """Make the world and its driver, which knows the scenario for the manifests of logs."""
-    driver = Driver(load(spec.world, spec)(config), spec, partners)
-    source = scenario if scenario is not None else task.scenario if task else None
-    if source is not None:
-        from piase_gym.scenarios import load as load_scenario
-
-        driver.events.origin["scenario"] = load_scenario(source).origin()
+    spec = found.spec
+    driver = Driver(load(spec.world, spec)(found.config), spec, partners)
+    if found.scenario is not None:
+        driver.events.origin["scenario"] = found.scenario.origin()
     return driver

@@ -19,9 +19,9 @@ from piase_gym.errors import (
     ResetNeededError,
 )
 from piase_gym.events import Events
-from piase_gym.faces.partners import agent_number, no_acts, seat_partners, to_act
+from piase_gym.faces.partners import Partners, agent_number, no_acts, seat_partners, to_act
 from piase_gym.faces.seeds import check_seed
-from piase_gym.faces.snapshots import EPISODE, read_episode
+from piase_gym.faces.snapshots import EPISODE, check_state, read_episode
 from piase_gym.registry import WorldSpec
 from piase_gym.rng import StreamId, episode_seed, fresh_seed, stream_key
 from piase_gym.world import Act, Tick, World
@@ -46,7 +46,7 @@ class Driver:
         self,
         world: World[Any, Any],
         spec: WorldSpec,
-        partners: Mapping[str, str | Agent] | None = None,
+        partners: Partners | None = None,
     ) -> None:
         """Take the world and seat the partners.
 
@@ -63,6 +63,8 @@ class Driver:
         self.steps = 0
         self.played: list[int] = []
         self.tick: Tick | None = None
+        self.time_limit: int | None = None
+        """The limit of a `TimeLimit` around the environment; no config may have a longer one."""
         self._letters = 0
         self._order: list[int] = []
         """In which order agents act, as far as it was set."""
@@ -298,7 +300,16 @@ class Driver:
         self.adopt(config)
 
     def adopt(self, config: Any) -> None:
-        """Let a config hold from the next reset on; it must be one that the world admits."""
+        """Let a config hold from the next reset on; it must be one that the world admits.
+
+        Raises:
+            ConfigError: If its episodes are longer than a `TimeLimit` around the environment.
+        """
+        if self.time_limit is not None and config.max_steps > self.time_limit:
+            raise ConfigError(
+                f"max_steps={config.max_steps} is not allowed: this environment was made with "
+                f"max_episode_steps={self.time_limit}; make it with max_steps={config.max_steps}"
+            )
         if self.events.active:
             current = self._next_config or self.world.config
             self.events.post("reconfigure", changes=current.diff(config))
@@ -339,6 +350,8 @@ class Driver:
         episode, partners, pending = read_episode(snapshot, seats, self.spec)
         if pending is not None:
             self.world.admit(pending)
+        for name, state in partners.items():
+            check_state(self.partners[seats[name]], name, state)
         self.world.restore(snapshot)
         for name, state in partners.items():
             self.partners[seats[name]].set_state(state)

@@ -8,13 +8,12 @@ from typing import Any
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from piase_gym.config import WorldConfig
 from piase_gym.errors import ActionError, AgentError, ResetNeededError
-from piase_gym.faces.actions import ActionReader, getter, has_none
-from piase_gym.faces.build import Partners, build_driver
+from piase_gym.faces.actions import INTEGERS, ActionReader, getter
+from piase_gym.faces.build import Name, build_driver
 from piase_gym.faces.driver import Driver
 from piase_gym.faces.face import RENDER_MODES, WorldFace, check_render_mode
-from piase_gym.faces.partners import no_acts
+from piase_gym.faces.partners import Partners, no_acts
 from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
 from piase_gym.world import Act, Tick
@@ -225,7 +224,7 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
                 raise KeyError
             if self._direct is not None:
                 given = self._direct(actions)
-                if not has_none(given):
+                if INTEGERS.issuperset(map(type, given)):
                     return given  # the world itself refuses what is not in its table
             acts = self._acts.copy()
             for name, i in live:
@@ -296,7 +295,7 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
 
 
 def parallel_env(
-    name: str | WorldConfig,
+    name: Name,
     *,
     view: str = "both",
     actions: str = "discrete",
@@ -311,7 +310,8 @@ def parallel_env(
     """Make a world as a PettingZoo ParallelEnv.
 
     Args:
-        name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v0"``) or a config object.
+        name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v0"``), a scenario
+            (``"lost_key"`` or a path) or a config object.
         view: ``"both"`` (a Dict of text and vector), ``"vector"`` (a Box) or ``"text"``.
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
         mask: ``None`` (masks are in the infos) or ``"obs"`` (``{"observation", "action_mask"}``).

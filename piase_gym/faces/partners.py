@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from piase_gym.agents.base import Agent
 from piase_gym.agents.catalogue import make_agent
 from piase_gym.commands import Command, Misread
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.models import ActionCommand
-from piase_gym.world import Act, World
+from piase_gym.world import Act, World, check_box, check_index
 
 
 def agent_number(world: World[Any, Any], agent: object) -> int:
@@ -26,9 +27,25 @@ def agent_number(world: World[Any, Any], agent: object) -> int:
     raise AgentError(f"there is no agent {agent!r}; agents are {', '.join(names)}")
 
 
-def seat_partners(
-    world: World[Any, Any], partners: Mapping[str, str | Agent] | None
-) -> dict[int, Agent]:
+Partners = Mapping[str, "str | Agent"] | str | Agent
+"""Policies by agent, ``"*"`` for all that are not named; or one policy for all of these."""
+
+
+def read_partners(partners: Partners | None) -> dict[str, str | Agent]:
+    """Return partners by agent, where ``"*"`` stands for the others.
+
+    Raises:
+        ConfigError: If they are neither a policy nor a mapping.
+    """
+    if isinstance(partners, str | Agent):
+        return {"*": partners}
+    if not isinstance(partners, Mapping | None):
+        kind = type(partners).__name__
+        raise ConfigError(f"partners are a policy, or a mapping of agents to policies, not {kind}")
+    return dict(partners or {})
+
+
+def seat_partners(world: World[Any, Any], partners: Partners | None) -> dict[int, Agent]:
     """Return the agents that play for others, by number, under the names of their seats.
 
     Raises:
@@ -36,10 +53,13 @@ def seat_partners(
         ConfigError: If the partners are not a mapping.
         UnknownNameError: If a policy does not exist.
     """
-    if not isinstance(partners, Mapping | None):
-        kind = type(partners).__name__
-        raise ConfigError(f"partners are a mapping of agents to policies, not {kind}")
-    seats = {agent_number(world, name): make_agent(who) for name, who in (partners or {}).items()}
+    given = read_partners(partners)
+    if "*" in given:
+        raise AgentError(
+            f"partners={given['*']!r} for all leave no agent to the caller; name those whom they "
+            f"play, such as partners={{{world.agents[-1]!r}: {given['*']!r}}}"
+        )
+    seats = {agent_number(world, name): make_agent(who) for name, who in given.items()}
     if len(seats) == len(world.agents):
         raise AgentError("every agent is played by a partner; leave at least one to the caller")
     for number, agent in seats.items():
@@ -48,16 +68,21 @@ def seat_partners(
 
 
 def to_act(world: World[Any, Any], number: int, action: Any) -> Act:
-    """Translate what an agent answered into what a world takes."""
+    """Translate what an agent answered into what a world takes.
+
+    Raises:
+        ActionError: If it is neither a line, a command, nor in a space of actions of the world.
+    """
     if isinstance(action, str):
         return world.read(number, action)
     if action is None or isinstance(action, Command | Misread):
         return action
     if isinstance(action, ActionCommand):
         return world.check(number, Command(action.action_type, action.parameters))
-    if world.capabilities.continuous and getattr(action, "shape", ()) != ():
-        return world.command_from_box(number, action)
-    return operator.index(action)
+    name = world.agents[number]
+    if world.capabilities.continuous and np.shape(action) != ():
+        return world.command_from_box(number, check_box(action, world.action_box, name))
+    return check_index(action, world.num_actions if world.capabilities.discrete else 0, name)
 
 
 def no_acts(world: World[Any, Any]) -> list[Act]:

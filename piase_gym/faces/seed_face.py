@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from piase_gym.commands import Command, Misread
-from piase_gym.config import WorldConfig
 from piase_gym.errors import ConfigError
 from piase_gym.events import Events
-from piase_gym.faces.build import Partners, build_driver
+from piase_gym.faces.build import Name, build_driver
 from piase_gym.faces.driver import Driver
-from piase_gym.faces.partners import to_act
+from piase_gym.faces.partners import Partners, to_act
 from piase_gym.faces.perceiving import read_command_model
 from piase_gym.faces.seats import Act
 from piase_gym.faces.sequential import SequentialEngine
@@ -40,7 +39,7 @@ class SeedFace:
 
     def __init__(
         self,
-        world: str | WorldConfig | SeedFace,
+        world: Name | SeedFace,
         *,
         partners: Partners | None = None,
         scenario: object = None,

@@ -44,4 +44,5 @@ def spread_seeds(seed: Any, num_envs: int) -> Sequence[int | None]:
             raise ConfigError(f"{len(seed)} seeds for {num_envs} environments")
         return [None if item is None else check_seed(item) for item in seed]
     first = check_seed(seed)
+    check_seed(first + num_envs - 1)
     return [first + slot for slot in range(num_envs)]

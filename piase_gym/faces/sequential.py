@@ -24,6 +24,7 @@ from piase_gym.mailbox import Letter
 from piase_gym.models import ActionResult
 from piase_gym.surroundings import Surroundings
 from piase_gym.world import Facts, Tick
+from piase_gym.world_state import DAMAGE
 
 SENTENCES = {
     Outcome.OK: "Done.",
@@ -335,5 +336,5 @@ class SequentialEngine:
         try:
             rows = snapshot["seats"]
             return {name: read_seat(rows[name], seat.number) for name, seat in self.seats.items()}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise SnapshotError(f"the seats of this snapshot are damaged: {error}") from None
+        except DAMAGE as error:
+            raise SnapshotError(f"the seats of this snapshot are damaged: {error!r:.200}") from None

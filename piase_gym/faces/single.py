@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from types import FrameType
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.config import WorldConfig, larger
+from piase_gym.config import larger
 from piase_gym.errors import ResetNeededError
 from piase_gym.faces.actions import ActionReader
-from piase_gym.faces.build import Partners, build_focal_driver, gym_partners, resolve
+from piase_gym.faces.build import Name, build_focal_driver, gym_partners, resolve
 from piase_gym.faces.face import RENDER_MODES, WorldFace, check_render_mode
-from piase_gym.faces.partners import no_acts
+from piase_gym.faces.partners import Partners, no_acts
 from piase_gym.faces.seeds import check_seed
 from piase_gym.faces.views import Style, Viewer
 from piase_gym.faces.window import Window
@@ -26,14 +28,15 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
     The episode ends when the learner's does, whatever the partners do.
 
     Args:
-        world: An id, a world's name or a config object.
+        world: A world, an id, a scenario (its name or path), or a config object.
         agent: Which agent the learner plays; default the first.
         view: ``"vector"``, ``"text"`` or ``"both"``.
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
         mask: ``None`` (the mask is in the infos and in `action_masks`) or ``"obs"``.
         wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
-        partners: Policies for the other agents by name; default: the id's, else ``random``.
+        partners: A policy for the other agents, or policies by agent, ``"*"`` for those that are
+            not named; default: the id's, else ``random``.
         scenario: A scenario's name or path.
         envelope: The largest sizes that later configs may have.
         config: Fields of the world's config.
@@ -46,7 +49,7 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
 
     def __init__(
         self,
-        world: str | WorldConfig,
+        world: Name,
         *,
         agent: str | None = None,
         view: str = "vector",
@@ -81,7 +84,7 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
     def enlarge(self, envelope: Mapping[str, int]) -> None:
         """Make room for larger configs, before the first reset; see `WorldParallelEnv.enlarge`."""
         world, scenario, partners, config = self._made_from
-        _, _, task = resolve(world, scenario, None, config)
+        task = resolve(world, scenario, None, config).task
         made = self.driver.world
         names = made.config.names(larger(made.config, made.envelope, envelope).envelope.agents)
         seats = gym_partners(names, task, partners, self.agent)
@@ -156,6 +159,38 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
         return self.number if agent is None else self.driver.number(agent)
 
 
-def gym_env(world: str | WorldConfig, **kwargs: Any) -> GymEnv:
+def make_task(world: str, **kwargs: Any) -> GymEnv:
+    """Make a registered id; the entry point of Gymnasium's registry.
+
+    `gymnasium.make` does not pass ``max_episode_steps`` on: it makes the environment without it and
+    puts a `TimeLimit` around, which ends an episode that the world would go on with, without a
+    result. Here it means the world's own `max_steps`, so it is read where `gymnasium.make` has it.
+
+    Raises:
+        ConfigError: If it is no positive integer, or ``max_steps`` is given as well.
+    """
+    limit = _time_limit(sys._getframe(1))
+    if limit is None:
+        return GymEnv(world, **kwargs)
+    env = GymEnv(world, **kwargs, max_episode_steps=limit)
+    env.driver.time_limit = limit
+    return env
+
+
+make_task.metadata = GymEnv.metadata  # type: ignore[attr-defined]  # gymnasium.make looks for it
+NO_TIME_LIMIT = -1
+"""What `gymnasium.make` takes as ``max_episode_steps`` for no limit but the environment's own."""
+
+
+def _time_limit(frame: FrameType) -> Any:
+    """Return the limit that `gymnasium.make` puts around what it is making in a frame, if any."""
+    if frame.f_code is not gymnasium.make.__code__:
+        return None
+    given = frame.f_locals["max_episode_steps"]
+    limit = frame.f_locals["env_spec"].max_episode_steps if given is None else given
+    return None if limit == NO_TIME_LIMIT else limit
+
+
+def gym_env(world: Name, **kwargs: Any) -> GymEnv:
     """Make a world as a Gymnasium Env without the registry; see `GymEnv` for the arguments."""
     return GymEnv(world, **kwargs)

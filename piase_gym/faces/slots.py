@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,13 +10,86 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.digest import digest_bytes
-from piase_gym.errors import GenerationError
+from piase_gym.errors import ConfigError, GenerationError
 from piase_gym.faces.partners import agent_number
 from piase_gym.world import Facts
 from piase_gym.worlds.array_world import ArrayWorld
 
 AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
 """How kernels know the modes of autoreset."""
+
+MOST_SINGLE = 65_536
+"""Most environments that are stepped one after the other."""
+
+
+def check_num_envs(num_envs: object) -> int:
+    """Return a number of environments.
+
+    Raises:
+        ConfigError: If it is not a positive integer.
+    """
+    if isinstance(num_envs, int | np.integer) and not isinstance(num_envs, bool) and num_envs > 0:
+        return int(num_envs)
+    raise ConfigError(f"num_envs must be a positive integer, not {num_envs!r:.60}")
+
+
+def check_singles(num_envs: object, world: str) -> int:
+    """Return how many environments to step one after the other.
+
+    Raises:
+        ConfigError: If it is not a positive integer, or larger than `MOST_SINGLE`.
+    """
+    count = check_num_envs(num_envs)
+    if count > MOST_SINGLE:
+        raise ConfigError(
+            f"num_envs={count} is too many: {world} is stepped one environment after the other "
+            f"here; allowed: up to {MOST_SINGLE}"
+        )
+    return count
+
+
+def find_slots(which: Any, count: int) -> NDArray[np.int64]:
+    """Return the numbers of slots that are given as flags, one a slot, or as numbers.
+
+    Raises:
+        ConfigError: If they are neither, or a number is out of range or given twice.
+    """
+    if which is None:
+        return np.arange(count)
+    try:
+        given = np.asarray(which)
+    except ValueError:  # their lengths differ
+        given = np.asarray(None)
+    if given.dtype == np.bool_ and given.shape == (count,):
+        return np.flatnonzero(given)
+    if given.ndim <= 1 and (given.dtype.kind in "iu" or not given.size):
+        numbers = np.atleast_1d(given).tolist()
+        if all(0 <= n < count for n in numbers) and len(set(numbers)) == len(numbers):
+            return np.array(numbers, np.int64)
+    raise ConfigError(
+        f"slots are given by {count} flags (True and False), or by different numbers from 0 to "
+        f"{count - 1}, not by {which!r:.60}"
+    )
+
+
+def require_memory(world: ArrayWorld[Any, Any], num_envs: int, configs: list[Any]) -> None:
+    """Refuse more environments than the memory of this machine can hold.
+
+    Raises:
+        ConfigError: If there are too many.
+    """
+    one = world.new_batch(1, configs)
+    arrays = [part for part in vars(one).values() if isinstance(part, np.ndarray)]
+    size = sum(part.nbytes for part in arrays if part is not one.tables)
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not told here
+        memory = 2**40
+    if num_envs * size > memory:
+        raise ConfigError(
+            f"num_envs={num_envs} is too many: each takes {size:,} bytes, and this machine has "
+            f"{memory:,}, enough for {memory // size}"
+        )
 
 
 class Slots:
@@ -27,6 +101,8 @@ class Slots:
         configs: The configs that slots can have.
         expecting: Whether agents enter after the reset in any of them.
         batch: The arrays.
+        results: How episodes ended for agents in the last step, as places in `RESULTS`, shape
+            (envs, agents of the world).
     """
 
     def __init__(self, world: ArrayWorld[Any, Any], num_envs: int, configs: list[Any]) -> None:
@@ -34,14 +110,17 @@ class Slots:
 
         Raises:
             EnvelopeError: If a config does not fit the world's envelope.
+            ConfigError: If there is not enough memory for so many.
         """
         for config in configs:
             world.admit(config)
+        require_memory(world, num_envs, configs)
         self.world = world
         self.num_envs = num_envs
         self.configs = configs
         self.expecting = any(map(self._comes_late, configs))
         self.batch = world.new_batch(num_envs, configs)
+        self.results = np.zeros((num_envs, len(world.agents)), np.uint8)
         self._scratch: ArrayWorld[Any, Any] | None = None
         self._hints: dict[int, tuple[int, list[str | None]]] = {}
         """The words of hints by slot, with the seed of the episode in which they were given."""
@@ -77,6 +156,14 @@ class Slots:
         self.batch.obs[slot] = world.vectors()
         self._hints[slot] = int(states["seed"][slot]), list(world.hints)
         return world.hints[number]
+
+    def note_results(self) -> None:
+        """Keep how episodes ended in a step that was just taken, before others begin."""
+        ended = self.batch.terminated | self.batch.truncated
+        if ended.any():
+            self.results = np.where(ended, self.world.results(self.batch.states), np.uint8(0))
+        elif self.results.any():
+            self.results = np.zeros_like(self.results)
 
     def drop_hints(self, slots: Iterable[int]) -> None:
         """Forget the words of hints where episodes begin anew."""

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from piase_gym.agents.base import Agent
 from piase_gym.errors import ConfigError, SnapshotError
 from piase_gym.registry import WorldSpec, make_config
 from piase_gym.rng import MAX_SEED
+from piase_gym.world_state import DAMAGE
 
 EPISODE = ("base", "number", "seed", "steps")
 """What a snapshot knows of its episode; all are integers."""
+
+
+def check_state(agent: Agent, name: str, state: object) -> None:
+    """Check that a partner can take up a state, without letting it do so.
+
+    Raises:
+        SnapshotError: If it cannot.
+    """
+    if not isinstance(state, Mapping):
+        kind = type(state).__name__
+        raise SnapshotError(f"the state of {name} in this snapshot is a {kind}, not a mapping")
+    try:
+        copy.deepcopy(agent).set_state(state)
+    except DAMAGE as error:
+        raise SnapshotError(
+            f"the state of {name} in this snapshot is damaged: {error!r:.200}"
+        ) from None
 
 
 def read_episode(

@@ -10,12 +10,16 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from piase_gym.config import WorldConfig, larger
+from piase_gym.commands import RESULTS, Result
+from piase_gym.config import larger
 from piase_gym.errors import AgentError, ConfigError
-from piase_gym.faces.batch import BatchEnv, as_array
-from piase_gym.faces.build import Partners, gym_partners, resolve
+from piase_gym.faces.actions import to_indices
+from piase_gym.faces.batch import BatchEnv
+from piase_gym.faces.build import Name, gym_partners, resolve
 from piase_gym.faces.face import RENDER_MODES, check_render_mode
-from piase_gym.faces.single import GymEnv
+from piase_gym.faces.partners import Partners
+from piase_gym.faces.single import NO_TIME_LIMIT, GymEnv
+from piase_gym.faces.slots import check_singles
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import ArrayWorld
 
@@ -24,14 +28,16 @@ MODES = {
     AutoresetMode.SAME_STEP: "same_step",
     AutoresetMode.DISABLED: "disabled",
 }
+_NAMES = np.array(RESULTS, object)
+_WON = RESULTS.index(Result.WON)
 
 
 class BatchVectorEnv(VectorEnv[Any, Any, Any]):
     """A learner in many environments of an array world. Made by `gymnasium.make_vec`.
 
     An episode ends when the learner's does. Infos have ``action_mask``, ``outcome`` (codes of
-    `piase_gym.commands.OUTCOMES`), at a reset ``seed``, and where an episode ended ``won``. Under
-    ``SAME_STEP`` the last observations are in ``final_obs``.
+    `piase_gym.commands.OUTCOMES`), at a reset ``seed``, and where an episode ended ``result`` and
+    ``won``. Under ``SAME_STEP`` the last observations are in ``final_obs``.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -77,9 +83,10 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
             options: ``reset_mask`` (bool, one a slot) resets some of the slots.
         """
         mask = (options or {}).get("reset_mask")
-        if mask is not None and np.shape(mask) != (self.num_envs,):
-            raise ConfigError(f"reset_mask has the shape {np.shape(mask)}, not ({self.num_envs},)")
-        shown, infos = self.batch.reset(seed, which=mask)
+        flags = None if mask is None else np.asarray(mask)
+        if flags is not None and (flags.shape != (self.num_envs,) or flags.dtype != np.bool_):
+            raise ConfigError(f"reset_mask is an array of {self.num_envs} bools, not {mask!r:.60}")
+        shown, infos = self.batch.reset(seed, which=flags)
         return shown[:, 0], self._infos({"seed": infos["seed"]})
 
     def step(
@@ -90,13 +97,13 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
         Raises:
             ActionError: If the actions are not integers of shape (num_envs,) in the action space.
         """
-        given = as_array(actions)
-        acts = given[:, None] if given.ndim == 1 else given
+        acts = to_indices(actions, (self.num_envs,))[:, None]
         shown, rewards, terminated, truncated, infos = self.batch.step(acts)
         more: dict[str, Any] = {"outcome": infos["outcome"][:, 0]}
         over = terminated[:, 0] | truncated[:, 0]
         if over.any():
-            more["won"], more["_won"] = terminated[:, 0] & over, over
+            more["result"], more["_result"] = _NAMES[infos["result"][:, 0]], over
+            more["won"], more["_won"] = infos["result"][:, 0] == _WON, over.copy()
             if self._same_step:
                 final = np.full(self.num_envs, None, object)
                 for slot in np.flatnonzero(over):
@@ -127,7 +134,7 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def make_vector(
-    world: str | WorldConfig,
+    world: Name,
     *,
     num_envs: int,
     agent: str | None = None,
@@ -158,7 +165,9 @@ def make_vector(
         config: Fields of the world's config.
     """
     mode = _mode(autoreset_mode)
-    checked, spec, row = resolve(world, None, envelope, config)
+    if config.get("max_episode_steps") == NO_TIME_LIMIT:
+        del config["max_episode_steps"]
+    checked, spec, row, _ = resolve(world, None, envelope, config)
     made = load(spec.world, spec)(checked)
     focal = agent if agent is not None else made.agents[0]
     if focal not in made.agents:
@@ -179,7 +188,7 @@ def make_vector(
                 render_mode=render_mode,
             )
 
-        return SyncVectorEnv([single] * num_envs, autoreset_mode=mode)
+        return SyncVectorEnv([single] * check_singles(num_envs, spec.name), autoreset_mode=mode)
     batch = BatchEnv(made, num_envs, partners=seats, autoreset=MODES[mode], focal=number)
     return BatchVectorEnv(batch, mode, render_mode)
 

@@ -36,6 +36,42 @@ class Style:
     wording: str = "canonical"
 
 
+class NoShape:
+    """Stands for the shape of a text, which has none: who wants one is told what to do."""
+
+    def __iter__(self) -> Iterator[int]:
+        """Say that texts are not for learners."""
+        raise ConfigError(
+            "learners take arrays, but this environment shows texts, which have no shape; "
+            "make it with view='vector'"
+        )
+
+    def __len__(self) -> int:
+        """Say the same."""
+        return len(list(self))
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+        """Say the same."""
+        return np.array(list(self))
+
+    def __bool__(self) -> bool:
+        """Return False, as of ``None``."""
+        return False
+
+    def __repr__(self) -> str:
+        """Return what Gymnasium has here."""
+        return "None"
+
+
+class TextSpace(spaces.Text):
+    """A Text whose shape tells learners that they want another view, before they fail on it."""
+
+    @property
+    def shape(self) -> Any:
+        """What stands for no shape."""
+        return NoShape()
+
+
 def say_as_is(kept: Any, agent: int) -> str:
     """Return a text that was kept as a text."""
     return str(kept)
@@ -177,7 +213,7 @@ class Viewer:
 
     def space(self) -> spaces.Space[Any]:
         """Return a new space object for one agent's observations."""
-        text = spaces.Text(self.world.text_length, min_length=0, charset=CHARSET)
+        text = TextSpace(self.world.text_length, min_length=0, charset=CHARSET)
         shown: spaces.Space[Any] = text
         if self.view == "vector":
             shown = self.world.vector_space

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from piase_gym.commands import MAX_LINE, Misread
-from piase_gym.config import WorldConfig
-from piase_gym.errors import ActionError, ConfigError
+from piase_gym.errors import ActionError, ConfigError, SnapshotError
 from piase_gym.events import Events
 from piase_gym.faces.base_env import BaseEnv, Step
-from piase_gym.faces.build import Partners, build_focal_driver
+from piase_gym.faces.build import Name, build_focal_driver
+from piase_gym.faces.partners import Partners
 from piase_gym.faces.seats import Sight
 from piase_gym.faces.sequential import SENTENCES, SequentialEngine
 from piase_gym.jsonable import jsonable
@@ -42,7 +42,7 @@ class WorldBaseEnv(BaseEnv):
 
     def __init__(
         self,
-        world: str | WorldConfig,
+        world: Name,
         *,
         agent: str | None = None,
         partners: Partners | None = None,
@@ -219,8 +219,11 @@ class WorldBaseEnv(BaseEnv):
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of this or another face with the same partners."""
+        failed = snapshot.get("failed_attempts", 0) if isinstance(snapshot, Mapping) else 0
+        if type(failed) is not int or failed < 0:
+            raise SnapshotError(f"failed_attempts of this snapshot is {failed!r:.60}, not a number")
         self.engine.restore(snapshot)
-        self._failed = int(snapshot.get("failed_attempts", 0))
+        self._failed = failed
         self._observe()
 
     def digest(self) -> str:

@@ -22,11 +22,11 @@ from piase_gym.errors import (
     UnknownNameError,
     suggest,
 )
+from piase_gym.names import SUFFIXES
 from piase_gym.registry import load as load_entry_point
 from piase_gym.registry import make_config, world_spec, worlds
 from piase_gym.scenarios.explaining import explain, find, sentence
 from piase_gym.scenarios.reading import (
-    SUFFIXES,
     Document,
     Key,
     complain,

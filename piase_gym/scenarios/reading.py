@@ -21,6 +21,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from piase_gym.errors import ScenarioError
+from piase_gym.names import SUFFIXES
 
 Key = tuple[str | int, ...]
 """The way to a part of a file: keys and places in lists."""
@@ -29,7 +30,6 @@ MOST_PARTS = 50_000
 MOST_MARKS = 20_000
 """Line ends and signs that separate entries, in YAML, whose parser reads 10,000 keys a second."""
 MOST_LEVELS = 40
-SUFFIXES = (".yaml", ".yml", ".json")
 _TAG = "tag:yaml.org,2002:"
 
 

@@ -101,7 +101,7 @@ class WorldSubject(EnvSubject):
         super().__init__(self._parallel, modules)
         self.target, self.fields = target, dict(fields)
         plain_fields = {key: value for key, value in fields.items() if key != "envelope"}
-        self.config, self.spec, _ = resolve(target, None, fields.get("envelope"), plain_fields)
+        self.config, self.spec, *_ = resolve(target, None, fields.get("envelope"), plain_fields)
         self.capabilities = registry.load(self.spec.world, self.spec).capabilities
         told = ", ".join(f"{key}={value!r}" for key, value in fields.items())
         self.label = f"{target if isinstance(target, str) else self.spec.name}({told})"

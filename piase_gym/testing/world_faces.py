@@ -111,7 +111,7 @@ def spec_makes_it_again(subject: WorldSubject) -> None:
     """An `EnvSpec` written as JSON and read back makes an environment with the same episodes."""
     spec = EnvSpec(
         id="check/World-v0",
-        entry_point="piase_gym.faces.single:GymEnv",
+        entry_point="piase_gym.faces.single:make_task",
         order_enforce=False,
         disable_env_checker=True,
         kwargs={"world": subject.spec.name, "actions": subject.actions, **subject.plain_config()},

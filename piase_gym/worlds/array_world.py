@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.commands import Command, Misread, Outcome
+from piase_gym.commands import RESULTS, Command, Misread, Outcome, Result
 from piase_gym.config import WorldConfig
 from piase_gym.digest import digest_bytes
 from piase_gym.errors import SnapshotError
@@ -87,6 +87,8 @@ class ArrayWorld(World[C, F]):
     """The record's leading fields, which are the state; the rest is derived."""
     outcome_of: ClassVar[Sequence[Outcome]]
     """The outcome of every event code."""
+    result_of: ClassVar[Sequence[Result]]
+    """The result of every value of the record's field ``fate``; the first, in play, has none."""
 
     @property
     @abstractmethod
@@ -186,6 +188,19 @@ class ArrayWorld(World[C, F]):
         It is what `position` says of each; ``None`` where the world only knows it one by one.
         """
         return None
+
+    def result(self, agent: int) -> Result:
+        """Return how the episode ended for an agent, as its fate says."""
+        return self.result_of[int(self.states["fate"][0, agent])]
+
+    def results(self, states: NDArray[Any]) -> NDArray[np.uint8]:
+        """Return how episodes ended, as places in `RESULTS`, shape (envs, agents).
+
+        They mean something for agents that have ended.
+        """
+        codes = np.array([RESULTS.index(result) for result in self.result_of], np.uint8)
+        found: NDArray[np.uint8] = codes[states["fate"][:, : len(self.agents)]]
+        return found
 
     @abstractmethod
     def run_reset(self, seed: np.uint64) -> None:

@@ -82,15 +82,9 @@ CLEARED: Final = 5  # all food is gathered, or every runner is caught
 OUT_OF_TIME: Final = 6
 ESCAPED: Final = 7  # a runner at the end of time, or whoever had only to last
 
-RESULTS: Final = {
-    ARRIVED: Result.WON,
-    DIED: Result.LOST,
-    STARVED: Result.LOST,
-    WAS_CAUGHT: Result.LOST,
-    CLEARED: Result.WON,
-    OUT_OF_TIME: Result.LOST,
-    ESCAPED: Result.WON,
-}
+_WINS: Final = (ARRIVED, CLEARED, ESCAPED)
+RESULTS: Final = tuple(Result.WON if fate in _WINS else Result.LOST for fate in range(ESCAPED + 1))
+"""The result of every fate."""
 
 # Roles.
 NO_ROLE: Final = 0

@@ -150,6 +150,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     canonical: ClassVar[Sequence[str]] = CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
     dials: ClassVar[tuple[Dial, ...]] = DIALS
@@ -335,10 +336,6 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     def lasting(self, agent: int) -> bool:
         """Tell whether it runs from taggers, or there is neither goal nor food."""
         return bool(self.config.surviving or self.states["role"][0, agent] == ROLES.index("runner"))
-
-    def result(self, agent: int) -> Result:
-        """Won or lost, as its fate says."""
-        return RESULTS[int(self.states["fate"][0, agent])]
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let the others carry something else, and put a wall where a window does not reach."""

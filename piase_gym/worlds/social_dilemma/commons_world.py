@@ -26,7 +26,7 @@ from piase_gym.worlds.social_dilemma.commons_codes import MILESTONES, OUTCOMES, 
 from piase_gym.worlds.social_dilemma.commons_sight import KERNELS
 from piase_gym.worlds.social_dilemma.commons_views import CommonsFacts, CommonsForm, form_of
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.fates import PLAYED
+from piase_gym.worlds.social_dilemma.fates import RESULTS
 from piase_gym.worlds.social_dilemma.manual import commons_manual
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
 from piase_gym.worlds.social_dilemma.world import SocialDilemma
@@ -49,6 +49,7 @@ class Commons(SocialDilemma[CommonsFacts]):
     )
     canonical: ClassVar[Sequence[str]] = commons_state.CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
 
     def __init__(self, config: SocialDilemmaConfig) -> None:
@@ -181,11 +182,6 @@ class Commons(SocialDilemma[CommonsFacts]):
         state = self.states[0]
         away = bool(state["out"][agent])
         return None if away else [int(state["x"][agent]), int(state["y"][agent])]
-
-    def result(self, agent: int) -> Result:
-        """Ended when the game was over, lost when the time was."""
-        played = int(self.states["fate"][0, agent]) == PLAYED
-        return Result.ENDED if played else Result.LOST
 
     def measure(self, agent: int) -> Mapping[str, float]:
         """Return how efficient, equal, sustainable and peaceful the game was."""

@@ -19,7 +19,7 @@ from piase_gym.worlds.social_dilemma import (
     matrix_views,
 )
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.fates import PLAYED
+from piase_gym.worlds.social_dilemma.fates import RESULTS
 from piase_gym.worlds.social_dilemma.games import UNIT
 from piase_gym.worlds.social_dilemma.manual import matrix_manual
 from piase_gym.worlds.social_dilemma.matrix_rules import KERNELS
@@ -50,6 +50,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     measures: ClassVar[tuple[str, ...]] = ("cooperation_rate", "efficiency", "equality")
     canonical: ClassVar[Sequence[str]] = matrix_state.CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
 
     def __init__(self, config: SocialDilemmaConfig) -> None:
@@ -154,11 +155,6 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     def position(self, agent: int) -> None:
         """Nobody is anywhere."""
-
-    def result(self, agent: int) -> Result:
-        """Ended when the game was over, lost when the time was."""
-        played = int(self.states["fate"][0, agent]) == PLAYED
-        return Result.ENDED if played else Result.LOST
 
     def measure(self, agent: int) -> Mapping[str, float]:
         """Return how often the agent cooperated, and how efficient and equal the game was."""

@@ -1,0 +1,69 @@
+"""What a name stands for: a world, an id or a scenario. Every entry asks here.
+
+Names are those of worlds and their aliases (``GridWorld``, ``TextBasedRoom``), of ids
+(``piase/GridWorld-v0``), of scenarios of the library (``lost_key``) and paths of scenario files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from piase_gym import registry
+from piase_gym.config import WorldConfig
+from piase_gym.errors import ConfigError, UnknownNameError
+from piase_gym.registry import TaskSpec, WorldSpec
+
+SUFFIXES = (".yaml", ".yml", ".json")
+"""How names of scenario files end."""
+
+
+class Named(NamedTuple):
+    """What a name stands for.
+
+    Attributes:
+        spec: The world.
+        task: The id, if it is one.
+        scenario: The `Scenario`, if it is one.
+    """
+
+    spec: WorldSpec
+    task: TaskSpec | None = None
+    scenario: Any = None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the world's config that the id or scenario sets."""
+        if self.scenario is not None:
+            return dict(self.scenario.fields)
+        return {} if self.task is None else registry.task_fields(self.task)
+
+
+def look_up(name: object) -> Named:
+    """Return what a name stands for; a config and a scenario stand for themselves.
+
+    Raises:
+        UnknownNameError: If it stands for nothing.
+        ConfigError: If it is no name at all.
+        ScenarioError: If it is a scenario that cannot be read.
+    """
+    if isinstance(name, WorldConfig):
+        return Named(*registry.find(name.world))
+    if isinstance(name, str) and not name.lower().endswith(SUFFIXES):
+        try:
+            return Named(*registry.find(name))
+        except UnknownNameError:
+            if "/" in name:
+                raise
+            from piase_gym import scenarios
+
+            if name not in scenarios.names():
+                known = (*registry.worlds(), *scenarios.names(), *registry.tasks())
+                raise UnknownNameError("world, id or scenario", name, known) from None
+    from piase_gym import scenarios  # which reads YAML, and is rarely needed
+
+    if not isinstance(name, str | Path | scenarios.Scenario):
+        kind = type(name).__name__
+        raise ConfigError(f"a world is named by a string or given as a config, not by a {kind}")
+    scenario = scenarios.load(name)
+    return Named(registry.world_spec(scenario.world), scenario=scenario)
