@@ -18,7 +18,7 @@ from piase_gym.runs.source import CHUNK, MAX_LINE, open_log
 
 _HEAD = re.compile(
     rb'^\{"timestamp":"[^"\n]*","simulation_run_id":"[^"\\\n]*","experiment_id":"[^"\\\n]*",'
-    rb'"event_id":"\d+","agent_id":"([^"\\\n]*","source_component_id":"[^"\\\n]*",'
+    rb'"event_id":"[^"\\\n]*","agent_id":"([^"\\\n]*","source_component_id":"[^"\\\n]*",'
     rb'"source_type":"\w*","log_level":"\w*","event_type":"\w*)","step":',
     re.MULTILINE,
 )

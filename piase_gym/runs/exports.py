@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from piase_gym.errors import ConfigError, LogWriteError, RunError, suggest
-from piase_gym.runs.expand import step_events
+from piase_gym.runs.expand import goal_prefix, step_events
 from piase_gym.runs.plain import encode
 from piase_gym.runs.reader import DAMAGE, Event, Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, component_id
@@ -120,36 +120,50 @@ def epoch(timestamp: str) -> float:
 def expanded(run: Run) -> Iterator[Event]:
     """Yield all events, each step followed by the lines of single agents that it stands for.
 
-    Lines that the log has already, because of its level, are not doubled.
+    Lines that the log has already, because of its level, stay as they are, with their ids; a line
+    that is made has the id of its step's line, a point, and its place among those of the step.
     """
-    table, world = run.manifest["actions"], run.manifest["world"]
-    made = ("AGENT_ACTION_SENT_TO_ENV", "AGENT_ACTION_EXECUTED_IN_ENV", "REWARD_SIGNAL_ISSUED")
+    made: list[Event] = []
     for number, event in run.numbered():
-        data = event["event_data"]
-        milestone = event["event_type"] == "ENVIRONMENT_STATE_CHANGED" and (
-            data.get("kind") == "milestone"
-        )
-        if event["event_type"] in (*made, "NLG_OUTPUT_GENERATED") or milestone:
+        here = next((i for i, one in enumerate(made) if _same(one, event)), len(made))
+        yield from made[:here]
+        if here < len(made):  # the log has this one, and those after it may follow
+            made = made[here + 1 :]
+            yield event
             continue
+        made = []
         yield event
-        if data.get("kind") != "step":
-            continue
-        try:
-            singles = list(step_events(data, event["episode"], table))
-        except DAMAGE as error:
-            raise damaged(run.path, number, error) from error
-        for place, (agent, kind, part) in enumerate(singles):
-            usual = EVENT_TYPES[kind]
-            yield {
-                **event,
-                "event_id": f"{event['event_id']}.{place + 1}",
-                "agent_id": agent,
-                "event_type": kind,
-                "source_component_id": component_id(usual.component, world, agent),
-                "source_type": usual.source_type,
-                "log_level": usual.log_level,
-                "event_data": part,
-            }
+        if event["event_data"].get("kind") == "step":
+            try:
+                made = list(_singles(run, event))
+            except DAMAGE as error:
+                raise damaged(run.path, number, error) from error
+    yield from made
+
+
+def _same(one: Event, other: Event) -> bool:
+    """Tell whether two lines say the same, whatever their ids."""
+    names = ("step", "agent_id", "event_type", "event_data")
+    return all(one[name] == other[name] for name in names)
+
+
+def _singles(run: Run, event: Event) -> Iterator[Event]:
+    """Yield the lines of single agents that the line of a step stands for."""
+    manifest = run.manifest
+    prefix = goal_prefix(run.run_id, manifest["schema_version"])
+    singles = step_events(event["event_data"], event["episode"], manifest["actions"], prefix)
+    for place, (agent, kind, part) in enumerate(singles, 1):
+        usual = EVENT_TYPES[kind]
+        yield {
+            **event,
+            "event_id": f"{event['event_id']}.{place}",
+            "agent_id": agent,
+            "event_type": kind,
+            "source_component_id": component_id(usual.component, manifest["world"], agent),
+            "source_type": usual.source_type,
+            "log_level": usual.log_level,
+            "event_data": part,
+        }
 
 
 # -- formats ------------------------------------------------------------------------------------
