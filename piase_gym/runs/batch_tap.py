@@ -293,7 +293,7 @@ class BatchRecorder(Recorder):
         for agent in [i for i in now if i not in book.joined]:
             found += self.opened(book, agent)
         if not now:
-            found += self.report(book)
+            found += self.reported(book)
         self.put_entries(found, book.episode, ns)
         book.seat(now)
 

@@ -17,7 +17,7 @@ from piase_gym.runs.expand import AgentEvent, goal_prefix, step_events, task_eve
 from piase_gym.runs.levels import Levels
 from piase_gym.runs.manifest import command_value
 from piase_gym.runs.options import Tally
-from piase_gym.runs.schema import SCHEMA_VERSION, SYSTEM, goal_of_result
+from piase_gym.runs.schema import EVENTS, SCHEMA_VERSION, SYSTEM, goal_of_result
 from piase_gym.runs.step_goals import StepGoals
 from piase_gym.world import Tick, World
 
@@ -160,7 +160,7 @@ class Deriver:
             found[2].update(book.where)
         return [] if found is None else [found]
 
-    def report(self, book: Book) -> list[AgentEvent]:
+    def reported(self, book: Book) -> list[AgentEvent]:
         """Return the report of an episode that is over."""
         if not self.wants(SYSTEM, "LEARNING_EPISODE_END"):
             return []
@@ -182,7 +182,7 @@ class Deriver:
         found: list[AgentEvent] = []
         for agent in sorted(book.joined):
             found += self.closed_goal(book, agent, reason)
-        found += self.report(book)
+        found += self.reported(book)
         book.seat(())
         return found
 
@@ -199,7 +199,7 @@ class Deriver:
         for agent in [i for i in now if i not in book.joined]:
             found += self.opened(book, agent)
         if not now:
-            found += self.report(book)
+            found += self.reported(book)
         if tuple(now) != book.playing:
             book.seat(now)
         return found
@@ -274,6 +274,8 @@ class Deriver:
         self, data: Mapping[str, Any], episode: int, table: Sequence[Mapping[str, Any]]
     ) -> list[AgentEvent]:
         """Return the lines of single agents that the line of a step stands for."""
+        if self.levels.highest < EVENTS:
+            return []
         events = step_events(data, episode, table, self.prefix)
         return [event for event in events if self.wants(event[0], event[1])]
 

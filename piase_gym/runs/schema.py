@@ -6,6 +6,7 @@ add those of `MORE_FIELDS`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from piase_gym.errors import ConfigError, suggest
@@ -40,6 +41,7 @@ SYSTEM = "system"
 """The `agent_id` of what concerns nobody in particular."""
 LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "STATE", "WARN", "ERROR", "CRITICAL")
 TIMESTAMP = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{1,6}Z"
+_TIMESTAMP = re.compile(TIMESTAMP, re.ASCII)
 
 LEVELS = ("critical", "actions", "events", "full")
 """How much is written, from least to most; each level has the lines of those before it."""
@@ -150,6 +152,13 @@ def played_out(reason: object) -> bool:
         reason: Its result, or why it was broken off; see `piase_gym.commands.Result`.
     """
     return reason in GOAL_OF_RESULT
+
+
+def moment_of(timestamp: str) -> str:
+    """Return a timestamp in a form that can be compared; empty if it is none."""
+    if _TIMESTAMP.fullmatch(timestamp) is None:
+        return ""
+    return timestamp if len(timestamp) == 27 else timestamp[:-1].ljust(26, "0") + "Z"
 
 
 def event_number(event_id: str, run_id: str, schema: int) -> int:
