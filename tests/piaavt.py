@@ -67,14 +67,21 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 class Goals:
-    """Counts goals and durations from the lines of one name of the state change."""
+    """Counts episodes' goals and durations from the lines of one name of the state change."""
 
     def __init__(self, events: list[dict[str, Any]], change: str) -> None:
         self.created: dict[str, dict[str, Any]] = {}
         self.active: dict[str, int] = {}
         self.ended: dict[str, tuple[str, int, str]] = {}
+        steps = {
+            event["event_data"]["goal_id"]
+            for event in events
+            if event["event_data"].get("type") == "CURRICULUM_STEP"
+        }
         for event in events:
             data = event["event_data"]
+            if data.get("goal_id") in steps:
+                continue
             if event["event_type"] == "GOAL_CREATED":
                 assert data["goal_id"] not in self.created
                 assert data["type"] == "EXTRINSIC_TASK"

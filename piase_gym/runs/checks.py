@@ -128,6 +128,9 @@ class _Checker:
         if self.ended:
             report.add(number, "there is a line after the summary")
         report.event_types[event["event_type"]] += 1
+        if number == 1:
+            version = event["event_data"].get("schema_version")
+            self.schema = version if type(version) is int else SCHEMA_VERSION
         if event["event_type"] not in EVENT_TYPES:
             report.add(number, f"unknown event type {event['event_type']!r}", "warning")
         self._order(number, event)
@@ -164,8 +167,6 @@ class _Checker:
         report, number, data = self.report, raw.number, event["event_data"]
         control = data.get("control") if event["event_type"] == "SIMULATION_CONTROL" else None
         if number == 1:
-            version = data.get("schema_version")
-            self.schema = version if type(version) is int else SCHEMA_VERSION
             self._manifest(data if control == "start" else None)
         elif control == "start":
             report.add(number, "there is a second manifest")
@@ -174,16 +175,16 @@ class _Checker:
             if data.get("lines") not in (None, number):
                 report.add(number, f"the run had {data['lines']} lines; here are {number}")
             checksum = data.get("checksum")
-            if checksum is not None and checksum != self.hash.hexdigest() and report.ok:
-                report.add(number, "lines were changed after they were written (checksum)")
-            self._seal(raw, data.get("seal"))
+            if checksum is not None and checksum != self.hash.hexdigest():
+                if report.ok:
+                    report.add(number, "lines were changed after they were written (checksum)")
+            else:
+                self._seal(raw, data.get("seal"))
 
     def _seal(self, raw: Raw, seal: Any) -> None:
         """Check the summary's own line; a log of schema 1 may have no seal."""
         if seal is None and self.schema < 2:
             self.report.sealed = False
-            return
-        if not self.report.ok:
             return
         everything = self.hash.copy()
         everything.update(sealed(raw.data, str(seal)) + b"\n")

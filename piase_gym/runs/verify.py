@@ -12,8 +12,8 @@ or break one off, stand before it.
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -52,6 +52,17 @@ BY_AGENT = {
 _OUTCOMES = frozenset(str(outcome) for outcome in Outcome)
 _GOALS = frozenset({"GOAL_CREATED", "GOAL_ACTIVATED", "GOAL_STATUS_CHANGED", "GOAL_STATE_CHANGED"})
 _ACTIONS = frozenset({"AGENT_ACTION_SENT_TO_ENV", "AGENT_ACTION_EXECUTED_IN_ENV"})
+_LEARNING = frozenset({"LEARNING_EPISODE_START", "LEARNING_EPISODE_END"})
+_EARLY = _GOALS | _LEARNING | {"TASK_STATUS_UPDATE"}
+"""The types of lines that may stand before what they follow from."""
+_DERIVED = _EARLY | _ACTIONS | {PERCEPT, "REWARD_SIGNAL_ISSUED"}
+_ENVIRONMENT = frozenset({"ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED"})
+_SHAPES: tuple[frozenset[str], ...] = (
+    *(frozenset({key}) for key in ("commands", "seed", "changes", "snapshot", "order")),
+    frozenset({"agent", "message"}),
+    frozenset({"sender", "recipient"}),
+)
+"""Entries by which the data of an input is known whose `kind` is gone."""
 _OLD_GOAL = re.compile(r"goal_\d+_")
 _LETTER = frozenset({"sender", "recipient", "message"})
 _KNOWN = frozenset((*FIELDS, *MORE_FIELDS))
@@ -93,12 +104,15 @@ class Verifier(Deriver):
         self._times: dict[int | None, int] = {}
         self._at: dict[int | None, int] = {}
         """The step of the run at the last step, reset or restore of each slot."""
-        self._last: tuple[int, int] = (0, -1)
+        self._turns: deque[int] = deque()
+        """The slots of a batch whose lines of the present step have still to come."""
         self._letters = 0
         self._due: deque[Wanted] = deque()
         """What has to come next."""
         self._early: deque[tuple[int, Event]] = deque()
         """Lines whose cause has still to come."""
+        self._next = 0
+        """The number of the line after the last early one of the present step, or 0."""
         self._own: list[tuple[int, Event]] = []
         """Lines of users since the last line of any other kind."""
 
@@ -110,10 +124,16 @@ class Verifier(Deriver):
             return
         if self._due:
             self._match(number, event, self._due.popleft())
-        elif self._claims(event):
-            self._early.append((number, event))
-        else:
+        elif self._turns:
+            self._lacks_turn(number, event)
+        elif not self._claims(event):
             self._own_line(number, event)
+        elif event["event_type"] in _EARLY:
+            self._early.append((number, event))
+            if None in self.books and event["step"] != self.step:
+                self.differ(number, event, None, "step", event["step"], self.step)
+        else:
+            self.differ(number, event, None, "line", _of(event), MISSING)
 
     def expect(
         self, number: int, event: Event, before: Sequence[Wanted], after: Sequence[Wanted]
@@ -131,17 +151,24 @@ class Verifier(Deriver):
         if self._due:
             self._lacks(number, event, self._due[0])
             return
+        if self._turns:
+            self._lacks_turn(number, event)
+            return
         for wanted in before:
             if not self._early:
-                self._lacks(number, event, wanted)
+                self._lacks(self._next or number, event, wanted)
                 return
-            self._match(*self._early.popleft(), wanted)
+            place, early = self._early.popleft()
+            self._next = place + 1
+            self._match(place, early, wanted)
             if self._stopped:
                 return
         if self._early and event["event_data"].get("slot") is None:
             self._unfounded()
             return
         self._own.clear()
+        if event["event_data"].get("slot") is None:
+            self._next = 0
         self._match(number, event, after[0])
         self._due.extend(after[1:])
 
@@ -157,13 +184,19 @@ class Verifier(Deriver):
 
     def _own_line(self, number: int, event: Event) -> None:
         """Check a line of a user, an agent or a curriculum."""
-        if self._early:
+        kind, data = event["event_type"], event["event_data"]
+        if self._early and kind not in _DERIVED:
             self._unfounded()
             return
-        kind, data = event["event_type"], event["event_data"]
+        if self._early:  # nothing of a user's stands among them
+            self.differ(number, event, None, "line", _of(event), "another line")
+            return
+        if kind in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES):
+            self.differ(number, event, None, "kind", data.get("kind", MISSING), "another kind")
+            return
         agent = None if event["agent_id"] == SYSTEM else event["agent_id"]
         given = data
-        if self.step_goals.owns(data.get("goal_id")):
+        if kind.startswith("DSE_") and self.step_goals.owns(data.get("goal_id")):
             given = {key: value for key, value in data.items() if key != "goal_id"}
         self.aims.hear(kind, agent, given)
         expected, goals = self.step_goals.hear(kind, agent, given)
@@ -177,9 +210,9 @@ class Verifier(Deriver):
         """Tell whether a line says that it follows from the run."""
         kind, data = event["event_type"], event["event_data"]
         if kind in _GOALS or kind in _ACTIONS:
-            return self._is_goal(data.get("goal_id"))
+            return self._is_goal(data.get("goal_id"), event["agent_id"])
         if kind == "TASK_STATUS_UPDATE":
-            return self._is_goal(data.get("task_id"))
+            return self._is_goal(data.get("task_id"), event["agent_id"])
         if kind == "REWARD_SIGNAL_ISSUED":
             return data.get("reason") in _OUTCOMES and "reward_value" in data
         if kind == "NLG_OUTPUT_GENERATED":
@@ -188,18 +221,23 @@ class Verifier(Deriver):
             mail = self.world.mailboxes
             letters = [] if mail is None else [letter._asdict() for letter in mail.history]
             return mail is not None and data not in letters
-        if kind in ("LEARNING_EPISODE_START", "LEARNING_EPISODE_END"):
+        if kind in _LEARNING:
             return "seed" in data
-        return kind == PERCEPT or data.get("kind") == "milestone"
+        dse = kind.startswith("DSE_")
+        return (
+            kind == PERCEPT
+            or data.get("kind") == "milestone"
+            or (not dse and self._is_goal(data.get("goal_id"), event["agent_id"]))
+        )
 
-    def _is_goal(self, goal: object) -> bool:
+    def _is_goal(self, goal: object, agent: str) -> bool:
         """Tell whether an id is one of the goals of this run."""
         if not isinstance(goal, str):
             return False
         if self.schema < 2:
             return _OLD_GOAL.match(goal) is not None
         if self.step_goals.owns(goal):
-            return self.wants(SYSTEM, ATTEMPT, component_id("dse", self.world.name, SYSTEM))
+            return self.wants(agent, ATTEMPT)  # else what led to it is not in the log
         return goal.startswith(f"{self.prefix}goal_")
 
     # -- differences ----------------------------------------------------------------------
@@ -271,6 +309,11 @@ class Verifier(Deriver):
                 self._match(place, own, wanted)
                 return
         self.differ(number, event, None, "line", _of(event), str(wanted))
+
+    def _lacks_turn(self, number: int, event: Event) -> None:
+        """Take note that the step of a slot has to be where a line is."""
+        wanted = f"the step of slot {self._turns[0]}"
+        self.differ(number, event, None, "line", _of(event), wanted)
 
     def _unfounded(self) -> None:
         """Take note that nothing leads to a line."""
@@ -356,6 +399,12 @@ class Verifier(Deriver):
         book = self.books.get(slot)
         if book is None:
             raise RunError("there is a step before the first reset")
+        if slot is not None and not self._stopped:
+            if not self._turns:
+                self._next = 0
+                self._turns.extend(n for n in sorted(self._at) if self.books[n].playing)
+            if self._turns.popleft() != slot:
+                self.differ(number, event, None, "slot", slot, "another slot")
         self.step = step = self._at[slot]
         before: list[Wanted] = []
         if not book.begun:
@@ -370,15 +419,21 @@ class Verifier(Deriver):
         entries: list[AgentEvent] = [(SYSTEM, "ENVIRONMENT_EVENT_OCCURRED", wanted)]
         entries += self.singles(wanted, book.episode, self.run.manifest["actions"])
         entries += self.percepts(names, world, self._times[slot], slot)
-        if not self.wants(SYSTEM, ATTEMPT) and "targets" in data:
-            wanted["targets"] = data["targets"]  # who was to go where is not in the log
+        self._add_targets(wanted, names, data.get("targets"))
         if tick.ended or world.expecting:
             entries += self.seats_changed(book, world)
+        turns, self._turns = self._turns, deque()
         self.expect(number, event, before, self._lines(entries, book.episode, step))
-        if slot is not None:
-            if (step, slot) <= self._last and not self._stopped:
-                self.differ(number, event, None, "slot", slot, "a later slot or step")
-            self._last = (step, slot)
+        self._turns = turns
+
+    def _add_targets(self, wanted: dict[str, Any], names: Sequence[str], told: Any) -> None:
+        """Believe the log who arrived, of those whose targets are not in it."""
+        silent = [name for name in names if not self.wants(name, ATTEMPT)]
+        if silent and isinstance(told, list):
+            known = wanted.get("targets", ())
+            arrived = [n for n in names if n in (told if n in silent else known)]
+            if arrived:
+                wanted["targets"] = arrived
 
     def _sent(self, world: World[Any, Any], data: Mapping[str, Any]) -> list[Any]:
         """Return the letters that were sent in a step; without mailboxes, those of the log."""
@@ -426,6 +481,9 @@ class Verifier(Deriver):
         if self._due:
             self._lacks(number, event, self._due[0])
             return
+        if self._turns:
+            self._lacks_turn(number, event)
+            return
         data, slot = event["event_data"], event["event_data"].get("slot")
         book = self.books.get(slot)
         if book is None:
@@ -438,7 +496,11 @@ class Verifier(Deriver):
     def finished(self, number: int, event: Event) -> None:
         """The run came to its end."""
         data = event["event_data"]
-        reason, told = str(data.get("reason")), data.get("summary")
+        told, reasons = data.get("summary"), Counter([str(data.get("reason"))])
+        for _, early in self._early:  # they say why they were broken off, too
+            if early["event_data"].get("metrics") and "reason" in early["event_data"]:
+                reasons[str(early["event_data"]["reason"])] += 1
+        reason = reasons.most_common(1)[0][0]
         seconds = told.get("seconds") if isinstance(told, dict) else None
         self._take_step(max(self.books, default=None, key=lambda slot: slot or 0), event["step"])
         before: list[Wanted] = []
@@ -446,8 +508,7 @@ class Verifier(Deriver):
             book = self.books[slot]
             before += self._lines(self.broken_off(book, reason), book.episode, self.step)
         goals = [line for line in self.step_goals.end() if self.wants(line[0], line[1])]
-        if goals and self._is_goal(goals[0][2]["goal_id"]):
-            before += self._lines(goals, self.present, self.step)
+        before += self._lines(goals, self.present, self.step)
         summary = self.summary(list(self.books.values()), seconds if _clock(seconds) else 0.0)
         if self.world.mailboxes is None and isinstance(told, dict):
             more = told.get("messages")  # letters that came after the last step are in no line
@@ -498,7 +559,3 @@ def _name(event_type: str, agent: str, data: Mapping[str, Any]) -> str:
     kind = data.get("kind") or data.get("control")
     told = f" {kind}" if isinstance(kind, str) else ""
     return f"{event_type}{told}" + ("" if agent == SYSTEM else f" of {agent}")
-
-
-__all__: Sequence[str] = ["Verifier", "Wanted"]
-Lines = Iterator[Wanted]
