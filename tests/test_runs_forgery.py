@@ -25,7 +25,7 @@ from piase_gym.runs.schema import UNSEALED, sealed
 from piase_gym.wrappers import AvtLogger
 from tests.run_worlds import grid, keys, play, point, text
 
-TRIALS = int(os.environ.get("PIASE_TRIALS", "40"))
+TRIALS = int(os.environ.get("PIASE_TRIALS", "30"))
 Row = dict[str, Any]
 Place = tuple[Any, ...]
 DATA = "event_data"
@@ -158,7 +158,7 @@ def free(row: Row, place: Place, silent: tuple[str, ...]) -> bool:
             or said[-1] == "seconds"
             or (said[0] == "config" and said[-1] != "config")
         )
-    if place[0] != DATA:
+    if place[0] != DATA or len(place) < 2:
         return False
     if data.get("kind") == "step":
         return place[1] in ("commands", "messages")

@@ -103,7 +103,8 @@ class Cut:
                 over, last = over or event["step"] > at, event["step"]
             if not over:
                 self.player.play(number, event)
-                found = self.player.report.first_divergence
+                report = self.player.report
+                found = report.first_divergence or report.broken
                 if found is not None:
                     raise RunError(f"the run cannot be executed up to the cut: {found}")
             elif here and data.get("kind") == "step":

@@ -113,6 +113,9 @@ class Player:
         """Do what one line says, and compare the line with what has to be there."""
         data, kind = event["event_data"], event["event_type"]
         self._follow(number, event)
+        if self.report.broken is not None:
+            self.settled = True
+            return
         act = data.get("kind")
         handler = _HANDLERS.get((kind, act)) if isinstance(act, str) else None
         if handler is not None:
@@ -137,8 +140,8 @@ class Player:
                 reason = f"the line lacks {error}"
             elif isinstance(error, PiaseError):
                 reason = str(error)
-            self.report.problems.append(Problem(number, f"cannot be executed: {reason}"))
             self.verifier.differ(number, event, None, "line", "an executable line", reason)
+            self.report.problems.append(Problem(number, f"cannot be executed: {reason}"))
             self.settled = True
 
     def _follow(self, number: int, event: Event) -> None:

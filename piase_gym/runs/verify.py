@@ -37,6 +37,7 @@ from piase_gym.runs.schema import (
     REBUILD,
     SYSTEM,
     component_id,
+    played_out,
 )
 from piase_gym.world import Tick, World
 
@@ -128,7 +129,7 @@ class Verifier(Deriver):
             self._lacks_turn(number, event)
         elif not self._claims(event):
             self._own_line(number, event)
-        elif event["event_type"] in _EARLY:
+        elif event["event_type"] in _EARLY and not played_out(event["event_data"].get("reason")):
             self._early.append((number, event))
             if None in self.books and event["step"] != self.step:
                 self.differ(number, event, None, "step", event["step"], self.step)
