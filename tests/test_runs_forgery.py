@@ -94,7 +94,24 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
 
 # -- what may be changed -----------------------------------------------------------------------
 
-VALUES: list[Any] = [None, True, False, -1, 0, 1, 7, 0.5, -0.5, "", "x", "won", "lost", "ok", [], {}]
+VALUES: list[Any] = [
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    7,
+    0.5,
+    -0.5,
+    "",
+    "x",
+    "won",
+    "lost",
+    "ok",
+    [],
+    {},
+]
 TYPES = ["STATE_UPDATE", "GOAL_FAILED", "REWARD_SIGNAL_ISSUED", "ENVIRONMENT_EVENT_OCCURRED", "X"]
 
 
@@ -162,7 +179,13 @@ def free(row: Row, place: Place, silent: tuple[str, ...]) -> bool:
         return False
     if data.get("kind") == "step":
         return place[1] in ("commands", "messages")
-    return data.get("kind") in INPUTS and place[1] in ("message", "agent", "changes", "snapshot", "seed")
+    return data.get("kind") in INPUTS and place[1] in (
+        "message",
+        "agent",
+        "changes",
+        "snapshot",
+        "seed",
+    )
 
 
 def forge(rows: list[Row]) -> list[bytes]:
@@ -308,12 +331,17 @@ def test_goals_that_are_turned_into_their_contrary_are_found(
     path = tmp_path / "run.jsonl"
     for name, lines in logs.items():
         text = b"".join(lines[:-1])
-        path.write_bytes(text.replace(b'"FAILED"', b'"ACHIEVED"').replace(b'"ABANDONED"', b'"FAILED"'))
+        path.write_bytes(
+            text.replace(b'"FAILED"', b'"ACHIEVED"').replace(b'"ABANDONED"', b'"FAILED"')
+        )
         found = runs.replay(path).first_divergence
         assert found is not None, name
         assert found.field == "new_state"
-        assert found.line == 1 + next(i for i, row in enumerate(lines) if b'"new_state":"F' in row
-                                      or b'"new_state":"AB' in row)
+        assert found.line == 1 + next(
+            i
+            for i, row in enumerate(lines)
+            if b'"new_state":"F' in row or b'"new_state":"AB' in row
+        )
 
 
 def test_time_does_not_run_backwards(logs: dict[str, list[bytes]], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 
 from piase_gym import plugins
 from piase_gym.agents.base import Agent
@@ -12,7 +13,7 @@ from piase_gym.agents.population import POPULATION, make_population
 from piase_gym.agents.q_learning import QLearningAgent
 from piase_gym.agents.reciprocal import STRATEGIES
 from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
-from piase_gym.errors import PluginError, UnknownNameError
+from piase_gym.errors import PluginError, PolicyError, UnknownNameError
 
 _policies: dict[str, Callable[[], Agent]] = {
     "human": HumanAgent,
@@ -36,6 +37,21 @@ def register_policy(name: str, make: Callable[[], Agent]) -> None:
 def register_family(prefix: str, make: Callable[[str], Agent]) -> None:
     """Make a family of policies known as ``prefix:rest``; `make` gets the rest."""
     _families[prefix] = make
+
+
+FILES = ("sb3", "sb3-greedy")
+"""The families whose members are files that may run code when they are loaded."""
+
+
+def names_file(policy: str) -> bool:
+    """Tell whether a policy is a file: only who names it himself has agreed to load it.
+
+    Logs, curricula and other data of others may name such a policy; it is not loaded for that.
+    """
+    prefix, colon, rest = policy.partition(":")
+    if prefix == POPULATION:
+        return any(names_file(name.strip()) for name in rest.split(","))
+    return bool(colon) and prefix in FILES
 
 
 def families() -> tuple[str, ...]:
@@ -129,6 +145,9 @@ def _allowed(policy: object = "") -> tuple[str, ...]:
 
 def _sb3(path: str, greedy: bool = False) -> Agent:
     """Make an agent that plays a model of Stable-Baselines3; torch is imported only now."""
+    if not Path(path).is_file():
+        what = "not a file" if Path(path).exists() else "not there"
+        raise PolicyError(f"the model {path!r} is {what}; give the .zip that was saved")
     from piase_gym.agents.sb3 import Sb3Agent
 
     return Sb3Agent(path, greedy=greedy)

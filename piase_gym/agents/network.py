@@ -153,6 +153,8 @@ def load_network(path: str | Path) -> Network:
         found = path.stat()
     except OSError:
         raise PolicyError(f"there is no model {str(path)!r}") from None
+    if not path.is_file():
+        raise PolicyError(f"the model {str(path)!r} is not a file; give the .zip that was saved")
     return _loaded(path.resolve(), found.st_mtime_ns, found.st_size)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ from piase_gym.runs.expand import goal_prefix, step_events
 from piase_gym.runs.plain import encode
 from piase_gym.runs.reader import DAMAGE, Event, Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, component_id
+from piase_gym.runs.sinks import check_out, packer
 from piase_gym.runs.tables import need
 
 DIALECTS = ("native", "legacy")
@@ -33,6 +35,8 @@ ENDINGS = {
     ".db": "sqlite",
     ".jsonl": "jsonl",
 }
+PACKED = (".gz", ".zst")
+"""Endings behind that of JSON Lines that are compressed."""
 Row = dict[str, Any]
 
 
@@ -67,7 +71,9 @@ def export(
         MissingExtraError: If a library is not installed.
     """
     run = path if isinstance(path, Run) else read(path)
-    kind = format or ENDINGS.get(Path(out).suffix)
+    place = Path(out)
+    packed = place.suffix in PACKED
+    kind = format or ENDINGS.get(Path(place.stem).suffix if packed else place.suffix)
     known = {**WRITERS, "minari": None}
     if kind not in known:
         what = (
@@ -80,17 +86,23 @@ def export(
     ):
         if value not in allowed:
             raise ConfigError(f"unknown {name} {value!r}; {suggest(value, allowed)}")
+    if packed and kind not in ("jsonl", "minari"):
+        raise ConfigError(f"{place}: only JSON Lines are written as {place.suffix}")
     if kind == "minari":
         from piase_gym.runs.datasets import to_minari
 
         return to_minari(run, os.fspath(out), overwrite)
-    place = Path(out)
-    if place.exists():
-        if not overwrite:
-            raise LogWriteError(f"{place} exists; give another name, or overwrite=True")
-        place.unlink()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    WRITERS[kind](_rows(run, dialect, timestamps, expand), place)
+    check_out(place, run.path, overwrite)
+    part = place.with_name(f".{place.name}.part{place.suffix if packed else ''}")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        WRITERS[kind](_rows(run, dialect, timestamps, expand), part)
+        part.replace(place)
+    except OSError as error:
+        raise LogWriteError(f"{place} cannot be written: {error.strerror or error}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
     return place
 
 
@@ -171,9 +183,11 @@ def _singles(run: Run, event: Event) -> Iterator[Event]:
 
 def _to_jsonl(rows: Iterator[Row], place: Path) -> None:
     """Write a line a row."""
+    pack = packer(place)
     with place.open("wb") as file:
-        for row in rows:
-            file.write(orjson.dumps(row) + b"\n")
+        while lines := [orjson.dumps(row) + b"\n" for row in islice(rows, BATCH)]:
+            file.write(b"".join(lines) if pack is None else pack.pack(b"".join(lines)))
+        file.write(b"" if pack is None else pack.end())
 
 
 def _flat(row: Row) -> Row:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.errors import ConfigError, RunError
+from piase_gym.errors import ConfigError, LogWriteError, RunError
 from piase_gym.runs.history import History
 from piase_gym.runs.player import Player
 from piase_gym.runs.reader import Run, read
+from piase_gym.runs.sinks import check_out
 from piase_gym.runs.tables import need
 
 KINDS = (".gif", ".mp4", ".png")
@@ -78,15 +79,18 @@ def render(
         raise ConfigError(f"a picture ends with {', '.join(KINDS)}, not {place.suffix!r}")
     if not isinstance(fps, int) or fps < 1:
         raise ConfigError(f"fps must be a positive number, not {fps!r}")
-    pictures = frames(path, slot=slot, start=start, stop=stop)
+    run = path if isinstance(path, Run) else read(path)
+    check_out(place, run.path, overwrite=True)
+    pictures = frames(run, slot=slot, start=start, stop=stop)
     first = next(pictures, None)
     if first is None:
         raise RunError("there is no step to show")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if place.suffix == ".mp4":
-        _write_video(place, first, pictures, fps)
-    else:
-        _write_images(place, first, pictures, fps)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write = _write_video if place.suffix == ".mp4" else _write_images
+        write(place, first, pictures, fps)
+    except OSError as error:
+        raise LogWriteError(f"{place} cannot be written: {error.strerror or error}") from None
     return place
 
 
@@ -171,9 +175,12 @@ def plot(path: str | os.PathLike[str] | Run, out: str | os.PathLike[str]) -> Pat
     charts[0].legend(fontsize="small")
     charts[0].set_title(f"{run.manifest['world']}, run {run.run_id}", fontsize="medium")
     place = Path(out)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    check_out(place, run.path, overwrite=True)
     try:
+        place.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(place)
+    except OSError as error:
+        raise LogWriteError(f"{place} cannot be written: {error.strerror or error}") from None
     except ValueError as error:
         raise ConfigError(f"{place.suffix!r} is not a picture that can be drawn: {error}") from None
     return place

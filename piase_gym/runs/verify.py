@@ -334,10 +334,14 @@ class Verifier(Deriver):
             return
         self._frame(number, event, 0, 0)
         now: dict[str, Any] = {"config_hash": digest_json(data["config"])}
-        if event["event_data"].keys() - {"control"} == self.run.manifest.keys() - {"control"} and {
-            **data,
-            "control": "start",
-        } == self.run.manifest:
+        if (
+            event["event_data"].keys() - {"control"} == self.run.manifest.keys() - {"control"}
+            and {
+                **data,
+                "control": "start",
+            }
+            == self.run.manifest
+        ):
             table = orjson.loads(encode(command_table(world)))
             now |= {"actions": table, "milestones": list(world.milestones)}
             now |= {"measures": list(world.measures)}
