@@ -154,9 +154,7 @@ SILENT = {"some levels": ("agent_0",)}
 OWN = {"EMOTION_STATE_UPDATED"}
 DSE = {"DSE_STEP_ATTEMPT_START", "DSE_STEP_COMPLETED"}
 INPUTS = {"hint", "reconfigure", "restore", "reset"}
-MANIFEST = {
-    "versions", "policies", "scenario", "curricula", "face", "level", "levels", "schema_version", "more"
-}  # fmt: skip
+MANIFEST = set("versions policies scenario curricula face level levels schema_version more".split())
 
 
 def free(row: Row, place: Place, silent: tuple[str, ...]) -> bool:
@@ -214,6 +212,16 @@ def named(report: runs.ReplayReport) -> int | None:
     return min(lines, default=None)
 
 
+def replayed(path: Path) -> runs.ReplayReport | None:
+    """Replay a log; ``None`` if it is refused with an error of ours that names the first line."""
+    try:
+        return runs.replay(path)
+    except PiaseError as error:
+        if "line 1" not in str(error):
+            raise
+        return None
+
+
 @pytest.mark.parametrize("name", LOGS)
 def test_forged_entries_are_named_at_their_line(
     name: str, logs: dict[str, list[bytes]], tmp_path: Path
@@ -229,10 +237,9 @@ def test_forged_entries_are_named_at_their_line(
             continue  # it is made anew
         path.write_bytes(b"".join(forge(rows)))
         what = f"seed {seed}, line {at + 1}, {place}: {before} -> {rows[at]}"
-        try:
-            report = runs.replay(path)
-        except PiaseError as error:
-            assert "line 1" in str(error) or at == 0, f"{what}: {error}"
+        report = replayed(path)
+        if report is None:
+            assert at == 0, what
             caught += 1
             continue
         if free(before, place, SILENT.get(name, ())):
@@ -298,10 +305,9 @@ def test_changed_bytes_are_refused_or_named(
         lines[at] = lines[at][:spot] + bytes([byte]) + lines[at][spot + 1 :]
         path.write_bytes(b"".join(lines))
         assert not runs.validate(path).ok
-        try:
-            report = runs.replay(path)
-        except PiaseError as error:
-            assert at == 0, f"line {at + 1}: {error}"
+        report = replayed(path)
+        if report is None:
+            assert at == 0, f"line {at + 1}"
             continue
         assert not report.sound, f"seed {seed}, line {at + 1}"
         assert not report.ok or at == len(lines) - 1, f"seed {seed}, line {at + 1}"

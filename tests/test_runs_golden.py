@@ -24,8 +24,12 @@ probes.register()
 HERE = Path(__file__).parent
 LOGS = {path.stem: path for path in sorted(HERE.glob("run_v*.jsonl"))}
 STEPS = {
-    **{"run_v1_grid": 16, "run_v1_text": 12, "run_v1_batch": 16},
-    **{"run_v2_grid": 11, "run_v2_text": 12, "run_v2_batch": 16},
+    "run_v1_grid": 16,
+    "run_v1_text": 12,
+    "run_v1_batch": 16,
+    "run_v2_grid": 11,
+    "run_v2_text": 12,
+    "run_v2_batch": 16,
 }
 
 

@@ -94,8 +94,8 @@ class Cut:
             policy = players.get(name) or _known(told)
             if name not in players and isinstance(told, str) and names_file(told):
                 self.notes.append(
-                    f"{name} does what the log says: a log cannot make us load {told!r:.200}, for "
-                    f"that may run code; if you trust it, say so: players={{{name!r}: {told!r:.200}}}"
+                    f"{name} does what the log says: a log cannot make us load {told!r:.200}, "
+                    f"for that may run code; who trusts it names it: players={{{name!r}: ...}}"
                 )
             if policy != RECORDED:
                 self.agents[name] = make_agent(policy)

@@ -16,6 +16,7 @@ import orjson
 from piase_gym.commands import Command, Misread, Outcome
 from piase_gym.errors import PiaseError, RunError
 from piase_gym.runs.divergence import ReplayReport, differences
+from piase_gym.runs.history import History
 from piase_gym.runs.levels import Levels
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.plain import encode
@@ -48,14 +49,36 @@ def replay(path: str | os.PathLike[str] | Run, *, until: int | None = None) -> R
     player = Player(read(path) if not isinstance(path, Run) else path)
     run, report = player.run, player.report
     report.seal = check_seal(run.path, run.manifest["schema_version"])
+    history: History | None = History()
     for number, event in player.events():
         if until is not None and event["step"] > until:
             return report
+        history = _feed(player, history, event)
         player.play(number, event)
         if report.broken is not None or (report.first_divergence is not None and player.settled):
             return report
     player.verifier.end()
     return report
+
+
+def _feed(player: Player, history: History | None, event: Event) -> History | None:
+    """Let a history follow, from which decisions of curricula are computed again.
+
+    Returns:
+        The history; ``None`` if the run has no curriculum, or its lines are damaged.
+    """
+    if history is None:
+        return None
+    begins = event["event_type"] == "DSE_AGENT_CURRICULUM_START"
+    if event["step"] > 0 and not player.verifier.decides and not begins:
+        return None  # curricula begin before the first step
+    try:
+        history.feed(event)
+    except (PiaseError, *DAMAGE):
+        return None  # the line itself will be named
+    if begins and not player.verifier.decides:
+        player.verifier.follow(history)
+    return history
 
 
 class Player:

@@ -133,8 +133,8 @@ GOAL_STATES = ("ACTIVE", "ACHIEVED", "FAILED", "ABANDONED", "INVALIDATED")
 GOAL_OF_RESULT = {"won": "ACHIEVED", "ended": "ACHIEVED", "lost": "FAILED", "drawn": "FAILED"}
 """The last state of the goal of an episode that came to its own end, by its result.
 
-To play to the end is the task where a world knows no verdict (``ended``); a draw is not the win that
-was the goal. An episode that was broken off leaves its goal ABANDONED.
+To play to the end is the task where a world knows no verdict (``ended``); a draw is not the win
+that was the goal. An episode that was broken off leaves its goal ABANDONED.
 """
 
 

@@ -65,7 +65,7 @@ def open_log(path: str | os.PathLike[str]) -> BinaryIO:
     """
     place = Path(path)
     try:
-        if not stat.S_ISREG(os.stat(place).st_mode):
+        if not stat.S_ISREG(place.stat().st_mode):
             raise RunError(f"the log {place} cannot be read: it is not a file")
         file: BinaryIO = place.open("rb")
     except (OSError, ValueError) as error:

@@ -11,9 +11,10 @@ or break one off, stand before it.
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -25,6 +26,7 @@ from piase_gym.runs.book import Book
 from piase_gym.runs.derive import PERCEPT, Deriver
 from piase_gym.runs.divergence import MISSING, Divergence, ReplayReport, differences
 from piase_gym.runs.expand import AgentEvent
+from piase_gym.runs.history import History
 from piase_gym.runs.levels import Levels
 from piase_gym.runs.manifest import command_table
 from piase_gym.runs.plain import encode
@@ -114,6 +116,7 @@ class Verifier(Deriver):
         """Lines whose cause has still to come."""
         self._next = 0
         """The number of the line after the last early one of the present step, or 0."""
+        self._decisions: Callable[..., Any] | None = None
         self._own: list[tuple[int, Event]] = []
         """Lines of users since the last line of any other kind."""
 
@@ -173,6 +176,17 @@ class Verifier(Deriver):
         self._match(number, event, after[0])
         self._due.extend(after[1:])
 
+    @property
+    def decides(self) -> bool:
+        """Whether decisions of curricula are computed again."""
+        return self._decisions is not None
+
+    def follow(self, history: History) -> None:
+        """Compute decisions of curricula again, from what has happened."""
+        # Curricula stand above runs, and are not imported for logs without them.
+        module = importlib.import_module("piase_gym.curricula.recheck")
+        self._decisions = module.Recheck(history).expect
+
     def end(self) -> None:
         """Take note that there is no further line: a run that is complete owes nothing."""
         if self._early and self.report.complete:
@@ -200,10 +214,17 @@ class Verifier(Deriver):
         if kind.startswith("DSE_") and self.step_goals.owns(data.get("goal_id")):
             given = {key: value for key, value in data.items() if key != "goal_id"}
         self.aims.hear(kind, agent, given)
+        follows: Sequence[tuple[str, Mapping[str, Any]]] = ()
+        if self._decisions is not None:
+            given, follows = self._decisions(kind, agent, given)
         expected, goals = self.step_goals.hear(kind, agent, given)
         self._frame(number, event, self.step if self.books.keys() <= {None} else event["step"])
         self._values(number, event, expected)
         self._own.append((number, event))
+        for what, about in follows:
+            self.aims.hear(what, agent, about)
+            told, more = self.step_goals.hear(what, agent, about)
+            goals += [(agent or SYSTEM, what, dict(told)), *more]
         wanted = [entry for entry in goals if self.wants(entry[0], entry[1])]
         self._due.extend(self._lines(wanted, self.present, event["step"]))
 
@@ -217,17 +238,17 @@ class Verifier(Deriver):
         if kind == "REWARD_SIGNAL_ISSUED":
             return data.get("reason") in _OUTCOMES and "reward_value" in data
         if kind == "NLG_OUTPUT_GENERATED":
-            return data.keys() - {"slot"} == _LETTER
+            return bool(data.keys() - {"slot"} == _LETTER)
         if kind == "NLU_OUTPUT_GENERATED":
             mail = self.world.mailboxes
             letters = [] if mail is None else [letter._asdict() for letter in mail.history]
-            return mail is not None and data not in letters
+            return bool(mail is not None and data not in letters)
         if kind in _LEARNING:
             return "seed" in data
         dse = kind.startswith("DSE_")
         return (
             kind == PERCEPT
-            or data.get("kind") == "milestone"
+            or bool(data.get("kind") == "milestone")
             or (not dse and self._is_goal(data.get("goal_id"), event["agent_id"]))
         )
 
@@ -407,7 +428,8 @@ class Verifier(Deriver):
         if slot is not None and not self._stopped:
             if not self._turns:
                 self._next = 0
-                self._turns.extend(n for n in sorted(self._at) if self.books[n].playing)
+                slots = sorted(n for n in self._at if n is not None)
+                self._turns.extend(n for n in slots if self.books[n].playing)
             if self._turns.popleft() != slot:
                 self.differ(number, event, None, "slot", slot, "another slot")
         self.step = step = self._at[slot]
@@ -443,7 +465,7 @@ class Verifier(Deriver):
     def _sent(self, world: World[Any, Any], data: Mapping[str, Any]) -> list[Any]:
         """Return the letters that were sent in a step; without mailboxes, those of the log."""
         if world.mailboxes is None:
-            letters = data.get("messages", [])
+            letters: list[Any] = data.get("messages", [])
             whole = isinstance(letters, list) and all(
                 isinstance(letter, dict) and letter.keys() == _LETTER for letter in letters
             )
@@ -451,8 +473,8 @@ class Verifier(Deriver):
                 raise RunError("its messages are not a list of letters")
             return letters
         history = world.mailboxes.history
-        letters, self._letters = history[self._letters :], len(history)
-        return [letter._asdict() for letter in letters]
+        sent, self._letters = history[self._letters :], len(history)
+        return [letter._asdict() for letter in sent]
 
     def told(self, number: int, event: Event, data: Mapping[str, Any]) -> None:
         """Something was said to the world: a hint, an order, a letter, another config.
@@ -514,7 +536,8 @@ class Verifier(Deriver):
             before += self._lines(self.broken_off(book, reason), book.episode, self.step)
         goals = [line for line in self.step_goals.end() if self.wants(line[0], line[1])]
         before += self._lines(goals, self.present, self.step)
-        summary = self.summary(list(self.books.values()), seconds if _clock(seconds) else 0.0)
+        told_seconds = seconds if isinstance(seconds, float) and seconds >= 0.0 else 0.0
+        summary = self.summary(list(self.books.values()), told_seconds)
         if self.world.mailboxes is None and isinstance(told, dict):
             more = told.get("messages")  # letters that came after the last step are in no line
             if type(more) is int and more > self.messages:
@@ -534,11 +557,6 @@ _TYPES = {
 """The types of the lines that are inputs, by their kind."""
 
 
-def _clock(seconds: Any) -> bool:
-    """Tell whether something can be a number of seconds."""
-    return type(seconds) in (int, float) and seconds >= 0
-
-
 def _episode(book: Book | None) -> int:
     """Return the number of an episode, if there is one."""
     return 0 if book is None else book.episode
@@ -551,7 +569,7 @@ def _alike(event: Event, wanted: Wanted) -> bool:
         event["agent_id"] == wanted.agent,
         event["event_data"] == orjson.loads(encode(wanted.data)),
     )
-    return sum(parts) > 1 or parts[2]
+    return bool(sum(parts) > 1 or parts[2])
 
 
 def _of(event: Event) -> str:
