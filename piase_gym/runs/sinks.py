@@ -157,13 +157,15 @@ def _open(path: Path, overwrite: bool) -> int:
         raise LogWriteError(
             f"{path}: logs are not written as {path.suffix}; allowed: .jsonl, .jsonl.gz, .jsonl.zst"
         )
-    if path.is_dir():
-        raise LogWriteError(f"{path} is a folder; a log is a file such as {path / 'run.jsonl'}")
-    if path.exists() and not path.is_file():
-        raise LogWriteError(f"{path} is a device or a pipe; a log is a file")
     try:
+        if path.is_dir():
+            raise LogWriteError(f"{path} is a folder; a log is a file such as {path / 'run.jsonl'}")
+        if path.exists() and not path.is_file():
+            raise LogWriteError(f"{path} is a device or a pipe; a log is a file")
         path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), PRIVATE)
+    except LogWriteError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise LogWriteError(f"the log {path} cannot be opened: {reason}") from None
