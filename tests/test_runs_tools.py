@@ -445,7 +445,7 @@ def test_no_model_is_loaded_because_a_curriculum_names_it() -> None:
         "partners": {"agent_1": "sb3:evil.zip"},
         "steps": [{"order": 1, "name": "one", "completion_criteria": []}],
     }
-    with pytest.raises(CurriculumError, match="cannot make us load 'sb3:evil.zip'"):
+    with pytest.raises(CurriculumError, match=r"cannot make us load 'sb3:evil\.zip'"):
         curricula.loads(json.dumps(plan))
 
 
@@ -453,5 +453,5 @@ def test_no_model_is_loaded_because_a_curriculum_names_it() -> None:
 def test_models_that_are_no_files_are_refused_at_once(path: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo.zip")
     for place in (path, str(tmp_path / "fifo.zip")):
-        with pytest.raises(PolicyError, match="not a file|not there"):
+        with pytest.raises(PolicyError, match=r"not a file|not there"):
             make_agent(f"sb3:{place}")
