@@ -147,6 +147,7 @@ class CourseState:
                 "resumed": self._resumed,
                 "seed": self.plan.seed,
                 "director": type(self.director).__name__,
+                "definition": curriculum.model_dump(mode="json", exclude_defaults=True),
             }
             self.post("DSE_AGENT_CURRICULUM_START", data, agent)
 

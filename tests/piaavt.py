@@ -67,17 +67,25 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 class Goals:
-    """Counts goals and durations from the lines of one name of the state change."""
+    """Counts episodes' goals and durations from the lines of one name of the state change."""
 
     def __init__(self, events: list[dict[str, Any]], change: str) -> None:
         self.created: dict[str, dict[str, Any]] = {}
         self.active: dict[str, int] = {}
         self.ended: dict[str, tuple[str, int, str]] = {}
+        lessons = {
+            event["event_data"]["goal_id"]
+            for event in events
+            if event["event_data"].get("type") == "CURRICULUM_STEP"
+        }
         for event in events:
             data = event["event_data"]
+            if data.get("goal_id") in lessons:
+                continue
             if event["event_type"] == "GOAL_CREATED":
                 assert data["goal_id"] not in self.created
                 assert data["type"] == "EXTRINSIC_TASK"
+                assert data.get("initial_status") == "ACTIVE" or ":" not in data["goal_id"]
                 assert 0 <= data["initial_priority"] <= 10
                 assert data["description"]
                 self.created[data["goal_id"]] = event

@@ -70,7 +70,7 @@ def play(env: Any, episodes: int = 4, seed: int = 0, say: bool = False) -> Seen:
 
 def note(seen: Seen, name: str, result: str, rewards: list[float]) -> None:
     """Write down how an agent's episode ended."""
-    book = seen.won if result == "won" else seen.lost
+    book = seen.won if result in ("won", "ended") else seen.lost  # to play it out is the task
     book[name] = book.get(name, 0) + 1
     seen.lengths.setdefault(name, []).append(len(rewards))
     seen.returns.setdefault(name, []).append(sum(rewards))

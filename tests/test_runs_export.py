@@ -100,7 +100,7 @@ def test_the_legacy_dialect_and_epochs(log: Path, tmp_path: Path) -> None:
 def test_expanded_lines_are_those_of_the_level_events(tmp_path: Path) -> None:
     paths = {level: tmp_path / f"{level}.jsonl" for level in ("actions", "events")}
     for level, path in paths.items():
-        env = AvtLogger(grid(), path, level=level)
+        env = AvtLogger(grid(), path, level=level, run_id="one")
         play(env, episodes=3)
         env.close()
     out = tmp_path / "expanded.jsonl"

@@ -30,7 +30,8 @@ def AvtLogger(  # the wrapper's name in the seed's words, whatever it returns
     Args:
         env: A ParallelEnv, AECEnv, Gymnasium Env, VectorEnv or `batch_env` of one of our worlds,
             or a wrapper around one.
-        path: A file that ends with ``.jsonl`` or ``.jsonl.zst``; ``None`` if there are `sinks`.
+        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``; ``None`` if there
+            are `sinks`.
         options: See `piase_gym.runs.record`: `level`, `levels`, `experiment_id`, `run_id`, `sinks`,
             `snapshot_every`, `on_error`, `overwrite`, `more`.
 

@@ -44,6 +44,21 @@ def register_family(prefix: str, make: Callable[[str], Agent]) -> None:
     _families[prefix] = make
 
 
+FILES = ("sb3", "sb3-greedy")
+"""The families whose members are files that may run code when they are loaded."""
+
+
+def names_file(policy: str) -> bool:
+    """Tell whether a policy is a file: only who names it himself has agreed to load it.
+
+    Logs, curricula and other data of others may name such a policy; it is not loaded for that.
+    """
+    prefix, colon, rest = policy.partition(":")
+    if prefix == POPULATION:
+        return any(names_file(name.strip()) for name in rest.split(","))
+    return bool(colon) and prefix in FILES
+
+
 def families() -> tuple[str, ...]:
     """Return the prefixes of families of policies, sorted."""
     return tuple(sorted(_families))

@@ -12,7 +12,9 @@ from piase_gym.cli.console import console
 from piase_gym.cli.options import import_modules
 from piase_gym.errors import ConfigError
 
-RunFile = Annotated[Path, typer.Argument(metavar="RUN", help="A log, .jsonl or .jsonl.zst.")]
+RunFile = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A log: .jsonl, .jsonl.gz or .jsonl.zst.")
+]
 Modules = Annotated[
     list[str] | None,
     typer.Option(
@@ -35,8 +37,8 @@ def replay(run: RunFile, module: Modules = None) -> None:
     import_modules(module)
     with console.status(f"replaying {run}"):
         report = runs.replay(run)
-    colour = "green" if report.ok else "bold red"
-    console.print(f"[{colour}]{'sound' if report.ok else 'different'}[/]:", end=" ")
+    colour = "green" if report.sound else "yellow" if report.ok else "bold red"
+    console.print(f"[{colour}]{report.verdict}[/]:", end=" ")
     console.print(str(report), markup=False, highlight=False, soft_wrap=True)
     if not report.ok:
         raise typer.Exit(1)
@@ -178,10 +180,10 @@ def stats(run: RunFile) -> None:
     columns = ("agent", "episodes", "achieved", "failed", "abandoned", "mean return", "mean length")
     goals = Table(*columns)
     for agent, goal in sorted(found.goals.items()):
-        count = goal.episodes
         states = [f"{goal.states[state]:,}" for state in ("ACHIEVED", "FAILED", "ABANDONED")]
-        means = (f"{goal.returns / count:.3f}", f"{goal.steps / count:.1f}")
-        goals.add_row(agent, f"{count:,}", *states, *means)
+        mean, length = goal.mean_return, goal.mean_length
+        means = ("-" if mean is None else f"{mean:.3f}", "-" if length is None else f"{length:.1f}")
+        goals.add_row(agent, f"{goal.episodes:,}", *states, *means)
     if found.goals:
         console.print(goals)
     if found.unread:

@@ -13,11 +13,13 @@ from piase_gym.commands import OUTCOMES
 from piase_gym.errors import UnsupportedError
 from piase_gym.events import Event
 from piase_gym.runs.book import Book
+from piase_gym.runs.derive import PERCEPT
+from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.lines import Extra
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Options
 from piase_gym.runs.press import Block
-from piase_gym.runs.recorder import Parts, Recorder
+from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.schema import ACTIONS, REBUILD
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import LONG
@@ -63,7 +65,7 @@ class BatchRecorder(Recorder):
 
     def _meet_world(self) -> None:
         """Take note of what depends on the world."""
-        self._seers = [n for n in self.agents if self.wants(n, "PERCEPTION_INPUT_RECEIVED")]
+        self._seers = [n for n in self.agents if self.wants(n, PERCEPT)]
         self._totals = np.zeros((self.env.num_envs, len(self.agents)))
         self._viewed: Any = None
         self._views: list[memoryview] | None = None
@@ -73,9 +75,8 @@ class BatchRecorder(Recorder):
     def _manifest(self) -> dict[str, Any]:
         """Return what is needed to execute the run again."""
         env, options = self.env, self.options
-        more = {"num_envs": env.num_envs, **options.more}
-        origin = env.events.origin
-        return make_manifest(env.world, env.partners, self.face, options.level, origin, more)
+        origin, count = env.events.origin, env.num_envs
+        return make_manifest(env.world, env.partners, self.face, options, origin, num_envs=count)
 
     def books(self) -> Sequence[Book | None]:
         """Return the books of all slots."""
@@ -114,11 +115,11 @@ class BatchRecorder(Recorder):
         entry["digest"] = self.env.digest(slot)
         self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=book.episode, ns=book.ns)
         for name, percept in self._percepts(slot, book.names).items():
-            self.post("PERCEPTION_INPUT_RECEIVED", percept, name, episode=book.episode, ns=book.ns)
+            self.post(PERCEPT, percept, name, episode=book.episode, ns=book.ns)
 
     def _on_hint(self, event: Event) -> None:
         """An agent of one slot is given a hint."""
-        self._hints += 1
+        self.hints += 1
         slot, message = event.data["slot"], event.data["message"]
         entry = {"kind": "hint", "agent": event.agent, "message": message, "slot": slot}
         book = self._books[slot]
@@ -286,14 +287,14 @@ class BatchRecorder(Recorder):
     def _change_seats(self, book: Book, slot: int, ns: int) -> None:
         """Close the goals of those who ended, open those of who entered."""
         now = self.env.batch.states["alive"][slot, : len(self.agents)].nonzero()[0].tolist()
-        parts: Parts = []
+        found: list[AgentEvent] = []
         for agent in [i for i in book.playing if i not in now]:
-            self.close_goal(book, agent, book.results[self.agents[agent]], parts)
+            found += self.closed_goal(book, agent, book.results[self.agents[agent]])
         for agent in [i for i in now if i not in book.joined]:
-            self.open_goal(book, agent, parts)
+            found += self.opened(book, agent)
         if not now:
-            self.end_episode(book, parts)
-        self.put_parts(parts, book, ns)
+            found += self.reported(book)
+        self.put_entries(found, book.episode, ns)
         book.seat(now)
 
     def _now_and_then(self, stepping: NDArray[np.int64], ended: bool) -> None:

@@ -30,6 +30,7 @@ class Book:
         joined: Agent number -> steps of the run when it entered, for open goals.
         results: Agent -> how its episode ended.
         totals: Agent number -> sum of its rewards so far, float64.
+        prefix: What the ids of the run's goals begin with.
     """
 
     def __init__(
@@ -41,9 +42,10 @@ class Book:
         ns: int,
         start: int,
         totals: NDArray[np.float64] | None = None,
+        prefix: str = "",
     ) -> None:
         """Open the book at a reset; `totals` is where sums are kept, a new array if None."""
-        self.agents = agents
+        self.agents, self.prefix = agents, prefix
         self.slot, self.episode, self.seed = slot, episode, seed
         self.where = {} if slot is None else {"slot": slot}
         self.ns, self.start = ns, start
@@ -62,7 +64,7 @@ class Book:
 
     def goal(self, agent: int) -> str:
         """Return the id of an agent's goal."""
-        return goal_id(self.agents[agent], self.episode)
+        return goal_id(self.agents[agent], self.episode, self.prefix)
 
     def seat(self, playing: Iterable[int]) -> None:
         """Take note of who is in play from now on."""

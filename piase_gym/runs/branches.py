@@ -11,8 +11,16 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents.base import Agent, Feedback, Percept
-from piase_gym.agents.catalogue import make_agent, policies
-from piase_gym.errors import RunError, UnsupportedError
+from piase_gym.agents.catalogue import make_agent, names_file, policies
+from piase_gym.commands import Command, Misread
+from piase_gym.errors import (
+    ActionError,
+    AgentError,
+    ConfigError,
+    RunError,
+    UnsupportedError,
+    suggest,
+)
 from piase_gym.faces.driver import Driver, to_act
 from piase_gym.mailbox import EVERYONE
 from piase_gym.registry import world_spec
@@ -25,6 +33,8 @@ from piase_gym.world import World
 RECORDED = "recorded"
 """The policy that does what the log says, and nothing (the no-op) after its end."""
 PARTNER = "partner_"
+BRANCHES = ("before.jsonl", "after.jsonl")
+"""The logs of a pair: without the change, and with it."""
 STREAMS = {s.name.lower(): s for s in StreamId if s is not StreamId.PARTNER}
 Policies = Mapping[str, "str | Agent"]
 
@@ -77,8 +87,16 @@ class Cut:
         """Drive the prefix; what follows in the log is kept for agents that repeat it."""
         self.run, self.slot = run, slot
         self.agents: dict[str, Agent] = {}
+        self.notes: list[str] = []
+        named = run.manifest.get("policies")
         for name in run.agents:
-            policy = players.get(name) or _known(run.manifest.get("policies", {}).get(name))
+            told = named.get(name) if isinstance(named, Mapping) else None
+            policy = players.get(name) or _known(told)
+            if name not in players and isinstance(told, str) and names_file(told):
+                self.notes.append(
+                    f"{name} does what the log says: a log cannot make us load {told!r:.200}, "
+                    f"for that may run code; who trusts it names it: players={{{name!r}: ...}}"
+                )
             if policy != RECORDED:
                 self.agents[name] = make_agent(policy)
                 self.agents[name].set_id(name)
@@ -93,6 +111,24 @@ class Cut:
             raise RunError(f"no episode is going on after step {at}; cut it elsewhere")
         self.snapshot = self._value(world)
 
+    def check(self, change: Change) -> None:
+        """Check the commands of a change before anything runs.
+
+        Raises:
+            ActionError: If one is none, or is not allowed to its agent at the cut.
+            AgentError: If an agent is not in play at the cut.
+        """
+        world = self.player.world(self.slot)
+        for name, wanted in change.actions.items():
+            number = world.agents.index(name)
+            if not world.alive[number]:
+                playing = [n for n, alive in zip(world.agents, world.alive, strict=True) if alive]
+                raise AgentError(
+                    f"{name} is not in play at the cut; in play are {', '.join(playing)}"
+                )
+            for step, act in _steps(name, wanted).items():
+                _check_act(world, number, act, step)
+
     def _drive(self, at: int) -> None:
         """Execute all lines before the first step after the cut, then keep the episode's rest."""
         over, last = False, 0
@@ -103,7 +139,8 @@ class Cut:
                 over, last = over or event["step"] > at, event["step"]
             if not over:
                 self.player.play(number, event)
-                found = self.player.report.first_divergence
+                report = self.player.report
+                found = report.first_divergence or report.broken
                 if found is not None:
                     raise RunError(f"the run cannot be executed up to the cut: {found}")
             elif here and data.get("kind") == "step":
@@ -172,7 +209,7 @@ class Cut:
         if logs is not None:
             from piase_gym.runs.recording import record
 
-            name = "before.jsonl" if change is None else "after.jsonl"
+            name = BRANCHES[change is not None]
             recorder = record(driver, logs / name, overwrite=True, run_id=f"{logs.name}-{name}")
         if change is not None:
             _intervene(driver, change)
@@ -243,14 +280,48 @@ class Cut:
             act = to_act(world, number, agent.act())
         elif count < len(self.rest) and name in self.rest[count]:
             act = read_act(self.rest[count][name])
-        wanted = change.actions.get(name) if change is not None else None
-        if isinstance(wanted, Mapping) and "type" not in wanted:
-            wanted = wanted.get(count + 1)
-        elif count > 0:
-            wanted = None
-        if isinstance(wanted, Mapping):
-            return read_act(wanted)
-        return act if wanted is None else to_act(world, number, wanted)
+        steps = _steps(name, change.actions[name]) if change and name in change.actions else {}
+        if count + 1 not in steps:
+            return act
+        wanted = steps[count + 1]
+        return read_act(wanted) if isinstance(wanted, Mapping) else to_act(world, number, wanted)
+
+
+def _steps(name: str, wanted: Any) -> dict[int, Any]:
+    """Return what an agent is to do by step after the cut."""
+    if not isinstance(wanted, Mapping) or "type" in wanted:
+        return {1: wanted}
+    strange = [step for step in wanted if type(step) is not int or step < 1]
+    if strange:
+        raise ConfigError(
+            f"the actions of {name} are by steps after the cut, 1, 2, ..., not {strange[0]!r}"
+        )
+    return dict(wanted)
+
+
+def _check_act(world: World[Any, Any], number: int, act: Any, step: int) -> None:
+    """Raise `ActionError` if something is no command; at the cut it also has to be legal."""
+    name = world.agents[number]
+    try:
+        found = read_act(act) if isinstance(act, Mapping) else to_act(world, number, act)
+    except (TypeError, RunError) as error:
+        raise ActionError(f"{act!r:.80} is no command of {name}: {error}") from None
+    if isinstance(found, Command):
+        found = world.check(number, found)
+    elif isinstance(found, int):
+        if isinstance(act, bool) or not 0 <= found < world.num_actions:
+            raise ActionError(
+                f"{act!r:.80} is no command of {name}; allowed: indices from 0 to "
+                f"{world.num_actions - 1}, or a line of text"
+            )
+        found = world.command(number, found) if step == 1 else None
+    if isinstance(found, Misread):
+        raise ActionError(f"{act!r:.80} is no command of {name}: {found.message}")
+    if step == 1 and isinstance(found, Command) and not world.legal(number, found):
+        allowed = [world.write(command) for command in world.admissible(number)]
+        raise ActionError(
+            f"{act!r:.80} is not allowed to {name} at the cut; {suggest(act, allowed)}"
+        )
 
 
 def _known(policy: Any) -> str:

@@ -60,7 +60,7 @@ class BulkEncoder(Encoder):
             "outcomes": {name: outcome},
             "rewards": {name: reward},
         }
-        events = step_events(data, _MARK, self.table)
+        events = step_events(data, _MARK, self.table, self.prefix)
         return [encode(part) for _, kind, part in events if kind in kinds]
 
     def rows(self, taken: Rows) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,12 +14,19 @@ from piase_gym.errors import PiaseError
 from piase_gym.registry import world_spec
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.reader import lacking
-from piase_gym.runs.schema import EVENT_TYPES, GOAL_STATES, LOG_LEVELS, TIMESTAMP, sealed
+from piase_gym.runs.schema import (
+    EVENT_TYPES,
+    GOAL_STATES,
+    LOG_LEVELS,
+    SCHEMA_VERSION,
+    event_number,
+    moment_of,
+    sealed,
+)
 from piase_gym.runs.source import GIVEN_UP, MOST_BAD, Problem, Raw, parse, raw_lines
 
 MOST = 100
 """So many problems are listed; of a file that has more the rest is only counted."""
-_TIME = re.compile(TIMESTAMP)
 
 
 @dataclass
@@ -34,6 +40,7 @@ class ValidationReport:
         problems: What is wrong, in the order of lines; at most `MOST`.
         count: How many problems there are.
         event_types: How many lines there are of each type.
+        sealed: Whether its summary has a seal; logs of schema 1 may have none.
     """
 
     path: str
@@ -42,6 +49,7 @@ class ValidationReport:
     problems: list[Problem] = field(default_factory=list)
     count: int = 0
     event_types: Counter[str] = field(default_factory=Counter)
+    sealed: bool = True
 
     @property
     def ok(self) -> bool:
@@ -63,7 +71,8 @@ class ValidationReport:
     def __str__(self) -> str:
         """Say it in a few lines."""
         if self.ok:
-            return f"{self.path}: {self.lines} lines, complete and sound"
+            word = "complete and sound" if self.sealed else "complete, but unsealed (schema 1)"
+            return f"{self.path}: {self.lines} lines, {word}"
         shown = "\n".join(f"  {problem}" for problem in self.problems[:20])
         return f"{self.path}: {self.lines} lines, {self.count} problems\n{shown}"
 
@@ -100,6 +109,8 @@ class _Checker:
         self.run: tuple[Any, Any] | None = None
         self.goals: dict[str, str] = {}
         self.ended = False
+        self.schema = SCHEMA_VERSION
+        self.clock = ""
 
     def line(self, raw: Raw) -> None:
         """Check one line."""
@@ -107,14 +118,19 @@ class _Checker:
         event = parse(raw)
         if isinstance(event, Problem):
             report.add(event.line, event.reason, event.severity)
+            self.last_id += 1  # what stood there is named once, here
             return
         problem = lacking(event) or _malformed(event) or _odd_step(event)
         if problem:
             report.add(number, problem)
+            self.last_id += 1
             return
         if self.ended:
             report.add(number, "there is a line after the summary")
         report.event_types[event["event_type"]] += 1
+        if number == 1:
+            version = event["event_data"].get("schema_version")
+            self.schema = version if type(version) is int else SCHEMA_VERSION
         if event["event_type"] not in EVENT_TYPES:
             report.add(number, f"unknown event type {event['event_type']!r}", "warning")
         self._order(number, event)
@@ -131,12 +147,17 @@ class _Checker:
         if run != self.run:
             self.report.add(number, f"the line is of another run, {run[0]!r}")
             return
-        found = int(event["event_id"]) if event["event_id"].isdecimal() else -1
+        found = event_number(event["event_id"], run[0], self.schema)
         if found == self.last_id:
-            self.report.add(number, f"event_id {found} is there twice")
+            self.report.add(number, f"event_id {event['event_id']} is there twice")
         elif found != self.last_id + 1:
             self.report.add(number, f"event_id {event['event_id']} follows {self.last_id}")
         self.last_id = found if found >= 0 else self.last_id + 1
+        moment = moment_of(event["timestamp"])
+        if moment < self.clock:
+            reason = f"the timestamp {event['timestamp']} is before that of the line before"
+            self.report.add(number, reason)
+        self.clock = moment
         if event["step"] < self.step:
             self.report.add(number, f"step {event['step']} follows step {self.step}")
         self.step = event["step"]
@@ -154,13 +175,16 @@ class _Checker:
             if data.get("lines") not in (None, number):
                 report.add(number, f"the run had {data['lines']} lines; here are {number}")
             checksum = data.get("checksum")
-            if checksum is not None and checksum != self.hash.hexdigest() and report.ok:
-                report.add(number, "lines were changed after they were written (checksum)")
-            self._seal(raw, data.get("seal"))
+            if checksum is not None and checksum != self.hash.hexdigest():
+                if report.ok:
+                    report.add(number, "lines were changed after they were written (checksum)")
+            else:
+                self._seal(raw, data.get("seal"))
 
     def _seal(self, raw: Raw, seal: Any) -> None:
-        """Check the summary's own line; logs of our first versions have no seal."""
-        if seal is None or not self.report.ok:
+        """Check the summary's own line; a log of schema 1 may have no seal."""
+        if seal is None and self.schema < 2:
+            self.report.sealed = False
             return
         everything = self.hash.copy()
         everything.update(sealed(raw.data, str(seal)) + b"\n")
@@ -218,7 +242,7 @@ def _malformed(event: Mapping[str, Any]) -> str:
         value = event[name]
         if not isinstance(value, str) or not value.strip():
             return f"the field {name!r} is blank or not a string"
-    if not _TIME.fullmatch(event["timestamp"]):
+    if not moment_of(event["timestamp"]):
         return f"the timestamp {event['timestamp']!r:.60} is not ISO 8601 in UTC with a fraction"
     if event["log_level"] not in LOG_LEVELS:
         return f"unknown log_level {event['log_level']!r:.60}"

@@ -14,11 +14,12 @@ from typing import Any
 
 import orjson
 
+from piase_gym.runs.schema import played_out
 from piase_gym.runs.source import CHUNK, MAX_LINE, open_log
 
 _HEAD = re.compile(
     rb'^\{"timestamp":"[^"\n]*","simulation_run_id":"[^"\\\n]*","experiment_id":"[^"\\\n]*",'
-    rb'"event_id":"\d+","agent_id":"([^"\\\n]*","source_component_id":"[^"\\\n]*",'
+    rb'"event_id":"[^"\\\n]*","agent_id":"([^"\\\n]*","source_component_id":"[^"\\\n]*",'
     rb'"source_type":"\w*","log_level":"\w*","event_type":"\w*)","step":',
     re.MULTILINE,
 )
@@ -31,13 +32,26 @@ class GoalCount:
 
     Attributes:
         states: How many goals ended in each state.
-        returns: Sum of all returns.
-        steps: Sum of all lengths.
+        played: How many of the episodes came to their own end. Others, which were broken off, count
+            in no mean, as in `piase_gym.runs.Metrics` and in the summary of a run.
+        returns: Sum of the returns of those.
+        steps: Sum of the lengths of those.
     """
 
     states: Counter[str] = field(default_factory=Counter)
+    played: int = 0
     returns: float = 0.0
     steps: int = 0
+
+    @property
+    def mean_return(self) -> float | None:
+        """The mean return of the episodes that were played out."""
+        return self.returns / self.played if self.played else None
+
+    @property
+    def mean_length(self) -> float | None:
+        """The mean length of the episodes that were played out."""
+        return self.steps / self.played if self.played else None
 
     @property
     def episodes(self) -> int:
@@ -129,8 +143,10 @@ def _count_goal(event: dict[str, Any], found: Stats) -> None:
     if event["event_type"] == "GOAL_STATUS_CHANGED" and "metrics" in data:
         goal = found.goals.setdefault(event["agent_id"], GoalCount())
         goal.states[data["new_state"]] += 1
-        goal.returns += data["metrics"]["return"] or 0.0
-        goal.steps += data["metrics"]["steps"]
+        if played_out(data["reason"]):
+            goal.played += 1
+            goal.returns += data["metrics"]["return"] or 0.0
+            goal.steps += data["metrics"]["steps"]
 
 
 def _count_line(line: bytes, found: Stats) -> None:

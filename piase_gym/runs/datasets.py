@@ -10,7 +10,7 @@ from typing import Any
 
 from gymnasium.spaces import Discrete
 
-from piase_gym.errors import ConfigError, LogWriteError, UnsupportedError
+from piase_gym.errors import ConfigError, LogWriteError, RunError, UnsupportedError
 from piase_gym.runs.player import Player
 from piase_gym.runs.reader import Event, Run
 from piase_gym.runs.tables import need
@@ -39,6 +39,7 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
     Raises:
         ConfigError: If the name cannot be one of datasets.
         LogWriteError: If a dataset exists.
+        RunError: If the run cannot be executed again, so that nothing is known of observations.
         UnsupportedError: If the world has no fixed table of commands.
         MissingExtraError: If Minari is not installed.
     """
@@ -112,8 +113,14 @@ class _Gatherer:
     def drive(self) -> None:
         """Execute the whole run."""
         self.player.on_reset, self.player.on_step = self._reset, self._step
+        report = self.player.report
         for number, event in self.player.events():
             self.player.play(number, event)
+            found = report.first_divergence or report.broken
+            if found is not None:
+                raise RunError(f"{self.player.run.path} cannot be executed again: {found}")
+        for key in list(self._open):  # the run ended in the midst of them
+            self._close(key, cut=True)
 
     def _reset(self, slot: int, event: Event) -> None:
         """Let episodes begin."""

@@ -23,9 +23,14 @@ SUMMARIES = {
 }
 
 
-def goal_id(agent: str, episode: int | str) -> str:
-    """Return the id of the goal that is one agent's episode, unique in its run."""
-    return f"goal_{episode}_{agent}"
+def goal_prefix(run_id: str, schema: int) -> str:
+    """Return what the ids of a run's goals begin with, so that no other run has them too."""
+    return f"{run_id}:" if schema > 1 else ""
+
+
+def goal_id(agent: str, episode: int | str, prefix: str) -> str:
+    """Return the id of the goal that is one agent's episode."""
+    return f"{prefix}goal_{episode}_{agent}"
 
 
 def action_details(command: Any, table: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -47,7 +52,10 @@ def action_details(command: Any, table: Sequence[Mapping[str, Any]]) -> dict[str
 
 
 def step_events(
-    data: Mapping[str, Any], episode: int | str, table: Sequence[Mapping[str, Any]]
+    data: Mapping[str, Any],
+    episode: int | str,
+    table: Sequence[Mapping[str, Any]],
+    prefix: str,
 ) -> Iterator[AgentEvent]:
     """Yield what a step line says of single agents: commands, outcomes, rewards, messages.
 
@@ -55,12 +63,13 @@ def step_events(
         data: The `event_data` of the step line.
         episode: Its episode.
         table: The commands of all indices, from the manifest.
+        prefix: What the ids of the run's goals begin with; see `goal_prefix`.
     """
     slot = {"slot": data["slot"]} if "slot" in data else {}
     outcomes, rewards = data["outcomes"], data["rewards"]
     feedback: Mapping[str, str] = data.get("feedback", {})
     for agent, command in data["commands"].items():
-        goal, details = goal_id(agent, episode), action_details(command, table)
+        goal, details = goal_id(agent, episode, prefix), action_details(command, table)
         yield (
             agent,
             "AGENT_ACTION_SENT_TO_ENV",

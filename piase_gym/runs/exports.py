@@ -14,10 +14,11 @@ import orjson
 
 from piase_gym.errors import ConfigError, LogWriteError, RunError, suggest
 from piase_gym.files import replacing
-from piase_gym.runs.expand import step_events
+from piase_gym.runs.expand import goal_prefix, step_events
 from piase_gym.runs.plain import encode
 from piase_gym.runs.reader import DAMAGE, Event, Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, component_id
+from piase_gym.runs.sinks import check_out, packer
 from piase_gym.runs.tables import need
 
 DIALECTS = ("native", "legacy")
@@ -34,6 +35,8 @@ ENDINGS = {
     ".db": "sqlite",
     ".jsonl": "jsonl",
 }
+PACKED = (".gz", ".zst")
+"""Endings behind that of JSON Lines that are compressed."""
 Row = dict[str, Any]
 
 
@@ -68,7 +71,9 @@ def export(
         MissingExtraError: If a library is not installed.
     """
     run = path if isinstance(path, Run) else read(path)
-    kind = format or ENDINGS.get(Path(out).suffix)
+    place = Path(out)
+    packed = place.suffix in PACKED
+    kind = format or ENDINGS.get(Path(place.stem).suffix if packed else place.suffix)
     known = {**WRITERS, "minari": None}
     if kind not in known:
         what = (
@@ -81,11 +86,14 @@ def export(
     ):
         if value not in allowed:
             raise ConfigError(f"unknown {name} {value!r}; {suggest(value, allowed)}")
+    if packed and kind not in ("jsonl", "minari"):
+        raise ConfigError(f"{place}: only JSON Lines are written as {place.suffix}")
     if kind == "minari":
         from piase_gym.runs.datasets import to_minari
 
         return to_minari(run, os.fspath(out), overwrite)
     place = Path(out)
+    check_out(place, run.path, overwrite)
     with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
         WRITERS[kind](_rows(run, dialect, timestamps, expand), new)
     return place
@@ -117,36 +125,50 @@ def epoch(timestamp: str) -> float:
 def expanded(run: Run) -> Iterator[Event]:
     """Yield all events, each step followed by the lines of single agents that it stands for.
 
-    Lines that the log has already, because of its level, are not doubled.
+    Lines that the log has already, because of its level, stay as they are, with their ids; a line
+    that is made has the id of its step's line, a point, and its place among those of the step.
     """
-    table, world = run.manifest["actions"], run.manifest["world"]
-    made = ("AGENT_ACTION_SENT_TO_ENV", "AGENT_ACTION_EXECUTED_IN_ENV", "REWARD_SIGNAL_ISSUED")
+    made: list[Event] = []
     for number, event in run.numbered():
-        data = event["event_data"]
-        milestone = event["event_type"] == "ENVIRONMENT_STATE_CHANGED" and (
-            data.get("kind") == "milestone"
-        )
-        if event["event_type"] in (*made, "NLG_OUTPUT_GENERATED") or milestone:
+        here = next((i for i, one in enumerate(made) if _same(one, event)), len(made))
+        yield from made[:here]
+        if here < len(made):  # the log has this one, and those after it may follow
+            made = made[here + 1 :]
+            yield event
             continue
+        made = []
         yield event
-        if data.get("kind") != "step":
-            continue
-        try:
-            singles = list(step_events(data, event["episode"], table))
-        except DAMAGE as error:
-            raise damaged(run.path, number, error) from error
-        for place, (agent, kind, part) in enumerate(singles):
-            usual = EVENT_TYPES[kind]
-            yield {
-                **event,
-                "event_id": f"{event['event_id']}.{place + 1}",
-                "agent_id": agent,
-                "event_type": kind,
-                "source_component_id": component_id(usual.component, world, agent),
-                "source_type": usual.source_type,
-                "log_level": usual.log_level,
-                "event_data": part,
-            }
+        if event["event_data"].get("kind") == "step":
+            try:
+                made = list(_singles(run, event))
+            except DAMAGE as error:
+                raise damaged(run.path, number, error) from error
+    yield from made
+
+
+def _same(one: Event, other: Event) -> bool:
+    """Tell whether two lines say the same, whatever their ids."""
+    names = ("step", "agent_id", "event_type", "event_data")
+    return all(one[name] == other[name] for name in names)
+
+
+def _singles(run: Run, event: Event) -> Iterator[Event]:
+    """Yield the lines of single agents that the line of a step stands for."""
+    manifest = run.manifest
+    prefix = goal_prefix(run.run_id, manifest["schema_version"])
+    singles = step_events(event["event_data"], event["episode"], manifest["actions"], prefix)
+    for place, (agent, kind, part) in enumerate(singles, 1):
+        usual = EVENT_TYPES[kind]
+        yield {
+            **event,
+            "event_id": f"{event['event_id']}.{place}",
+            "agent_id": agent,
+            "event_type": kind,
+            "source_component_id": component_id(usual.component, manifest["world"], agent),
+            "source_type": usual.source_type,
+            "log_level": usual.log_level,
+            "event_data": part,
+        }
 
 
 # -- formats ------------------------------------------------------------------------------------
@@ -154,9 +176,11 @@ def expanded(run: Run) -> Iterator[Event]:
 
 def _to_jsonl(rows: Iterator[Row], place: Path) -> None:
     """Write a line a row."""
+    pack = packer(place)
     with place.open("wb") as file:
-        for row in rows:
-            file.write(orjson.dumps(row) + b"\n")
+        while lines := [orjson.dumps(row) + b"\n" for row in islice(rows, BATCH)]:
+            file.write(b"".join(lines) if pack is None else pack.pack(b"".join(lines)))
+        file.write(b"" if pack is None else pack.end())
 
 
 def _flat(row: Row) -> Row:

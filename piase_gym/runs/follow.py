@@ -39,7 +39,7 @@ class Feeder(Writer):
         """Feed `history`, whose later questions `encoder` puts into lines."""
         super().__init__(encoder, (), "stop")
         self.history = history
-        history.recent.encoder = encoder
+        history.recent.encoder, history.recent.prefix = encoder, encoder.prefix
 
     def take_blocks(self, blocks: Sequence[Block]) -> None:
         """Hand over plain steps of a batch."""

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.errors import AgentError, ConfigError, suggest
-from piase_gym.runs.branches import PARTNER, STREAMS, Branch, Change, Cut, Policies
+from piase_gym.errors import AgentError, ConfigError, LogWriteError, suggest
+from piase_gym.runs.branches import BRANCHES, PARTNER, STREAMS, Branch, Change, Cut, Policies
 from piase_gym.runs.reader import Run, read
 
 METRICS = ("return", "won", "length")
@@ -41,6 +41,8 @@ class ForkReport:
         branches: Both branches of each pair.
         parted: For each pair, the step after the cut in which the branches first differ, or
             ``None``.
+        notes: What has to be known to read the report: agents whose policy a log names, but may
+            not load.
     """
 
     step: int
@@ -53,6 +55,7 @@ class ForkReport:
     interval: tuple[float, float] | None
     branches: Sequence[tuple[Branch, Branch]]
     parted: Sequence[int | None]
+    notes: Sequence[str] = ()
 
     def __str__(self) -> str:
         """Say it in a line."""
@@ -63,6 +66,7 @@ class ForkReport:
             f"cut after step {self.step} (episode {self.episode}): {self.metric} of {self.agent} "
             f"{np.mean(self.before):.3f} without, {np.mean(self.after):.3f} with the change; "
             f"effect {self.effect:+.3f}{reach}, {len(self.before)} pairs"
+            + "".join(f"\n  {note}" for note in self.notes)
         )
 
 
@@ -109,14 +113,18 @@ def fork(
 
     Raises:
         RunError: If the run cannot be executed up to the cut, or no episode is going on there.
-        AgentError: If an agent does not exist.
+        ActionError: If an action is no command, or not allowed to its agent at the cut.
+        AgentError: If an agent does not exist, or is not in play at the cut.
         ConfigError: If an argument is not allowed.
         UnsupportedError: If the world has no mailboxes, or its streams cannot be drawn anew.
     """
     run = path if isinstance(path, Run) else read(path)
     change = Change(actions or {}, messages or {}, hints or {}, policies or {})
     _check(run, change, players or {}, pairs, vary, metric, agent, at)
+    if logs is not None:
+        _check_logs(run, Path(logs), pairs)
     cut = Cut(run, at, slot, players or {})
+    cut.check(change)
     measured = agent or next(iter(change.agents), run.agents[0])
     found = []
     for number in range(pairs):
@@ -139,6 +147,7 @@ def fork(
         _interval(differences),
         found,
         parted,
+        cut.notes,
     )
 
 
@@ -169,6 +178,17 @@ def _check(
     strange = [name for name in vary if name not in known]
     if strange:
         raise ConfigError(f"unknown random stream {strange[0]!r}; {suggest(strange[0], known)}")
+
+
+def _check_logs(run: Run, folder: Path, pairs: int) -> None:
+    """Raise `LogWriteError` if the logs of branches cannot, or must not, go into a folder."""
+    if folder.exists() and not folder.is_dir():
+        raise LogWriteError(f"{folder} is a file; the logs of branches need a folder")
+    for number in range(pairs):
+        for name in BRANCHES:
+            place = folder / f"pair_{number}" / name
+            if place.exists() and place.samefile(run.path):
+                raise LogWriteError(f"{place} is the log itself; give another folder")
 
 
 def _value(branch: Branch, metric: str | Callable[[Branch], float], agent: str) -> float:

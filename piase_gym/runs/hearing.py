@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from piase_gym.events import Event
 from piase_gym.runs.book import Book
+from piase_gym.runs.derive import PERCEPT
+from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.sinks import LoggerInterface
@@ -37,11 +39,15 @@ class HearingRecorder(Recorder):
 
     def _find_seers(self) -> None:
         """Find out whose perceptions are logged."""
-        self._seers = [n for n in self.agents if self.wants(n, "PERCEPTION_INPUT_RECEIVED")]
+        self._seers = [n for n in self.agents if self.wants(n, PERCEPT)]
 
     def books(self) -> Sequence[Book | None]:
         """Return the one book."""
         return (self.book,)
+
+    def _percepts(self, names: Sequence[str]) -> list[AgentEvent]:
+        """Return what agents perceive now."""
+        return self.percepts(names, self.world, self.driver.steps, None) if self._seers else []
 
     def _take_over(self) -> None:
         """Begin with an environment that is in the midst of an episode or has a config waiting."""
@@ -58,29 +64,6 @@ class HearingRecorder(Recorder):
             data = {"kind": "snapshot", "snapshot": self.world.snapshot()}
             self.post("ENVIRONMENT_STATE_CHANGED", data, episode=self.book.episode)
 
-    def _percepts(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return what agents perceive now, under the names of seed 000's `PerceptionData`.
-
-        Array worlds have every fact in the vector and the hint; of other worlds the text is
-        logged too.
-        """
-        world = self.world
-        vectors, texts = world.vectors(), not world.capabilities.batched
-        found = {}
-        for name in self._seers:
-            if name in names:
-                number = self.agents.index(name)
-                percept: dict[str, Any] = {
-                    "timestamp": float(self.driver.steps),
-                    "sensor_data": {"vector": vectors[number]},
-                }
-                if texts:
-                    percept["visible_text"] = world.text(world.facts(number))
-                if world.hints[number] is not None:
-                    percept["agent_specific_data"] = {"hint": world.hints[number]}
-                found[name] = percept
-        return found
-
     def _hear(self, event: Event) -> None:
         """Take note of an event that is not a step."""
         self.interrupt()
@@ -96,9 +79,8 @@ class HearingRecorder(Recorder):
         entry["digest"] = self.world.digest()
         number, ns = self.book.episode, self.book.ns
         self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=number, ns=ns)
-        if self._seers:
-            for name, percept in self._percepts(self.book.names).items():
-                self.post("PERCEPTION_INPUT_RECEIVED", percept, name, episode=number, ns=ns)
+        for name, kind, percept in self._percepts(self.book.names):
+            self.post(kind, percept, name, episode=number, ns=ns)
 
     def _enter(self, seed: int) -> None:
         """Open the book of an episode."""
@@ -112,13 +94,13 @@ class HearingRecorder(Recorder):
 
     def _on_hint(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """An agent is given a hint."""
-        self._hints += 1
+        self.hints += 1
         entry = {"kind": "hint", "agent": agent, "message": data["message"]}
         self.post("ENVIRONMENT_EVENT_OCCURRED", entry)
 
     def _on_message(self, _agent: str | None, data: Mapping[str, Any]) -> None:
         """A letter was sent; the line of its step has it."""
-        self._messages += 1
+        self.messages += 1
         self._letters.append(dict(data))
 
     def _on_send(self, agent: str | None, data: Mapping[str, Any]) -> None:

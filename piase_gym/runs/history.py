@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from piase_gym.runs.book import add_up
+from piase_gym.runs.expand import goal_prefix
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.reader import Event
 from piase_gym.runs.recent import Item, Recent, Step
-from piase_gym.runs.schema import ATTEMPT, REBUILD
+from piase_gym.runs.schema import ATTEMPT, REBUILD, played_out
 from piase_gym.runs.stretch import Rows
 
 SPARE = -1
@@ -76,7 +77,7 @@ class Episode:
     @property
     def finished(self) -> bool:
         """Whether it came to its own end."""
-        return self.result not in ("", "abandoned")
+        return played_out(self.result)
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,8 @@ class History:
             check_manifest(data)
             self.manifest = data
             self.recent.table = data.get("actions", ())
+            if "simulation_run_id" in event:
+                self.recent.prefix = goal_prefix(event["simulation_run_id"], data["schema_version"])
             for agent in data.get("agents", ()):
                 self.of(agent)
 

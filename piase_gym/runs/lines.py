@@ -15,11 +15,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from piase_gym.runs.expand import step_events
+from piase_gym.runs.expand import goal_prefix, step_events
 from piase_gym.runs.plain import encode
 from piase_gym.runs.schema import (
     EVENT_TYPES,
     EVENTS,
+    SCHEMA_VERSION,
     SYSTEM,
     EventType,
     component_id,
@@ -171,8 +172,9 @@ class Encoder:
         self.table: Sequence[Mapping[str, Any]] = ()
         self.run = (
             f'Z","simulation_run_id":{encode(run_id)},"experiment_id":{encode(experiment_id)},'
-            '"event_id":"'
+            f'"event_id":{encode(run_id)[:-1]}:'
         )
+        self.prefix = goal_prefix(run_id, SCHEMA_VERSION)
         self.heads = Texts(self._head)
         """The part of a line from the agent to the step: by agent, event type, component, level."""
         self.parties = Texts(Party)
@@ -257,7 +259,7 @@ class Encoder:
     def _single_lines(self, item: StepItem) -> Iterator[str]:
         """Write the lines of single agents that a step stands for."""
         ns, step, episode, *_, extra = item
-        for agent, event_type, data in step_events(data_of(item), episode, self.table):
+        for agent, event_type, data in step_events(data_of(item), episode, self.table, self.prefix):
             if self.wants(agent, event_type):
                 yield self.line(Line(ns, agent, event_type, step, episode, encode(data)))
         if extra is not None:

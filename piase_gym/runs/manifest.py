@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Agent
 from piase_gym.agents.catalogue import policy_name
@@ -17,6 +17,9 @@ from piase_gym.errors import PiaseError, RunError
 from piase_gym.registry import load, make_config, world_spec
 from piase_gym.runs.schema import SCHEMA_VERSION
 from piase_gym.world import World
+
+if TYPE_CHECKING:
+    from piase_gym.runs.options import Options
 
 LIBRARIES = ("piase-gym", "gymnasium", "numba", "numpy", "orjson", "pettingzoo", "pydantic")
 CALLER = "caller"
@@ -57,9 +60,9 @@ def make_manifest(
     world: World[Any, Any],
     seats: Mapping[int, Agent],
     face: str,
-    level: str,
+    options: Options,
     origin: Mapping[str, Any],
-    more: Mapping[str, Any],
+    num_envs: int = 1,
 ) -> dict[str, Any]:
     """Return the `event_data` of the first line.
 
@@ -67,10 +70,10 @@ def make_manifest(
         world: The world, with the config of now.
         seats: Who plays the agents that the caller does not.
         face: ``parallel``, ``gymnasium``, ``batch``, or another name.
-        level: How much is logged.
+        options: How the run is logged.
         origin: What the environment was made from: ``scenario`` (``{name, sha256}``) and
             ``curricula`` (``{agent: {name, version, sha256}}``), as far as there are any.
-        more: Further entries, such as the number of environments.
+        num_envs: The number of environments.
     """
     config = plain_config(world.config)
     return {
@@ -83,15 +86,16 @@ def make_manifest(
         "scenario": origin.get("scenario"),
         "curricula": origin.get("curricula", {}),
         "face": face,
-        "num_envs": 1,
+        "num_envs": num_envs,
         "agents": list(world.agents),
         "policies": {name: policy_of(seats.get(i)) for i, name in enumerate(world.agents)},
         "actions": command_table(world),
         "milestones": list(world.milestones),
         "measures": list(world.measures),
-        "level": level,
+        "level": options.level,
+        "levels": dict(options.levels or {}),
         "versions": versions(),
-        **more,
+        **options.more,
     }
 
 

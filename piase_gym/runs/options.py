@@ -8,6 +8,7 @@ from typing import Any
 
 from piase_gym.errors import ConfigError
 from piase_gym.runs.bulk import BulkEncoder
+from piase_gym.runs.schema import played_out
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import Writer
 
@@ -42,15 +43,25 @@ class Tally:
 
     def __init__(self) -> None:
         self.states = {"ACHIEVED": 0, "FAILED": 0, "ABANDONED": 0}
-        self.total = 0.0
-        self.steps = 0
+        self.total = self.everything = 0.0
+        self.played = self.steps = 0
 
-    def value(self) -> dict[str, Any]:
-        """Return it as plain values."""
+    def add(self, state: str, reason: str, total: float, steps: int) -> None:
+        """Count an episode."""
+        self.states[state] += 1
+        self.steps += steps
+        self.everything += total
+        if played_out(reason):
+            self.played += 1
+            self.total += total
+
+    def value(self, schema: int) -> dict[str, Any]:
+        """Return it as plain values; the mean is over episodes that were played out."""
         count = sum(self.states.values())
+        total, over = (self.total, self.played) if schema > 1 else (self.everything, count)
         return {
             "episodes": count,
             **{state.lower(): number for state, number in self.states.items()},
             "steps": self.steps,
-            "mean_return": self.total / count if count else None,
+            "mean_return": total / over if over else None,
         }

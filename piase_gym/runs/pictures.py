@@ -15,6 +15,7 @@ from piase_gym.files import replacing
 from piase_gym.runs.history import History
 from piase_gym.runs.player import Player
 from piase_gym.runs.reader import Run, read
+from piase_gym.runs.sinks import check_out
 from piase_gym.runs.tables import need
 
 KINDS = (".gif", ".mp4", ".png")
@@ -83,8 +84,10 @@ def render(
     if not isinstance(fps, int) or fps < 1:
         raise ConfigError(f"fps must be a positive number, not {fps!r}")
     write = _write_video if place.suffix == ".mp4" else _write_images
+    run = path if isinstance(path, Run) else read(path)
+    check_out(place, run.path, overwrite)
     with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
-        pictures = frames(path, slot=slot, start=start, stop=stop)
+        pictures = frames(run, slot=slot, start=start, stop=stop)
         first = next(pictures, None)
         if first is None:
             raise RunError("there is no step to show")
@@ -178,6 +181,7 @@ def plot(
     charts[0].legend(fontsize="small")
     charts[0].set_title(f"{run.manifest['world']}, run {run.run_id}", fontsize="medium")
     place = Path(out)
+    check_out(place, run.path, overwrite)
     with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
         try:
             figure.savefig(new)

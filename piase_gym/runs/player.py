@@ -1,7 +1,8 @@
 """Executes a run again from its log, and says where it first differs.
 
 The world is made from the manifest; resets, commands, hints, reconfigurations and restores are
-taken from the log. No agent and no curriculum runs: what they decided is in the log.
+taken from the log. No agent and no curriculum runs: what they decided is in the log. What follows
+from that is compared line by line by a `Verifier`.
 """
 
 from __future__ import annotations
@@ -14,16 +15,24 @@ import orjson
 
 from piase_gym.commands import Command, Misread, Outcome
 from piase_gym.errors import PiaseError, RunError
-from piase_gym.runs.divergence import Divergence, ReplayReport, differences, same
+from piase_gym.runs.divergence import ReplayReport, differences
+from piase_gym.runs.history import History
+from piase_gym.runs.levels import Levels
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.plain import encode
-from piase_gym.runs.reader import Event, Run, read
+from piase_gym.runs.reader import DAMAGE, Event, Run, read
+from piase_gym.runs.schema import event_number, moment_of
+from piase_gym.runs.seal import check_seal
 from piase_gym.runs.source import Problem
+from piase_gym.runs.verify import Verifier
 from piase_gym.world import Act, World
 
 
 def replay(path: str | os.PathLike[str] | Run, *, until: int | None = None) -> ReplayReport:
     """Execute a run again and compare.
+
+    The seal is checked first. Then every line is compared that follows from the run: outcomes,
+    rewards, states, perceptions, goals, milestones, messages, the summary.
 
     Args:
         path: The log, or a run that was read.
@@ -38,14 +47,38 @@ def replay(path: str | os.PathLike[str] | Run, *, until: int | None = None) -> R
         UnknownNameError: If its world does not exist here.
     """
     player = Player(read(path) if not isinstance(path, Run) else path)
-    report = player.report
+    run, report = player.run, player.report
+    report.seal = check_seal(run.path, run.manifest["schema_version"])
+    history: History | None = History()
     for number, event in player.events():
         if until is not None and event["step"] > until:
-            break
+            return report
+        history = _feed(player, history, event)
         player.play(number, event)
-        if report.first_divergence is not None and player.settled:
-            break
+        if report.broken is not None or (report.first_divergence is not None and player.settled):
+            return report
+    player.verifier.end()
     return report
+
+
+def _feed(player: Player, history: History | None, event: Event) -> History | None:
+    """Let a history follow, from which decisions of curricula are computed again.
+
+    Returns:
+        The history; ``None`` if the run has no curriculum, or its lines are damaged.
+    """
+    if history is None:
+        return None
+    begins = event["event_type"] == "DSE_AGENT_CURRICULUM_START"
+    if event["step"] > 0 and not player.verifier.decides and not begins:
+        return None  # curricula begin before the first step
+    try:
+        history.feed(event)
+    except (PiaseError, *DAMAGE):
+        return None  # the line itself will be named
+    if begins and not player.verifier.decides:
+        player.verifier.follow(history)
+    return history
 
 
 class Player:
@@ -54,6 +87,7 @@ class Player:
     Attributes:
         run: The run.
         report: What was found so far.
+        verifier: Compares the lines.
         settled: Whether a divergence is explained as far as the log allows.
         on_reset: Called with a slot after each reset or restore.
         before_step: Called with a slot and the step's event before each step.
@@ -61,7 +95,11 @@ class Player:
     """
 
     def __init__(self, run: Run) -> None:
-        """Make the world of the manifest."""
+        """Make the world of the manifest.
+
+        Raises:
+            RunError: If it cannot be made, or the log has no steps because of its level.
+        """
         self.run = run
         self.report = ReplayReport()
         self.settled = False
@@ -69,12 +107,16 @@ class Player:
         self.before_step: Callable[[int, Event], None] | None = None
         self.on_step: Callable[[int, Event, Any], None] | None = None
         self._worlds: dict[int, World[Any, Any]] = {0: rebuild(run.manifest)}
-        self._start = self._worlds[0].config
         self._pending: dict[int, Any] = {}
-        self._checks = True
         self._last_id = 0
-        if run.manifest["level"] == "critical":
-            raise RunError(f"{run.path}: logged at level 'critical', which leaves out the steps")
+        self._clock = ""
+        manifest = run.manifest
+        levels = Levels(manifest["level"], manifest.get("levels"), manifest["world"])
+        if not levels.steps:
+            level = manifest["level"] if manifest["level"] == "critical" else "critical for system"
+            raise RunError(f"{run.path}: logged at level {level!r}, which leaves out the steps")
+        shared = self._worlds[0] if manifest["num_envs"] == 1 else rebuild(manifest)
+        self.verifier = Verifier(run, shared, self.report)
 
     def world(self, slot: int = 0) -> World[Any, Any]:
         """Return the world of one environment, made when it is first asked for."""
@@ -91,20 +133,23 @@ class Player:
         yield from self.run.numbered(report)
 
     def play(self, number: int, event: Event) -> None:
-        """Do what one line says."""
+        """Do what one line says, and compare the line with what has to be there."""
         data, kind = event["event_data"], event["event_type"]
         self._follow(number, event)
+        if self.report.broken is not None:
+            self.settled = True
+            return
         act = data.get("kind")
-        if kind == "ENVIRONMENT_EVENT_OCCURRED" and act == "step":
-            self._guard(self._step, number, event, data)
-        elif kind in ("ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED"):
-            handler = _HANDLERS.get(str(act))
-            if handler is not None:
-                self._guard(getattr(self, handler), number, event, data)
-        elif kind == "PERCEPTION_INPUT_RECEIVED" and self._checks:
-            self._guard(self._percept, number, event, data)
+        handler = _HANDLERS.get((kind, act)) if isinstance(act, str) else None
+        if handler is not None:
+            self._guard(getattr(self, handler), number, event, data)
         elif kind == "SIMULATION_CONTROL" and data.get("control") == "end":
             self.report.complete = True
+            self._guard(self._end, number, event, data)
+        elif kind == "SIMULATION_CONTROL" and not self.report.episodes:
+            self._guard(self._start, number, event, data)
+        else:
+            self._guard(self._line, number, event, data)
 
     def _guard(
         self, do: Callable[[int, Event, dict[str, Any]], None], number: int, event: Event, data: Any
@@ -112,28 +157,49 @@ class Player:
         """Do it; what a damaged line leads to is a problem with that line, not an accident."""
         try:
             do(number, event, data)
-        except (PiaseError, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except (PiaseError, *DAMAGE) as error:
             reason = f"{type(error).__name__}: {error}"
             if isinstance(error, KeyError):
                 reason = f"the line lacks {error}"
             elif isinstance(error, PiaseError):
                 reason = str(error)
+            self.verifier.differ(number, event, None, "line", "an executable line", reason)
             self.report.problems.append(Problem(number, f"cannot be executed: {reason}"))
-            self._differ(number, event, None, "line", "an executable line", reason)
             self.settled = True
 
     def _follow(self, number: int, event: Event) -> None:
-        """Check that no line is missing, doubled or from elsewhere."""
-        found = int(event["event_id"]) if event["event_id"].isdecimal() else -1
-        if event["simulation_run_id"] != self.run.run_id:
-            reason = f"the line is of another run, {event['simulation_run_id']!r}"
-            self.report.problems.append(Problem(number, reason))
-        elif found != self._last_id + 1:
-            reason = f"event_id {event['event_id']} follows {self._last_id}"
-            self.report.problems.append(Problem(number, reason))
-        self._last_id = found if found >= 0 else self._last_id + 1
+        """Check that no line is missing, doubled, from elsewhere, or from before the last."""
+        run, problems = self.run, self.report.problems
+        for field, value in (
+            ("simulation_run_id", run.run_id),
+            ("experiment_id", run.experiment_id),
+        ):
+            if event[field] != value:
+                what = "run" if field == "simulation_run_id" else "experiment"
+                problems.append(Problem(number, f"the line is of another {what}, {event[field]!r}"))
+        found = event_number(event["event_id"], run.run_id, run.manifest["schema_version"])
+        if found != number:
+            reason = f"event_id {event['event_id']} stands where event {number} has to be"
+            problems.append(Problem(number, reason))
+        moment = moment_of(event["timestamp"])
+        if moment < self._clock:
+            why = "is before that of the line before" if moment else "is no time"
+            problems.append(Problem(number, f"the timestamp {event['timestamp']!r:.60} {why}"))
+        self._clock = moment
 
     # -- lines ----------------------------------------------------------------------------
+
+    def _line(self, number: int, event: Event, _data: dict[str, Any]) -> None:
+        """Compare a line that does nothing."""
+        self.verifier.line(number, event)
+
+    def _start(self, number: int, event: Event, _data: dict[str, Any]) -> None:
+        """Compare the manifest."""
+        self.verifier.manifest(number, event)
+
+    def _end(self, number: int, event: Event, _data: dict[str, Any]) -> None:
+        """Compare the summary."""
+        self.verifier.finished(number, event)
 
     def _reset(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Begin an episode."""
@@ -147,7 +213,7 @@ class Player:
             raise RunError(f"seed {seed!r} is not a seed")
         world.reset(seed)
         self.report.episodes += 1
-        self._compare_state(number, event, data, world)
+        self.verifier.entered(number, event, world, seed, 0)
         if self.on_reset is not None:
             self.on_reset(slot, event)
 
@@ -161,38 +227,48 @@ class Player:
         if waiting is not None:
             self._pending[slot] = world.config.changed(waiting)
         self.report.episodes += 1
-        self._compare_state(number, event, data, world)
+        episode = snapshot.get("episode") or {}
+        seed, steps = episode.get("seed", data["seed"]), episode.get("steps", 0)
+        self.verifier.entered(number, event, world, seed, steps)
         if self.on_reset is not None:
             self.on_reset(slot, event)
 
-    def _reconfigure(self, _number: int, _event: Event, data: dict[str, Any]) -> None:
+    def _reconfigure(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Take note of another config."""
         slot = data.get("slot", 0)
         current = self._pending.get(slot, self.world(slot).config)
         config = current.changed(data["changes"])
         self.world(slot).admit(config)
         self._pending[slot] = config
+        told = {"kind": "reconfigure", "changes": current.diff(config)}
+        self.verifier.told(number, event, told)
 
-    def _hint(self, _number: int, _event: Event, data: dict[str, Any]) -> None:
+    def _hint(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Give a hint."""
         world = self.world(data.get("slot", 0))
-        world.give_hint(world.agents.index(data["agent"]), data["message"])
+        agent, message = data["agent"], data["message"]
+        world.give_hint(world.agents.index(agent), message)
+        self.verifier.told(number, event, {"kind": "hint", "agent": agent, "message": message})
 
-    def _order(self, _number: int, _event: Event, data: dict[str, Any]) -> None:
+    def _order(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Let agents act in another order."""
         self.world(data.get("slot", 0)).set_order(data["order"])
+        self.verifier.told(number, event, {"kind": "order", "order": data["order"]})
 
-    def _send(self, _number: int, _event: Event, data: dict[str, Any]) -> None:
+    def _send(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Put a letter into a mailbox."""
         mail = self.world(data.get("slot", 0)).mailboxes
-        if mail is not None:
-            mail.send(data["sender"], data["recipient"], data["message"])
+        if mail is None:
+            raise RunError("this world has no mailboxes")
+        letter = mail.send(data["sender"], data["recipient"], data["message"])
+        self.verifier.told(number, event, {"kind": "send", **letter._asdict()})
 
-    def _poll(self, _number: int, _event: Event, data: dict[str, Any]) -> None:
+    def _poll(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Empty a mailbox."""
         mail = self.world(data.get("slot", 0)).mailboxes
-        if mail is not None:
-            mail.poll(data["agent"])
+        if mail is None:
+            raise RunError("this world has no mailboxes")
+        self.verifier.polled(number, event, data["agent"], mail.poll(data["agent"]))
 
     def _step(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Do a step, and compare what followed."""
@@ -201,93 +277,25 @@ class Player:
         commands = data["commands"]
         if self.before_step is not None:
             self.before_step(slot, event)
-        tick = world.step([read_act(commands.get(name)) for name in world.agents])
-        report = self.report
-        report.steps += 1
-        if report.first_divergence is None:
-            self._compare(number, event, data, world, tick)
+        acts = [read_act(commands.get(name)) for name in world.agents]
+        tick = world.step(acts)
+        self.report.steps += 1
+        self.verifier.stepped(number, event, world, acts, tick)
         if self.on_step is not None:
             self.on_step(slot, event, tick)
 
-    def _compare(
-        self, number: int, event: Event, data: dict[str, Any], world: World[Any, Any], tick: Any
-    ) -> None:
-        """Compare a step line with what happened now; quick where all is equal."""
-        outcomes, rewards = data["outcomes"], data["rewards"]
-        terminated, truncated = data["terminated"], data["truncated"]
-        for i, name in enumerate(world.agents):
-            if name in outcomes and (
-                outcomes[name] != tick.outcomes[i]
-                or rewards[name] != tick.rewards[i]
-                or terminated[name] != tick.terminated[i]
-                or truncated[name] != tick.truncated[i]
-            ):
-                for key, logged, now in (
-                    ("outcome", outcomes[name], str(tick.outcomes[i])),
-                    ("reward", rewards[name], tick.rewards[i]),
-                    ("terminated", terminated[name], bool(tick.terminated[i])),
-                    ("truncated", truncated[name], bool(tick.truncated[i])),
-                ):
-                    if not same(logged, now):
-                        self._differ(number, event, name, key, logged, now)
-        if tick.ended:
-            for name, result in data.get("results", {}).items():
-                now = str(world.result(world.agents.index(name)))
-                if now != result:
-                    self._differ(number, event, name, "result", result, now)
-        if data.get("digest") is not None:
-            self._compare_digest(number, event, data, world)
-
-    def _compare_state(
-        self, number: int, event: Event, data: dict[str, Any], world: World[Any, Any]
-    ) -> None:
-        """Compare the state after a reset or a restore."""
-        if self.report.first_divergence is None and data.get("digest") is not None:
-            self._compare_digest(number, event, data, world)
-
-    def _compare_digest(
-        self, number: int, event: Event, data: dict[str, Any], world: World[Any, Any]
-    ) -> None:
-        """Compare the digest of the state."""
-        now = world.digest()
-        if now != data["digest"]:
-            self._differ(number, event, None, "digest", data["digest"], now)
-
     def _snapshot(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Compare a stored snapshot field by field."""
+        self.verifier.snapshot(number, event)
         world, logged_all = self.world(data.get("slot", 0)), data["snapshot"]
         now = orjson.loads(encode(world.snapshot()))
         fields = logged_all.get("config")
         if isinstance(fields, dict) and now["config"].keys() - fields.keys():
             logged_all = {**logged_all, "config": _with_new_fields(fields, world)}
         for path, logged, found in differences(logged_all, now, ""):
-            self._differ(number, event, None, path, logged, found)
+            self.verifier.differ(number, event, None, path, logged, found)
         if self.report.first_divergence is not None:
             self.settled = True
-
-    def _percept(self, number: int, event: Event, data: dict[str, Any]) -> None:
-        """Compare what an agent perceived."""
-        world, name = self.world(data.get("slot", 0)), event["agent_id"]
-        agent = world.agents.index(name)
-        now: dict[str, Any] = {"sensor_data": {"vector": world.vectors()[agent]}}
-        if "visible_text" in data:
-            now["visible_text"] = world.text(world.facts(agent))
-        plain = orjson.loads(encode(now))
-        logged = {key: data.get(key) for key in plain}
-        for path, was, found in differences(logged, plain, ""):
-            self._differ(number, event, name, path, was, found)
-
-    def _differ(
-        self, number: int, event: Event, agent: str | None, what: str, logged: Any, now: Any
-    ) -> None:
-        """Take note of a difference."""
-        slot = event["event_data"].get("slot")
-        found = Divergence(event["step"], event["episode"], agent, what, logged, now, number, slot)
-        report = self.report
-        if report.first_divergence is None:
-            report.first_divergence = found
-        elif len(report.details) < 100:
-            report.details.append(found)
 
 
 def _with_new_fields(fields: dict[str, Any], world: World[Any, Any]) -> dict[str, Any]:
@@ -299,16 +307,17 @@ def _with_new_fields(fields: dict[str, Any], world: World[Any, Any]) -> dict[str
     return {**config.model_dump(mode="json", exclude={"envelope"}), **fields}
 
 
-_HANDLERS: Mapping[str, str] = {
-    "reset": "_reset",
-    "restore": "_restore",
-    "reconfigure": "_reconfigure",
-    "hint": "_hint",
-    "order": "_order",
-    "snapshot": "_snapshot",
-    "send": "_send",
-    "poll": "_poll",
+_HANDLERS: Mapping[tuple[str, str], str] = {
+    **{
+        ("ENVIRONMENT_EVENT_OCCURRED", kind): f"_{kind}"
+        for kind in ("step", "reset", "hint", "order", "send", "poll")
+    },
+    **{
+        ("ENVIRONMENT_STATE_CHANGED", kind): f"_{kind}"
+        for kind in ("reconfigure", "restore", "snapshot")
+    },
 }
+"""What does what the lines of an event type and kind say."""
 
 
 def read_act(value: Any) -> Act:

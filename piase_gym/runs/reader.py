@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -207,7 +208,10 @@ def read(path: str | os.PathLike[str]) -> Run:
             written by a later version.
     """
     place = Path(path)
-    if place.is_dir():
+    folder = False
+    with contextlib.suppress(OSError, ValueError):  # which `raw_lines` tells
+        folder = place.is_dir()
+    if folder:
         raise RunError(f"{place} is a folder, not a log")
     first = next(iter(raw_lines(place)), None)
     if first is None:

@@ -36,6 +36,7 @@ class Recent:
     Attributes:
         retain: How many are remembered.
         table: The commands of all indices, from the manifest.
+        prefix: What the ids of the run's goals begin with.
         encoder: Turns items of a live run into lines.
     """
 
@@ -43,6 +44,7 @@ class Recent:
         """Start with nothing."""
         self.retain = retain
         self.table: Sequence[Mapping[str, Any]] = ()
+        self.prefix = ""
         self.encoder: BulkEncoder | None = None
         self._items: deque[tuple[int, int, Item]] = deque()
         self._count = 0
@@ -96,7 +98,9 @@ class Recent:
             if event["step"] <= after or (slot is not None and data.get("slot", slot) != slot):
                 continue
             if data.get("kind") == "step":
-                for name, kind, part in step_events(data, event["episode"], self.table):
+                for name, kind, part in step_events(
+                    data, event["episode"], self.table, self.prefix
+                ):
                     if name == agent:
                         yield {**event, "agent_id": name, "event_type": kind, "event_data": part}
             if event["agent_id"] == agent or data.get("agent") == agent:

@@ -38,7 +38,8 @@ def record(
 
     Args:
         env: An environment of piase_gym with any face, or a wrapper around one.
-        path: A file that ends with ``.jsonl`` or ``.jsonl.zst``; ``None`` if there are `sinks`.
+        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``; ``None`` if there
+            are `sinks`.
         level: ``"critical"``, ``"actions"``, ``"events"`` or ``"full"``.
         levels: Other levels for some agents and components.
         experiment_id: The experiment that the run belongs to.

@@ -6,12 +6,18 @@ add those of `MORE_FIELDS`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from piase_gym.errors import ConfigError, suggest
 
-SCHEMA_VERSION = 1
-"""Version of what we write; logs of earlier versions stay readable, later ones are refused."""
+SCHEMA_VERSION = 2
+"""Version of what we write; logs of earlier versions stay readable, later ones are refused.
+
+Since 2 the ids of events and goals begin with the run, goals say their first status, a goal whose
+episode was played out is no longer ABANDONED, steps of curricula are goals, and every summary has a
+seal.
+"""
 
 FIELDS = (
     "timestamp",
@@ -35,6 +41,7 @@ SYSTEM = "system"
 """The `agent_id` of what concerns nobody in particular."""
 LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "STATE", "WARN", "ERROR", "CRITICAL")
 TIMESTAMP = r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{1,6}Z"
+_TIMESTAMP = re.compile(TIMESTAMP, re.ASCII)
 
 LEVELS = ("critical", "actions", "events", "full")
 """How much is written, from least to most; each level has the lines of those before it."""
@@ -123,8 +130,45 @@ EVENT_TYPES: dict[str, EventType] = {
 """The toolkit's vocabulary, and ours for the DSE in the style of its reference engine."""
 
 GOAL_STATES = ("ACTIVE", "ACHIEVED", "FAILED", "ABANDONED", "INVALIDATED")
-GOAL_OF_RESULT = {"won": "ACHIEVED", "lost": "FAILED"}
-"""The last state of an episode's goal; an episode with another result leaves it ABANDONED."""
+GOAL_OF_RESULT = {"won": "ACHIEVED", "ended": "ACHIEVED", "lost": "FAILED", "drawn": "FAILED"}
+"""The last state of the goal of an episode that came to its own end, by its result.
+
+To play to the end is the task where a world knows no verdict (``ended``); a draw is not the win
+that was the goal. An episode that was broken off leaves its goal ABANDONED.
+"""
+
+
+def goal_of_result(reason: str, schema: int = SCHEMA_VERSION) -> str:
+    """Return the last state of an episode's goal, by its result or why it was broken off."""
+    if schema < 2 and reason in ("ended", "drawn"):
+        return "ABANDONED"
+    return GOAL_OF_RESULT.get(reason, "ABANDONED")
+
+
+def played_out(reason: object) -> bool:
+    """Tell whether an episode came to its own end: only such episodes count in means.
+
+    Args:
+        reason: Its result, or why it was broken off; see `piase_gym.commands.Result`.
+    """
+    return reason in GOAL_OF_RESULT
+
+
+def moment_of(timestamp: str) -> str:
+    """Return a timestamp in a form that can be compared; empty if it is none."""
+    if _TIMESTAMP.fullmatch(timestamp) is None:
+        return ""
+    return timestamp if len(timestamp) == 27 else timestamp[:-1].ljust(26, "0") + "Z"
+
+
+def event_number(event_id: str, run_id: str, schema: int) -> int:
+    """Return the number of a line from its `event_id`; -1 if that cannot be one."""
+    run, colon, number = event_id.rpartition(":")
+    if schema > 1 and (run != run_id or not colon):
+        return -1
+    text = number if schema > 1 else event_id
+    canonical = text.isascii() and text.isdecimal() and (text == "0" or text[0] != "0")
+    return int(text) if canonical and len(text) < 20 else -1
 
 
 def component_id(kind: str, world: str, agent: str) -> str:

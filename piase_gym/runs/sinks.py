@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import zlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,6 +27,8 @@ except ImportError:  # pragma: no cover - elsewhere than on POSIX, O_EXCL alone 
 
 PRIVATE = stat.S_IRUSR | stat.S_IWUSR
 """Only the user who writes a log may read it."""
+OTHER_PACKERS = (".bz2", ".xz", ".lzma", ".zip", ".lz4", ".7z", ".br")
+"""Endings that promise a compression that we have not."""
 
 
 class LoggerInterface(ABC):
@@ -86,7 +91,7 @@ class ConsoleSink(LoggerInterface):
 
 
 class FileSink(LoggerInterface):
-    """Writes a `.jsonl` file, or with the ending `.zst` a compressed one.
+    """Writes a `.jsonl` file, or with the ending `.gz` or `.zst` a compressed one.
 
     The file belongs to one writer, is readable by its user only, and holds whole lines after each
     `write`, also if the process is killed.
@@ -103,9 +108,7 @@ class FileSink(LoggerInterface):
     def __init__(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Open and lock the file."""
         self.path = Path(path)
-        self._compressor: Any = None
-        if self.path.suffix == ".zst":
-            self._compressor = _compressor()
+        self._packer = packer(self.path)
         self._file = _open(self.path, overwrite)
         self._owner = os.getpid()
 
@@ -113,11 +116,8 @@ class FileSink(LoggerInterface):
         """Append lines; they are in the hands of the operating system when this returns."""
         if os.getpid() != self._owner:
             return  # a forked child has the file too, but it is not its log
-        if self._compressor is not None:
-            import zstandard
-
-            block = zstandard.COMPRESSOBJ_FLUSH_BLOCK
-            lines = self._compressor.compress(lines) + self._compressor.flush(block)
+        if self._packer is not None:
+            lines = self._packer.pack(lines)
         _write_all(self._file, lines)
 
     def close(self) -> None:
@@ -126,21 +126,49 @@ class FileSink(LoggerInterface):
             return
         file, self._file = self._file, -1
         try:
-            if self._compressor is not None and os.getpid() == self._owner:
-                _write_all(file, self._compressor.flush())
+            if self._packer is not None and os.getpid() == self._owner:
+                _write_all(file, self._packer.end())
         finally:
             os.close(file)
 
 
+def check_out(place: Path, log: Path, overwrite: bool) -> None:
+    """Check where something that is made of a log is to go.
+
+    Raises:
+        LogWriteError: If that is the log itself, no file, or a file that may not be lost.
+    """
+    try:
+        exists = place.exists()
+        itself = exists and place.samefile(log)
+    except (OSError, ValueError) as error:
+        raise LogWriteError(f"{str(place)!r} cannot be written: {error}") from None
+    if itself:
+        raise LogWriteError(f"{place} is the log itself; give another name")
+    if exists and not place.is_file():
+        raise LogWriteError(f"{place} is not a file; give another name")
+    if exists and not overwrite:
+        raise LogWriteError(f"{place} exists; give another name, or overwrite=True")
+
+
 def _open(path: Path, overwrite: bool) -> int:
     """Open a file for one writer."""
-    if path.is_dir():
-        raise LogWriteError(f"{path} is a folder; a log is a file such as {path / 'run.jsonl'}")
+    if path.suffix in OTHER_PACKERS:
+        raise LogWriteError(
+            f"{path}: logs are not written as {path.suffix}; allowed: .jsonl, .jsonl.gz, .jsonl.zst"
+        )
     try:
+        if path.is_dir():
+            raise LogWriteError(f"{path} is a folder; a log is a file such as {path / 'run.jsonl'}")
+        if path.exists() and not path.is_file():
+            raise LogWriteError(f"{path} is a device or a pipe; a log is a file")
         path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), PRIVATE)
-    except OSError as error:
-        raise LogWriteError(f"the log {path} cannot be opened: {error.strerror}") from None
+    except LogWriteError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise LogWriteError(f"the log {path} cannot be opened: {reason}") from None
     try:
         _lock(file, path)
         if os.fstat(file).st_size and not overwrite:
@@ -185,10 +213,33 @@ def _write_all(file: int, data: bytes) -> None:
         raise
 
 
-def _compressor() -> Any:
-    """Return a streaming compressor."""
+@dataclass(frozen=True)
+class Packer:
+    """Compresses a file piece by piece; what was packed can be read though the file goes on.
+
+    Attributes:
+        pack: Returns the compressed form of the next bytes.
+        end: Returns what comes last.
+    """
+
+    pack: Callable[[bytes], bytes]
+    end: Callable[[], bytes]
+
+
+def packer(path: Path) -> Packer | None:
+    """Return what compresses a file, by the ending of its name; ``None`` for plain ones.
+
+    Raises:
+        MissingExtraError: If compression is not installed.
+    """
+    if path.suffix == ".gz":
+        gzip = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+        return Packer(lambda data: gzip.compress(data) + gzip.flush(zlib.Z_SYNC_FLUSH), gzip.flush)
+    if path.suffix != ".zst":
+        return None
     try:
         import zstandard
     except ImportError:
         raise MissingExtraError("a log that ends with .zst", "data") from None
-    return zstandard.ZstdCompressor(level=3).compressobj()
+    zst, block = zstandard.ZstdCompressor(level=3).compressobj(), zstandard.COMPRESSOBJ_FLUSH_BLOCK
+    return Packer(lambda data: zst.compress(data) + zst.flush(block), zst.flush)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import stat
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -23,7 +25,8 @@ MAX_RATIO = 1000
 MOST_BAD = 1000
 """After so many lines that cannot be read, the rest of a file is left alone."""
 GIVEN_UP = f"more than {MOST_BAD} lines are bad; the rest is not read"
-_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -54,22 +57,56 @@ class Raw(NamedTuple):
 
 
 def open_log(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a plain or compressed log.
+    """Open a log: plain, or compressed by zstandard or gzip, as its first bytes say.
 
     Raises:
-        RunError: If there is no such file, or it cannot be opened.
-        MissingExtraError: If it is compressed and zstandard is not installed.
+        RunError: If there is no such file, it cannot be opened, or is a device or a pipe.
+        MissingExtraError: If it is compressed by zstandard, which is not installed.
     """
     place = Path(path)
     try:
+        if not stat.S_ISREG(place.stat().st_mode):
+            raise RunError(f"the log {place} cannot be read: it is not a file")
         file: BinaryIO = place.open("rb")
-    except OSError as error:
-        raise RunError(f"the log {place} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RunError(f"the log {place} cannot be read: {reason}") from None
     start = file.read(4)
     file.seek(0)
-    if start != _MAGIC:
-        return file
-    return _Unpacked(file)  # type: ignore[return-value]
+    if start == _ZSTD:
+        return _Unpacked(file, *_zstd(file))  # type: ignore[return-value]
+    if start[:2] == _GZIP:
+        return _Unpacked(file, _Gunzip().decompress, zlib.error)  # type: ignore[return-value]
+    return file
+
+
+def _zstd(file: BinaryIO) -> tuple[Callable[[bytes], bytes], type[Exception]]:
+    """Return what unpacks pieces, and the error that it raises."""
+    try:
+        import zstandard
+    except ImportError:
+        file.close()
+        raise MissingExtraError("a compressed log", "data") from None
+    unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+    unpack = unpacker.decompressobj(read_across_frames=True).decompress
+    return unpack, zstandard.ZstdError
+
+
+class _Gunzip:
+    """Unpacks the members of a gzip file, one after the other."""
+
+    def __init__(self) -> None:
+        self._object = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+    def decompress(self, packed: bytes) -> bytes:
+        """Return what the next bytes unpack to."""
+        parts = []
+        while packed:
+            parts.append(self._object.decompress(packed))
+            packed = self._object.unused_data
+            if self._object.eof:
+                self._object = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        return b"".join(parts)
 
 
 class _Unpacked:
@@ -79,15 +116,10 @@ class _Unpacked:
     unpacked one by one, each so small that no bomb fills the memory.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
-        try:
-            import zstandard
-        except ImportError:
-            file.close()
-            raise MissingExtraError("a compressed log", "data") from None
-        self._file, self._error = file, zstandard.ZstdError
-        unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
-        self._object = unpacker.decompressobj(read_across_frames=True)
+    def __init__(
+        self, file: BinaryIO, unpack: Callable[[bytes], bytes], error: type[Exception]
+    ) -> None:
+        self._file, self._unpack, self._error = file, unpack, error
         self._taken = self._given = 0
         self.fault = ""
 
@@ -99,7 +131,7 @@ class _Unpacked:
             if not packed:
                 break
             try:
-                part: bytes = self._object.decompress(packed)
+                part: bytes = self._unpack(packed)
             except self._error as error:
                 self.fault = f"the compressed data is damaged: {error}"
                 break

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from xxhash import xxh3_64_intdigest
 
-from piase_gym.commands import Command, Misread
 from piase_gym.runs.book import Book
+from piase_gym.runs.derive import act_value
 from piase_gym.runs.hearing import KINDS, HearingRecorder
 from piase_gym.runs.lines import Extra
-from piase_gym.runs.manifest import command_table, command_value, make_manifest
+from piase_gym.runs.manifest import command_table, make_manifest
 from piase_gym.runs.options import Options
 from piase_gym.runs.plain import encode
-from piase_gym.runs.recorder import Parts
 from piase_gym.runs.schema import CRITICAL, REBUILD
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Notation, Stretch
@@ -71,7 +70,7 @@ class DriverRecorder(HearingRecorder):
         driver, options = self.driver, self.options
         origin = driver.events.origin
         world, seats = driver.world, driver.partners
-        return make_manifest(world, seats, self.face, options.level, origin, options.more)
+        return make_manifest(world, seats, self.face, options, origin)
 
     def _on_rebuild(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
         """The environment has got larger spaces before its first reset."""
@@ -159,7 +158,7 @@ class DriverRecorder(HearingRecorder):
         extra = self._extra(book, tick)
         extra.commands = commands
         if self._seers:
-            extra.percepts = self._percepts(book.names)
+            extra.percepts = {name: data for name, _, data in self._percepts(book.names)}
         self.settle()
         book.add(rewards)
         if self._lines_wanted:
@@ -169,7 +168,8 @@ class DriverRecorder(HearingRecorder):
 
     def _extra(self, book: Book, tick: Tick) -> Extra:
         """Return what else there is to tell of a step."""
-        extra = Extra(more=self._more(book, tick))
+        letters, self._letters = self._letters, []
+        extra = Extra(more=self.more(book, self.world, tick, letters))
         if tick.ended:
             extra.terminated = tuple(map(bool, book.pick(tick.terminated)))
             extra.truncated = tuple(map(bool, book.pick(tick.truncated)))
@@ -208,53 +208,10 @@ class DriverRecorder(HearingRecorder):
                 return bytes(acts), None
             except (TypeError, ValueError):
                 pass
-        values = [_act_value(act) for act in acts]
+        values = [act_value(act) for act in acts]
         return b"", encode(dict(zip(book.names, values, strict=True)))
-
-    def _more(self, book: Book, tick: Tick) -> dict[str, Any]:
-        """Return the rarer entries of a step line."""
-        more: dict[str, Any] = {}
-        names = self.agents
-        for key in ("milestones", "feedback") if tick.notes else ():
-            found = {names[i]: note[key] for i, note in tick.notes.items() if note.get(key)}
-            if found:
-                more[key] = found
-        if tick.ended:
-            ended = [i for i in book.playing if tick.terminated[i] or tick.truncated[i]]
-            more["results"] = {names[i]: str(self.world.result(i)) for i in ended}
-            book.results.update(more["results"])
-        if self.aims:
-            arrived = self.aims.reached(self.world, book.playing)
-            if arrived:
-                more["targets"] = arrived
-        if self._letters:
-            more["messages"], self._letters = self._letters, []
-        return more
 
     def _change_seats(self, book: Book, ns: int) -> None:
         """Close the goals of those who ended, open those of who entered."""
         self.settle()
-        alive = self.world.alive
-        now = [i for i, playing in enumerate(alive) if playing]
-        parts: Parts = []
-        for agent in [i for i in book.playing if not alive[i]]:
-            name, measures = self.agents[agent], self.world.measure(agent)
-            if measures:
-                book.measures[name] = dict(measures)
-            self.close_goal(book, agent, book.results[name], parts)
-        for agent in [i for i in now if i not in book.joined]:
-            self.open_goal(book, agent, parts)
-        if not now:
-            self.end_episode(book, parts)
-        self.put_parts(parts, book, ns)
-        if tuple(now) != book.playing:
-            book.seat(now)
-
-
-def _act_value(act: Any) -> Any:
-    """Return an act as a step line has it."""
-    if isinstance(act, Command):
-        return command_value(act)
-    if isinstance(act, Misread):
-        return {"misread": str(act.outcome), "message": act.message}
-    return act if act is None else int(act)
+        self.put_entries(self.seats_changed(book, self.world), book.episode, ns)

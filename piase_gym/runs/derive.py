@@ -1,0 +1,330 @@
+"""What follows from a run: the lines that are derived from states, commands and results of steps.
+
+`Recorder` writes these lines and `Verifier` compares a log with them; both go through here. What
+is not derived comes from outside: seeds, commands, hints, letters, restored states, lines of users.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from piase_gym.commands import Command, Misread
+from piase_gym.runs.aims import Aims
+from piase_gym.runs.book import Book
+from piase_gym.runs.expand import AgentEvent, goal_prefix, step_events, task_event
+from piase_gym.runs.levels import Levels
+from piase_gym.runs.manifest import command_value
+from piase_gym.runs.options import Tally
+from piase_gym.runs.schema import EVENTS, SCHEMA_VERSION, SYSTEM, goal_of_result
+from piase_gym.runs.step_goals import StepGoals
+from piase_gym.world import Tick, World
+
+PRIORITY = 5
+"""Initial priority of an episode's goal, of 0 to 10."""
+PERCEPT = "PERCEPTION_INPUT_RECEIVED"
+
+
+class Deriver:
+    """Keeps account of a run, and says which lines follow from what happens in it.
+
+    Lines are (agent, event type, `event_data`), in the order in which they are written; those that
+    the levels leave out are not among them.
+
+    Attributes:
+        world: The world; of a batch, the one that all slots share.
+        agents: Its agents.
+        levels: How much is wanted of whom.
+        schema: The version of the schema.
+        step: Steps of the run so far.
+        episodes: Episodes of the run so far, void ones not counted.
+        aims: Where agents are to go in their curriculum steps.
+        step_goals: The goals that are agents' curriculum steps.
+    """
+
+    def __init__(
+        self, world: World[Any, Any], levels: Levels, run_id: str, schema: int = SCHEMA_VERSION
+    ) -> None:
+        """Start with no episode."""
+        self.world, self.agents, self.levels, self.schema = world, world.agents, levels, schema
+        self.wants = levels.wants
+        self.step, self.episodes = 0, 0
+        self.prefix = goal_prefix(run_id, schema)
+        self.aims = Aims()
+        self.step_goals = StepGoals(self.prefix, schema)
+        self.messages = self.hints = self.void = 0
+        self.tallies = {name: Tally() for name in self.agents}
+        self._goals: dict[int, str] = {}
+        self._described: Any = None
+
+    def take_world(self, world: World[Any, Any]) -> None:
+        """Go on with another world, before the first episode."""
+        self.world, self.agents = world, world.agents
+        self.tallies = {name: Tally() for name in self.agents}
+        self._described = None
+
+    @property
+    def present(self) -> int:
+        """The number of the present episode, for lines that belong to no particular one."""
+        return max(0, self.episodes - 1)
+
+    # -- episodes and their goals ---------------------------------------------------------
+
+    def open_book(self, old: Book | None, slot: int | None, seed: int, totals: Any = None) -> Book:
+        """Begin an episode, after the one before was closed; a void one lends its number."""
+        if old is not None and not old.begun:
+            self.void += 1
+            number = old.episode
+        else:
+            number, self.episodes = self.episodes, self.episodes + 1
+        self.aims.again(slot or 0)
+        now, prefix = time.monotonic_ns(), self.prefix
+        return Book(self.agents, slot, number, seed, now, self.step, totals, prefix)
+
+    def begun(self, book: Book) -> list[AgentEvent]:
+        """Open the goals of those in play, in the first step of an episode."""
+        book.begun = True
+        found: list[AgentEvent] = []
+        if self.wants(SYSTEM, "LEARNING_EPISODE_START"):
+            data = {"seed": book.seed, "agents": list(book.names), **book.where}
+            found.append((SYSTEM, "LEARNING_EPISODE_START", data))
+        for agent in book.playing:
+            found += self.opened(book, agent)
+        return found
+
+    def opened(self, book: Book, agent: int) -> list[AgentEvent]:
+        """Return that an agent has an episode to master."""
+        name, goal = self.agents[agent], book.goal(agent)
+        book.joined[agent] = self.step
+        if not self.wants(name, "GOAL_CREATED"):
+            return []
+        created = {
+            "goal_id": goal,
+            **({"initial_status": "ACTIVE"} if self.schema > 1 else {}),
+            "description": self._description(agent),
+            "type": "EXTRINSIC_TASK",
+            "initial_priority": PRIORITY,
+            **book.where,
+        }
+        activated = {"goal_id": goal, "reason": "the episode begins", **book.where}
+        found: list[AgentEvent] = [(name, "GOAL_CREATED", created)]
+        found.append((name, "GOAL_ACTIVATED", activated))
+        return found + self._task(book, name, "GOAL_ACTIVATED", {"goal_id": goal})
+
+    def _description(self, agent: int) -> str:
+        """Return the goal of an agent in words, in the config of now."""
+        if self._described is not self.world.config:
+            self._described = self.world.config
+            goals = self.world.manual.goals
+            for number in range(len(self.agents)):
+                self._goals[number] = goals(number) or f"take part in {self.world.name}"
+        return self._goals[agent]
+
+    def closed_goal(self, book: Book, agent: int, reason: str) -> list[AgentEvent]:
+        """Return how an agent's episode ended.
+
+        Args:
+            book: The episode, with the rewards of all steps.
+            agent: The agent's number.
+            reason: ``won``, ``lost``, ``drawn``, ``ended``, or why it was broken off.
+        """
+        name, joined = self.agents[agent], book.joined.pop(agent)
+        state = goal_of_result(reason, self.schema)
+        total, steps = book.total(agent), self.step - joined
+        self.tallies[name].add(state, reason, total, steps)
+        book.returns[name], book.lengths[name], book.results[name] = total, steps, reason
+        if not self.wants(name, "GOAL_STATUS_CHANGED"):
+            return []
+        change = {
+            "goal_id": book.goal(agent),
+            "old_state": "ACTIVE",
+            "new_state": state,
+            "reason": reason,
+            "metrics": {"return": total, "steps": steps},
+            **book.where,
+        }
+        # One analysis of the toolkit reads the first name, another the second.
+        found: list[AgentEvent] = [(name, "GOAL_STATUS_CHANGED", change)]
+        found.append((name, "GOAL_STATE_CHANGED", change))
+        return found + self._task(book, name, "GOAL_STATUS_CHANGED", change)
+
+    def _task(
+        self, book: Book, agent: str, event_type: str, data: Mapping[str, Any]
+    ) -> list[AgentEvent]:
+        """Return the task update that goes with a goal line."""
+        if not self.wants(agent, "TASK_STATUS_UPDATE"):
+            return []
+        found = task_event(agent, event_type, data)
+        if found is not None and self.schema > 1:
+            found[2].update(book.where)
+        return [] if found is None else [found]
+
+    def reported(self, book: Book) -> list[AgentEvent]:
+        """Return the report of an episode that is over."""
+        if not self.wants(SYSTEM, "LEARNING_EPISODE_END"):
+            return []
+        data = {
+            "seed": book.seed,
+            "steps": self.step - book.start,
+            "results": dict(book.results),
+            "returns": dict(book.returns),
+            "lengths": dict(book.lengths),
+            **({"measures": dict(book.measures)} if book.measures else {}),
+            **book.where,
+        }
+        return [(SYSTEM, "LEARNING_EPISODE_END", data)]
+
+    def broken_off(self, book: Book | None, reason: str) -> list[AgentEvent]:
+        """End an episode that did not come to its own end."""
+        if book is None or not book.begun or (book.over and not book.joined):
+            return []
+        found: list[AgentEvent] = []
+        for agent in sorted(book.joined):
+            found += self.closed_goal(book, agent, reason)
+        found += self.reported(book)
+        book.seat(())
+        return found
+
+    def seats_changed(self, book: Book, world: World[Any, Any]) -> list[AgentEvent]:
+        """Close the goals of those who ended, open those of who entered."""
+        alive = world.alive
+        now = [i for i, playing in enumerate(alive) if playing]
+        found: list[AgentEvent] = []
+        for agent in [i for i in book.playing if not alive[i]]:
+            name, measures = self.agents[agent], world.measure(agent)
+            if measures:
+                book.measures[name] = dict(measures)
+            found += self.closed_goal(book, agent, book.results[name])
+        for agent in [i for i in now if i not in book.joined]:
+            found += self.opened(book, agent)
+        if not now:
+            found += self.reported(book)
+        if tuple(now) != book.playing:
+            book.seat(now)
+        return found
+
+    # -- steps ----------------------------------------------------------------------------
+
+    def step_data(
+        self,
+        book: Book,
+        world: World[Any, Any],
+        acts: Sequence[Any],
+        tick: Tick,
+        letters: Sequence[Mapping[str, Any]],
+        digest: str,
+    ) -> dict[str, Any]:
+        """Return the data of a step's line.
+
+        Args:
+            book: The episode, of before the step.
+            world: The world, after it.
+            acts: What every agent did.
+            tick: What followed.
+            letters: The letters sent in it.
+            digest: The digest of the state after it.
+        """
+        seats = list(zip(book.names, book.playing, strict=True))
+        return {
+            "kind": "step",
+            "commands": {name: act_value(acts[i]) for name, i in seats},
+            "outcomes": {name: str(tick.outcomes[i]) for name, i in seats},
+            "rewards": {name: float(tick.rewards[i]) for name, i in seats},
+            "terminated": {name: bool(tick.terminated[i]) for name, i in seats},
+            "truncated": {name: bool(tick.truncated[i]) for name, i in seats},
+            "digest": digest,
+            **self.more(book, world, tick, letters),
+        }
+
+    def more(
+        self,
+        book: Book,
+        world: World[Any, Any],
+        tick: Tick,
+        letters: Sequence[Mapping[str, Any]],
+    ) -> dict[str, Any]:
+        """Return the rarer entries of a step's line."""
+        more: dict[str, Any] = dict(book.where)
+        names = self.agents
+        if tick.ended and book.slot is not None:
+            more["results"] = self._results(book, world, tick)
+        for key in ("milestones", "feedback") if tick.notes else ():
+            found = {names[i]: note[key] for i, note in tick.notes.items() if note.get(key)}
+            if found:
+                more[key] = found
+        if tick.ended and book.slot is None:
+            more["results"] = self._results(book, world, tick)
+        if self.aims:
+            arrived = self.aims.reached(world, book.playing, book.slot or 0)
+            if arrived:
+                more["targets"] = arrived
+        if letters:
+            more["messages"] = list(letters)
+        return more
+
+    def _results(self, book: Book, world: World[Any, Any], tick: Tick) -> dict[str, str]:
+        """Return how the episodes of those ended who end in a step."""
+        ended = [i for i in book.playing if tick.terminated[i] or tick.truncated[i]]
+        results = {self.agents[i]: str(world.result(i)) for i in ended}
+        book.results.update(results)
+        return results
+
+    def singles(
+        self, data: Mapping[str, Any], episode: int, table: Sequence[Mapping[str, Any]]
+    ) -> list[AgentEvent]:
+        """Return the lines of single agents that the line of a step stands for."""
+        if self.levels.highest < EVENTS:
+            return []
+        events = step_events(data, episode, table, self.prefix)
+        return [event for event in events if self.wants(event[0], event[1])]
+
+    def percepts(
+        self, names: Sequence[str], world: World[Any, Any], steps: int, slot: int | None
+    ) -> list[AgentEvent]:
+        """Return what agents perceive now, under the names of seed 000's `PerceptionData`.
+
+        Array worlds have every fact in the vector and the hint; of other worlds the text is
+        logged too.
+        """
+        seers = [name for name in self.agents if name in names and self.wants(name, PERCEPT)]
+        if not seers:
+            return []
+        vectors, texts = world.vectors(), not world.capabilities.batched
+        found: list[AgentEvent] = []
+        for name in seers:
+            number = self.agents.index(name)
+            percept: dict[str, Any] = {"timestamp": float(steps)}
+            percept["sensor_data"] = {"vector": vectors[number]}
+            if slot is not None:
+                percept["slot"] = slot
+            elif texts:
+                percept["visible_text"] = world.text(world.facts(number))
+            if slot is None and world.hints[number] is not None:
+                percept["agent_specific_data"] = {"hint": world.hints[number]}
+            found.append((name, PERCEPT, percept))
+        return found
+
+    # -- the end --------------------------------------------------------------------------
+
+    def summary(self, books: Sequence[Book | None], seconds: float) -> dict[str, Any]:
+        """Return the summary of the run."""
+        void = sum(book is not None and not book.begun for book in books)
+        return {
+            "steps": self.step,
+            "episodes": self.episodes - void,
+            "void_resets": self.void + void,
+            "seconds": seconds,
+            "messages": self.messages,
+            "hints": self.hints,
+            "agents": {name: tally.value(self.schema) for name, tally in self.tallies.items()},
+        }
+
+
+def act_value(act: Any) -> Any:
+    """Return an act as a step line has it."""
+    if isinstance(act, Command):
+        return command_value(act)
+    if isinstance(act, Misread):
+        return {"misread": str(act.outcome), "message": act.message}
+    return act if act is None else int(act)

@@ -1,0 +1,70 @@
+"""The seal of a log: the hash of all its lines, in the last one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+import xxhash
+
+from piase_gym.runs.schema import sealed
+from piase_gym.runs.source import Problem, Raw, parse, raw_lines
+
+CHANGED = "lines were changed after they were written"
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What the seal of a log says.
+
+    Attributes:
+        state: ``sealed`` (nothing was changed since), ``unsealed`` or ``broken``.
+        reason: Why it is not sealed, in words.
+    """
+
+    state: Literal["sealed", "unsealed", "broken"] = "sealed"
+    reason: str = ""
+
+    def __str__(self) -> str:
+        """Say it in a few words."""
+        if self.state == "broken":
+            return f"the seal is broken: {self.reason}"
+        return f"{self.state} ({self.reason})" if self.reason else self.state
+
+
+def check_seal(path: str | os.PathLike[str], schema: int) -> Seal:
+    """Compare the seal of a log with its lines.
+
+    Args:
+        path: The log.
+        schema: The version of its schema.
+    """
+    digest, last = xxhash.xxh3_64(), None
+    for raw in raw_lines(path):
+        if isinstance(raw, Problem):
+            return Seal("unsealed", f"it cannot be read to its end: {raw.reason}")
+        if last is not None:
+            digest.update(last.data + b"\n")
+        last = raw
+    data = None if last is None else _summary(last)
+    if last is None or data is None:
+        return Seal("unsealed", "the run was cut short: it does not end with a summary")
+    seal, checksum = data.get("seal"), data.get("checksum")
+    if seal is None and schema < 2:
+        return Seal("unsealed", "a log of schema 1 without a seal")
+    if checksum != digest.hexdigest():
+        return Seal("broken", CHANGED)
+    digest.update(sealed(last.data, str(seal)) + b"\n")
+    if seal != digest.hexdigest():
+        return Seal("broken", "the summary was changed after it was written")
+    return Seal()
+
+
+def _summary(raw: Raw) -> dict[str, object] | None:
+    """Return the data of a line if it is a summary."""
+    event = parse(raw)
+    if raw.torn or isinstance(event, Problem) or event.get("event_type") != "SIMULATION_CONTROL":
+        return None
+    data = event.get("event_data")
+    return data if isinstance(data, dict) and data.get("control") == "end" else None
