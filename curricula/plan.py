@@ -100,10 +100,10 @@ class Plan:
             lag,
         )
         # What is wrong with progress is told before anything is changed.
-        for progress in ({} if store is None else store.load(plan.curricula)).values():
-            plan.director.check(progress.memory)
-            if remembering.RECENT in progress.memory:
-                remembering.check(progress)
+        for kept in ({} if store is None else store.load(plan.curricula)).values():
+            plan.director.check(kept.memory)
+            if remembering.RECENT in kept.memory:
+                remembering.check(kept)
         return plan
 
 
