@@ -44,6 +44,8 @@ def plot_journeys(journeys: Sequence[Journey], path: str | Path) -> Path:
     place = Path(path)
     if place.suffix not in (".png", ".svg", ".pdf"):
         raise ConfigError(f"a plot is a .png, .svg or .pdf file, not {place.name!r}")
+    if place.exists() and not place.is_file():
+        raise ConfigError(f"{str(place)!r} is no file; give another name")
     drawable = [j for j in journeys if j.moves or any(s.played for s in j.stretches)]
     if not drawable:
         raise ConfigError("there is nothing to draw yet: no attempt is over")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -68,6 +69,7 @@ class CourseRun:
         self.settings, self.folder = settings, Path(folder)
         self.curriculum = load(settings.curriculum)
         settings.check_names(self.curriculum)
+        self._check_folder()
         self.interrupted = False
         known = (self.folder / SETTINGS).exists()
         if known and not resume:
@@ -106,6 +108,24 @@ class CourseRun:
             self._forget(self._updates)
         else:
             self._begin()
+
+    def _check_folder(self) -> None:
+        """Check that the folder is one, or can be made.
+
+        Raises:
+            StorageError: If it cannot.
+        """
+        place = self.folder
+        try:
+            while not place.exists():
+                place = place.parent
+            right = place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+        except (OSError, ValueError) as error:
+            told = getattr(error, "strerror", None) or str(error)
+            raise StorageError(f"{str(self.folder)!r:.200} cannot be a folder: {told}") from None
+        if not right:
+            told = "nothing may be written there" if place.is_dir() else "it is no folder"
+            raise StorageError(f"{self.folder} cannot be the folder of a run: {place}: {told}")
 
     def _ppo_settings(self, ppo: Any) -> Any:
         """Return the settings of the trainer.

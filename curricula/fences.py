@@ -8,9 +8,11 @@ from pathlib import Path
 def in_file(path: Path) -> str | None:
     """Return the complaint about a fenced file, or ``None``."""
     try:
+        if not path.is_file():
+            return None
         with path.open(encoding="utf-8", errors="replace") as stream:
             return in_text(stream.read(200), str(path))
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 

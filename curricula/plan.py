@@ -107,16 +107,6 @@ class Plan:
         return plan
 
 
-def loaded(curricula: Any) -> dict[str, DevelopmentalCurriculum]:
-    """Return the curricula that are meant, by agent; a curriculum alone has the key ``""``.
-
-    Raises:
-        CurriculumError: If one cannot be loaded.
-    """
-    given = curricula if isinstance(curricula, Mapping) else {"": curricula}
-    return {str(agent): loader.load(entry) for agent, entry in given.items()}
-
-
 def _assign(curricula: Any, own: Sequence[str]) -> dict[str, DevelopmentalCurriculum]:
     """Return the curriculum of each agent, in the order of the agents."""
     if not isinstance(curricula, Mapping):

@@ -278,7 +278,10 @@ def file_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Path |
     if not step.prompt_reference or curriculum.folder is None:
         return None
     path = curriculum.folder / step.prompt_reference
-    return path if path.is_file() else None
+    try:
+        return path if path.is_file() else None
+    except (OSError, ValueError):  # no name that a file can have
+        return None
 
 
 def prompt_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> PiaAGIPrompt | None:

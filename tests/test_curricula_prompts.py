@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,28 @@ def test_a_missing_prompt_is_no_prompt(tmp_path: Path) -> None:
     made = curricula.load(path)
     assert len(made.warnings) == 1
     assert prompts.prompt_of(made, made.steps[0]) is None
+
+
+def test_hostile_prompt_references_are_warned_of_or_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "folder.json").mkdir()
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "device.json").symlink_to("/dev/zero")
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    (tmp_path / "big.json").write_bytes(b"[" * 2_000_000)
+    (tmp_path / "deep.json").write_bytes(b"[" * 900_000)
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe" * 9)
+    path = tmp_path / "c.json"
+    missing = ["folder.json", "pipe.json", "device.json", "loop.json", "/dev/zero", ".", "/"]
+    missing += ["a\0b.json", "x" * 300 + ".json", "file:///etc/passwd"]
+    for name in (*missing, "big.json", "deep.json", "bytes.json", str(path)):
+        step = {"order": 1, "name": "a", "prompt_reference": name}
+        path.write_text(json.dumps({"name": "x", "steps": [step]}))
+        if name in missing:
+            (warning,) = curricula.load(path).warnings
+            assert f"c.json:1:{warning.split(':')[2]}: step 1 'a': there is no prompt" in warning
+        else:
+            with pytest.raises(CurriculumError, match="step 1 'a': its prompt is wrong"):
+                curricula.load(path)
+    for name in ("folder.json", "pipe.json", "device.json", "a\0b.json"):
+        with pytest.raises(CurriculumError, match=r"no file but|cannot be read"):
+            prompts.load(tmp_path / name)

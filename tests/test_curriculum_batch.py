@@ -15,6 +15,7 @@ from piase_gym.errors import ConfigError, EnvelopeError, UnsupportedError
 from piase_gym.textcode import hash_text
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.courses import CORNER, RIGHT, STAY, curriculum, dse, step, told
+from tests.test_curriculum_meter import rows as whole_episodes
 
 MODES = ("next_step", "same_step")
 
@@ -161,6 +162,10 @@ def test_the_log_has_the_same_metrics_and_replays(mode: str, inside: bool, tmp_p
     for _ in range(150):
         env.step(rng.choice([0, 1, 3, 4, 5], (4, 1)))
         assert _of_episodes(env.course.meter) == _of_episodes(follower)
+    mine, theirs = (whole_episodes(m, "agent_0") for m in (env.course.meter, follower))
+    for row in (*mine, *theirs):
+        del row["episode"]  # the meter numbers them slot by slot
+    assert mine == theirs != []
     attempts = len(env.course.meter.history.of("agent_0").attempts)
     done = [(d.step, d.attempt, dict(d.values)) for d in env.decisions]
     assert len(done) >= 3

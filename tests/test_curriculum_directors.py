@@ -183,10 +183,30 @@ def test_a_tutor_chooses_among_what_the_step_allows() -> None:
     ]
     assert env.decisions[0].rule is None
     assert "the tutor chose PROCEED; the rules say REPEAT_STEP" in env.decisions[0].reason
+    assert env.decisions[0].status == "completed_failure"  # the rules would have stayed in it
     wrong = ScriptedTutor({(1, 1): "FAIL_CURRICULUM"})
     env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), CORNER, tutor=wrong)
     with pytest.raises(ConfigError, match=r"FAIL_CURRICULUM.*'PROCEED'"):
         play(env, stay)
+
+
+def test_an_overruled_decision_does_not_name_the_rule_that_held() -> None:
+    rules = [["step_attempts == 1", "APPLY_HINT_A"], ["step_attempts == 2", "FAIL_CURRICULUM"]]
+    rules += [["step_attempts > 9", "PROCEED"]]  # which makes it one of the tutor's choices
+    hints = {"A": {"data": {"message": "Right."}}}
+    plan = curriculum(step(1, adaptation_rules=rules, hints=hints), step(2))
+    plain = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan)
+    play(plain, stay, most=1)
+    (held,) = plain.decisions
+    assert (held.rule, held.hint, held.status) == ("step_attempts == 1", "A", "in_progress")
+    tutor = ScriptedTutor({(1, 1): "REPEAT_STEP", (1, 2): "PROCEED"})
+    env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan, tutor=tutor)
+    play(env, stay, most=2)
+    one, two = env.decisions
+    assert (one.rule, one.hint, one.decision, one.next_step) == (None, None, "REPEAT_STEP", 1)
+    assert "rule 1 holds: step_attempts == 1" in one.reason
+    assert (two.rule, two.status, two.outcome) == (None, "completed_failure", "running")
+    assert "the rules say FAIL_CURRICULUM" in two.reason
 
 
 def test_a_tutor_has_no_say_about_what_is_complete() -> None:

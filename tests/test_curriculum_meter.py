@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,12 @@ def answers(metrics: Any, agents: Any, names: Any) -> dict[Any, Any]:
     }
 
 
+def rows(metrics: Any, agent: str) -> list[dict[str, Any]]:
+    """Everything that is known of an agent's whole episodes, but which event they began with."""
+    found = [asdict(row) for row in metrics.history.of(agent).episodes if row.finished]
+    return [{k: v for k, v in row.items() if k not in ("sequence", "hints")} for row in found]
+
+
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_meter_says_what_a_log_says(world: str, tmp_path: Path) -> None:
     path, inner = tmp_path / "run.jsonl", WORLDS[world]()
@@ -68,6 +75,10 @@ def test_the_meter_says_what_a_log_says(world: str, tmp_path: Path) -> None:
             names = names or [*follower.names(), "reached_goal_0", "reached_goal_1"]
             assert answers(env.course.meter, plans, names) == answers(follower, plans, names)
     assert len(env.decisions) > 8
+    for agent in plans:
+        mine, theirs = rows(env.course.meter, agent), rows(follower, agent)
+        assert len(mine) > 8
+        assert mine == theirs
     live = [(d.agent, d.step, d.attempt, dict(d.values)) for d in env.decisions]
     env.close()
     logged = [data for kind, data in dse(path) if kind == "DSE_ADAPTATION_EVAL"]

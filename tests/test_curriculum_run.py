@@ -502,6 +502,9 @@ def test_a_simulation_is_told_and_repeats_itself() -> None:
         (["explain", "nowhere"], "there is no nowhere"),
         (["plot", "nowhere"], "there is no nowhere"),
         (["run", "door_key", "--out", "empty", "--resume"], "no run"),
+        (["run", "door_key", "--out", "/dev/null"], "it is no folder"),
+        (["run", "door_key", "--out", "x" * 300], "File name too long"),
+        (["export", "door_key", "--out", "/dev/null", "--force"], "is no file"),
     ],
 )
 def test_mistakes_are_sentences(words: list[str], said: str, tmp_path: Path) -> None:

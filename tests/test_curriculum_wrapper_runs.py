@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -22,6 +23,7 @@ from piase_gym.simulation import Simulation
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.courses import (
     CORNER,
+    RIGHT,
     STAY,
     arrive,
     curriculum,
@@ -356,3 +358,74 @@ def test_a_metric_of_ones_own_decides() -> None:
     play(env, arrive, most=1)
     assert told(env) == [(1, 1, "REPEAT_STEP"), (1, 2, "PROCEED")]
     assert env.decisions[1].values["best"] == pytest.approx(9.8)
+
+
+# -- what happens in the midst of an episode -----------------------------------------------------
+
+
+def pushing() -> Any:
+    """A step that asks for a box that was pushed, which can be done in the first move."""
+    pushed = [{"metric": "milestone.box_pushed", "operator": "==", "value": True}]
+    config = {"map": ["@O...", "....G"]}
+    made = {"order": 1, "name": "push", "max_interactions": 4, "completion_criteria": pushed}
+    return curriculum({**made, "environment_config_overrides": config}, world="GridWorld")
+
+
+@pytest.mark.parametrize("kind", ["parallel", "single", "batch", "slots"])
+def test_a_milestone_in_mid_episode_is_heard_of(kind: str) -> None:
+    from piase_gym.curricula import ParallelCurricula
+
+    def act(command: int) -> Any:
+        if kind == "parallel":
+            return {"agent_0": command}
+        return {"single": command, "batch": np.full((1, 1), command)}.get(kind, np.array([command]))
+
+    env: Any
+    if kind == "slots":
+        env = ParallelCurricula("GridWorld", pushing(), slots=1, workers=0)
+    elif kind == "batch":
+        env = CurriculumWrapper(piase_gym.batch_env("GridWorld", num_envs=1), pushing())
+    elif kind == "single":
+        env = CurriculumWrapper(gymnasium.make("piase_gym:piase/GridWorld-v0"), pushing())
+    else:
+        env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), pushing())
+    env.reset(seed=0)
+    for _ in range(4):
+        env.step(act(STAY))
+    if kind in ("batch", "slots"):
+        env.step(act(STAY))  # which only begins the next episode
+    else:
+        env.reset()
+    for command in (RIGHT, STAY, STAY, STAY):
+        env.step(act(command))
+    values = [decision.values["milestone.box_pushed"] for decision in env.decisions]
+    assert values == [False, True]
+    first, second = env.course.meter.history.of("agent_0").episodes
+    assert (first.milestones, first.length) == ({}, 4)
+    assert second.milestones == {"box_pushed": second.start + 1}
+    assert second.end == second.start + 4
+    env.close()
+
+
+def test_a_restored_episode_is_another_one_and_shows_no_hint_again() -> None:
+    rules = [["step_attempts == 1", "APPLY_HINT_A"]]
+    hints = {"A": {"data": {"message": "Right."}}}
+    plan = curriculum(step(1, adaptation_rules=rules, hints=hints, episodes_per_attempt=2))
+    env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan)
+    shown: list[Any] = []
+    env.unwrapped.events.subscribe(shown.append, ("hint",))
+    play(env, stay, most=2)
+    assert env.progress["agent_0"].hint == "A"
+    env.reset()
+    env.step({"agent_0": STAY})
+    kept = env.unwrapped.snapshot()
+    env.step({"agent_0": STAY})
+    env.unwrapped.restore(kept)
+    assert len(shown) == 1
+    while env.agents:
+        env.step({"agent_0": STAY})
+    play(env, stay, most=1)
+    assert [(d.attempt, d.episodes) for d in env.decisions] == [(1, 2), (2, 2)]
+    finished = [row for row in env.course.meter.history.of("agent_0").episodes if row.finished]
+    assert [row.attempt for row in finished] == [1, 1, 2, 2]
+    assert env.course.counts["agent_0"].uncounted == 0

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium import spaces
+from pettingzoo import ParallelEnv
 
 import piase_gym
 from piase_gym.errors import ConfigError
@@ -78,6 +80,75 @@ def test_agents_are_kept_until_the_last_has_ended() -> None:
     shown, _ = env.reset()
     assert env.agents == both
     assert all(np.any(row) for row in shown.values())
+
+
+class Fake(ParallelEnv[str, Any, Any]):
+    """Two agents, of which the second is seen only where a script says so; zero is no view."""
+
+    metadata = {"name": "fake"}
+
+    def __init__(self, ends: list[dict[str, tuple[bool, bool]]]) -> None:
+        self.possible_agents, self.agents = ["a", "b"], []
+        self.ends, self.step_number = ends, 0
+
+    def observation_space(self, agent: str) -> Any:
+        return spaces.Box(3, 9, (2,), np.int8)
+
+    def action_space(self, agent: str) -> Any:
+        return spaces.Discrete(2)
+
+    def reset(self, seed: Any = None, options: Any = None) -> Any:
+        self.agents, self.step_number = ["a"], 0
+        return {"a": np.full(2, 5, np.int8)}, {"a": {}}
+
+    def step(self, actions: Any) -> Any:
+        assert set(actions) == set(self.agents)
+        told = self.ends[self.step_number]
+        self.step_number += 1
+        names = list(self.agents)
+        self.agents = [name for name in names if name not in told]
+        ended = {name: told.get(name, (False, False)) for name in names}
+        return (
+            {name: np.full(2, 5, np.int8) for name in names},
+            dict.fromkeys(names, 1.0),
+            {name: end[0] for name, end in ended.items()},
+            {name: end[1] for name, end in ended.items()},
+            {name: {} for name in names},
+        )
+
+
+def test_what_absent_agents_are_shown_is_in_their_space_and_their_own() -> None:
+    env = KeepAgents(Fake([{}, {"a": (True, False)}]))
+    shown, _ = env.reset()
+    assert shown["b"].tolist() == [3, 3]  # zeros are not in the space
+    assert shown["b"] in env.observation_space("b")
+    shown["b"][:] = 9  # whoever writes into it changes nothing
+    shown, rewards, *_ = env.step({"a": 0, "b": 1})
+    assert (shown["b"].tolist(), rewards) == ([3, 3], {"a": 1.0, "b": 0.0})
+
+
+def test_ends_are_told_at_the_end_and_forgotten_after_it() -> None:
+    inner = Fake([{}, {"a": (True, False)}])
+    env = KeepAgents(inner)
+    env.reset()
+    *_, terminated, truncated, _ = env.step({"a": 0, "b": 0})
+    assert not any((*terminated.values(), *truncated.values()))
+    *_, terminated, truncated, _ = env.step({"a": 0, "b": 0})
+    # who never entered is cut off with the rest
+    assert (terminated, truncated) == ({"a": True, "b": False}, {"a": False, "b": True})
+    inner.ends = [{"a": (False, True)}]
+    env.reset()
+    *_, terminated, truncated, _ = env.step({"a": 0, "b": 0})
+    assert (terminated, truncated) == ({"a": False, "b": False}, {"a": True, "b": True})
+    inner.possible_agents = ["a", "b"]
+    inner.ends = [{"a": (True, False), "b": (True, False)}]
+    env.reset()
+    inner.agents = ["a", "b"]
+    env.step({"a": 0, "b": 0})
+    inner.ends = [{"a": (True, False)}]
+    env.reset()
+    *_, terminated, truncated, _ = env.step({"a": 0})
+    assert (terminated["b"], truncated["b"]) == (False, True)  # not as in the episode before
 
 
 @pytest.mark.parametrize("view", ["both", "text"])

@@ -136,6 +136,8 @@ def export(
     if out is None:
         typer.echo(text, nl=False)
         return
+    if out.exists() and not out.is_file():
+        raise ConfigError(f"{str(out)!r} is no file; give another name")
     if out.exists() and not force:
         raise ConfigError(f"{str(out)!r} is there already; give another name, or --force")
     try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import math
 import re
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
@@ -84,15 +85,22 @@ def read_file(path: Path, most: int = MOST_BYTES) -> Document:
     if path.suffix.lower() not in SUFFIXES:
         raise complain(start, (), f"the file ends in {path.suffix!r}; allowed: {_list(SUFFIXES)}")
     try:
-        size, as_json = path.stat().st_size, path.suffix.lower() == ".json"
+        status, as_json = path.stat(), path.suffix.lower() == ".json"
+        if not stat.S_ISREG(status.st_mode):
+            raise complain(start, (), "this is no file but a folder, a pipe or a device")
+        size = status.st_size
         most = most if as_json else MOST_BYTES
         if size > most:
             raise complain(start, (), f"the file has {size} bytes; at most {most} are read")
-        text = path.read_text("utf-8")
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(most + 1)  # some files have more than their size says
     except UnicodeDecodeError as error:
         raise complain(start, (), f"the file is not UTF-8 text: {error.reason}") from None
-    except OSError as error:
-        raise complain(start, (), f"the file cannot be read: {error.strerror}") from None
+    except ScenarioError:
+        raise
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or str(error)
+        raise complain(start, (), f"the file cannot be read: {told}") from None
     return read_text(text, str(path), as_json=as_json, most=most)
 
 
