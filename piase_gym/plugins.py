@@ -50,6 +50,10 @@ class Problem:
         return f"the plug-in {self.name!r} ({self.kind}) of {self.package}: {self.reason}"
 
 
+FAILURES = (Exception, SystemExit)
+"""What a stranger's module may raise when it is imported: anything, but not Ctrl-C."""
+MOST_ROWS = 1000
+"""Most worlds or tasks of one entry point."""
 _problems: dict[tuple[str, str, str], Problem] = {}
 _waiting: list[tuple[str, EntryPoint]] = []
 
@@ -112,7 +116,7 @@ def load(kind: str, name: str, check: Callable[[Any], str | None]) -> Any:
     entry = offers(kind)[name]
     try:
         made = entry.load()
-    except Exception as error:  # a stranger's module may raise anything
+    except FAILURES as error:
         reason = _why(error)
     else:
         wrong = check(made)
@@ -123,7 +127,7 @@ def load(kind: str, name: str, check: Callable[[Any], str | None]) -> Any:
     raise PluginError(f"{_problems[(kind, name, package_of(entry))]}")
 
 
-def _why(error: Exception) -> str:
+def _why(error: BaseException) -> str:
     """Say in one line why something cannot be imported."""
     told = " ".join(str(error).split())
     return f"it cannot be loaded ({type(error).__name__}: {told:.200})"
@@ -147,7 +151,7 @@ def settle() -> None:
                 _register(kind, row)
         except PluginError as error:
             report(kind, entry, str(error))
-        except Exception as error:  # a stranger's module may raise anything
+        except FAILURES as error:
             if _is_being_imported(entry.module):
                 _waiting.append((kind, entry))
             else:
@@ -160,7 +164,10 @@ def _rows(made: Any) -> Iterator[Any]:
     """Yield the rows that a plug-in offers: one, several, or a function that returns them."""
     offered = made() if callable(made) else made
     if isinstance(offered, Iterable) and not isinstance(offered, str | bytes):
-        yield from offered
+        for number, row in enumerate(offered):
+            if number == MOST_ROWS:
+                raise PluginError(f"it offers more than {MOST_ROWS} rows; the rest is left out")
+            yield row
     else:
         yield offered
 

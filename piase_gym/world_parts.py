@@ -119,11 +119,14 @@ def check_box(act: object, box: Box, agent: str) -> NDArray[Any]:
     Raises:
         ActionError: If it is not an array of numbers in the box.
     """
+    fits = False
     try:
         given = np.asarray(act)
-        values = given.astype(box.dtype)
-        fits = given.dtype.kind in "iuf" and not np.ma.is_masked(act) and box.contains(values)
-    except (TypeError, ValueError):  # lists of different lengths, words, objects
+        if given.dtype.kind in "iuf" and not np.ma.is_masked(act):
+            with np.errstate(over="ignore"):
+                values = given.astype(box.dtype)
+            fits = box.contains(values)
+    except ValueError:  # lists of different lengths
         fits = False
     if not fits:
         raise ActionError(

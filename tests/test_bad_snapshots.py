@@ -307,6 +307,16 @@ def test_damage_of_channels_and_partners(path: str, value: Any) -> None:
     assert look_of(env) == after
 
 
+def test_no_partner_is_changed_if_one_is_damaged() -> None:
+    partners = {"agent_1": "random", "agent_2": "random"}
+    env = parallel_env("GridWorld", agents=3, partners=partners)
+    env.reset(seed=3)
+    before, damaged = look_of(env), env.snapshot()
+    damaged["partners"] = {"agent_1": {"seed": 7}, "agent_2": {"seed": "x"}}
+    refuse(SnapshotError, ("agent_2", "seed"), lambda: env.restore(damaged))
+    assert look_of(env) == before
+
+
 # Values out of range can make kernels write where they should not: each case has a process.
 RANGES: list[tuple[str, Any]] = [
     *(("x", value) for value in (-1, 8, 100, 10**6)),

@@ -559,6 +559,38 @@ def test_worlds_have_few_attributes(name: str, fields: dict[str, Any]) -> None:
     assert len(vars(env.world)) < 30, sorted(vars(env.world))
 
 
+class Counter(Agent):
+    """Does another thing at each step of its episode; has no `act_batch`."""
+
+    def reset(self, seed: int) -> None:
+        self.count = seed % 3
+
+    def act(self) -> int:
+        self.count += 1
+        return self.count % 5
+
+
+def test_partners_that_are_asked_in_turn_begin_every_episode_anew() -> None:
+    fields: dict[str, Any] = {"agents": 2, "max_steps": 7, "width": 5, "height": 5}
+    with pytest.warns(UserWarning, match="Counter has no act_batch"):
+        batch = batch_env("GridWorld", num_envs=3, partners={"agent_1": Counter()}, **fields)
+    singles = [
+        parallel_env("GridWorld", view="vector", partners={"agent_1": Counter()}, **fields)
+        for _ in range(3)
+    ]
+    batch.reset(seed=0)
+    for slot, env in enumerate(singles):
+        env.reset(seed=slot)
+    for _ in range(30):
+        batch.step(np.full((3, 1), 4))
+        for env in singles:
+            if env.agents:
+                env.step({"agent_0": 4})
+            else:
+                env.reset()
+        assert batch.digests() == [env.digest() for env in singles]
+
+
 WAITING: dict[str, tuple[str, dict[str, Any]]] = {
     "goal": ("GridWorld", {"map": "@G......\n........\n@......@", "max_steps": 12, "agents": 3,
                            "partners": {"agent_2": "noop"}}),

@@ -182,6 +182,7 @@ def test_a_limit_that_makes_no_sense() -> None:
     env: Any = gymnasium.make(task, max_episode_steps=3).unwrapped
     with pytest.raises(ConfigError, match=r"max_steps=9 .*max_episode_steps=3"):
         env.reconfigure({"max_steps": 9})
+    env.reconfigure({"max_steps": 3})
     env.reconfigure({"max_steps": 2})
     assert lengths_and_results(env) == [(2, "lost")]
 

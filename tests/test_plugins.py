@@ -65,14 +65,19 @@ def ruin(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "parser='x:y')\n"
         "TASKS = [piase_gym.TaskSpec(id='ruin/Fine-v0', world='GridWorld'), 7]\n"
         "def boom():\n    raise ZeroDivisionError('boom')\n"
+        "def leave():\n    raise SystemExit('bye')\n"
+        "def endless():\n    import itertools\n"
+        "    spec = lambda n: piase_gym.TaskSpec(id=f'ruin/Many-{n}-v0', world='GridWorld')\n"
+        "    return map(spec, itertools.count())\n"
         "class NotAnAgent: pass\n"
     )
-    worlds = 'a = "not_there:WORLD"\nb = "ruin:GRID"\nc = "ruin:missing"\nd = "ruin:boom"'
+    worlds = 'a = "not_there:WORLD"\nb = "ruin:GRID"\nc = "ruin:missing"\nd = "ruin:boom"\n'
+    worlds += 'j = "ruin:leave"'
     pyproject = project(
         "ruin",
         'py-modules = ["ruin", "rotten"]',
         worlds=worlds,
-        tasks='e = "ruin:TASKS"',
+        tasks='e = "ruin:TASKS"\nk = "ruin:endless"',
         agents='f = "ruin:NotAnAgent"\ng = "rotten:Agent"',
         sensors='h = "ruin:GRID"',
         actuators='i = "rotten:thing"',
@@ -177,10 +182,12 @@ def test_broken_rows_are_reported_and_skipped(ruin: Path) -> None:
         "c": "has no attribute 'missing'",
         "d": "ZeroDivisionError: boom",
         "e": "it offers a int, not a TaskSpec",
+        "j": "SystemExit: bye",
+        "k": "it offers more than 1000 rows",
     }
     assert len(problems) == len(reasons)
     for name, reason in reasons.items():
-        kind = "tasks" if name == "e" else "worlds"
+        kind = "tasks" if name in "ek" else "worlds"
         line = next(p for p in problems if p.startswith(f"the plug-in {name!r} ({kind}) of ruin"))
         assert reason in line
         assert done.stderr.count(f"the plug-in {name!r} ") == 1
