@@ -12,6 +12,8 @@ from piase_gym.benchmarks.settings import Problem
 from piase_gym.benchmarks.statistics import Interval
 from piase_gym.benchmarks.task_scores import TaskResult
 
+ORACLE = "oracle"
+BEST_RESPONSE = "best_response:"
 HEAD = ("task", "policy", "episodes", "score", "raw value", "success", "steps", "remarks")
 
 
@@ -48,6 +50,11 @@ def references(gap: Gap) -> str:
 def remarks(row: TaskResult) -> str:
     """Write what a reader must know about a row."""
     parts = []
+    if row.policy == ORACLE and row.gap.high_policy.startswith(BEST_RESPONSE):
+        parts.append(
+            "the oracle plays for the good of all, not for the most against this partner: "
+            f"0 points are {row.gap.low_policy}, 100 are {row.gap.high_policy}"
+        )
     if row.gap.disqualified:
         parts.append(f"no score: {row.gap.disqualified}")
     for fault, count in row.faults.items():

@@ -11,6 +11,7 @@ import numpy as np
 from piase_gym.benchmarks.protocol import EpisodeRecord
 from piase_gym.benchmarks.references import Gap
 from piase_gym.benchmarks.statistics import Interval, mean_interval, wilson
+from piase_gym.commands import Result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,8 @@ class TaskResult:
         score: The same in points, or ``None``: the task is disqualified, or episodes are missing.
         gap: The references.
         success: Share of wins of focal agents, with Wilson's interval (one focal agent) or a
-            bootstrap one (several, whose wins depend on each other).
+            bootstrap one (several, whose wins depend on each other); ``None`` where nothing is
+            won or lost.
         steps: Mean steps.
         milestones: Mean number of focal agents that reached each.
         outcomes: Share of each outcome among the commands.
@@ -118,8 +120,9 @@ def by_run(records: Iterable[EpisodeRecord]) -> list[list[float]]:
 
 
 def _success(records: Sequence[EpisodeRecord]) -> Interval | None:
-    """Return the share of wins."""
-    if not records:
+    """Return the share of wins; None where nothing is won or lost."""
+    decided = {Result.WON, Result.LOST}
+    if not any(decided & set(record.results.values()) for record in records):
         return None
     won = [record.won for record in records]
     if all(len(record.focal) == 1 for record in records):

@@ -110,6 +110,11 @@ class WorldConfig(BaseModel):
         rest = tuple(f"{self.agent_kind}_{i}" for i in range(len(given), count))
         return (given + rest)[:count]
 
+    @property
+    def longest(self) -> int:
+        """Steps after which every episode is over at the latest."""
+        return self.max_steps
+
     def fixed_envelope(self) -> Envelope:
         """Return the envelope that fixes the spaces.
 

@@ -21,7 +21,7 @@ from piase_gym.benchmarks.references import gap_of, read_references, shipped
 from piase_gym.benchmarks.rollout import play
 from piase_gym.benchmarks.settings import Setting
 from piase_gym.benchmarks.suites import smoke, standard
-from piase_gym.benchmarks.tables import percent, rounded
+from piase_gym.benchmarks.tables import HEAD, percent, result_rows, rounded
 from piase_gym.errors import ProtocolError, SuiteError
 from piase_gym.registry import task_spec, world_spec
 from tests import bench_policies as own
@@ -60,6 +60,20 @@ def test_only_a_certified_oracle_is_called_one() -> None:
         values = fake(setting, random=[0.0, 0.0], noop=[0.0, 0.0], oracle=[1.0, 1.0])
         names.append(gap_of(setting, values).high_policy)
     assert names == ["oracle", "planner"]
+
+
+def test_where_nobody_can_win_there_is_no_success_and_the_oracle_is_explained() -> None:
+    row = next(r for r in standard().rows if r.partners == ("tit_for_tat",) and "Prison" in r.task)
+    results = evaluate("oracle", Suite(name="s", rows=(row,)), episodes=3)
+    (told,) = result_rows(results)
+    cells = dict(zip(HEAD, told, strict=True))
+    assert cells["score"] == "0.0"
+    assert cells["success"] == "–"
+    assert "good of all" in cells["remarks"]
+    assert "0 points are always_cooperate, 100 are best_response:tit_for_tat" in cells["remarks"]
+    (lost,) = evaluate("noop", EMPTY, episodes=3).rows
+    assert lost.success is not None
+    assert lost.success.estimate == 0.0
 
 
 @pytest.mark.parametrize(

@@ -203,11 +203,6 @@ def test_an_agent_changes_its_own_cell_only() -> None:
     assert set(zip((ys // 16).tolist(), (xs // 16).tolist(), strict=True)) == {(1, 1)}
 
 
-def test_an_agent_that_is_done_is_left_out() -> None:
-    done = replace(ONE, agents=(replace(ONE.agents[0], alive=False),))
-    np.testing.assert_array_equal(render.rgb(done), render.rgb(replace(ONE, agents=())))
-
-
 @pytest.mark.parametrize("tile", [8, 16, 64])
 def test_every_object_looks_different(tile: int) -> None:
     assert set(tiles.PAINTERS) == set(NAMES)
@@ -243,3 +238,19 @@ def test_a_later_object_needs_one_painter(monkeypatch: pytest.MonkeyPatch) -> No
     lamp = tiles.object_tile(NEW + 2, 10)
     tiles.object_tile.cache_clear()
     assert lamp[5, 5].tolist() == [255, 0, 0]
+
+
+def test_who_has_ended_is_pale_and_below_who_plays() -> None:
+    """One that is still to come is not on the map."""
+    floor = render.rgb(replace(TWO, agents=()), 32).astype(int)
+    there = figure(0, 1, 1, 2)
+    lively = render.rgb(replace(TWO, agents=(there,)), 32).astype(int)
+    ended = render.rgb(replace(TWO, agents=(replace(there, alive=False),)), 32).astype(int)
+    strong, weak = abs(lively - floor).sum(), abs(ended - floor).sum()
+    assert 0.2 * strong < weak < 0.6 * strong
+    coming = replace(there, alive=False, coming=True)
+    np.testing.assert_array_equal(render.rgb(replace(TWO, agents=(coming,)), 32), floor)
+    both = (replace(there, alive=False), figure(1, 1, 1, 2))
+    top = render.rgb(replace(TWO, agents=both), 32).astype(int)
+    alone = render.rgb(replace(TWO, agents=both[1:]), 32).astype(int)
+    assert (abs(top - alone).max(axis=2) > 0).mean() < 0.02  # but for soft edges

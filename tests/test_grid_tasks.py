@@ -7,9 +7,11 @@ from copy import deepcopy
 
 import pytest
 
+from piase_gym.agents import OracleAgent, Percept
 from piase_gym.errors import GenerationError
 from piase_gym.registry import task_fields, task_spec
 from piase_gym.worlds.grid_world import cells as codes
+from piase_gym.worlds.grid_world import planning, teamwork
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.oracle import GridOracle
 from piase_gym.worlds.grid_world.world import GridWorld
@@ -173,6 +175,65 @@ def test_the_oracle_wins_what_is_shipped(name: str, seeds: int, least: float) ->
     world = shipped(name)
     won = [win for seed in range(seeds) for win in play(world, seed)[0]]
     assert sum(won) / len(won) >= least
+
+
+def test_agents_that_must_only_last_leave_fruit_to_the_hungry() -> None:
+    """Seed 7 can be won; where bushes are few, most can last too."""
+    assert play(shipped("Orchard-12x12-4p"), 7)[0] == [True] * 4
+    fields = task_fields(task_spec("piase/GridWorld-Orchard-12x12-4p-v0"))
+    scarce = GridWorld(GridWorldConfig(**{**fields, "fruits": 9}))
+    won = [win for seed in range(1, 6) for win in play(scarce, seed)[0]]
+    assert sum(won) >= 18
+
+
+def test_a_step_of_the_oracle_expands_so_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose plan is cut short says so; the next game from the same seed is the same."""
+    expanded = 0
+    expand = planning._Search.expand
+
+    def counted(search: planning._Search, *state: int) -> None:
+        nonlocal expanded
+        expanded += 1
+        expand(search, *state)
+
+    monkeypatch.setattr(planning._Search, "expand", counted)
+    world, played = shipped("Everything-16x16-4p"), []
+    for _ in range(2):
+        world.reset(23)
+        seats = [OracleAgent() for _ in range(4)]  # each with an oracle of its own
+        told, acts = [], []
+        while any(world.alive):
+            expanded, row = 0, [None] * 4
+            for a, seat in enumerate(seats):
+                if world.alive[a]:
+                    seat.perceive(Percept(world, a, world.states[0]["t"]))
+                    row[a] = seat.act()
+                    told.append(seat.internal_state())
+            assert expanded <= planning.STEP_BUDGET
+            world.step(row)
+            acts.append(row)
+        assert None in told
+        assert {"cut_short": True} in told
+        assert all(str(world.result(a)) == "won" for a in range(4))
+        played.append((acts, told))
+    assert played[0] == played[1]
+
+
+@pytest.mark.parametrize("agents", [1, 3])
+def test_plans_that_are_cut_short_are_taken_up_again(
+    agents: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(teamwork, "Budget", lambda: planning.Budget(24))
+    config = GridWorldConfig(width=16, height=16, agents=agents, border=True)
+    world, short = GridWorld(config), 0
+    for seed in range(6):
+        world.reset(seed)
+        oracle = GridOracle(world)
+        while any(world.alive):
+            world.step([oracle.act(a) if alive else None for a, alive in enumerate(world.alive)])
+            short += oracle.cut_short
+        assert all(str(world.result(a)) == "won" for a in range(agents)), seed
+    assert short
 
 
 def chased(world: GridWorld, seed: int, own: list[int]) -> int:

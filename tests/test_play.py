@@ -13,7 +13,9 @@ import piase_gym
 from piase_gym import registry
 from piase_gym.cli.game.choices import Choices
 from piase_gym.cli.game.loops import complete
-from piase_gym.cli.game.picture import paint
+from piase_gym.cli.game.picture import OWN, paint
+from piase_gym.cli.game.screen import head_line, help_text
+from piase_gym.cli.game.session import Game
 from piase_gym.cli.play import route
 from piase_gym.cli.settings import read_settings
 from tests.cli_runner import OnTerminal, piase
@@ -112,6 +114,41 @@ def test_what_is_not_possible_is_free() -> None:
     assert "did you mean 'right'?" in done.stdout
     assert "You cannot interact now." in done.stdout
     assert "step 1/" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("task", "steps"),
+    [
+        ("piase/SocialDilemma-PrisonersDilemma-v0", "step 0/100000"),  # geometric
+        ("piase/SocialDilemma-StagHunt-v0", "step 0/20 "),
+        ("piase/SocialDilemma-Harvest-4p-v0", "step 0/500 "),
+        ("piase/GridWorld-Empty-5x5-v0", "step 0/100 "),
+    ],
+)
+def test_the_head_says_when_a_level_ends(task: str, steps: str) -> None:
+    game = Game(lambda name: piase_gym.gym_env(name, view="text"), (task,), 0)
+    game.start(1)
+    assert steps in head_line(game).plain + " "
+    assert "fails, such as a bump, costs" in help_text(game)
+
+
+@pytest.mark.parametrize("task", ["Harvest-8p", "Cleanup-8p"])
+def test_a_commons_is_shown_around_the_agent(task: str) -> None:
+    """One column a cell where two do not fit: the own arrow is in sight, legend and line too."""
+    env = piase_gym.gym_env(f"piase/SocialDilemma-{task}-v0", view="text")
+    env.reset(seed=3)
+    world, (width, height) = env.world, (30, 14)
+    for act in [3] * 12 + [1] * 6:
+        env.step(act)
+        shown = paint(world.ansi(), env.agent, world.agents, width, height)
+        lines = shown.plain.split("\n")
+        assert len(lines) <= height
+        assert max(map(len, lines)) <= width
+        own = [span for span in shown.spans if span.style == OWN]
+        place = own[0]
+        assert shown.plain[place.start : place.end] == "^>v<"[world.states["heading"][0, 0]]
+        assert any(line.startswith(("a apple", "~ water")) for line in lines)
+        assert any(env.agent in line for line in lines)
 
 
 def test_the_tour_visits_every_id() -> None:

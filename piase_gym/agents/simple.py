@@ -103,6 +103,10 @@ class OracleAgent(Agent):
         action: Action = self._oracle.act(percept.index)
         return action
 
+    def internal_state(self) -> dict[str, Any] | None:
+        """Tell where the oracle had not looked for plans long enough; see `GridOracle`."""
+        return {"cut_short": True} if getattr(self._oracle, "cut_short", False) else None
+
 
 class ScriptedAgent(Agent):
     """Plays the world's script, which knows only what its agent may know."""

@@ -33,8 +33,9 @@ LEAST_ROWS = 3
 def paint(picture: str, me: str, names: tuple[str, ...], width: int, height: int) -> Text:
     """Return a world's picture in colour, cut to a size.
 
-    A picture whose first lines are a map (no words in them) is spread to square cells and shown
-    around the person's own agent where it is too large. An agent's sign is the first word of the
+    A map (the first lines without words) is spread to square cells where there is room for that,
+    else it has one column a cell; what is still too large is shown around the person's own agent.
+    An agent's sign is the first word of the
     line that names it, such as ``^0 agent_0 at (3, 4)``.
 
     Args:
@@ -48,15 +49,21 @@ def paint(picture: str, me: str, names: tuple[str, ...], width: int, height: int
         text = Text.from_ansi(picture)
         return _cut(list(text.split("\n")), width, height)
     lines = picture.split("\n")
-    rows = _map_rows(lines)
-    signs = _signs(lines[rows:], names)
-    own = signs.get(me, "")
-    drawn = [_draw_row(row, own, set(signs.values())) for row in _spread(lines[:rows], signs)]
-    rest = [_draw_line(line, me, own, signs) for line in lines[rows:]]
-    room = height - min(len(rest), 4)
-    if len(drawn) > room:
-        drawn = _around(drawn, own, max(room, LEAST_ROWS))
-    return _cut([*drawn, *rest], width, height)
+    first, after = _find_map(lines)
+    signs = _signs(lines[after:], names)
+    own, others = signs.get(me, ""), set(signs.values())
+    rows = _spread(lines[first:after], signs)
+    x, y = _place(rows, own)
+    room = max(LEAST_ROWS, height - min(len(lines) - after, 4) - first)
+    low, high = _around(y, len(rows), room)
+    if max(map(len, rows), default=0) <= width:
+        drawn = [_draw_row(row, own, others) for row in rows[low:high]]
+    else:
+        left, right = _around(x // 2, max(map(len, rows)) // 2 + 1, width)
+        drawn = [_draw_narrow(row[2 * left : 2 * right], own, others) for row in rows[low:high]]
+    told = [*lines[:first], *_own_first(lines[after:], own, me)]
+    rest = [_draw_line(line, me, own, signs) for line in told]
+    return _cut([*rest[:first], *drawn, *rest[first:]], width, height)
 
 
 def _cut(lines: list[Text], width: int, height: int) -> Text:
@@ -66,14 +73,32 @@ def _cut(lines: list[Text], width: int, height: int) -> Text:
     return Text("\n").join(lines[:height])
 
 
-def _map_rows(lines: list[str]) -> int:
-    """Return how many of the first lines are a map."""
-    rows = 0
-    for line in lines:
+def _find_map(lines: list[str]) -> tuple[int, int]:
+    """Return where the first lines without words begin and end, if they are enough for a map."""
+    first = 0
+    for place, line in enumerate([*lines, ""]):
         if not line.strip() or WORD.search(line):
-            break
-        rows += 1
-    return rows if rows >= LEAST_ROWS else 0
+            if place - first >= LEAST_ROWS:
+                return first, place
+            first = place + 1
+    return 0, 0
+
+
+def _own_first(lines: list[str], own: str, me: str) -> list[str]:
+    """Return the lines below a map, that of the person's agent before those of others."""
+    mine = [line for line in lines if own and line.startswith(f"{own} {me}")]
+    others = [line for line in lines if line not in mine]
+    legend = next((n for n, line in enumerate(others) if LEGEND.match(line)), -1) + 1
+    return [*others[:legend], *mine, *others[legend:]]
+
+
+def _place(rows: list[str], own: str) -> tuple[int, int]:
+    """Return the column and the row of the person's agent on a map."""
+    for y, row in enumerate(rows):
+        for x in range(0, len(row), 2):
+            if own and row.startswith(own, x):
+                return x, y
+    return 0, 0
 
 
 def _signs(lines: list[str], names: tuple[str, ...]) -> dict[str, str]:
@@ -112,6 +137,20 @@ def _draw_row(row: str, own: str, others: set[str]) -> Text:
     return text
 
 
+def _draw_narrow(row: str, own: str, others: set[str]) -> Text:
+    """Colour a row of a map whose cells have two columns, in one column a cell."""
+    text = Text(no_wrap=True)
+    for place in range(0, len(row), 2):
+        pair = row[place : place + 2]
+        if own and pair.startswith(own):
+            text.append(pair[0], OWN)
+        elif pair in others or pair[0] in others:
+            text.append(pair[0], OTHERS)
+        else:
+            text.append(*_cell(pair[0]))
+    return text
+
+
 def _cell(sign: str) -> tuple[str, str]:
     """Return what is drawn for a sign, and its colour."""
     if sign == SOLID:
@@ -142,8 +181,7 @@ def _draw_line(line: str, me: str, own: str, signs: dict[str, str]) -> Text:
     return text
 
 
-def _around(rows: list[Text], own: str, room: int) -> list[Text]:
-    """Return the rows of a map around the person's agent."""
-    place = next((i for i, row in enumerate(rows) if own and own in row.plain), 0)
-    first = min(max(0, place - room // 2), len(rows) - room)
-    return rows[first : first + room]
+def _around(place: int, count: int, room: int) -> tuple[int, int]:
+    """Return which rows or columns of a map are shown, so that a place is in their middle."""
+    first = max(0, min(place - room // 2, count - room))
+    return first, first + room

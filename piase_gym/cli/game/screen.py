@@ -115,7 +115,7 @@ def goal_lines(game: Game) -> list[Text]:
 
 def head_line(game: Game) -> Text:
     """Say where in the game we are."""
-    limit = game.world.config.max_steps
+    limit = game.world.config.longest
     parts: list[str | tuple[str, str]] = [
         (f" {game.task.removeprefix('piase/')} ", "bold reverse"),
         f"  level {game.level}",
@@ -192,7 +192,8 @@ def help_text(game: Game) -> str:
     keys = (
         "Arrow keys (or w, a, s, d) move; the digits and letters below the picture do the rest. "
         "Press : or Enter and type any command as a line, such as the ones below; Tab completes "
-        "it. What is not possible now costs you nothing.\n\n"
+        "it. What is illegal now is refused and costs you nothing; what is allowed but fails, such "
+        "as a bump, costs what the rewards say.\n\n"
         "Every level has its own seed. Par is the fewest steps in which it can be won; for par "
         "you get three stars, for half as much again two, for any other win one.\n\n"
         "r: this level again   n: next level   t: the agent's text   q: quit"

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Final
 
 from piase_gym.worlds.grid_world.cells import (
+    BARE,
     BOX,
     FLOOR,
     FOOD,
@@ -33,7 +34,10 @@ from piase_gym.worlds.grid_world.planning import (
     MOVE_OF,
     NEVER,
     STAY,
+    STEP_BUDGET,
+    Budget,
     Ground,
+    Track,
     search,
 )
 from piase_gym.worlds.grid_world.teamwork import Scene, look
@@ -58,8 +62,7 @@ class Improviser:
 
     def __init__(self, world: GridWorld) -> None:
         self.world = world
-        self._scene: Scene | None = None
-        self._acts: dict[int, int] = {}
+        self._moment: _Moment | None = None
 
     def needed(self) -> bool:
         """Tell whether the present episode is one in which plans do not last."""
@@ -73,10 +76,14 @@ class Improviser:
     def act(self, agent: int) -> int:
         """Return the index of the action for the present state; an ended agent stays."""
         scene = look(self.world)
-        if scene != self._scene:
-            self._scene = scene
-            self._acts = _Moment(self.world, scene).decide()
-        return self._acts.get(agent, STAY)
+        if self._moment is None or scene != self._moment.scene:
+            self._moment = _Moment(self.world, scene)
+        return self._moment.act(agent)
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether a search for the present step ran out of its budget."""
+        return self._moment is not None and any(b.spent for b in self._moment.budgets.values())
 
 
 class _Moment:
@@ -90,17 +97,31 @@ class _Moment:
         self.at = {a: scene.walkers[a].place for a in self.living}
         self.role, self.level = record["role"].tolist(), record["level"].tolist()
         self.energy = record["energy"].tolist()
+        share = STEP_BUDGET // max(1, len(self.living))
+        self.budgets = {a: Budget(share) for a in self.living}
+        self.acts = self.decide()
+
+    def act(self, agent: int) -> int:
+        """Return the action of an agent; one that is not in play stays."""
+        if agent in self.living and agent not in self.acts:
+            self.acts[agent] = self.seek(agent)
+        return self.acts.get(agent, STAY)
 
     def decide(self) -> dict[int, int]:
-        """Return the action of every agent in play."""
+        """Return the actions of those in play that do not seek a goal of their own."""
         if self.config.num_taggers:
             return {a: self.chase(a) if self.role[a] == TAGGER else self.flee(a) for a in self.at}
         acts = self.feed() if self.config.energy else {}
         if self.config.clearing:
             return self.gather() | acts
         if self.config.surviving:
-            return {a: acts.get(a, STAY) for a in self.living}
-        return {a: acts[a] if a in acts else self.seek(a) for a in self.living}
+            return {a: acts[a] if a in acts else self.leave_bush(a) for a in self.living}
+        return acts
+
+    def search(self, cells: bytes, agent: int) -> Track | None:
+        """Return a way to a goal on a map, or None if there is none."""
+        ground = Ground(cells, self.scene.ground.stride)
+        return search(ground, self.scene.walkers[agent], budget=self.budgets[agent])
 
     # -- ways ------------------------------------------------------------------------------
 
@@ -169,6 +190,7 @@ class _Moment:
     def seek(self, agent: int) -> int:
         """Return a step on the way to a goal; who has the key unlocks all doors first."""
         me, others = self.scene.walkers[agent], self.others(agent)
+        nearest = None
         if me.carry == KEY and len(self.living) > 1:
             opening = self.unlock(agent)
             if opening is not None:
@@ -178,9 +200,13 @@ class _Moment:
         if MOVER in self.cells:
             grounds.append(self.cells.translate(_DRONES_LEAVE))
         for cells in dict.fromkeys([*grounds, self.cells]):
-            track = search(Ground(cells, self.scene.ground.stride), me)
-            if track is not None and track.actions:
+            track = self.search(cells, agent)
+            if track is not None and track.actions and not track.cut:
                 return self.first(agent, track.actions[0])
+            if track is not None and track.actions and nearest is None:
+                nearest = track.actions[0]
+        if nearest is not None:
+            return self.first(agent, nearest)
         return self.make_way(agent) if len(self.living) > 1 else STAY
 
     def first(self, agent: int, action: int) -> int:
@@ -202,12 +228,17 @@ class _Moment:
     # -- fruit -----------------------------------------------------------------------------
 
     def feed(self) -> dict[int, int]:
-        """Send the hungriest first to the nearest fruit that nobody else is sent to."""
+        """Send the hungriest first to the nearest fruit that nobody else is sent to.
+
+        Where agents have only to last, all fruit is left to those who need some. Once nobody does,
+        it is eaten for what it is worth.
+        """
         fruit = {place for place, code in enumerate(self.cells) if code == FRUIT}
         acts: dict[int, int] = {}
-        for agent in sorted(self.living, key=lambda a: self.energy[a]):
-            if self.lasts(agent):
-                continue
+        hungry = [agent for agent in self.living if not self.lasts(agent)]
+        if self.config.surviving and not hungry and self.config.rewards.fruit > 0:
+            hungry = self.living
+        for agent in sorted(hungry, key=lambda a: self.energy[a]):
             far = self.far([self.at[agent]], self.others(agent))
             near = [(far[place], place) for place in fruit if place in far]
             if not near:
@@ -218,15 +249,22 @@ class _Moment:
                 acts[agent] = step
         return acts
 
+    def leave_bush(self, agent: int) -> int:
+        """Wait, but not on a bush, under which nothing would grow."""
+        others, here = self.others(agent), self.at[agent]
+        free = (h for h, s in enumerate(self.steps) if self.cells[here + s] == FLOOR)
+        ways = [h for h in free if here + self.steps[h] not in others]
+        return MOVE_OF[ways[0]] if self.cells[here] == BARE and ways else STAY
+
     def lasts(self, agent: int) -> bool:
-        """Tell whether an agent needs nothing to eat: it arrives first, or has plenty."""
+        """Tell whether an agent needs nothing to eat: it arrives or ends first, or has plenty."""
         energy, several = self.energy[agent], len(self.living) > 1
         if self.config.surviving:
-            return bool(energy > 255 - self.config.fruit_energy)
+            return bool(energy > min(255 - self.config.fruit_energy, self.scene.left))
         if energy > HUNGRY:
             return True
-        track = search(self.scene.ground, self.scene.walkers[agent])
-        return track is not None and len(track.actions) * (1 + several) <= energy
+        track = self.search(self.scene.ground.cells, agent)
+        return track is not None and track.arrives and len(track.actions) * (1 + several) <= energy
 
     # -- food ------------------------------------------------------------------------------
 

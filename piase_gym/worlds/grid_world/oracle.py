@@ -36,6 +36,9 @@ class GridOracle:
     planned together, in as few steps as each can, on the supposition that all keep to the plan.
     Whoever does not is taken for an obstacle for a while, and the others plan anew around it.
 
+    In each step the search for plans ends after `STEP_BUDGET` states. Who has no plan by then goes
+    where a goal seems nearest, and `cut_short` tells so.
+
     Args:
         world: The world to read; it is never changed.
     """
@@ -48,6 +51,16 @@ class GridOracle:
         self._asked: set[int] = set()
         self._distrust: dict[int, tuple[int, int]] = {}  # until when, and for how long last time
         self._still: dict[int, int] = {}  # for how long each agent has not moved
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the plans that were followed last were the best so far when the budget was spent.
+
+        They may be neither the best that there are, nor lead to a goal.
+        """
+        if self._improviser.needed():
+            return self._improviser.cut_short
+        return self._team is not None and self._team.budget.spent
 
     def plan(self, agent: int) -> list[int] | None:
         """Return the best plan for an agent as if it were alone, or None without a way.
@@ -162,7 +175,8 @@ class GridOracle:
                 if a not in self._asked and not self._hindered(last, scene, a, team):
                     span = 2 * self._distrust.get(a, (0, DISTRUST // 2))[1]
                     self._distrust[a] = (scene.t + span, span)
-        return fine and not team.passing and not self._stray_ahead(scene, team, step)
+        fine &= not (team.passing or team.ends(step))
+        return fine and not self._stray_ahead(scene, team, step)
 
     def _turned(self, team: Team, agent: int, step: int, scene: Scene) -> bool:
         """Tell whether an agent that lives faces otherwise than its last action made it face."""

@@ -68,6 +68,9 @@ MAX_MAPS: Final = 3000
 """So many maps a search goes through; boxes that can be pushed about make ever more."""
 _OUTLINE = bytes(GOAL if c == GOAL else int(c in _PASSABLE) for c in range(256))
 
+STEP_BUDGET: Final = 60_000
+"""So many states are expanded for all agents in one step: well under a CPU-second."""
+
 Slot = tuple[int, int, int]
 """A safe interval: first arrival, last moment inside, last moment to set out."""
 _ALWAYS: Final[tuple[Slot, ...]] = ((0, NEVER, NEVER),)
@@ -118,6 +121,22 @@ class Walker:
     carry: int
 
 
+class Budget:
+    """How many states may still be expanded; states are counted, so equal games have equal plans.
+
+    A search may use half of what is left, so that no search leaves nothing to the next one.
+
+    Attributes:
+        left: How many states are left.
+        spent: Whether a search was cut short.
+    """
+
+    def __init__(self, left: int = STEP_BUDGET) -> None:
+        """Start with so many states."""
+        self.left = left
+        self.spent = False
+
+
 @dataclass
 class Track:
     """A plan, step by step: `places[t]` is where the agent is before `actions[t]`."""
@@ -129,6 +148,8 @@ class Track:
     arrives: bool = True
     least: bool = True
     """Whether no plan costs less; not known where the search ran out of maps."""
+    cut: bool = False
+    """Whether the search ran out of its budget; it then leads to where a goal seemed nearest."""
     cost: int = 0
     """The sum of the fees; for an agent among others the number of steps."""
 
@@ -245,17 +266,34 @@ class _Search:
         level, place = divmod(rest, self.area)
         return level, place, slot, heading
 
-    def run(self) -> Track | None:
-        """Return the way that arrives first."""
+    def run(self, budget: Budget | None) -> Track | None:
+        """Return the way that arrives first, or the best one so far when the budget is spent."""
+        most = NEVER if budget is None else budget.left // 2
+        expanded, nearest = 0, (NEVER, NEVER, 0)
         while self.queue:
             _, minus, state = heappop(self.queue)
             if -minus > self.time[state]:
                 continue
             level, place, slot, heading = self.split(state)
-            if self.maps[level][0][place] == GOAL:
-                return self.track(state)
+            if expanded >= most or self.maps[level][0][place] == GOAL:
+                break
+            nearest = min(nearest, (self.far[place], -minus, state))
+            expanded += 1
             self.expand(state, level, place, slot, heading)
-        return None
+        else:
+            return None
+        if budget is not None:
+            budget.left -= expanded
+            if expanded >= most:
+                budget.spent = True
+                return self.cut(nearest[2] if expanded else state)
+        return self.track(state)
+
+    def cut(self, state: int) -> Track:
+        """Return the way to a state from which the search did not go on."""
+        track = self.track(state)
+        track.arrives, track.least, track.cut = False, False, True
+        return track
 
     def expand(self, state: int, level: int, place: int, slot: int, heading: int) -> None:
         """Push all that can follow."""
@@ -355,22 +393,32 @@ def search(
     traffic: Traffic = _FREE,
     rule: int = ONE_KEY,
     fees: Fees = STEPS,
+    budget: Budget | None = None,
 ) -> Track | None:
-    """Return the way to a goal that arrives first amid the traffic, or the cheapest, or None."""
-    return _Search(ground, me, traffic, rule, fees).run()
+    """Return the way to a goal that arrives first amid the traffic, or the cheapest, or None.
+
+    When the budget is spent, the way is cut: it leads to where a goal seemed nearest.
+    """
+    return _Search(ground, me, traffic, rule, fees).run(budget)
 
 
-def cheapest(ground: Ground, me: Walker, fees: Fees = STEPS) -> Track | None:
+def cheapest(
+    ground: Ground, me: Walker, fees: Fees = STEPS, budget: Budget | None = None
+) -> Track | None:
     """Return a cheapest way to a goal for an agent alone, or None if there is none.
 
     With several keys, one that is in the way may have to be carried off, and the hands be freed
     for the next. An agent that can hold any number of keys never pays more; where not even it pays
     less than one that never drops, dropping does not matter. Otherwise drops are searched too.
     """
-    best = search(ground, me, fees=fees)
+    best = search(ground, me, fees=fees, budget=budget)
     if ground.cells.count(KEY) + (me.carry == KEY) <= 1:
         return best
-    bound = search(ground, me, rule=MANY_HANDS, fees=fees)
-    if bound is None or (best is not None and best.cost == bound.cost):
+    bound = search(ground, me, rule=MANY_HANDS, fees=fees, budget=budget)
+    if bound is None or (best is not None and not best.cut and best.cost == bound.cost):
         return best
-    return search(ground, me, rule=MAY_DROP, fees=fees)
+    found = search(ground, me, rule=MAY_DROP, fees=fees, budget=budget)
+    if found is not None and found.cut and best is not None and best.arrives:
+        best.least = False
+        return best
+    return found

@@ -153,7 +153,7 @@ def _agent_line(agent: Figure, several: bool) -> str:
 
 
 def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
-    """Draw a scene with pixels.
+    """Draw a scene with pixels; who has ended is pale, and below those who play.
 
     Args:
         scene: What to draw.
@@ -168,8 +168,17 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
     """
     size = default_tile(*scene.cells.shape) if tile is None else tile
     numbered = len(scene.agents) > 1 and size >= NUMBERED_TILE
-    pieces = [
-        (a.x, a.y, piece_tile(Piece(a.number, a.heading, a.carrying, numbered), size))
-        for a in (scene.present if size >= 1 else ())
-    ]
+    done = [agent for agent in reversed(scene.agents) if not (agent.alive or agent.coming)]
+    gone = {(agent.x, agent.y): agent for agent in done}.values()  # one a cell
+    pieces = []
+    for a in (*gone, *scene.present) if size >= 1 else ():
+        tile_of = piece_tile(Piece(a.number, a.heading, a.carrying, numbered), size)
+        pieces.append((a.x, a.y, tile_of if a.alive else pale(tile_of)))
     return picture(scene.cells, pieces, size, object_tile)
+
+
+def pale(figure: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return a figure through which what is below can be seen."""
+    found = figure.copy()
+    found[..., 3] = found[..., 3] // 5 * 2
+    return found

@@ -29,6 +29,7 @@ from piase_gym.worlds.grid_world.planning import (
     NEVER,
     STAY,
     STEPS,
+    Budget,
     Fees,
     Ground,
     Track,
@@ -85,14 +86,14 @@ def look(world: GridWorld) -> Scene:
     )
 
 
-def lone(scene: Scene, agent: int) -> Track | None:
+def lone(scene: Scene, agent: int, budget: Budget | None = None) -> Track | None:
     """Return the best way for an agent as if it were alone, or None if there is none.
 
     The cheapest is taken if there is time for it, else the shortest.
     """
-    track = cheapest(scene.ground, scene.walkers[agent], scene.fees)
+    track = cheapest(scene.ground, scene.walkers[agent], scene.fees, budget)
     if track is not None and len(track.actions) > scene.left:
-        return cheapest(scene.ground, scene.walkers[agent])
+        return cheapest(scene.ground, scene.walkers[agent], budget=budget)
     return track
 
 
@@ -101,7 +102,7 @@ class Team:
 
     def __init__(self, scene: Scene, strays: dict[int, int]) -> None:
         """Plan; `strays` says for how long to expect which agents to stay where they are."""
-        self.scene, self.strays = scene, strays
+        self.scene, self.strays, self.budget = scene, strays, Budget()
         self.members = [a for a, alive in enumerate(scene.alive) if alive and a not in strays]
         self.stand = {scene.walkers[a].place: a for a, alive in enumerate(scene.alive) if alive}
         self.ways: dict[int, Track] = {}
@@ -110,7 +111,7 @@ class Team:
         """Whether the plan is for one step only."""
         if sum(scene.alive) == 1:
             for agent in self.members:
-                track = lone(scene, agent)
+                track = lone(scene, agent, self.budget)
                 self.tracks[agent] = track or self.parked(agent)
         else:
             self.arrange()
@@ -153,8 +154,8 @@ class Team:
         if not any(code in ground.cells for code in (KEY, LOCKED, CLOSED)):
             return []
         for agent in self.members:
-            way = search(ground, walkers[agent])
-            if way is not None and way.changes:
+            way = search(ground, walkers[agent], budget=self.budget)
+            if way is not None and way.arrives and way.changes:
                 self.ways[agent] = way
         return [min(self.ways, key=self.cost)] if self.ways else []
 
@@ -229,7 +230,8 @@ class Team:
         tracks: dict[int, Track] = {}
         for number, agent in enumerate(order):
             traffic = self.traffic(agent, tracks, order[number + 1 :], hold)
-            found = search(self.scene.ground, self.scene.walkers[agent], traffic)
+            me = self.scene.walkers[agent]
+            found = search(self.scene.ground, me, traffic, budget=self.budget)
             tracks[agent] = found or self.parked(agent)
         return tracks
 
@@ -262,6 +264,10 @@ class Team:
                 else:
                     traffic.stand(walkers[other].place, range(time), BEFORE | AFTER)
         return traffic
+
+    def ends(self, step: int) -> bool:
+        """Tell whether a plan that was cut short has been carried out."""
+        return any(track.cut and step >= len(track.actions) for track in self.tracks.values())
 
     def action(self, agent: int, step: int) -> int:
         """Return what an agent does so many steps after the scene."""

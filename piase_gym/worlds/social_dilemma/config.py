@@ -247,6 +247,11 @@ class SocialDilemmaConfig(WorldConfig):
         return self.length if self.horizon == "fixed" else None
 
     @property
+    def longest(self) -> int:
+        """Steps after which every episode is over at the latest."""
+        return min(self.known_rounds or self.max_steps, self.max_steps)
+
+    @property
     def profiles(self) -> NDArray[np.float64]:
         """What everybody gets: ``[agent][own choice][others that cooperate]``."""
         table: Any = self.payoffs
