@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from gymnasium import spaces
 
-from piase_gym.commands import MAX_LINE, Command, Misread
+from piase_gym.commands import MAX_LINE, Command, Misread, Outcome
 from piase_gym.errors import ActionError, ConfigError, suggest
 from piase_gym.textcode import CHARSET
 from piase_gym.world import Act, World, check_index
@@ -78,6 +78,14 @@ class ActionReader:
                 f"{box.high.max():g}"
             )
         return self.world.command_from_box(agent, np.clip(values, box.low, box.high))
+
+
+def explain_failure(info: dict[str, Any], world: World[Any, Any], agent: int, action: Any) -> None:
+    """Add to an info what was in the way of a command or a line that had no effect."""
+    if info["outcome"] is Outcome.FAILED and isinstance(action, str | Command):
+        told = None if info.get("feedback") else world.why_failed(agent)
+        if told:
+            info["feedback"] = told
 
 
 def _short(value: Any) -> str:
