@@ -516,6 +516,7 @@ def ping(flag: str, other: str, **more: Any) -> dict[str, Any]:
 
 def test_events_that_set_each_other_off_for_ever_come_to_an_end_in_each_step() -> None:
     start = {"type": "action_taken", "action_type": "look"}
+    setup = {"agent_id": "ann", "start_room": "hall"}
     doors = [
         {"trigger": {"type": "agent_enters", "room": here}, "repeat": True,
          "response": [{"type": "move_agent", "room": there}]}
@@ -523,7 +524,7 @@ def test_events_that_set_each_other_off_for_ever_come_to_an_end_in_each_step() -
     ]  # fmt: skip
     env = make(
         story(
-            agent_setup=[{"agent_id": "ann", "start_room": "hall", "stats": {"pulse": {"start": 0}}}],
+            agent_setup=[{**setup, "stats": {"pulse": {"start": 0}}}],
             events=[
                 {"trigger": start, "repeat": True,
                  "response": [{"type": "set_flag", "flag_name": "a"}]},
