@@ -10,8 +10,8 @@ _NOUNS = {
     "float": "a number",
     "finite": "a finite number",
     "bool": "true or false",
-    "string_type": "a text",
-    "string_sub": "a text",
+    "string_type": "a string",
+    "string_sub": "a string",
     "bytes": "bytes",
     "list": "a list",
     "tuple": "a list",
@@ -37,6 +37,8 @@ _BOUNDS = {
     "string_too_long": ("it must have at most {} characters", "max_length"),
     "literal_error": ("allowed: {}", "expected"),
     "enum": ("allowed: {}", "expected"),
+    "union_tag_invalid": ("its type is unknown; allowed: {}", "expected_tags"),
+    "union_tag_not_found": ("its type is missing", ""),
 }
 """Sentences about what is allowed, and the name under which pydantic tells the bound."""
 

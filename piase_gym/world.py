@@ -370,6 +370,14 @@ class World(StateValue[C], Generic[C, F]):
         """Return the text action that stands for a command."""
         return write_command(command, self.grammar)
 
+    def why_failed(self, agent: int) -> str | None:
+        """Say what was in the way of an agent whose last command had the outcome ``failed``.
+
+        Faces tell those who act by commands or lines of text, where a step's notes say nothing.
+        It speaks of nothing that the agent does not perceive; ``None`` says no more than that.
+        """
+        return None
+
     def enter(self, agent: int) -> None:
         """Let an agent that is not in play enter the episode now, where `late_join` is claimed.
 

@@ -74,7 +74,7 @@ WRONG: list[tuple[tuple[Any, ...], str, str]] = [
     ((*RULES, 1, ["true"]), "step 2 'Far', rule 2", "missing"),
     ((*RULES, 1, ["true", "PROCEED", 1]), "step 2 'Far', rule 2", "at most 2"),
     ((*RULES, 1, {"condition": "true"}), "step 2 'Far', rule 2", "a list is expected"),
-    ((*RULES, 1, [True, "PROCEED"]), "step 2 'Far', rule 2", "text"),
+    ((*RULES, 1, [True, "PROCEED"]), "step 2 'Far', rule 2", "a string is expected"),
     # conditions
     ((*RULES, 1, ["__import__('os')", "PROCEED"]), "step 2 'Far', rule 2", "calls and indices"),
     ((*RULES, 1, ["9**9**9**9 > 1", "PROCEED"]), "step 2 'Far', rule 2", "3 powers"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import piase_gym
 from piase_gym import faces
 from piase_gym.errors import ConfigError
 from piase_gym.faces import (
@@ -19,6 +20,7 @@ from piase_gym.faces import (
     EnvironmentInterface,
     PerceptionInterface,
 )
+from piase_gym.faces.single import GymEnv
 from piase_gym.models import ActionCommand, PerceptionData
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from tests.seed_faces import CORNERS, REFERENCE, STAY, move
@@ -343,3 +345,34 @@ def test_two_faces_can_share_one_episode() -> None:
     assert env.time_step == talk.time_step == explore.time_step == 1
     with pytest.raises(ConfigError, match="agents cannot be set"):
         EnvironmentInterface(env, agents=3)
+
+
+BUMPS: list[tuple[str, dict[str, Any], str, str]] = [
+    ("GridWorld", {"start_pos": (0, 0)}, "move up", "The edge of the grid is in the way."),
+    ("GridWorld", {"start_pos": (0, 0), "walls": [(1, 0)]}, "move right",
+     "The wall is in the way."),
+    ("GridWorld", {"start_pos": (0, 0), "walls": [(1, 0)], "observe": "grid"}, "move right",
+     "The wall is in the way."),
+    ("GridWorld", {"start_pos": ((0, 0), (1, 0)), "agents": 2}, "move right",
+     "agent_1 is in the way."),
+    ("SocialDilemma", {"game": "harvest", "agents": 2}, "zap", "Nobody stands where the zap"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("world", "config", "line", "told"), BUMPS)
+def test_who_bumps_is_told_into_what(
+    world: str, config: dict[str, Any], line: str, told: str
+) -> None:
+    partners = {"agent_1": "noop"} if config.get("agents") == 2 else None
+    engine = EnvironmentInterface(world, partners=partners, **config)
+    engine.reset(seed=0)
+    verb, _, where = line.partition(" ")
+    given = {"action_type": verb, "parameters": {"direction": where} if where else {}}
+    result = engine.submit_action("agent_0", given)
+    assert (result["status"], told in result["message"]) == ("failure", True), result
+    for name, space in (("parallel", piase_gym.parallel_env), ("single", GymEnv)):
+        env = space(world, partners=partners, actions="text", **config)
+        env.reset(seed=0)
+        infos = env.step({"agent_0": line} if name == "parallel" else line)[-1]
+        info = infos["agent_0"] if name == "parallel" else infos
+        assert (info["outcome"], told in info["feedback"]) == ("failed", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import piase_gym
 from piase_gym import scenarios, testing
 from piase_gym.errors import ConfigError
 from piase_gym.faces import EnvironmentInterface
+from piase_gym.worlds.text_room import triggers
 from piase_gym.worlds.text_room.config import PHRASES, TextRoomConfig
 from tests.probes.checks import CONTRACT, check_damage
 from tests.text_room_helpers import (
@@ -490,3 +492,92 @@ def test_quests_share_an_envelope_with_stories() -> None:
 def test_wrong_configs_are_one_sentence(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError, match="(?s)" + told):
         TextRoomConfig(**changes)
+
+
+# -- events without end ----------------------------------------------------------------------------
+
+
+def ping(flag: str, other: str, **more: Any) -> dict[str, Any]:
+    """Return an event that answers a flag by clearing it and setting another, again and again."""
+    return {
+        "trigger": {"type": "flag_set", "flag_name": flag},
+        "repeat": True,
+        "response": [
+            {"type": "set_flag", "flag_name": flag, "value": False},
+            {"type": "message_to_agent", "content": "x" * 300},
+            {"type": "add_metric", "metric": "turns", "amount": 1e5},
+            {"type": "change_stat", "stat": "pulse", "amount": -1e5},
+            {"type": "reward", "amount": 1.0},
+            {"type": "set_flag", "flag_name": other},
+        ],
+        **more,
+    }
+
+
+def test_events_that_set_each_other_off_for_ever_come_to_an_end_in_each_step() -> None:
+    start = {"type": "action_taken", "action_type": "look"}
+    setup = {"agent_id": "ann", "start_room": "hall"}
+    doors = [
+        {"trigger": {"type": "agent_enters", "room": here}, "repeat": True,
+         "response": [{"type": "move_agent", "room": there}]}
+        for here, there in (("hall", "den"), ("den", "hall"))
+    ]  # fmt: skip
+    env = make(
+        story(
+            agent_setup=[{**setup, "stats": {"pulse": {"start": 0}}}],
+            events=[
+                {"trigger": start, "repeat": True,
+                 "response": [{"type": "set_flag", "flag_name": "a"}]},
+                ping("a", "b"),
+                ping("b", "a"),
+                *doors,
+            ],
+        ),
+        view="both",
+    )  # fmt: skip
+    for line in ("look", "go east", "look", "wait"):
+        observations, rewards, *_ = env.step({"ann": line})
+        assert env.observation_space("ann").contains(observations["ann"])
+        assert 0.0 <= rewards["ann"] + 0.1 <= 2 * triggers.MOST_ROUNDS
+    assert env.world.state_of.metrics["turns"] == triggers.LIMIT
+    assert env.world.state_of.stats[0]["pulse"] == -triggers.LIMIT
+    assert sum(env.world.state_of.fired) < 10 * triggers.MOST_ROUNDS
+    saved = env.snapshot()
+    again = make(None, story=env.world.config.story)
+    again.restore(saved)
+    assert again.digest() == env.digest()
+
+
+def test_events_that_multiply_do_not_grow_without_bound() -> None:
+    flags = [f"f{k}" for k in range(12)]
+    clear = [{"type": "set_flag", "flag_name": flag, "value": False} for flag in flags]
+    raise_all = [{"type": "set_flag", "flag_name": flag} for flag in flags]
+    look = {"type": "action_taken", "action_type": "look"}
+    answers = [
+        {"trigger": {"type": "flag_set", "flag_name": flag}, "repeat": True,
+         "response": [*clear, *raise_all]}
+        for flag in flags
+    ]  # fmt: skip
+    env = make(story(events=[{"trigger": look, "response": raise_all}, *answers]))
+    env.step({"ann": "look"})
+    assert sum(env.world.state_of.fired) <= triggers.MOST_HAPPENINGS + 12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_config_is_played_or_refused_in_our_words(seed: int) -> None:
+    dice, refused = random.Random(seed), []
+    odd = (None, True, -1, 0, 1, 2, 3, 17, 10**30, 0.5, float("nan"), "", "house", [], {}, "x" * 99)
+    names = [*TextRoomConfig.model_fields, "zebra"]
+    for _ in range(60):
+        given = {dice.choice(names): dice.choice(odd) for _ in range(dice.choice((1, 2, 3)))}
+        try:
+            env = piase_gym.parallel_env("TextRoom", **given)
+        except ConfigError as error:
+            refused.append(str(error))
+            continue
+        observations, _ = env.reset(seed=seed)
+        for name, view in observations.items():
+            assert env.observation_space(name).contains(view)
+        env.step(dict.fromkeys(env.agents, 0))
+    assert refused
+    assert not re.search("[Ii]nput should|valid (dict|tuple|integer)", "\n".join(refused))

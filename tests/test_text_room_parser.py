@@ -106,10 +106,9 @@ def test_what_is_not_understood_is_explained(line: Any, told: str) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("take gem", "You see no 'gem' here; allowed: 'red key', 'blue key', 'old box'"),
-        ("take the dragon", "You see no 'dragon' here; allowed: 'red key', 'blue key', 'old box'"),
-        ("take the old bx", "You see no 'old bx' here; did you mean 'old box'?"),
-        ("take 鍵", "You see no '鍵' here"),
+        ("take gem", "You see no such thing here; you see or hold: red key, blue key, old box,"),
+        ("take the dragon", "You see no such thing here; you see or hold: red key"),
+        ("take 鍵", "You see no such thing here"),
         ("take clock", "The grandfather clock cannot be taken."),
         ("go west", "ways out: east"),
         ("drop red key", "You do not carry the red key."),
@@ -136,7 +135,6 @@ def test_what_was_not_found_is_answered_as_a_word_that_names_nothing() -> None:
         shown.append(repr(env.world.plan(0, Command("take", {"item_name": thing}))))
         return [line.replace(thing.replace("_", " "), "?") for line in shown]
 
-    assert "'?'" in answers("zebra")[0]
     assert "illegal" in answers("zebra")[0]
     for unseen in ("key", "brass key", "document", "clock", "old_document"):
         assert answers(unseen) == answers("zebra")
@@ -149,7 +147,7 @@ def test_an_index_out_of_sight_is_answered_as_one_that_stands_for_nothing() -> N
     empty = next(k for k, row in enumerate(rows) if isinstance(row, Misread))
     unseen = rows.index(Command("take", {"item_name": "gem"}))
     found = [world.plan(0, k) for k in (empty, unseen)]
-    assert str(found[0]).replace(str(empty), "") == str(found[1]).replace(str(unseen), "")
+    assert found[0] == found[1] == world.plan(0, Command("take", {"item_name": "gem"}))
 
 
 def test_the_kit_finds_a_room_that_tells(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from piase_gym.commands import MAX_LINE, Command, Misread
+from piase_gym.commands import MAX_LINE, Command, Misread, Outcome
 from piase_gym.errors import ActionError, ConfigError, suggest
 from piase_gym.textcode import CHARSET
 from piase_gym.world import Act, World, check_box, check_index
@@ -95,6 +95,14 @@ def to_indices(actions: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 def strays(indices: NDArray[Any], count: int) -> bool:
     """Tell whether some indices are not in ``0..count-1``, whatever type of integer they are."""
     return bool(indices.astype(np.int64, copy=False).view(np.uint64).max(initial=0) >= count)
+
+
+def explain_failure(info: dict[str, Any], world: World[Any, Any], agent: int, action: Any) -> None:
+    """Add to an info what was in the way of a command or a line that had no effect."""
+    if info["outcome"] is Outcome.FAILED and isinstance(action, str | Command):
+        told = None if info.get("feedback") else world.why_failed(agent)
+        if told:
+            info["feedback"] = told
 
 
 def getter(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:

@@ -9,7 +9,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from piase_gym.errors import ActionError, AgentError, ResetNeededError
-from piase_gym.faces.actions import INTEGERS, ActionReader, getter
+from piase_gym.faces.actions import INTEGERS, ActionReader, explain_failure, getter
 from piase_gym.faces.build import Name, build_driver
 from piase_gym.faces.driver import Driver
 from piase_gym.faces.face import RENDER_MODES, WorldFace, check_render_mode
@@ -191,6 +191,9 @@ class WorldParallelEnv(WorldFace, ParallelEnv[str, Any, Any]):
         )
         if notes or ended or self._open:
             self._finish(tick, result, shown, masks)
+        if self._reader.kind == "text":
+            for name, i in live:
+                explain_failure(infos[name], driver.world, i, actions[name])
         if self.render_mode == "human":
             self.render()
         return result

@@ -237,7 +237,10 @@ class SequentialEngine:
         """Put what became of a command into the words of the seeds."""
         i = seat.number
         outcome = tick.outcomes[i]
-        message = str(seat.notes.get("feedback") or SENTENCES[outcome])
+        told = seat.notes.get("feedback")
+        if not told and outcome is Outcome.FAILED:
+            told = self.driver.world.why_failed(i)
+        message = str(told or SENTENCES[outcome])
         details = {
             **seat.notes,
             "outcome": outcome.value,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from piase_gym.config import larger
 from piase_gym.errors import ResetNeededError
-from piase_gym.faces.actions import ActionReader
+from piase_gym.faces.actions import ActionReader, explain_failure
 from piase_gym.faces.build import Name, build_focal_driver, gym_partners, resolve
 from piase_gym.faces.face import RENDER_MODES, WorldFace, check_render_mode
 from piase_gym.faces.partners import Partners, no_acts
@@ -130,6 +130,7 @@ class GymEnv(WorldFace, gymnasium.Env[Any, Any]):
         if masks:
             info["action_mask"] = masks[me]
         info.update(tick.notes.get(me, {}))
+        explain_failure(info, driver.world, me, action)
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = driver.world.result(me)
         shown = self._viewer.show(masks)[me]

@@ -363,7 +363,7 @@ def _explain_fields(
             continue
         parts = (("initial_state",), ("config",), ())
         start = next((p for p in parts if path[0] in find(document, (*p, path[0]))), ())
-        key = find(document, (*start, *path))
+        key = find(document, (*start, *path)) or ("initial_state", *path)
         told = sentence(item, model, path)
         yield f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
 

@@ -49,6 +49,14 @@ _OUTCOMES: Final = {
 }
 OUTCOMES: Final = tuple(_OUTCOMES.get(event, Outcome.OK) for event in range(NUM_EVENTS))
 
+FAILURES: Final = {
+    NO_KEY: "The door is locked, and you carry no key.",
+    JAMMED: "Somebody stands in an open gate, so nothing moves.",
+    TOO_HEAVY: "The food is too heavy to be lifted by so few.",
+    CAUGHT: "You were caught before you could act.",
+    LATE: "Another was faster.",
+}
+"""What was in the way where an event has the outcome ``failed``; of a bump it is the cell ahead."""
 MILESTONES: Final = (
     "key_found",
     "door_opened",

@@ -17,6 +17,7 @@ from piase_gym.statics import Static
 from piase_gym.surroundings import Surroundings
 from piase_gym.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.worlds.array_world import Batch
+from piase_gym.worlds.bumps import ahead_in_grid, ahead_in_window, in_the_way
 from piase_gym.worlds.grid_world import around, render, views
 from piase_gym.worlds.grid_world.batch import KERNELS
 from piase_gym.worlds.grid_world.cells import KEY, MAX_CODE, WALL
@@ -26,7 +27,15 @@ from piase_gym.worlds.grid_world.config import (
     GridWorldConfig,
     GridWorldEnvelope,
 )
-from piase_gym.worlds.grid_world.events import ENTER, MILESTONES, OUTCOMES, RESULTS, ROLES
+from piase_gym.worlds.grid_world.events import (
+    BLOCKED,
+    ENTER,
+    FAILURES,
+    MILESTONES,
+    OUTCOMES,
+    RESULTS,
+    ROLES,
+)
 from piase_gym.worlds.grid_world.joining import enter_one
 from piase_gym.worlds.grid_world.manual import fault_sentence, manual
 from piase_gym.worlds.grid_world.modifiers import DIALS, ELEMENTS, PERSONAL
@@ -336,6 +345,16 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     def lasting(self, agent: int) -> bool:
         """Tell whether it runs from taggers, or there is neither goal nor food."""
         return bool(self.config.surviving or self.states["role"][0, agent] == ROLES.index("runner"))
+
+    def why_failed(self, agent: int) -> str | None:
+        """Say what an agent bumped into, or why what is ahead of it did not budge."""
+        event = int(self._events[agent])
+        if event != BLOCKED:
+            return FAILURES.get(event)
+        facts = self.facts(agent)
+        if self.config.observe == "window":
+            return in_the_way(ahead_in_window(facts.cells))
+        return in_the_way(ahead_in_grid(facts.cells, facts.position, facts.heading))
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let the others carry something else, and put a wall where a window does not reach."""

@@ -240,6 +240,12 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             return bool(self._look()[1][agent, verbs.GRIPS + verbs.HANDS.index(command.verb)])
         return command.verb != "say" or self.config.messages
 
+    def why_failed(self, agent: int) -> str | None:
+        """Say why a hand found nothing to do."""
+        if self.play.holds[agent] is not None:
+            return "Your gripper holds something already."
+        return "There is nothing within reach to grip, and nothing in the gripper to release."
+
     def command(self, agent: int, index: int) -> Command | Misread:
         """Return a primitive."""
         return verbs.PRIMITIVES[index]

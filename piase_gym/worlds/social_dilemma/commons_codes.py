@@ -65,6 +65,11 @@ OUTCOMES: Final = (
     Outcome.REFUSED,
 )
 """The outcome of every event."""
+FAILURES: Final = {
+    MISSED: "Nobody stands where the zap reaches.",
+    NOTHING_TO_CLEAN: "There is no waste where the cleaning reaches.",
+}
+"""Why an event has the outcome ``failed``; of a bump it is the cell ahead."""
 MILESTONES: Final = ("apple_eaten", "zapped_another", "was_zapped", "waste_cleaned")
 """The names of the bits of `marks`."""
 ATE, ZAPPED, WAS_ZAPPED, HAS_CLEANED = 1, 2, 4, 8

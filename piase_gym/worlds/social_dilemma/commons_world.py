@@ -15,6 +15,7 @@ from piase_gym.kernels import readable
 from piase_gym.statics import Static
 from piase_gym.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import Batch
+from piase_gym.worlds.bumps import ahead_in_window, in_the_way
 from piase_gym.worlds.out_of_sight import unseen_floor
 from piase_gym.worlds.social_dilemma import (
     commons_render,
@@ -22,7 +23,13 @@ from piase_gym.worlds.social_dilemma import (
     commons_text,
     commons_views,
 )
-from piase_gym.worlds.social_dilemma.commons_codes import MILESTONES, OUTCOMES, WATER
+from piase_gym.worlds.social_dilemma.commons_codes import (
+    BLOCKED,
+    FAILURES,
+    MILESTONES,
+    OUTCOMES,
+    WATER,
+)
 from piase_gym.worlds.social_dilemma.commons_sight import KERNELS
 from piase_gym.worlds.social_dilemma.commons_views import CommonsFacts, CommonsForm, form_of
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
@@ -190,6 +197,13 @@ class Commons(SocialDilemma[CommonsFacts]):
         totals = {name: state[name][:count].tolist() for name in names}
         spots = sum(int(row).bit_count() for row in state["spots"])
         return commons_measures(self.config, int(state["t"]), spots, totals, agent)
+
+    def why_failed(self, agent: int) -> str | None:
+        """Say what an agent bumped into, or that it hit or cleaned nothing."""
+        event = int(self._events[agent])
+        if event == BLOCKED:
+            return in_the_way(ahead_in_window(self.facts(agent).cells))
+        return FAILURES.get(event)
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Change what the others have done, and pour water where the window does not reach."""

@@ -245,11 +245,19 @@ def object_named(words: str, near: Sequence[str]) -> str | Misread:
     if parts:
         told = " or ".join(part.replace("_", " ") for part in parts)
         return unparsable(f"which do you mean, {told}?")
-    told = f"You see no {name[:40]!r} here"
-    if not near:
-        return Misread(Outcome.ILLEGAL, f"{told}, and nothing else that has a name.")
-    shown = [known.replace("_", " ") for known in near]
-    return Misread(Outcome.ILLEGAL, f"{told}; {suggest(name, shown)}")
+    return unseen(near)
+
+
+def unseen(near: Sequence[str]) -> Misread:
+    """Return the answer to whatever names nothing in sight or in hand.
+
+    It does not repeat the name, so that a line, a command and an index are answered alike.
+    """
+    shown = ", ".join(known.replace("_", " ") for known in near[:20])
+    more = f" and {len(near) - 20} more" if len(near) > 20 else ""
+    return Misread(
+        Outcome.ILLEGAL, f"You see no such thing here; you see or hold: {shown or 'nothing'}{more}."
+    )
 
 
 def _is_part(words: str, name: str) -> bool:

@@ -98,7 +98,10 @@ def rename(verb: str, parameters: Mapping[str, Any], verbs: Sequence[Verb]) -> d
 def manual(config: TextRoomConfig, plot: Plot | None) -> Manual:
     """Return the words of the prompt."""
     table = config.rewards
-    together = "What you say is heard a little later. " if config.agents > 1 else ""
+    together = ""
+    if config.agents > 1:
+        people = ", ".join(config.names(config.agents))
+        together = f"What you say is heard a little later. Those who take part are {people}. "
     rules = (
         f"{plot.story.description + ' ' if plot and plot.story.description else ''}"
         "You are in a place of several rooms. Things can be looked at, searched, opened, unlocked "

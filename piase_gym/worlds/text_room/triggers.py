@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 20
 """Events may set each other off so many times in one step."""
+MOST_HAPPENINGS = 1000
+"""So many things that events may be waiting for are looked at after one command."""
 LIMIT = 1e6
 """No number of an agent's body, and no metric, is further from 0."""
 NOBODY = -1
@@ -187,11 +189,13 @@ def settle(turn: Turn) -> bool:
     Returns:
         Whether any did.
     """
-    happened = False
+    happened, looked = False, 0
     for _ in range(MOST_ROUNDS):
         if not turn.happenings:
             break
         due, turn.happenings = turn.happenings, []
+        due = due[: max(0, MOST_HAPPENINGS - looked)]
+        looked += len(due)
         for happening in due:
             for number, event in _set_off(turn, happening):
                 turn.state.fired[number] += 1

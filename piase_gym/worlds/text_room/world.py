@@ -37,7 +37,7 @@ from piase_gym.worlds.text_room.config import (
 from piase_gym.worlds.text_room.episode import STREAMS, Episodes
 from piase_gym.worlds.text_room.lexicon import table_of
 from piase_gym.worlds.text_room.modifiers import DIALS, ELEMENTS, PERSONAL
-from piase_gym.worlds.text_room.parser import OBJECT_KEYS
+from piase_gym.worlds.text_room.parser import OBJECT_KEYS, unseen
 from piase_gym.worlds.text_room.sight import Scene, is_legal
 from piase_gym.worlds.text_room.state import (
     STATUSES,
@@ -195,7 +195,8 @@ class TextRoom(Episodes):
         if isinstance(command, Misread):
             return command
         named = {command.parameters.get(key) for key in OBJECT_KEYS} - {None}
-        return command if named <= {*self._near(agent)} else _unseen(act)
+        near = self._near(agent)
+        return command if named <= {*near} else unseen(near)
 
     def _allows(self, agent: int, index: int) -> bool:
         """Tell whether an agent's mask allows an index."""
@@ -225,7 +226,7 @@ class TextRoom(Episodes):
     def command(self, agent: int, index: int) -> Command | Misread:
         """Return the command of an index."""
         row = self._table.commands[index]
-        return _unseen(index) if row is None else row
+        return unseen(self._near(agent)) if row is None else row
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask over the table."""
@@ -336,11 +337,6 @@ class TextRoom(Episodes):
     def rgb(self) -> NDArray[np.uint8]:
         """Draw the rooms as a map."""
         return picture.rgb(self.plot, self.state_of, self.agents)
-
-
-def _unseen(index: int) -> Misread:
-    """Return the answer to an index that stands for nothing in sight or in hand."""
-    return Misread(Outcome.ILLEGAL, f"Action {index} stands for nothing that you see.")
 
 
 __all__ = ["MILESTONES", "STATUSES", "TextRoom", "triggers", "unparsable"]
