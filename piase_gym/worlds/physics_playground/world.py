@@ -74,7 +74,7 @@ class PhysicsPlayground(Playing):
     text state the same. The vector is float32: metres, metres a second, codes, then the sine and
     cosine of every bearing, then hashed words of messages and hint; see `views.Layout`.
 
-    Pictures come from Bullet's software renderer (`camera="overhead"` or `"egocentric"`), only
+    Pictures (`camera="overhead"` or `"egocentric"`, 512 pixels wide by default) are drawn only
     when they are asked for, because one costs more than many steps.
 
     ## Rewards
@@ -182,7 +182,6 @@ class PhysicsPlayground(Playing):
         except Exception as error:
             if before is not None:
                 self.arena.rebuild(*before)
-                self._painted = False
             if isinstance(error, SnapshotError):
                 raise
             raise SnapshotError(f"PhysicsPlayground: the state does not fit: {error}") from error
@@ -231,10 +230,6 @@ class PhysicsPlayground(Playing):
         Returns:
             Shape (side, side, 3).
         """
-        if not self._painted:
-            render.paint(self.sim, self.play)
-            self._painted = True
         eyes = (camera or self.config.camera) == "egocentric"
-        viewer = self.arena.pose(agent) if eyes else None
-        side = side or self.config.picture
-        return render.picture(self.sim, self.play, self.config, viewer, side)
+        viewer, side = agent if eyes else None, side or self.config.picture
+        return render.picture(self.play, self.reading, self.config, viewer, side)
