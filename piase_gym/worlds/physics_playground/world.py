@@ -95,8 +95,21 @@ class PhysicsPlayground(Playing):
     ## State
 
     A snapshot holds Bullet's own file and our fields; it goes on bit for bit in another process,
-    with contacts and with grips. States, digests and golden rollouts hold for one platform and
-    version of pybullet.
+    with contacts and with grips in whatever order they were made. States, digests and golden
+    rollouts hold for one platform and version of pybullet.
+
+    A snapshot, or a log with snapshots in it, may come from anybody: Bullet never reads its
+    bytes. Every number is taken out, checked and written into a file that Bullet has saved here
+    of the same scene; what does not fit is refused with `SnapshotError`, and nothing is changed.
+    A pickle is another matter, as always in Python: take up only your own.
+
+    Each environment has a Bullet client of its own, of 30 MB, from its first episode until it is
+    closed. At most 100 may be live in a process; the environment variable
+    `PIASE_BULLET_CLIENTS` sets another number, and one more raises `CapacityError`.
+
+    The laws of mechanics hold within what Bullet's steps of 1/128 s allow: colliding things keep
+    their momentum, and part up to 0.04 m/s faster than their bounce says; towers creep by 1 mm a
+    second; with a restitution near 1, bodies that bounce and rub can gain energy.
 
     ## Players, scenarios and curriculum
 
