@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import subprocess
 import sys
@@ -163,12 +165,82 @@ def test_pictures_show_the_scene(camera: str) -> None:
     assert red
 
 
-def test_letters_show_the_scene() -> None:
-    env = make(task="gather", agents=2, render_mode="ansi", walls=[{"position": (0, 0)}])
+def test_pictures_are_large_smooth_and_steady() -> None:
+    ramps = [{"position": (1.0, 1.0)}, {"position": (-1.5, -1.0), "angle": 120.0, "height": 0.5}]
+    box = {"position": (0.0, 0.0), "radius": 0.3}
+    env = make(task="push", objects=[box], ramps=ramps, start_pos=[(2.0, -2.0)], goal_pos=(-2, 2))
     env.reset(seed=0)
-    text = env.render()
-    for mark in ("0", "1", "o", "b", "c", ".", "#"):
-        assert mark in text
+    env.step({"agent_0": 0})
+    world = env.world
+    first = world.picture()
+    assert first.shape == (512, 512, 3)
+    env.step({"agent_0": 3})  # it turns, and nothing else moves
+    moved = np.argwhere((world.picture() != first).any(-1))
+    assert 0 < len(moved) < 1500
+    assert np.ptp(moved, axis=0).max() < 80
+    # The edges of a ramp are straight: each line of the picture has one stretch of it.
+    brown = (np.abs(first.astype(int) - (186, 162, 124)).sum(-1) < 40)[:, 256:]
+    assert brown.sum() > 1000
+    assert all(np.abs(np.diff(line.astype(int))).sum() <= 2 for line in brown)
+    red = first.astype(int)[..., 0] - first[..., 1]
+    assert len(np.unique(red[red > 20])) > 8  # mixed with the floor at its edges
+    floor = first[480 // 2, 60].astype(int).sum()
+    near = first[200:300, 200:330].astype(int)
+    grey = (np.ptp(near, axis=-1) < 25) & (near.sum(-1) < 0.8 * floor)
+    assert grey.sum() > 100  # the shadow of the box
+    agent = first[340:480, 330:480].reshape(-1, 3).astype(int)
+    assert (agent.sum(-1) < 120).sum() > 10  # tyres
+    before = world.digest(), json.dumps(world.snapshot())
+    world.picture("egocentric", 0, 33)
+    assert (world.digest(), json.dumps(world.snapshot())) == before
+    env.close()
+
+
+@pytest.mark.parametrize("size", [(6.0, 6.0), (20.0, 2.0), (2.0, 20.0)])
+def test_letters_show_the_scene(size: tuple[float, float]) -> None:
+    env = make(
+        task="gather",
+        agents=2,
+        render_mode="ansi",
+        walls=[{"position": (0, 0)}],
+        ramps=[{"position": (0.5, 0.5), "length": 0.4, "width": 0.4}],
+        size=size,
+        zone=0.4,
+    )
+    for seed in range(20):  # where things hide each other another seed shows them
+        env.reset(seed=seed)
+        text = env.render()
+        lines = text.split("\n")
+        board = lines[1 : lines.index(lines[0], 1)]
+        assert len({len(line) for line in board}) == 1
+        assert max(map(len, lines)) <= 78
+        assert len(lines) <= 36
+        if all(mark in "".join(board) for mark in "01obc.#%"):
+            break
+    else:
+        pytest.fail(text)
+    for told in ("agents", "o ball", "b box", "c cylinder", ". the zone", "# wall", "% ramp"):
+        assert told in " ".join(lines[-3:])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_letters_tell_the_heading(seed: int) -> None:
+    env = make(task="reach", render_mode="ansi", start_pos=[(0.0, 0.0)], goal_pos=(2.5, 2.5))
+    env.reset(seed=seed)
+    board = [line[1:-1] for line in env.render().split("\n")[1:-2]]
+    row = next(i for i, line in enumerate(board) if "0" in line)
+    column = board[row].index("0")
+    heading = env.facts("agent_0").heading
+    found = {
+        (i, j)
+        for i in (-1, 0, 1)
+        for j in (-1, 0, 1)
+        if (i or j) and board[row + j][column + i] in "^v<>/\\"
+    }
+    assert len(found) == 1
+    ((i, j),) = found
+    turned = math.degrees(math.atan2(-j, i)) - heading
+    assert abs((turned + 180.0) % 360.0 - 180.0) <= 23.5
 
 
 # -- conformance --------------------------------------------------------------------------

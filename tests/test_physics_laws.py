@@ -13,7 +13,10 @@ import pybullet as p
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from piase_gym.commands import Command
 from piase_gym.worlds.physics_playground.reading import Reading
+from piase_gym.worlds.physics_playground.rules import too_heavy
+from piase_gym.worlds.physics_playground.verbs import GRIPS
 from tests.physics import make
 
 G = 9.81
@@ -206,3 +209,53 @@ def test_what_is_taken_away_costs_what_the_table_says() -> None:
     assert worth(True, False, True) == 0.0
     assert worth(True, False, False) == -0.75
     assert worth(True, True, True) == 56.0
+
+
+def test_rewards_and_ends_are_those_of_the_table_to_the_step() -> None:
+    table = {"step": -0.25, "progress": 0.0, "illegal": -0.5, "kept": 0.125, "lost": -7.0}
+    env = make("gather", **FAR, objects=[{"position": (0.0, 0.0)}], rewards=table, max_steps=3)
+    env.reset(seed=0)
+    assert env.step({"agent_0": GRIPS})[1]["agent_0"] == -0.75  # there is nothing to grip
+    tried = Command("drive", {"ahead": 0.0, "turn": 0.0, "hand": "grip"})
+    assert env.step({"agent_0": tried})[1]["agent_0"] == -0.25  # allowed, in vain
+    _, rewards, terminated, truncated, _ = env.step({"agent_0": 0})
+    assert rewards["agent_0"] == -0.25
+    assert truncated["agent_0"]
+    assert not terminated["agent_0"]
+    far = {"start_pos": [(9.0, 9.0), (-9.0, -9.0)], "size": (20.0, 20.0)}
+    env = make("keep_away", **far, objects=[{"kind": "ball"}], rewards=table, hold_steps=4)
+    env.reset(seed=0)
+    for _ in range(3):
+        assert env.step(dict.fromkeys(env.agents, 0))[1] == {"agent_0": -0.125, "agent_1": -0.375}
+    last = env.step(dict.fromkeys(env.agents, 0))
+    assert last[1] == {"agent_0": 9.875, "agent_1": -7.375}
+    assert all(last[2].values())
+
+
+@pytest.mark.parametrize(("gravity", "mass", "towed"), [(0.5, 9.0, False), (0.5, 11.0, True)])
+def test_where_things_weigh_little_their_mass_still_tells(
+    gravity: float, mass: float, towed: bool
+) -> None:
+    env = loose([{"position": (0.0, 0.0), "mass": mass}], gravity=gravity)
+    assert too_heavy(env.world.play, 0, env.world.config) is towed
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_who_acts_first_gets_what_both_grip(order: tuple[int, int]) -> None:
+    env = make("gather", agents=2, **{**FAR, "start_pos": []}, objects=[{"position": (0.0, 0.0)}])
+    env.reset(seed=0)
+    x = 0.12 + 0.18 + 0.1
+    raw = list(env.world.reading.raw)
+    still = ((0.0,) * 3, (0.0,) * 3)
+    raw[0] = ((0.0, 0.0, 0.12), (0.0, 0.0, 0.0, 1.0), *still)
+    raw[1] = ((-x, 0.0, 0.07), (0.0, 0.0, 0.0, 1.0), *still)
+    raw[2] = ((x, 0.0, 0.07), (0.0, 0.0, 1.0, 0.0), *still)
+    env.world.sim.place(Reading(raw))
+    wait(env)
+    env.world.set_order(order)
+    assert env.world.masks()[0][GRIPS]
+    assert env.world.masks()[1][GRIPS]
+    env.step(dict.fromkeys(env.agents, GRIPS))
+    holds = env.world.play.holds
+    assert holds[order[0]] is not None
+    assert holds[order[1]] is None

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from piase_gym.worlds.physics_playground.config import HERTZ
 from piase_gym.worlds.physics_playground.engine import p
 from piase_gym.worlds.physics_playground.state import Body, PlayState
@@ -95,7 +93,7 @@ def _body(client: int, body: Body) -> int:
     number: int = p.createMultiBody(
         body.mass,
         _shape(client, body),
-        _look_of_ramp(client, body) if body.shape == "ramp" else -1,
+        -1,
         body.position,
         [0.0, 0.0, math.sin(body.yaw / 2.0), math.cos(body.yaw / 2.0)],
         physicsClientId=client,
@@ -132,31 +130,3 @@ def wedge(half: Sequence[float]) -> list[list[float]]:
     x, y, z = half
     low = [[side, edge, -z] for side in (-x, x) for edge in (-y, y)]
     return [*low, [x, -y, z], [x, y, z]]
-
-
-WEDGE_FACES = (
-    *((0, 2, 1), (1, 2, 3)),  # below
-    *((0, 1, 4), (1, 5, 4)),  # the slope
-    *((2, 4, 3), (3, 4, 5)),  # the high end
-    *((0, 4, 2), (1, 3, 5)),  # the sides
-)
-
-
-def _look_of_ramp(client: int, body: Body) -> int:
-    """Build what is seen of a ramp; Bullet draws other shapes as they collide."""
-    corners, seen, normals = np.array(wedge(body.half)), [], []
-    for face in WEDGE_FACES:
-        a, b, c = corners[list(face)]
-        normal = np.cross(b - a, c - a)
-        if normal @ (a + b + c) < 0.0:  # Bullet draws corners that go around clockwise
-            normal, b, c = -normal, c, b
-        seen += [a.tolist(), c.tolist(), b.tolist()]
-        normals += [(normal / np.linalg.norm(normal)).tolist()] * 3
-    number: int = p.createVisualShape(
-        p.GEOM_MESH,
-        vertices=seen,
-        indices=list(range(len(seen))),
-        normals=normals,
-        physicsClientId=client,
-    )
-    return number

@@ -12,9 +12,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from piase_gym.errors import CapacityError, ConfigError, SnapshotError
 from piase_gym.worlds.physics_playground.building import Built, build
 from piase_gym.worlds.physics_playground.bullet_file import rebuilt
@@ -211,38 +208,6 @@ class Simulation:
         """Put every body where a reading has it, at rest."""
         for body, (position, turn, *_) in zip(self.bodies, reading.raw, strict=True):
             p.resetBasePositionAndOrientation(body, position, turn, physicsClientId=self.client)
-
-    # -- pictures -------------------------------------------------------------------------
-
-    def paint(self, body: int, colour: tuple[float, float, float]) -> None:
-        """Give a body a colour."""
-        p.changeVisualShape(body, -1, rgbaColor=[*colour, 1.0], physicsClientId=self.client)
-
-    def picture(
-        self, eye: Sequence[float], target: Sequence[float], angle: float, side: int
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.float64]]:
-        """Take a picture with Bullet's software renderer (6 to 10 ms for 84 by 84 pixels).
-
-        Args:
-            eye: Where the camera is.
-            target: What is in the middle of the picture.
-            angle: Degrees from its lower to its upper edge.
-            side: Pixels.
-
-        Returns:
-            The picture (side, side, 3); for each pixel the number of the body it shows, or -1;
-            and the matrix that takes homogeneous places to the picture, shape (4, 4).
-        """
-        up = [0.0, 0.0, 1.0]
-        view = p.computeViewMatrix(list(eye), list(target), up)
-        lens = p.computeProjectionMatrixFOV(angle, 1.0, 0.05, 60.0)
-        image = p.getCameraImage(
-            side, side, view, lens, renderer=p.ER_TINY_RENDERER, physicsClientId=self.client
-        )
-        colours = np.reshape(image[2], (side, side, 4))[..., :3].astype(np.uint8)
-        bodies = np.reshape(image[4], (side, side)).astype(np.int32)
-        matrix = (np.reshape(view, (4, 4)) @ np.reshape(lens, (4, 4))).T
-        return colours, bodies, matrix
 
 
 def version() -> str:

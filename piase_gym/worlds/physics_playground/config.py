@@ -124,7 +124,7 @@ class PhysicsPlaygroundConfig(WorldConfig):
     camera: Literal["overhead", "egocentric"] = Field(
         "overhead", description="where pictures are taken from"
     )
-    picture: int = Field(256, ge=16, le=1024, description="side of pictures in pixels")
+    picture: int = Field(512, ge=16, le=1024, description="side of pictures in pixels")
     max_steps: int = Field(200, ge=1, le=2**31 - 1, description="steps until truncation")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: PhysicsEnvelope | None = Field(None, description="largest sizes")

@@ -109,7 +109,7 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         prepare(self.sim)
         arena.look()
         self.play, self.arena, self.referee = play, arena, referee
-        self._form, self._senses, self._painted = form, senses, False
+        self._form, self._senses = form, senses
         self._forget()
 
     def _forget(self) -> None:

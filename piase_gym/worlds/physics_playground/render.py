@@ -1,21 +1,26 @@
-"""Pictures of PhysicsPlayground: letters, and Bullet's software renderer. They read a state."""
+"""Pictures of PhysicsPlayground, in letters and in perspective. They read a state."""
 
 from __future__ import annotations
 
 import colorsys
 import math
+import textwrap
 from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.physics_playground.bodies import Pose
-from piase_gym.worlds.physics_playground.bullet import Simulation
+from piase_gym.worlds.physics_playground.bodies import ROVER, SPHERE
+from piase_gym.worlds.physics_playground.building import ground
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.geometry import rotate
+from piase_gym.worlds.physics_playground.raycast import SAMPLES, Camera, Mark, Solid, draw
 from piase_gym.worlds.physics_playground.reading import Reading
-from piase_gym.worlds.physics_playground.state import PlayState
+from piase_gym.worlds.physics_playground.state import Body, PlayState
 
-COLUMNS, LINES = 41, 21
+COLUMNS, LINES = 60, 30
+"""Most letters across the board, and down it."""
 RGB: dict[str, tuple[float, float, float]] = {
     "red": (0.84, 0.15, 0.16),
     "blue": (0.20, 0.40, 0.85),
@@ -35,8 +40,8 @@ RGB: dict[str, tuple[float, float, float]] = {
     "maroon": (0.50, 0.05, 0.15),
 }
 FLOOR, WALLS, RAMPS = (0.90, 0.88, 0.84), (0.60, 0.62, 0.66), (0.75, 0.65, 0.50)
-ZONE = np.array([60, 170, 90])
-LETTERS = {"box": "b", "ball": "o", "cylinder": "c", "crate": "C", "wall": "#", "ramp": "/"}
+ZONE = (0.24, 0.67, 0.35)
+LETTERS = {"box": "b", "ball": "o", "cylinder": "c", "crate": "C", "wall": "#", "ramp": "%"}
 
 
 def agent_colour(number: int, count: int) -> tuple[float, float, float]:
@@ -45,66 +50,112 @@ def agent_colour(number: int, count: int) -> tuple[float, float, float]:
 
 
 def ansi(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> str:
-    """Draw the floor from above: digits for agents, ``x`` for targets, ``.`` for the zone."""
-    rows = [[" "] * COLUMNS for _ in range(LINES)]
+    """Draw the floor from above in letters, one place a letter, and say what they mean.
 
-    def put(x: float, y: float, mark: str) -> None:
-        column = round((x / config.size[0] + 0.5) * (COLUMNS - 1))
-        line = round((0.5 - y / config.size[1]) * (LINES - 1))
-        if 0 <= column < COLUMNS and 0 <= line < LINES:
-            rows[line][column] = mark
+    A letter is twice as high as wide, and so is the place that it stands for. An agent is its
+    number, with a mark beside it on the side to which it heads.
+    """
+    columns, lines = _board(config.size)
+    rows = [[" "] * columns for _ in range(lines)]
 
-    if state.zone:
-        for line in range(LINES):
-            for column in range(COLUMNS):
-                x = (column / (COLUMNS - 1) - 0.5) * config.size[0]
-                y = (0.5 - line / (LINES - 1)) * config.size[1]
-                if math.dist((x, y), state.zone) <= config.zone:
-                    rows[line][column] = "."
-    for body in state.statics:
-        for share in np.linspace(-1.0, 1.0, 41).tolist():
+    def spot(x: float, y: float) -> tuple[int, int]:
+        across, down = x / config.size[0] + 0.5, 0.5 - y / config.size[1]
+        return (
+            min(columns - 1, max(0, int(across * columns))),
+            min(lines - 1, max(0, int(down * lines))),
+        )
+
+    places = [
+        ((column + 0.5) / columns - 0.5, 0.5 - (line + 0.5) / lines, column, line)
+        for line in range(lines)
+        for column in range(columns)
+    ]
+    for x, y, column, line in places:
+        place = x * config.size[0], y * config.size[1]
+        if state.zone and math.dist(place, state.zone) <= config.zone:
+            rows[line][column] = "."
+        for body in state.statics:
+            if _covers(body, place):
+                rows[line][column] = LETTERS[body.shape]
+    for body in state.statics:  # what is thinner than a letter is drawn too
+        for share in np.linspace(-1.0, 1.0, 2 * COLUMNS).tolist():
             along = share * body.half[0]
             x = body.position[0] + along * math.cos(body.yaw)
-            put(x, body.position[1] + along * math.sin(body.yaw), LETTERS[body.shape])
+            column, line = spot(x, body.position[1] + along * math.sin(body.yaw))
+            rows[line][column] = LETTERS[body.shape]
     for target in state.targets:
-        put(target[0], target[1], "x")
+        column, line = spot(target[0], target[1])
+        rows[line][column] = "x"
     for body, raw in zip(state.objects, reading.raw, strict=False):
-        put(raw[0][0], raw[0][1], LETTERS[body.shape])
-    for number, raw in enumerate(reading.raw[len(state.objects) :]):
-        put(raw[0][0], raw[0][1], str(number))
-    frame = "+" + "-" * COLUMNS + "+"
+        column, line = spot(raw[0][0], raw[0][1])
+        rows[line][column] = LETTERS[body.shape]
+    agents = reading.raw[len(state.objects) :]
+    for ahead in (True, False):  # no mark hides an agent
+        for number, (place, q, *_) in enumerate(agents):
+            column, line = spot(place[0], place[1])
+            x, y, _ = rotate(q, (1.0, 0.0, 0.0))
+            if not ahead:
+                rows[line][column] = str(number)
+                continue
+            right, down, mark = _heading(x, y)
+            if 0 <= column + right < columns and 0 <= line + down < lines:
+                rows[line + down][column + right] = mark
+    frame = "+" + "-" * columns + "+"
     body_lines = [f"|{''.join(row)}|" for row in rows]
     foot = f"step {state.t}: " + ", ".join(
         f"{body.name} {status}" for body, status in zip(state.agents, state.status, strict=False)
     )
-    return "\n".join([frame, *body_lines, frame, foot])
+    return "\n".join([frame, *body_lines, frame, *_wrapped([foot, _legend(state)])])
 
 
-def paint(sim: Simulation, state: PlayState) -> None:
-    """Give every body its colour."""
-    sim.paint(sim.built.floor, FLOOR)
-    for number in sim.built.edges:
-        sim.paint(number, WALLS)
-    for number, body in zip(sim.built.statics, state.statics, strict=True):
-        sim.paint(number, RAMPS if body.shape == "ramp" else WALLS)
-    for number, body in zip(sim.objects, state.objects, strict=True):
-        sim.paint(number, RGB[body.name.split()[0]])
-    for i, number in enumerate(sim.agents):
-        sim.paint(number, agent_colour(i, len(state.agents)))
+def _board(size: tuple[float, float]) -> tuple[int, int]:
+    """Return how many columns and lines a floor has, within `COLUMNS` and `LINES`."""
+    metre = min(COLUMNS / size[0], 2.0 * LINES / size[1])  # columns a metre
+    return max(1, round(metre * size[0])), max(1, round(metre * size[1] / 2.0))
+
+
+def _covers(body: Body, place: tuple[float, float]) -> bool:
+    """Tell whether a place is on a wall or ramp."""
+    dx, dy = place[0] - body.position[0], place[1] - body.position[1]
+    c, s = math.cos(body.yaw), math.sin(body.yaw)
+    return abs(dx * c + dy * s) <= body.half[0] and abs(dy * c - dx * s) <= body.half[1]
+
+
+def _heading(x: float, y: float) -> tuple[int, int, str]:
+    """Return the letter beside an agent in which its heading is shown, and the mark there."""
+    eighth = round(4.0 * math.atan2(y, x) / math.pi) % 8
+    return ((1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1))[eighth] + (
+        ">/^\\</v\\"[eighth],
+    )
+
+
+def _legend(state: PlayState) -> str:
+    """Say what the letters mean, of those that are there."""
+    found = {LETTERS[body.shape]: body.shape for body in (*state.objects, *state.statics)}
+    told = ["0, 1, …: agents, with ^ v < > / \\ where they head" if len(state.agents) > 1 else ""]
+    told[0] = told[0] or "0: the agent, with ^ v < > / \\ where it heads"
+    told += [f"{letter} {name}" for letter, name in found.items()]
+    told += [". the zone"] if state.zone else []
+    return ", ".join(told + (["x target"] if state.targets else []))
+
+
+def _wrapped(lines: Sequence[str]) -> list[str]:
+    """Break lines so that they fit under the board."""
+    return [part for line in lines for part in textwrap.wrap(line, COLUMNS + 2)]
 
 
 def picture(
-    sim: Simulation,
     state: PlayState,
+    reading: Reading,
     config: PhysicsPlaygroundConfig,
-    viewer: Pose | None,
+    viewer: int | None,
     side: int,
 ) -> NDArray[np.uint8]:
-    """Take a picture; targets and zone are drawn on the floor that it shows.
+    """Draw the scene in perspective; targets and zone are marks on the floor.
 
     Args:
-        sim: The client.
-        state: For targets and zone.
+        state: What there is.
+        reading: Where everything is.
         config: For sizes.
         viewer: The agent through whose eyes one looks; ``None`` looks from above.
         side: Pixels.
@@ -113,41 +164,95 @@ def picture(
         Shape (side, side, 3).
     """
     if viewer is not None:
-        x, y, z = viewer.position
-        cx, cy = viewer.ahead
+        (x, y, z), q, *_ = reading.raw[len(state.objects) + viewer]
+        cx, cy, _ = rotate(q, (1.0, 0.0, 0.0))
+        size = math.hypot(cx, cy) or 1.0
+        cx, cy = cx / size, cy / size
         eye = (x + 0.12 * cx, y + 0.12 * cy, z + 0.2)
         target, angle = (x + 1.5 * cx, y + 1.5 * cy, z - 0.1), 75.0
     else:
         wide = max(config.size)
         eye, target, angle = (0.0, -0.62 * wide, 0.95 * wide), (0.0, -0.04 * wide, 0.0), 55.0
-    colours, bodies, matrix = sim.picture(eye, target, angle, side)
-    floor = bodies == sim.built.floor
-    if state.zone:
-        _mark(colours, floor, matrix, state.zone, config.zone, ZONE)
-    for number, place in enumerate(state.targets):
-        shade = np.array(agent_colour(number, len(state.agents))) * 255.0
-        _mark(colours, floor, matrix, place, config.tolerance, shade)
-    return colours
+    marks = [Mark(state.zone, config.zone, ZONE)] if state.zone else []
+    marks += [
+        Mark(place, config.tolerance, agent_colour(number, len(state.agents)))
+        for number, place in enumerate(state.targets)
+    ]
+    solids = [*_fixed(state, config), *_moving(state, reading, viewer)]
+    camera = Camera(eye, target, angle, side * SAMPLES)
+    return np.round(255.0 * draw(solids, marks, camera, FLOOR)).astype(np.uint8)
 
 
-def _mark(
-    colours: NDArray[np.uint8],
-    floor: NDArray[np.bool_],
-    matrix: NDArray[np.float64],
-    middle: Sequence[float],
-    radius: float,
-    shade: NDArray[np.float64] | NDArray[np.int64],
-) -> None:
-    """Tint a disc on the floor where the floor is seen."""
-    side = len(colours)
-    columns, lines = np.meshgrid(np.arange(side) + 0.5, np.arange(side) + 0.5)
-    x, y = 2.0 * columns / side - 1.0, 1.0 - 2.0 * lines / side
-    # The homography from the floor (z = 0) to the picture, inverted: pixel -> place.
-    ground = np.linalg.inv(matrix[np.ix_((0, 1, 3), (0, 1, 3))])
-    places = np.tensordot(ground, np.stack((x, y, np.ones_like(x))), axes=1)
-    where = places[:2] / np.where(np.abs(places[2]) > 1e-9, places[2], 1e-9)
-    away = np.hypot(where[0] - middle[0], where[1] - middle[1])
-    disc = floor & (away <= radius)
-    rim = disc & (away > radius - 0.06)
-    colours[disc] = (0.55 * colours[disc] + 0.45 * shade).astype(np.uint8)
-    colours[rim] = np.asarray(shade, np.float64).astype(np.uint8)
+def _fixed(state: PlayState, config: PhysicsPlaygroundConfig) -> list[Solid]:
+    """Return the walls and ramps; those around the floor cast no shadow on it."""
+    found = [
+        Solid("box", body.half, body.position, np.eye(3), WALLS, shadow=False)
+        for body in ground(config.size)[1:]
+    ]
+    for body in state.statics:
+        turn = _matrix((0.0, 0.0, math.sin(body.yaw / 2.0), math.cos(body.yaw / 2.0)))
+        if body.shape == "ramp":
+            found.append(Solid("wedge", body.half, body.position, turn, RAMPS))
+        else:
+            found.append(Solid("box", body.half, body.position, turn, WALLS))
+    return found
+
+
+def _moving(state: PlayState, reading: Reading, viewer: int | None) -> list[Solid]:
+    """Return the objects, and the agents but for the one that looks."""
+    found: list[Solid] = []
+    for body, (place, q, *_) in zip(state.objects, reading.raw, strict=False):
+        shape: Any = body.shape if body.shape in ("ball", "cylinder") else "box"
+        found.append(Solid(shape, body.half, place, _matrix(q), RGB[body.name.split()[0]]))
+    count = len(state.agents)
+    for number, (place, q, *_) in enumerate(reading.raw[len(state.objects) :]):
+        if number != viewer:
+            parts = ROVER_PARTS if state.agents[number].shape == "rover" else SPHERE_PARTS
+            turn, colour = _matrix(q), agent_colour(number, count)
+            found += [
+                Solid(
+                    part.shape,
+                    part.half,
+                    np.asarray(place) + turn @ np.asarray(part.position),
+                    turn @ part.turn,
+                    part.colour or colour,
+                )
+                for part in parts
+            ]
+    return found
+
+
+def _matrix(q: Sequence[float]) -> NDArray[np.float64]:
+    """Return the matrix of a quaternion."""
+    axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    return np.array([rotate(q, axis) for axis in axes]).T
+
+
+class Part(NamedTuple):
+    """A piece of an agent as it is drawn, in the agent's frame; ``None`` is its own colour."""
+
+    shape: Literal["box", "ball", "cylinder"]
+    half: tuple[float, float, float]
+    position: tuple[float, float, float]
+    colour: tuple[float, float, float] | None = None
+    turn: NDArray[np.float64] = np.eye(3)
+
+
+_TYRE, _GLASS = (0.13, 0.13, 0.15), (0.97, 0.97, 0.92)
+_ON_EDGE = np.array(((1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0)))
+_X, _Y, _Z = ROVER
+ROVER_PARTS = (
+    Part("box", (_X, _Y - 0.045, 0.6 * _Z), (0.0, 0.0, 0.2 * _Z)),
+    Part("box", (0.3 * _X, 0.5 * _Y, 0.25 * _Z), (0.5 * _X, 0.0, _Z), _GLASS),
+    *(
+        Part("cylinder", (0.8 * _Z, 0.8 * _Z, 0.02), (x, y, -0.2 * _Z), _TYRE, _ON_EDGE)
+        for x in (-0.62 * _X, 0.62 * _X)
+        for y in (-_Y + 0.02, _Y - 0.02)
+    ),
+)
+"""A hull on four wheels, with a window in front."""
+SPHERE_PARTS = (
+    Part("ball", (SPHERE,) * 3, (0.0, 0.0, 0.0)),
+    Part("ball", (0.35 * SPHERE,) * 3, (0.8 * SPHERE, 0.0, 0.3 * SPHERE), _GLASS),
+)
+"""A ball with an eye in front."""

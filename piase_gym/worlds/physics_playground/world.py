@@ -74,7 +74,7 @@ class PhysicsPlayground(Playing):
     text state the same. The vector is float32: metres, metres a second, codes, then the sine and
     cosine of every bearing, then hashed words of messages and hint; see `views.Layout`.
 
-    Pictures come from Bullet's software renderer (`camera="overhead"` or `"egocentric"`), only
+    Pictures (`camera="overhead"` or `"egocentric"`, 512 pixels wide by default) are drawn only
     when they are asked for, because one costs more than many steps.
 
     ## Rewards
@@ -95,8 +95,21 @@ class PhysicsPlayground(Playing):
     ## State
 
     A snapshot holds Bullet's own file and our fields; it goes on bit for bit in another process,
-    with contacts and with grips. States, digests and golden rollouts hold for one platform and
-    version of pybullet.
+    with contacts and with grips in whatever order they were made. States, digests and golden
+    rollouts hold for one platform and version of pybullet.
+
+    A snapshot, or a log with snapshots in it, may come from anybody: Bullet never reads its
+    bytes. Every number is taken out, checked and written into a file that Bullet has saved here
+    of the same scene; what does not fit is refused with `SnapshotError`, and nothing is changed.
+    A pickle is another matter, as always in Python: take up only your own.
+
+    Each environment has a Bullet client of its own, of 30 MB, from its first episode until it is
+    closed. At most 100 may be live in a process; the environment variable
+    `PIASE_BULLET_CLIENTS` sets another number, and one more raises `CapacityError`.
+
+    The laws of mechanics hold within what Bullet's steps of 1/128 s allow: colliding things keep
+    their momentum, and part up to 0.04 m/s faster than their bounce says; towers creep by 1 mm a
+    second; with a restitution near 1, bodies that bounce and rub can gain energy.
 
     ## Players, scenarios and curriculum
 
@@ -182,7 +195,6 @@ class PhysicsPlayground(Playing):
         except Exception as error:
             if before is not None:
                 self.arena.rebuild(*before)
-                self._painted = False
             if isinstance(error, SnapshotError):
                 raise
             raise SnapshotError(f"PhysicsPlayground: the state does not fit: {error}") from error
@@ -242,10 +254,6 @@ class PhysicsPlayground(Playing):
         Returns:
             Shape (side, side, 3).
         """
-        if not self._painted:
-            render.paint(self.sim, self.play)
-            self._painted = True
         eyes = (camera or self.config.camera) == "egocentric"
-        viewer = self.arena.pose(agent) if eyes else None
-        side = side or self.config.picture
-        return render.picture(self.sim, self.play, self.config, viewer, side)
+        viewer, side = agent if eyes else None, side or self.config.picture
+        return render.picture(self.play, self.reading, self.config, viewer, side)
