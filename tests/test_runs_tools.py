@@ -455,3 +455,31 @@ def test_models_that_are_no_files_are_refused_at_once(path: str, tmp_path: Path)
     for place in (path, str(tmp_path / "fifo.zip")):
         with pytest.raises(PolicyError, match=r"not a file|not there"):
             make_agent(f"sb3:{place}")
+
+
+def test_a_summary_that_was_changed_breaks_the_seal_alone(tmp_path: Path) -> None:
+    path = logged(tmp_path / "run.jsonl")
+    before, seconds, after = path.read_text("utf-8").rpartition('"seconds":')
+    path.write_text(f"{before}{seconds}9{after}", "utf-8")
+    report = runs.replay(path)
+    assert (report.seal.state, report.verdict, report.ok) == ("broken", "damaged", False)
+    assert report.first_divergence is None
+
+
+@pytest.mark.parametrize("change", ["field", "nested", "id"])
+def test_entries_that_came_or_went_are_named(change: str, tmp_path: Path) -> None:
+    path = logged(tmp_path / "run.jsonl")
+    rows = lines(path)
+    place = next(i for i, e in enumerate(rows) if e["event_type"] == "GOAL_STATUS_CHANGED")
+    if change == "field":
+        rows[place]["more"] = 1
+    elif change == "nested":
+        del rows[place]["event_data"]["metrics"]["steps"]
+    data = forge(rows)
+    if change == "id":
+        data[place] = data[place].replace(rows[0]["simulation_run_id"].encode() + b":", b"x:")
+    path.write_bytes(b"".join(data))
+    report = runs.replay(path)
+    found = report.first_divergence or report.broken
+    assert found is not None
+    assert found.line == place + 1
