@@ -368,7 +368,7 @@ def test_a_told_world_is_played_by_typing() -> None:
         game.press("\x1b[A")  # an empty line leaves arrows their meaning
         game.expect("You go north to the hallway.")
         game.press("open clok\r")
-        game.expect("you see no 'clok' here")
+        game.expect("You see no such thing here; you see or hold: flashlight")
         game.press("map\r")
         game.expect("hides brass key")
         game.press("map\r")
