@@ -13,8 +13,8 @@ from piase_gym.agents.base import BatchPercept
 from piase_gym.benchmarks.jobs import Table, seat_seed
 from piase_gym.benchmarks.protocol import EpisodeRecord, episode_value
 from piase_gym.benchmarks.single_play import play_one
-from piase_gym.commands import OUTCOMES
-from piase_gym.faces.batch import BatchEnv
+from piase_gym.core.commands import OUTCOMES
+from piase_gym.envs.batch import BatchEnv
 from piase_gym.worlds.array_world import ArrayWorld
 
 

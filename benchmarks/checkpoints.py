@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from piase_gym.agents.archive import CARD
+from piase_gym.agents.sb3_archive import CARD
+from piase_gym.core.files import write_whole
 from piase_gym.errors import TrainingError
-from piase_gym.files import write_whole
 
 STATE = "state.json"
 KEPT = 2

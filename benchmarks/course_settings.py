@@ -10,14 +10,14 @@ from typing import Any
 
 from pydantic import ConfigDict
 
+from piase_gym.core.rng import check_seed
 from piase_gym.curricula.automatic import make_director
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.progress import typed
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.simulated import base_fields, world_of
+from piase_gym.envs.arguments import resolve
 from piase_gym.errors import ConfigError, MissingExtraError, StorageError
-from piase_gym.faces.build import resolve
-from piase_gym.faces.seeds import check_seed
 
 SETTINGS, POLICY, LOG = "settings.json", "policy.pt", "log.jsonl"
 PPO: Mapping[str, Any] = {"minibatch": 512, "epochs": 3}

@@ -35,9 +35,9 @@ from piase_gym.benchmarks.evidence import examine_slots
 from piase_gym.benchmarks.lines import append, perform_all, read_lines
 from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.benchmarks.slot_batch import SlotBatch
+from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
 from piase_gym.curricula.journeys import PATH, SUCCESS, Journey, read_journeys, read_rows
-from piase_gym.digest import digest_json
 from piase_gym.errors import ConfigError, PiaseError
 
 

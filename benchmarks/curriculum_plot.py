@@ -21,7 +21,7 @@ LEGEND = (
     ("completed", "*", GREEN, GREEN),
     ("failed", "X", COLOURS[6], COLOURS[6]),
 )
-"""What a decision looks like: its name, marker, edge and face."""
+"""What a decision looks like: its name, marker, edge and environment."""
 
 
 def plot_journeys(journeys: Sequence[Journey], path: str | Path) -> Path:

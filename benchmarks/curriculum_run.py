@@ -32,11 +32,11 @@ from piase_gym.benchmarks.course_settings import (
 )
 from piase_gym.benchmarks.course_tape import TAPE, RepeatedStore, Tape, no_repeat
 from piase_gym.benchmarks.interrupts import first_interrupt
+from piase_gym.core.files import write_whole
 from piase_gym.curricula import ProgressStore, load
 from piase_gym.curricula.journeys import PATH, PROGRESS, read_rows
 from piase_gym.curricula.seats import EpisodeCounts
 from piase_gym.errors import ConfigError, StorageError, TrainingError
-from piase_gym.files import write_whole
 
 SAVED = 20.0
 """Seconds between two checkpoints."""

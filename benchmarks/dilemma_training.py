@@ -30,7 +30,7 @@ from piase_gym.agents.base import Action, Agent, BatchPercept
 from piase_gym.benchmarks.dilemmas import commons_episodes, shares_against
 from piase_gym.benchmarks.evaluation import versions
 from piase_gym.benchmarks.lines import append, perform_all, read_lines
-from piase_gym.digest import digest_json
+from piase_gym.core.digest import digest_json
 from piase_gym.errors import StorageError, UnsupportedError
 from piase_gym.examples.ppo_batch import Policy, Settings, Trainer
 

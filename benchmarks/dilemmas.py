@@ -25,10 +25,10 @@ import piase_gym
 from piase_gym.agents import Agent, Percept, make_agent
 from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.reciprocal import remember
+from piase_gym.core.rng import StreamId, stream_keys
+from piase_gym.envs.batch import BatchEnv
+from piase_gym.envs.partners import to_act
 from piase_gym.errors import SuiteError, UnsupportedError
-from piase_gym.faces.batch import BatchEnv
-from piase_gym.faces.partners import to_act
-from piase_gym.rng import StreamId, stream_keys
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
 from piase_gym.worlds.social_dilemma.solutions import best_response
 

@@ -25,12 +25,12 @@ from piase_gym.benchmarks.course_settings import APART, PPO, import_ppo
 from piase_gym.benchmarks.lines import append, perform_all, read_lines
 from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.benchmarks.slot_batch import SlotBatch
+from piase_gym.core.digest import digest_json
 from piase_gym.curricula import DevelopmentalCurriculum, load
 from piase_gym.curricula.automatic import LearningProgress, Randomisation, Threshold
 from piase_gym.curricula.director import Director, ScriptedDirector
-from piase_gym.digest import digest_json
+from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, StorageError, suggest
-from piase_gym.faces.single import GymEnv
 
 PLAN = 1
 """Version of the plan; lines of another one are not counted."""

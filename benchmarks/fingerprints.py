@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from piase_gym.agents import Agent
-from piase_gym.digest import digest_json
+from piase_gym.core.digest import digest_json
 
 
 def fingerprint(policy: object) -> str:

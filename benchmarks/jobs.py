@@ -11,10 +11,10 @@ from piase_gym.agents.base import Agent
 from piase_gym.benchmarks.policies import Policy, check_fit, read_policy
 from piase_gym.benchmarks.protocol import EpisodeKey, EpisodeRecord
 from piase_gym.benchmarks.settings import Setting
+from piase_gym.core.rng import StreamId, stream_key
+from piase_gym.core.world import World
 from piase_gym.errors import PiaseError
 from piase_gym.registry import load, make_config, task_spec, world_spec
-from piase_gym.rng import StreamId, stream_key
-from piase_gym.world import World
 from piase_gym.worlds.array_world import ArrayWorld
 
 
@@ -121,5 +121,5 @@ class Table:
 
 
 def seat_seed(seed: int, seat: int) -> int:
-    """Return the seed of a seat in an episode, as partners of any face get it."""
+    """Return the seed of a seat in an episode, as partners of any environment get it."""
     return stream_key(seed, StreamId.PARTNER + seat)

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from piase_gym.benchmarks.protocol import PROTOCOL, EpisodeRecord
+from piase_gym.core.files import require_folder, write_whole
 from piase_gym.errors import ProtocolError, StorageError
-from piase_gym.files import require_folder, write_whole
 
 HEADER = {"journal": "piase_gym episodes", "protocol": PROTOCOL}
 

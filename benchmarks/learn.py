@@ -18,8 +18,8 @@ from piase_gym.benchmarks.learn_settings import (
     read_settings_of,
     require_claim,
 )
+from piase_gym.core.files import write_whole
 from piase_gym.errors import MissingExtraError
-from piase_gym.files import write_whole
 
 try:
     import torch

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from piase_gym.agents.archive import CARD
-from piase_gym.agents.network import Network, require_finite
 from piase_gym.agents.sb3 import Sb3Agent
+from piase_gym.agents.sb3_archive import CARD
+from piase_gym.agents.sb3_network import Network, require_finite
 from piase_gym.benchmarks.checkpoints import STATE, Folder, pack
 from piase_gym.benchmarks.interrupts import first_interrupt
 from piase_gym.benchmarks.learn_settings import TrainSettings, seats_of
@@ -27,13 +27,13 @@ from piase_gym.benchmarks.models import (
 from piase_gym.benchmarks.practice import success
 from piase_gym.benchmarks.protocol import split_seeds
 from piase_gym.benchmarks.statistics import wilson
+from piase_gym.core.files import write_whole
 from piase_gym.errors import (
     MissingExtraError,
     PolicyError,
     StorageError,
     TrainingError,
 )
-from piase_gym.files import write_whole
 
 try:
     from stable_baselines3.common.callbacks import BaseCallback

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from piase_gym.agents.catalogue import check_policy
 from piase_gym.benchmarks.checkpoints import Folder
 from piase_gym.benchmarks.protocol import SEEDS
-from piase_gym.config import explain
+from piase_gym.core.config import explain
+from piase_gym.core.files import require_folder
+from piase_gym.core.world import World
+from piase_gym.envs.arguments import gym_partners
 from piase_gym.errors import AgentError, ConfigError, TrainingError, UnknownNameError
-from piase_gym.faces.build import gym_partners
-from piase_gym.files import require_folder
 from piase_gym.registry import find, load, make_config, task_fields
-from piase_gym.world import World
 
 ALGORITHMS = ("ippo", "maskable_ppo", "ppo")
 """``ppo`` and ``maskable_ppo`` train the first agent beside partners, the second with masks;

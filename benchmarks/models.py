@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from piase_gym import __version__
 from piase_gym.adapters.features import holds_symbols
 from piase_gym.adapters.sb3 import vec_of
-from piase_gym.agents.network import FORMAT, network_of, write_space
+from piase_gym.agents.sb3_network import FORMAT, network_of, write_space
 from piase_gym.benchmarks.learn_settings import TrainSettings
+from piase_gym.core.world import World
 from piase_gym.errors import TrainingError
-from piase_gym.world import World
 
 if TYPE_CHECKING:
     from stable_baselines3 import PPO

@@ -27,8 +27,8 @@ from piase_gym.agents.population import POPULATION
 from piase_gym.benchmarks.fingerprints import fingerprint
 from piase_gym.benchmarks.settings import Setting
 from piase_gym.benchmarks.shelf import Shelf, shipped_shelves
+from piase_gym.core.world import World
 from piase_gym.errors import PolicyError, UnknownNameError
-from piase_gym.world import World
 
 PolicyLike = Any
 """See the module's text."""

@@ -13,10 +13,10 @@ import numpy as np
 
 from piase_gym.agents import Agent, BatchPercept, Percept, make_agent
 from piase_gym.benchmarks.jobs import seat_seed
-from piase_gym.faces.batch import BatchEnv
-from piase_gym.faces.driver import Driver, to_act
+from piase_gym.core.world import World
+from piase_gym.envs.batch import BatchEnv
+from piase_gym.envs.runner import EpisodeRunner, to_act
 from piase_gym.registry import world_spec
-from piase_gym.world import World
 from piase_gym.worlds.array_world import ArrayWorld
 
 
@@ -61,18 +61,18 @@ def _in_a_batch(
 def _alone(agent: Agent, world: World[Any, Any], partners: dict[str, str], seed: int) -> list[str]:
     """Play one episode; return the results of the agent's seats."""
     seated = {name: make_agent(policy) for name, policy in partners.items()}
-    driver = Driver(world, world_spec(world.name), seated)
-    driver.reset(seed)
-    results = dict.fromkeys(driver.own, "")
-    while driver.played:
+    runner = EpisodeRunner(world, world_spec(world.name), seated)
+    runner.reset(seed)
+    results = dict.fromkeys(runner.own, "")
+    while runner.played:
         acts: list[Any] = [None] * len(world.agents)
-        for seat in driver.played:
+        for seat in runner.played:
             agent.reset(seat_seed(seed, seat))
-            agent.perceive(Percept(world, seat, driver.steps))
+            agent.perceive(Percept(world, seat, runner.steps))
             acts[seat] = to_act(world, seat, agent.act())
-        tick = driver.step(acts)
-        for seat in driver.played:
+        tick = runner.step(acts)
+        for seat in runner.played:
             if tick.terminated[seat] or tick.truncated[seat]:
                 results[seat] = world.result(seat)
-        driver.end_step(tick)
+        runner.end_step(tick)
     return list(results.values())

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from piase_gym.config import WorldConfig
-from piase_gym.digest import digest_json
+from piase_gym.core.config import WorldConfig
+from piase_gym.core.digest import digest_json
 from piase_gym.errors import ProtocolError, SuiteError, suggest
 
 PROTOCOL = 1

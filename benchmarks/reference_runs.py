@@ -21,8 +21,8 @@ from piase_gym.benchmarks.settings import Problem, Row, Setting
 from piase_gym.benchmarks.shelf import Shelf
 from piase_gym.benchmarks.suites import Suite, smoke, standard
 from piase_gym.benchmarks.task_scores import TaskResult
+from piase_gym.core.files import write_whole
 from piase_gym.errors import PiaseError, UnknownNameError
-from piase_gym.files import write_whole
 from piase_gym.registry import load, task_spec, world_spec
 from piase_gym.registry import tasks as known_tasks
 

@@ -20,13 +20,13 @@ from typing import Any
 
 import torch
 
-from piase_gym.agents.archive import CARD
+from piase_gym.agents.sb3_archive import CARD
 from piase_gym.benchmarks.checkpoints import Folder
 from piase_gym.benchmarks.learn import TrainSettings, train
 from piase_gym.benchmarks.settings import Problem, Setting
 from piase_gym.benchmarks.shelf import Shelf, read_card
+from piase_gym.core.files import write_whole
 from piase_gym.errors import PiaseError
-from piase_gym.files import write_whole
 
 BUDGET = 100_000
 """Agent steps of each task."""

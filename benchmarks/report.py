@@ -15,8 +15,8 @@ from piase_gym.benchmarks.policies import read_policies
 from piase_gym.benchmarks.protocol import PROTOCOL
 from piase_gym.benchmarks.scores import Results, read_sections
 from piase_gym.benchmarks.settings import Setting, slug
+from piase_gym.core.files import write_whole
 from piase_gym.errors import PiaseError, ProtocolError, StorageError
-from piase_gym.files import write_whole
 
 FILMS = 18
 """Most films in a report."""

@@ -88,7 +88,7 @@ def shipped_worlds() -> list[str]:
 
 
 def world_rows(world: str) -> list[Row]:
-    """Return the rows of one of our worlds: each face under its own yardstick."""
+    """Return the rows of one of our worlds: each environment under its own yardstick."""
     rows = [parallel_random(world, "vector"), parallel_random(world, "both")]
     spec = world_spec(world)
     if load(spec.world, spec).capabilities.batched:

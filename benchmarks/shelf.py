@@ -17,7 +17,7 @@ from typing import Any
 from piase_gym.benchmarks.settings import Setting
 
 CARD = "piase.json"
-"""The file in a model's archive that says how it was made; see `piase_gym.agents.network`."""
+"""The file in a model's archive that says how it was made; see `piase_gym.agents.sb3_network`."""
 
 
 @dataclass(frozen=True)

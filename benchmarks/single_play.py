@@ -10,10 +10,10 @@ from typing import Any
 from piase_gym.agents.base import Agent, Percept
 from piase_gym.benchmarks.jobs import Table, describe, seat_seed
 from piase_gym.benchmarks.protocol import EpisodeRecord, episode_value
+from piase_gym.core.world import StepResult, World
+from piase_gym.envs.partners import to_act
+from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import PolicyError
-from piase_gym.faces.driver import Driver
-from piase_gym.faces.partners import to_act
-from piase_gym.world import Tick, World
 
 
 def play_one(table: Table, seed: int, watch: Callable[[], None] | None = None) -> EpisodeRecord:
@@ -29,16 +29,16 @@ def play_one(table: Table, seed: int, watch: Callable[[], None] | None = None) -
     meter = Meter(table.world, blank.focal)
     try:
         agents = table.agents(table.job.setting.seats(seed))
-        driver = Driver(table.world, table.spec)
-        driver.reset(seed)
+        runner = EpisodeRunner(table.world, table.spec)
+        runner.reset(seed)
         for seat, agent in enumerate(agents):
             agent.reset(seat_seed(seed, seat))
         meter.begin()
         while meter.playing:
             if watch is not None:
                 watch()
-            acts = _ask(driver, agents)
-            meter.take(driver.step(acts))
+            acts = _ask(runner, agents)
+            meter.take(runner.step(acts))
         if watch is not None:
             watch()
     except Exception as error:  # a policy may fail in any way, and the other episodes go on
@@ -46,13 +46,13 @@ def play_one(table: Table, seed: int, watch: Callable[[], None] | None = None) -
     return meter.finish(blank, table.job.setting.measure, time.perf_counter() - start)
 
 
-def _ask(driver: Driver, agents: Sequence[Agent]) -> list[Any]:
+def _ask(runner: EpisodeRunner, agents: Sequence[Agent]) -> list[Any]:
     """Ask every agent in play for its act."""
-    world = driver.world
+    world = runner.world
     acts: list[Any] = [None] * len(agents)
     for seat, alive in enumerate(world.alive):
         if alive:
-            agents[seat].perceive(Percept(world, seat, driver.steps))
+            agents[seat].perceive(Percept(world, seat, runner.steps))
             answer = agents[seat].act()
             try:
                 acts[seat] = to_act(world, seat, answer)
@@ -88,7 +88,7 @@ class Meter:
         """Whether a focal agent has not ended, and anybody is in play."""
         return len(self.results) < len(self.focal) and any(self._alive)
 
-    def take(self, tick: Tick) -> None:
+    def take(self, tick: StepResult) -> None:
         """Take in a step."""
         self.steps += 1
         for seat, reward in enumerate(tick.rewards):

@@ -23,7 +23,7 @@ from piase_gym.benchmarks.learn import TrainSettings, train
 from piase_gym.benchmarks.practice import success
 from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.benchmarks.statistics import wilson
-from piase_gym.files import write_whole
+from piase_gym.core.files import write_whole
 
 TASKS = ("piase/GridWorld-FourRooms-8x8-v0", "piase/GridWorld-DoorKey-6x6-v0")
 

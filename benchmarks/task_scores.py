@@ -11,7 +11,7 @@ import numpy as np
 from piase_gym.benchmarks.protocol import EpisodeRecord
 from piase_gym.benchmarks.references import Gap
 from piase_gym.benchmarks.statistics import Interval, mean_interval, wilson
-from piase_gym.commands import Result
+from piase_gym.core.commands import Result
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import piase_gym
-from piase_gym.rng import Stream
+from piase_gym.core.rng import Stream
 from piase_gym.worlds.text_room.oracle import TextRoomOracle
 from piase_gym.worlds.text_room.world import TextRoom
 

@@ -22,7 +22,7 @@ from rich.table import Table
 import piase_gym
 from piase_gym.benchmarks import c_kernel, peers
 from piase_gym.benchmarks.timing import ROUNDS, SECONDS, RateTable, Row, measure, rate_table
-from piase_gym.faces.slots import AUTORESET
+from piase_gym.envs.batch_slots import AUTORESET
 
 BATCHES = (64, 1024, 4096)
 EVERYTHING = "piase/GridWorld-Everything-16x16-4p-v0"
@@ -137,7 +137,7 @@ def batch_row(num_envs: int) -> Row:
 
 
 def kernel_row(num_envs: int) -> Row:
-    """The same without the face: arrays into the compiled step, arrays out."""
+    """The same without the environment: arrays into the compiled step, arrays out."""
     env = piase_gym.batch_env("GridWorld", num_envs=num_envs, copy=False, **c_kernel.CONFIG)
     env.reset(seed=0)
     draws = [actions.reshape(-1) for actions in random_actions(num_envs)]

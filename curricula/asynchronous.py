@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from piase_gym.core.rng import spread_seeds
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.hosting import Order, Report
 from piase_gym.curricula.parallel import SlotCourse
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.errors import ConfigError, ResetNeededError
-from piase_gym.faces.seeds import spread_seeds
 
 
 class Arrival(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.commands import OUTCOMES
+from piase_gym.core.commands import OUTCOMES
 from piase_gym.curricula.metering import Passage, Reads
 from piase_gym.runs.aims import Aims
 from piase_gym.runs.history import Episode
@@ -17,7 +17,7 @@ from piase_gym.runs.recent import Step
 from piase_gym.runs.schema import ATTEMPT
 
 if TYPE_CHECKING:
-    from piase_gym.faces.batch import BatchEnv
+    from piase_gym.envs.batch import BatchEnv
 
 NAMES = [str(outcome) for outcome in OUTCOMES]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.core.events import Event
 from piase_gym.curricula.batch_gauge import BatchGauge
 from piase_gym.curricula.course import Course
 from piase_gym.curricula.plan import Curricula, Plan
@@ -15,10 +16,9 @@ from piase_gym.curricula.seats import Seat
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.tutors import check_words
 from piase_gym.errors import ConfigError, UnsupportedError
-from piase_gym.events import Event
 
 if TYPE_CHECKING:
-    from piase_gym.faces.batch import BatchEnv
+    from piase_gym.envs.batch import BatchEnv
 
 KINDS = ("batch_step", "batch_ended", "batch_begun", "batch_restore")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from piase_gym.core.difficulty import Fields
 from piase_gym.curricula.agent_setup import AgentSetup
 from piase_gym.curricula.checking import same_world
 from piase_gym.curricula.decisions import Decision
@@ -18,11 +19,10 @@ from piase_gym.curricula.remembering import recall
 from piase_gym.curricula.seats import Ended, EpisodeCounts, Seat, Try
 from piase_gym.curricula.setup import ScenarioSetupModule
 from piase_gym.errors import ConfigError, CurriculumError
-from piase_gym.modifiers import Fields
 
 if TYPE_CHECKING:
-    from piase_gym.events import Events
-    from piase_gym.world import World
+    from piase_gym.core.events import Events
+    from piase_gym.core.world import World
 
 
 class CourseState:

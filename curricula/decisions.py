@@ -13,13 +13,13 @@ from typing import Any
 
 from pydantic import ConfigDict
 
+from piase_gym.core.digest import canonical_json
 from piase_gym.curricula import actions
 from piase_gym.curricula.actions import Action
 from piase_gym.curricula.conditions import ATTEMPTS
 from piase_gym.curricula.kinds import kind_of, plain_value
 from piase_gym.curricula.parts import Criterion, Need
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.digest import canonical_json
 from piase_gym.runs.metrics import PiaAVTInterface
 from piase_gym.runs.windows import Value
 

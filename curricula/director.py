@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from piase_gym.core.rng import Stream, mix64
 from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.progress import MOST, T, typed
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import ConfigError, ProgressError
-from piase_gym.rng import Stream, mix64
 from piase_gym.runs.history import Episode
 from piase_gym.runs.metrics import PiaAVTInterface
 from piase_gym.runs.windows import Value

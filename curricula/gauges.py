@@ -13,18 +13,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from piase_gym.core.world import StepResult
 from piase_gym.curricula.metering import Passage, Reads
 from piase_gym.runs.aims import Aims
 from piase_gym.runs.history import Episode
 from piase_gym.runs.recent import Step
 from piase_gym.runs.schema import ATTEMPT
-from piase_gym.world import Tick
 
 if TYPE_CHECKING:
-    from piase_gym.faces.driver import Driver
+    from piase_gym.envs.runner import EpisodeRunner
 
 Keep = tuple[int, Callable[[Any], object]]
-"""Which entry of a `Tick` is kept of each step, and what keeps it."""
+"""Which entry of a `StepResult` is kept of each step, and what keeps it."""
 REWARDS, OUTCOMES, ENDED = 0, 3, 4
 
 
@@ -41,9 +41,9 @@ class DriverGauge:
         ran: Steps of all episodes before this one.
     """
 
-    def __init__(self, driver: Driver, agents: Sequence[str], reads: Reads) -> None:
+    def __init__(self, runner: EpisodeRunner, agents: Sequence[str], reads: Reads) -> None:
         """Follow `agents`; the first episode starts with `begin`."""
-        self.driver, self.agents, self.reads = driver, tuple(agents), reads
+        self.runner, self.agents, self.reads = runner, tuple(agents), reads
         self.aims = Aims()
         self.keeps: tuple[Keep, ...] = ()
         self.ran = 0
@@ -53,8 +53,8 @@ class DriverGauge:
         self._letters: list[tuple[int, str]] = []
         self._rewards, self._outcomes = array("d"), list[str]()
         self._clear()
-        if reads.steps and driver.world.mailboxes is not None:
-            driver.events.subscribe(self._hear_letter, ("message",))
+        if reads.steps and runner.world.mailboxes is not None:
+            runner.events.subscribe(self._hear_letter, ("message",))
 
     def _clear(self) -> None:
         """Forget the episode."""
@@ -73,7 +73,7 @@ class DriverGauge:
     @property
     def taken(self) -> int:
         """Steps of the present episode, as far as it was followed."""
-        return self.driver.steps - self._start
+        return self.runner.steps - self._start
 
     @property
     def step(self) -> int:
@@ -88,10 +88,10 @@ class DriverGauge:
     def begin(self) -> None:
         """An episode begins, or goes on from a restored state."""
         self._clear()
-        self._start = self.driver.steps
+        self._start = self.runner.steps
         self.aims.again()
         self._look_around()
-        world = self.driver.world
+        world = self.runner.world
         keeps: list[Keep] = []
         if self.reads.rewards or self.reads.steps:
             keeps.append((REWARDS, self._rewards.extend))
@@ -100,7 +100,7 @@ class DriverGauge:
         targets = [t for t in self._targets.values() if t is not None and not world.ends_at(t)]
         if targets:
             keeps.append((ENDED, self._look_at_places))
-        if world.expecting:
+        if world.awaiting_agents:
             keeps.append((ENDED, self._look_around))
         self.keeps = tuple(keeps)
 
@@ -111,16 +111,16 @@ class DriverGauge:
 
     def _look_around(self, _ended: object = None) -> None:
         """Take note of who has entered."""
-        world = self.driver.world
+        world = self.runner.world
         for agent in self.agents:
             if agent not in self._entered and world.alive[world.agents.index(agent)]:
                 self._entered[agent] = self.taken
 
     def _look_at_places(self, _ended: object = None) -> None:
         """Take note of who stands on its target."""
-        names = self.driver.world.agents
+        names = self.runner.world.agents
         playing = [names.index(a) for a in self._entered if self._is_in_step(a)]
-        for name in self.aims.reached(self.driver.world, playing):
+        for name in self.aims.reached(self.runner.world, playing):
             self._arrived.setdefault(name, self.taken)
 
     def _is_in_step(self, agent: str) -> bool:
@@ -131,13 +131,13 @@ class DriverGauge:
         """Take note of a message."""
         self._letters.append((self.taken, event.agent))
 
-    def note(self, tick: Tick) -> bool:
+    def note(self, tick: StepResult) -> bool:
         """Take in a step in which something ended or was reached.
 
         Returns:
             Whether the episode is over for all of the caller's agents.
         """
-        world, taken = self.driver.world, self.taken
+        world, taken = self.runner.world, self.taken
         for number, notes in tick.notes.items():
             found = self._milestones.setdefault(world.agents[number], {})
             for name in notes.get("milestones", ()):
@@ -154,12 +154,12 @@ class DriverGauge:
                 row.measures = dict(world.measure(number))
         if self.aims:
             self._look_at_places()
-        return not self.driver.played
+        return not self.runner.played
 
     def _row(self, agent: str) -> Episode:
         """Return the episode of an agent, with what is known before its end."""
         start = self.ran + self._entered[agent]
-        return Episode(agent, self._number, 0, 0, self.driver.seed, start)
+        return Episode(agent, self._number, 0, 0, self.runner.seed, start)
 
     # -- its end --------------------------------------------------------------------------
 
@@ -188,12 +188,12 @@ class DriverGauge:
         self.ran += taken
         self._number += 1
         self._clear()
-        self._start = self.driver.steps
+        self._start = self.runner.steps
         return found
 
     def _fold_steps(self, agent: str, row: Episode, start: int, end: int) -> list[Step]:
         """Add up rewards, and return the steps, as far as they are read."""
-        world = self.driver.world
+        world = self.runner.world
         count, number = len(world.agents), world.agents.index(agent)
         place = slice((start - self._skip) * count + number, (end - self._skip) * count, count)
         rewards = self._rewards[place] if self.reads.rewards or self.reads.steps else ()

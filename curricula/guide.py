@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Percept
+from piase_gym.core.events import Event
+from piase_gym.core.world import StepResult
 from piase_gym.curricula.course import Course
 from piase_gym.curricula.gauges import DriverGauge, Keep
 from piase_gym.curricula.plan import Curricula, Plan
@@ -12,12 +14,10 @@ from piase_gym.curricula.seats import Seat
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.tutors import Glimpse, check_words
 from piase_gym.errors import EnvelopeError
-from piase_gym.events import Event
-from piase_gym.world import Tick
 
 if TYPE_CHECKING:
-    from piase_gym.faces.parallel import WorldParallelEnv
-    from piase_gym.faces.single import GymEnv
+    from piase_gym.envs.parallel import WorldParallelEnv
+    from piase_gym.envs.single import GymEnv
 
 NUDGE = "nudge"
 
@@ -33,11 +33,11 @@ def make_room(face: WorldParallelEnv | GymEnv, given: Curricula, fixed: str | No
     Raises:
         EnvelopeError: If there is such a wrapper, and the spaces are too small.
     """
-    driver = face.driver
-    if not driver.fresh:
+    runner = face.runner
+    if not runner.fresh:
         return
-    wanted = union_envelope(given.values(), driver.pending or driver.world.config)
-    now = driver.world.envelope.model_dump()
+    wanted = union_envelope(given.values(), runner.pending or runner.world.config)
+    now = runner.world.envelope.model_dump()
     if all(size <= now[name] for name, size in wanted.items()):
         return
     if fixed is not None:
@@ -58,7 +58,7 @@ class Guide:
 
     Attributes:
         course: Progress, metrics, decisions.
-        keeps: What the wrapper hands on of each step's `Tick`: entry and keeper.
+        keeps: What the wrapper hands on of each step's `StepResult`: entry and keeper.
 
     Raises:
         CurriculumError, EnvelopeError, ProgressError, AgentError: See `Course`.
@@ -66,19 +66,19 @@ class Guide:
 
     def __init__(self, face: WorldParallelEnv | GymEnv, plan: Plan) -> None:
         """Take up the course, and listen."""
-        self.driver = face.driver
-        base = self.driver.pending or self.driver.world.config
-        self.course = Course(self.driver.world, plan, self.driver.events, base=base)
-        self.gauge = DriverGauge(self.driver, list(plan.curricula), self.course.reads)
+        self.runner = face.runner
+        base = self.runner.pending or self.runner.world.config
+        self.course = Course(self.runner.world, plan, self.runner.events, base=base)
+        self.gauge = DriverGauge(self.runner, list(plan.curricula), self.course.reads)
         self.gauge.ran = self.course.step
         self.course.hearers.append(self.gauge.aim)
         self.course.on_hint(self.give_hint)
         self.keeps: tuple[Keep, ...] = ()
         self._config: Any = None
         self._seen = base
-        self._leave = [self.driver.events.subscribe(self._hear, ("begun", "restore"))]
+        self._leave = [self.runner.events.subscribe(self._hear, ("begun", "restore"))]
         if plan.tutor is not None and getattr(plan.tutor, "watches", True):
-            self._leave.append(self.driver.events.watch(self._watch, last=True))
+            self._leave.append(self.runner.events.watch(self._watch, last=True))
 
     # -- episodes --------------------------------------------------------------------------
 
@@ -90,12 +90,12 @@ class Guide:
         if config is not self._config or self._seen is not self._present():
             self._config = config
             if self._present() != config:
-                self.driver.adopt(config)
+                self.runner.adopt(config)
             self._seen = self._present()
 
     def _present(self) -> Any:
         """Return the config that would hold from the next reset on."""
-        return self.driver.pending or self.driver.world.config
+        return self.runner.pending or self.runner.world.config
 
     def _heed_user(self) -> None:
         """Let what was reconfigured by others hold where no step says otherwise."""
@@ -113,7 +113,7 @@ class Guide:
         self.keeps = self.gauge.keeps
         self._heed_user()  # the options of a reset can have a config
 
-    def noted(self, tick: Tick) -> None:
+    def noted(self, tick: StepResult) -> None:
         """Take in a step in which something ended or was reached."""
         if self.gauge.note(tick):
             self.course.step = self.gauge.step
@@ -133,7 +133,7 @@ class Guide:
             self._seen = self._present()
         self.gauge.begin()
         self.course.step = self.gauge.step
-        world = self.driver.world
+        world = self.runner.world
         playing = [name for name, here in zip(world.agents, world.alive, strict=True) if here]
         for seat in self.course.began(0, playing).values():
             message = self.course.words(seat)
@@ -153,27 +153,27 @@ class Guide:
 
     def _show(self, seat: Seat, message: str, by: str) -> None:
         """Show words to an agent, from now on."""
-        world = self.driver.world
+        world = self.runner.world
         world.give_hint(world.agents.index(seat.agent), message)
         shown = world.hints[world.agents.index(seat.agent)]
-        self.driver.events.post("hint", seat.agent, message=shown)
+        self.runner.events.post("hint", seat.agent, message=shown)
         self.course.hinted(seat, message, by)
 
     def give_hint(self, agent: str, message: str) -> None:
         """Show words to an agent in the midst of an episode."""
-        self.driver.require_episode()
-        self.driver.number(agent)
+        self.runner.require_episode()
+        self.runner.number(agent)
         self.course.step = self.gauge.step
         seat = self.course.seats[0].get(agent)
         if seat is None:
             seat = self.course.absent(agent)
         self._show(seat, check_words(message), NUDGE)
 
-    def _watch(self, _acts: Any, _tick: Tick) -> None:
+    def _watch(self, _acts: Any, _tick: StepResult) -> None:
         """Let the tutor look at every agent in play, and say something."""
-        tutor, world = self.course.plan.tutor, self.driver.world
+        tutor, world = self.course.plan.tutor, self.runner.world
         assert tutor is not None
-        alive, steps = world.alive, self.driver.steps
+        alive, steps = world.alive, self.runner.steps
         for agent, seat in self.course.seats[0].items():
             number = world.agents.index(agent)
             if alive[number]:

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
+from piase_gym.core.events import Event
 from piase_gym.curricula.gauges import DriverGauge
 from piase_gym.curricula.metering import Passage, Reads
+from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ClosedError
-from piase_gym.events import Event
-from piase_gym.faces.single import GymEnv
 
 NOTHING: Mapping[str, Any] = {}
 PRELOADED = ["numba", "piase_gym.curricula.hosting"]
@@ -89,7 +89,7 @@ class _Slot:
     def __init__(self, recipe: Recipe) -> None:
         self.env = GymEnv(recipe.world, **copy.deepcopy(dict(recipe.options)))
         self.agent = self.env.agent
-        self.gauge = DriverGauge(self.env.driver, [self.agent], recipe.reads)
+        self.gauge = DriverGauge(self.env.runner, [self.agent], recipe.reads)
         self._hint: str | None = None
         self._going = False
         self.env.events.subscribe(self._begin, ("begun",))
@@ -110,7 +110,7 @@ class _Slot:
         if order.aim is not None:
             self.gauge.aim(self.agent, order.aim)
         if order.config is not None:
-            self.env.driver.adopt(order.config)
+            self.env.runner.adopt(order.config)
         self._hint = order.hint
         observation, info = self.env.reset(seed=order.seed)
         self.gauge.settle()
@@ -120,7 +120,7 @@ class _Slot:
     def _step(self, order: Order) -> Report:
         """Let the learner act once."""
         observation, reward, terminated, truncated, info = self.env.step(order.action)
-        tick = self.env.driver.tick
+        tick = self.env.runner.tick
         assert tick is not None
         for place, keep in self.gauge.keeps:
             keep(tick[place])

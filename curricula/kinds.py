@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from piase_gym.core.jsonable import jsonable
 from piase_gym.curricula.words import ALLOWED
 from piase_gym.errors import CurriculumError
-from piase_gym.jsonable import jsonable
 from piase_gym.runs.windows import Value
 
 Kind = Literal["number", "boolean", "string"]

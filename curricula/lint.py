@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from piase_gym.core.world import MAX_HINT
 from piase_gym.curricula import checking
 from piase_gym.curricula.analysis import COMPLETE, DEFAULT, Analysis, Outcome, analyse
 from piase_gym.curricula.decisions import default_action, follow
@@ -17,7 +18,6 @@ from piase_gym.curricula.loader import load
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, PiaseError
 from piase_gym.runs.metric_table import REACHED
-from piase_gym.world import MAX_HINT
 
 Level = Literal["error", "warning", "note"]
 END = -1

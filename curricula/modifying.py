@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from piase_gym.core.difficulty import Fields, adjust, introduce
 from piase_gym.curricula.setup import Orders, ScenarioSetupModule
-from piase_gym.modifiers import Fields, adjust, introduce
 
 
 class EnvironmentModifierInterface(ABC):
@@ -57,7 +57,7 @@ class Modifier(EnvironmentModifierInterface):
             EnvelopeError: If the world does not fit its envelope then.
         """
         config = self._setup.config(self.orders)
-        return self._change(adjust(self._setup.world.dials, config, params))
+        return self._change(adjust(self._setup.world.difficulty_parameters, config, params))
 
     def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
         """Put something into the world, such as ``{"type": "wall", "position": [2, 3]}``.

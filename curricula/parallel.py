@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from numpy.typing import NDArray
 
+from piase_gym.core.rng import spread_seeds
 from piase_gym.curricula.course import Course
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.hosting import Hosts, Order, Recipe, Report
@@ -22,9 +23,8 @@ from piase_gym.curricula.plan import Plan
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.tutors import check_words
+from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, ResetNeededError, UnsupportedError
-from piase_gym.faces.seeds import spread_seeds
-from piase_gym.faces.single import GymEnv
 
 COURSE = ("director", "tutor", "progress", "seed", "metrics", "lag")
 """Options that are the curriculum's; all others are the environment's."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from piase_gym.core.rng import check_seed
 from piase_gym.curricula import loader, remembering
 from piase_gym.curricula.automatic import make_director
 from piase_gym.curricula.director import Director
@@ -14,7 +15,6 @@ from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.store import ProgressStore
 from piase_gym.curricula.tutors import Tutor
 from piase_gym.errors import AgentError, ConfigError
-from piase_gym.faces.seeds import check_seed
 
 if TYPE_CHECKING:
     from piase_gym.agents.base import Agent

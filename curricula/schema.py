@@ -17,14 +17,14 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from piase_gym.config import AgentId, WorldConfig
+from piase_gym.core.config import AgentId, WorldConfig
+from piase_gym.core.world import World
 from piase_gym.curricula import checking, naming
 from piase_gym.curricula.parts import MetricDefinition, Need, Part, Setting
 from piase_gym.curricula.steps import CurriculumStep, Name, Text
 from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError
 from piase_gym.scenarios.explaining import find
 from piase_gym.scenarios.reading import Document
-from piase_gym.world import World
 
 MOST_STEPS = 1000
 
@@ -165,7 +165,7 @@ class DevelopmentalCurriculum(Part):
         Raises:
             CurriculumError: If neither names a world.
         """
-        from piase_gym.faces.build import resolve
+        from piase_gym.envs.arguments import resolve
 
         chosen: Any = world if world is not None else self.world
         if chosen is None:

@@ -7,14 +7,14 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from piase_gym.core.difficulty import Fields
+from piase_gym.core.digest import canonical_json
+from piase_gym.core.jsonable import jsonable
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.digest import canonical_json
 from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError
-from piase_gym.jsonable import jsonable
-from piase_gym.modifiers import Fields
 
 if TYPE_CHECKING:
-    from piase_gym.world import World
+    from piase_gym.core.world import World
 
 MOST_COMBINATIONS = 400
 """So many combinations of steps of several agents are checked at the beginning, at most."""
@@ -112,7 +112,7 @@ class ScenarioSetupModule:
         config = self.base.changed(self.fields(orders))
         if self.tweaks:
             config = config.changed(self.tweaks)
-        self.world.admit(config)
+        self.world.check_config(config)
         return config.pinned(self.world.envelope)
 
     def fields(self, orders: Orders) -> Fields:
@@ -122,20 +122,20 @@ class ScenarioSetupModule:
             CurriculumError: If two agents set one shared field differently.
         """
         shared: dict[str, Override] = {}
-        personal: dict[str, dict[int, Any]] = {}
+        per_agent_fields: dict[str, dict[int, Any]] = {}
         for name, override in self._overrides(orders):
-            rule = self.world.personal.get(name)
+            rule = self.world.per_agent_fields.get(name)
             if rule is not None and rule.own(override.value):
                 number = self.world.agents.index(override.agent)
-                personal.setdefault(name, {})[number] = override.value
+                per_agent_fields.setdefault(name, {})[number] = override.value
             elif name in shared:
                 shared[name] = self._settle(name, shared[name], override)
             else:
                 shared[name] = override
         merged = {name: override.value for name, override in shared.items()}
-        for name, parts in personal.items():
+        for name, parts in per_agent_fields.items():
             config = self.base.changed({name: merged[name]}) if name in merged else self.base
-            merged |= self.world.personal[name].merge(config, parts)
+            merged |= self.world.per_agent_fields[name].merge(config, parts)
         return merged
 
     def _overrides(self, orders: Orders) -> Iterator[tuple[str, Override]]:

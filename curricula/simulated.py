@@ -12,14 +12,13 @@ from typing import Any
 
 from piase_gym.agents import make_agent
 from piase_gym.agents.base import Action, Agent, Percept
+from piase_gym.core.rng import Stream, StreamId, check_seed, stream_key
+from piase_gym.core.world import World
 from piase_gym.curricula.journeys import Journey
 from piase_gym.curricula.schema import DevelopmentalCurriculum
+from piase_gym.envs.partners import seat_partners, to_act
 from piase_gym.errors import AgentError, ConfigError
-from piase_gym.faces.partners import seat_partners, to_act
-from piase_gym.faces.seeds import check_seed
-from piase_gym.opening import make_env
-from piase_gym.rng import Stream, StreamId, stream_key
-from piase_gym.world import World
+from piase_gym.simulation.setup import make_env
 
 CHOICE, CHANCE = 2000, 2001
 """Streams of the seed: whether to follow the oracle, and what is done at random."""
@@ -144,15 +143,15 @@ def simulate(
 def _episode(env: Any, players: Mapping[str, Agent], seed: int | None) -> int:
     """Play one episode; returns its steps."""
     env.reset(seed=seed)
-    driver, count = env.unwrapped.driver, 0
+    runner, count = env.unwrapped.runner, 0
     for name, player in players.items():
-        player.reset(stream_key(driver.seed, StreamId.PARTNER + driver.world.agents.index(name)))
+        player.reset(stream_key(runner.seed, StreamId.PARTNER + runner.world.agents.index(name)))
     while env.agents:
         acts = {}
         for name in env.agents:
             player = players[name]
-            player.perceive(Percept(driver.world, driver.world.agents.index(name), count))
-            acts[name] = to_act(driver.world, driver.world.agents.index(name), player.act())
+            player.perceive(Percept(runner.world, runner.world.agents.index(name), count))
+            acts[name] = to_act(runner.world, runner.world.agents.index(name), player.act())
         env.step(acts)
         count += 1
     return count

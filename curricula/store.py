@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 
+from piase_gym.core.digest import digest_bytes
 from piase_gym.curricula.progress import SCHEMA as PROGRESS
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.digest import digest_bytes
 from piase_gym.errors import ProgressError, StorageError
 
 FORMAT = "piase_gym progress"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from piase_gym import errors, plugins
-from piase_gym.commands import Command, Outcome, Result
+from piase_gym.core.commands import Command, Outcome, Result
 from piase_gym.registry import (
     TaskSpec,
     WorldSpec,
@@ -21,11 +21,11 @@ from piase_gym.registry import (
 from piase_gym.shipped import register_shipped
 
 if TYPE_CHECKING:
-    from piase_gym.faces.aec import aec_env
-    from piase_gym.faces.batch import batch_env
-    from piase_gym.faces.parallel import parallel_env
-    from piase_gym.faces.single import gym_env
-    from piase_gym.simulation import Simulation
+    from piase_gym.envs.aec import aec_env
+    from piase_gym.envs.batch import batch_env
+    from piase_gym.envs.parallel import parallel_env
+    from piase_gym.envs.single import gym_env
+    from piase_gym.simulation.simulation import Simulation
 
 __version__ = "0.1.0"
 
@@ -52,16 +52,16 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Simulation": "piase_gym.simulation",
-    "aec_env": "piase_gym.faces.aec",
-    "batch_env": "piase_gym.faces.batch",
-    "gym_env": "piase_gym.faces.single",
-    "parallel_env": "piase_gym.faces.parallel",
+    "Simulation": "piase_gym.simulation.simulation",
+    "aec_env": "piase_gym.envs.aec",
+    "batch_env": "piase_gym.envs.batch",
+    "gym_env": "piase_gym.envs.single",
+    "parallel_env": "piase_gym.envs.parallel",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import a face when it is first asked for."""
+    """Import an environment when it is first asked for."""
     if name in _LAZY:
         import importlib
 

@@ -23,7 +23,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from piase_gym import __version__, runs
 from piase_gym.agents import OracleAgent, Percept
-from piase_gym.files import require_folder
+from piase_gym.core.files import require_folder
 from piase_gym.wrappers import AvtLogger
 
 TASK = "piase_gym:piase/GridWorld-v0"

@@ -30,14 +30,14 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from piase_gym.rng import GOLDEN
+from piase_gym.core.rng import GOLDEN
 from piase_gym.statics import PartCompiler, RareCompiler, StaticCompiler
 
 JIT = not numba_config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``, where the same rules run as plain Python."""
 
 ABSENT = -1
-"""Act of an agent that gives no command; ``ABSENT - k`` is a misread of the k-th kind.
+"""Act of an agent that gives no command; ``ABSENT - k`` is a invalid action of the k-th kind.
 
 Kernels take these codes only where they are told to: to callers they are indices out of range.
 """
@@ -297,7 +297,7 @@ else:
 
 @device
 def mix64(value):  # type: ignore[no-untyped-def]
-    """Compiled twin of `piase_gym.rng.mix64`."""
+    """Compiled twin of `piase_gym.core.rng.mix64`."""
     value = (value ^ (value >> _30)) * _MIX_1
     value = (value ^ (value >> _27)) * _MIX_2
     return value ^ (value >> _31)
@@ -305,13 +305,13 @@ def mix64(value):  # type: ignore[no-untyped-def]
 
 @device
 def stream_key(seed, stream):  # type: ignore[no-untyped-def]
-    """Compiled twin of `piase_gym.rng.stream_key`; both arguments are uint64."""
+    """Compiled twin of `piase_gym.core.rng.stream_key`; both arguments are uint64."""
     return mix64(mix64(seed + _GOLDEN) + (stream + _1) * _GOLDEN)
 
 
 @device
 def episode_seed(seed, episode):  # type: ignore[no-untyped-def]
-    """Compiled twin of `piase_gym.rng.episode_seed`; both arguments are uint64."""
+    """Compiled twin of `piase_gym.core.rng.episode_seed`; both arguments are uint64."""
     if episode == np.uint64(0):
         return seed
     return mix64(mix64(seed) + episode * _GOLDEN) >> _1

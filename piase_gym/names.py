@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from piase_gym import registry
-from piase_gym.config import WorldConfig
+from piase_gym.core.config import WorldConfig
 from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.registry import TaskSpec, WorldSpec
 

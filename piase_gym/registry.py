@@ -66,7 +66,8 @@ class TaskSpec:
         world: Name of the world.
         config: Fields of the world's config.
         scenario: A scenario of the library that gives the other fields.
-        partners: Policy name for agents that the Gymnasium face's learner does not play; the key
+        partners: Policy name for agents that the Gymnasium environment's learner does not play;
+        the key
             ``"*"`` stands for all of them.
     """
 
@@ -106,14 +107,14 @@ def register_task(spec: TaskSpec) -> None:
         return
     gymnasium.register(
         id=spec.id,
-        entry_point="piase_gym.faces.single:make_task",
-        vector_entry_point="piase_gym.faces.vector:make_vector",
+        entry_point="piase_gym.envs.single:make_task",
+        vector_entry_point="piase_gym.envs.vector:make_vector",
         kwargs={"world": spec.id},
         order_enforce=False,  # our own errors say more
         disable_env_checker=True,  # the conformance kit checks more, and not at every step
     )
     for face in ("parallel", "aec"):
-        entry_point = f"piase_gym.faces.{face}:make_task"
+        entry_point = f"piase_gym.envs.{face}:make_task"
         pettingzoo.register(face, spec.id, entry_point, kwargs={"world": spec.id})
     _tasks[spec.id] = spec
 

@@ -16,12 +16,12 @@ from typing import Any
 import gymnasium
 import pytest
 
+from piase_gym.envs.aec import aec_env
+from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
+from piase_gym.envs.single import GymEnv, gym_env
 from piase_gym.errors import (
     PiaseError,
 )
-from piase_gym.faces.aec import aec_env
-from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
-from piase_gym.faces.single import GymEnv, gym_env
 
 STAY, RIGHT = 4, 3
 NAN, INF = math.nan, math.inf

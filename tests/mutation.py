@@ -298,7 +298,7 @@ class Map:
 # -- what becomes of a change ----------------------------------------------------------------------
 
 
-class Teller:
+class TextWriter:
     """A pytest plug-in that writes the names of tests, and of files, that fail."""
 
     def __init__(self, pipe: int) -> None:
@@ -327,7 +327,7 @@ def play(tests: list[str], seconds: float) -> tuple[str | None, float]:
         limit = int(2 * seconds) + 30
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
         words = [*tests, "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        os._exit(int(pytest.main(words, plugins=[Teller(theirs)])))
+        os._exit(int(pytest.main(words, plugins=[TextWriter(theirs)])))
     os.close(theirs)
     end = time.monotonic() + 20 * seconds + 300
     while not (ended := os.wait4(child, os.WNOHANG))[0]:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import piase_gym
-from piase_gym.digest import digest_bytes
+from piase_gym.core.digest import digest_bytes
+from piase_gym.core.rng import Stream
 from piase_gym.errors import SnapshotError
-from piase_gym.rng import Stream
 
 ROOT = Path(__file__).parents[1]
 TASKS = ("reach", "push", "stack", "gather", "keep_away", "carry")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from piase_gym.rng import Stream, StreamId
+from piase_gym.core.rng import Stream, StreamId
 
 STEPS = {"up": (0, -1), "right": (1, 0), "down": (0, 1), "left": (-1, 0)}
 MOVES = ("up", "down", "left", "right")

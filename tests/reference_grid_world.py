@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from piase_gym.rng import Stream
+from piase_gym.core.rng import Stream
 from piase_gym.worlds.grid_world import cells as codes
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.rng import Stream, StreamId
+from piase_gym.core.rng import Stream, StreamId
 
 USUAL: dict[str, Any] = {
     "prisoners_dilemma": [[(3, 3), (0, 5)], [(5, 0), (1, 1)]],

@@ -1,4 +1,4 @@
-"""One game through ten faces: a recorded run of the parallel face, and how others replay it."""
+"""One game through ten envs: a recorded run of the parallel env, and how others replay it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent, BatchPercept, Percept
-from piase_gym.commands import Command
-from piase_gym.faces import (
+from piase_gym.core.commands import Command
+from piase_gym.core.models import ActionCommand
+from piase_gym.envs.aec import aec_env
+from piase_gym.envs.batch import batch_env
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import gym_env
+from piase_gym.envs.vector import BatchVectorEnv, make_vector
+from piase_gym.interfaces import (
     AbstractEnvironment,
     Action,
     BaseEnv,
@@ -19,18 +25,12 @@ from piase_gym.faces import (
     EnvironmentInterface,
     PerceptionInterface,
 )
-from piase_gym.faces.aec import aec_env
-from piase_gym.faces.batch import batch_env
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.faces.single import gym_env
-from piase_gym.faces.vector import BatchVectorEnv, make_vector
-from piase_gym.models import ActionCommand
 
 Rng = np.random.Generator
 
 
 @dataclass
-class Tick:
+class StepResult:
     """What every agent in play did in one tick, as indices and as commands."""
 
     indices: dict[str, int] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Game:
     world: str
     config: Mapping[str, Any]
     seed: int
-    ticks: list[Tick] = field(default_factory=list)
+    ticks: list[StepResult] = field(default_factory=list)
     digests: list[str] = field(default_factory=list)
     rewards: list[dict[str, float]] = field(default_factory=list)
     outcomes: list[dict[str, str]] = field(default_factory=list)
@@ -53,13 +53,13 @@ class Game:
 
 
 def record(world: str, config: Mapping[str, Any], seed: int) -> Game:
-    """Play at random through the parallel face, illegal commands included."""
+    """Play at random through the parallel environment, illegal commands included."""
     env, rng = parallel_env(world, **config), np.random.default_rng(seed)
     game = Game(world, config, seed)
     env.reset(seed=seed)
     game.digests.append(env.digest())
     while env.agents:
-        tick = Tick()
+        tick = StepResult()
         masks = dict(zip(env.world.agents, env.world.masks(), strict=True))
         for name in env.agents:
             number = env.world.agents.index(name)
@@ -107,7 +107,8 @@ def model(command: Command) -> ActionCommand:
     return ActionCommand(action_type=command.verb, parameters=dict(command.parameters))
 
 
-# -- the ten faces: each yields the digest of every moment it comes to -------------------------
+# -- the ten environments: each yields the digest of every moment it comes to
+# -------------------------
 
 
 def by_parallel(game: Game, rng: Rng) -> Iterator[str]:
@@ -170,7 +171,7 @@ def by_batch(game: Game, rng: Rng) -> Iterator[str]:
         yield env.digests()[0]
 
 
-def shuffled(tick: Tick, rng: Rng) -> list[tuple[str, Command]]:
+def shuffled(tick: StepResult, rng: Rng) -> list[tuple[str, Command]]:
     """Return who does what, in any order."""
     pairs = list(tick.commands.items())
     rng.shuffle(pairs)
@@ -265,7 +266,7 @@ def by_base_env(game: Game, rng: Rng) -> Iterator[str]:
 
 
 def check_result(game: Game, number: int, name: str, result: Any) -> None:
-    """A result says what the parallel face said."""
+    """A result says what the parallel environment said."""
     assert result["details"]["outcome"] == game.outcomes[number][name]
     assert result["rewards_obtained"]["reward"] == game.rewards[number][name]
     ended = result["details"]["terminated"] or result["details"]["truncated"]

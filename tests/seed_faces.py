@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from piase_gym.models import ActionCommand
+from piase_gym.core.models import ActionCommand
 from tests import probes
 
 probes.register()

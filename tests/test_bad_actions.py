@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from piase_gym.agents import Agent
+from piase_gym.envs.aec import aec_env
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import gym_env
 from piase_gym.errors import (
     ActionError,
     AgentError,
     PiaseError,
 )
-from piase_gym.faces.aec import aec_env
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.faces.single import gym_env
 from tests.bad_input import (
     ABSENT,
     NAN,
@@ -57,9 +57,9 @@ BAD_ACTIONS: list[Any] = [
     np.int64(-1),
     np.int64(6),
 ]
-"""Refused by every face."""
+"""Refused by every environment."""
 
-OUR_CODES = "the kernels' codes for absent and misread commands pass as indices"
+OUR_CODES = "the kernels' codes for absent and invalid action commands pass as indices"
 ARRAY = "TypeError: the array reaches struct.pack"
 BAD_ALONE: list[Any] = [
     None,

@@ -10,6 +10,9 @@ import gymnasium
 import pettingzoo
 import pytest
 
+from piase_gym.envs.aec import aec_env
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import gym_env
 from piase_gym.errors import (
     AgentError,
     ConfigError,
@@ -20,9 +23,6 @@ from piase_gym.errors import (
     ScenarioError,
     UnknownNameError,
 )
-from piase_gym.faces.aec import aec_env
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.faces.single import gym_env
 from tests.bad_input import (
     INF,
     NAN,

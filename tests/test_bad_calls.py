@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from piase_gym.envs.aec import aec_env
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import GymEnv, gym_env
 from piase_gym.errors import (
     AgentError,
     ClosedError,
@@ -17,9 +20,6 @@ from piase_gym.errors import (
     PiaseError,
     ResetNeededError,
 )
-from piase_gym.faces.aec import aec_env
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.faces.single import GymEnv, gym_env
 from tests.bad_input import (
     NAN,
     RIGHT,
@@ -64,7 +64,7 @@ def test_seeds_that_are_allowed(make: Callable[..., Any], seed: Any) -> None:
     env, twin = make("GridWorld"), make("GridWorld")
     env.reset(seed=seed)
     twin.reset(seed=int(seed))
-    assert env.driver.seed == int(seed)
+    assert env.runner.seed == int(seed)
     assert env.digest() == twin.digest()
 
 

@@ -1,7 +1,7 @@
-"""One table of bad things, through every face: one clear error of our own, and nothing else.
+"""One table of bad things, through every environment: one clear error of our own, and nothing else.
 
 What is bad about a world is refused wherever it is made; what is bad about an action is refused, or
-costs a step and is explained, as the face has it.
+costs a step and is explained, as the environment has it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from piase_gym.envs.aec import aec_env
+from piase_gym.envs.batch import BatchEnv, batch_env
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import gym_env
+from piase_gym.envs.vector import make_vector
 from piase_gym.errors import (
     ActionError,
     AgentError,
@@ -20,18 +25,13 @@ from piase_gym.errors import (
     GenerationError,
     PiaseError,
 )
-from piase_gym.faces import (
+from piase_gym.interfaces import (
     AbstractEnvironment,
     BaseEnv,
     Environment,
     EnvironmentInterface,
     PerceptionInterface,
 )
-from piase_gym.faces.aec import aec_env
-from piase_gym.faces.batch import BatchEnv, batch_env
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.faces.single import gym_env
-from piase_gym.faces.vector import make_vector
 
 STAY = 4
 PAIR: dict[str, Any] = {"agents": 2, "width": 4, "height": 4, "symbols": 2, "max_steps": 9}
@@ -45,7 +45,7 @@ class Face(NamedTuple):
         begin: Starts an episode.
         act: Lets agent_0 do something; the others stay.
         ask: Names an agent in a question.
-        after: What else an open face does.
+        after: What else an open environment does.
         speaks: Whether actions are an ``index``, a ``command`` or a ``line``.
     """
 
@@ -58,7 +58,7 @@ class Face(NamedTuple):
 
 
 def begin(env: Any) -> Any:
-    """Reset a face that calls it so."""
+    """Reset an environment that calls it so."""
     return env.reset(seed=0)
 
 
@@ -225,7 +225,7 @@ REFUSED: dict[str, list[Any]] = {
     "command": [None, "stay", 4, {}, {"action_type": None}, {"action_type": "stay", "sayng": 1}],
     "line": [None, 4, b"stay", ["stay"], {"action_type": "stay"}],
 }
-"""Not of the face's type: refused, and nothing has happened."""
+"""Not of the environment's type: refused, and nothing has happened."""
 EXPLAINED: dict[str, list[tuple[Any, str]]] = {
     "command": [
         ({"action_type": "stay", "parameters": {"symbol": 3}}, "symbol.*1.*2"),
@@ -249,7 +249,7 @@ EXPLAINED: dict[str, list[tuple[Any, str]]] = {
 
 
 def digest(env: Any) -> str:
-    """Return what stands for the state behind any face."""
+    """Return what stands for the state behind any environment."""
     inner = env if isinstance(env, BatchEnv) else getattr(env, "batch", env)
     if isinstance(inner, BatchEnv):
         return str(inner.digests())

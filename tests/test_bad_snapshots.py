@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from piase_gym.envs.aec import aec_env
+from piase_gym.envs.batch import BatchEnv, batch_env
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import gym_env
 from piase_gym.errors import (
     EnvelopeError,
     PiaseError,
     SnapshotError,
 )
-from piase_gym.faces import BaseEnv, Environment
-from piase_gym.faces.aec import aec_env
-from piase_gym.faces.batch import BatchEnv, batch_env
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.faces.single import gym_env
+from piase_gym.interfaces import BaseEnv, Environment
 from tests.bad_input import (
     INF,
     NAN,
@@ -197,10 +197,10 @@ def damaged_by_chance(rng: random.Random, snapshot: Any) -> Any:
 def look_of(env: Any) -> str:
     """Return all that a caller can see of an environment, snapshot included."""
     seen: list[Any] = [env.snapshot(), getattr(env, "agents", ())]
-    driver = getattr(getattr(env, "unwrapped", env), "driver", None)
-    if driver is not None:
-        seen += [driver.seed, driver.steps, driver.played, repr(driver.world.config)]
-        seen += [repr(driver.pending), [v.tolist() for v in driver.world.vectors()]]
+    runner = getattr(getattr(env, "unwrapped", env), "driver", None)
+    if runner is not None:
+        seen += [runner.seed, runner.steps, runner.played, repr(runner.world.config)]
+        seen += [repr(runner.pending), [v.tolist() for v in runner.world.vectors()]]
     batch = env if isinstance(env, BatchEnv) else getattr(env, "batch", None)
     if batch is not None:
         seen += [batch.batch.obs.tolist(), batch.batch.masks.tolist(), batch.alive().tolist()]
@@ -333,7 +333,7 @@ RANGES: list[tuple[str, Any]] = [
 IN_A_CHILD = """
 import json, os, sys, warnings
 from piase_gym.errors import SnapshotError
-from piase_gym.faces.parallel import parallel_env
+from piase_gym.envs.parallel import parallel_env
 start, cases = json.load(sys.stdin)
 warnings.simplefilter("ignore")
 env = parallel_env("GridWorld", **start)

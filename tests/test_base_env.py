@@ -12,7 +12,7 @@ import pytest
 
 from piase_gym.agents.catalogue import make_agent
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnknownNameError
-from piase_gym.faces import (
+from piase_gym.interfaces import (
     Action,
     BaseEnv,
     Observation,
@@ -21,7 +21,7 @@ from piase_gym.faces import (
     make_base_env,
     register_base_env,
 )
-from piase_gym.faces import base_env as module
+from piase_gym.interfaces import base_env as module
 from tests import probes
 
 probes.register()
@@ -97,8 +97,8 @@ def seed_example() -> str:
 
 def test_the_minimal_environment_of_the_seed_runs_as_printed() -> None:
     # As a module of a package beside `base_env`, which is what its imports ask for.
-    names: dict[str, Any] = {"__name__": "piase_gym.faces.env.simple", "__package__": ""}
-    names["__package__"] = "piase_gym.faces.env"
+    names: dict[str, Any] = {"__name__": "piase_gym.interfaces.env.simple", "__package__": ""}
+    names["__package__"] = "piase_gym.interfaces.env"
     exec(compile(seed_example(), "simple.py", "exec"), names)
     make = names["SimpleTextEnv"]
     env = make({"goal": "finish"})

@@ -11,7 +11,7 @@ import pytest
 
 from piase_gym import testing
 from piase_gym.errors import UnknownNameError
-from piase_gym.faces import Action, Observation, register_base_env
+from piase_gym.interfaces import Action, Observation, register_base_env
 from tests import probes
 from tests.test_base_env import Stairs, seed_example
 
@@ -199,7 +199,7 @@ def test_sound_environments_conform(name: Any, config: dict[str, Any]) -> None:
 
 
 def test_the_environment_of_the_seed_conforms() -> None:
-    names: dict[str, Any] = {"__package__": "piase_gym.faces.env", "__name__": "simple"}
+    names: dict[str, Any] = {"__package__": "piase_gym.interfaces.env", "__name__": "simple"}
     exec(seed_example(), names)
     register_base_env("SimpleText", names["SimpleTextEnv"])
     assert testing.check_base_env("SimpleText", {"max_steps": 6}).ok

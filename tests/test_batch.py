@@ -1,4 +1,4 @@
-"""The batched faces: the states of N single environments, and of the slow reference."""
+"""The batched environments: the states of N single environments, and of the slow reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import piase_gym
 from piase_gym.agents import Agent, OracleAgent, register_policy
-from piase_gym.commands import OUTCOMES, RESULTS
+from piase_gym.core.commands import OUTCOMES, RESULTS
+from piase_gym.envs.batch import BatchEnv, batch_env
+from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 from piase_gym.errors import (
     ActionError,
     AgentError,
@@ -24,8 +26,6 @@ from piase_gym.errors import (
     SnapshotError,
     UnknownNameError,
 )
-from piase_gym.faces.batch import BatchEnv, batch_env
-from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 
 from .reference_grid_world import ReferenceGridWorld
@@ -463,7 +463,8 @@ def test_wrong_uses() -> None:
         env.step(np.zeros((2, 1), int))
 
 
-# -- Gymnasium's vector face -----------------------------------------------------------------
+# -- Gymnasium's vector environment
+# -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
@@ -633,7 +634,7 @@ def test_partners_play_on_when_the_callers_agents_have_ended(name: str, mode: st
                     assert result == told[4][agent].get("result")
             else:  # only partners, and whoever is still to come
                 waited += 1
-                env.driver.end_step(env.driver.step([None] * len(env.world.agents)))
+                env.runner.end_step(env.runner.step([None] * len(env.world.agents)))
                 env._meet()
                 assert not rewards[slot].any()
                 assert not infos["result"][slot].any()

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from piase_gym.commands import Command
+from piase_gym.core.commands import Command
+from piase_gym.core.models import ActionCommand
+from piase_gym.envs.parallel import parallel_env
 from piase_gym.errors import ActionError, AgentError, ResetNeededError
-from piase_gym.faces import AbstractEnvironment
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.models import ActionCommand
+from piase_gym.interfaces import AbstractEnvironment
 from tests import probes
 
 probes.register()
@@ -21,7 +21,7 @@ NAMES = [f"agent_{i}" for i in range(4)]
 
 
 class Model:
-    """The rule, word by word: a dict of what waits, over the parallel face."""
+    """The rule, word by word: a dict of what waits, over the parallel environment."""
 
     def __init__(self, world: str, config: dict[str, Any], seed: int) -> None:
         self.env = parallel_env(world, view="vector", **config)

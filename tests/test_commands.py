@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from piase_gym.commands import (
+from piase_gym.core.commands import (
     MAX_LINE,
     OUTCOMES,
     Command,
-    Misread,
+    InvalidAction,
     Outcome,
     Param,
     Verb,
@@ -82,7 +82,7 @@ def test_synonyms_stand_for_their_verb(command: Command) -> None:
 @given(st.text(max_size=60) | st.sampled_from(["use on", "put x into", "go", "push 1 to", "."]))
 def test_any_text_is_a_command_or_a_misread_that_explains(line: str) -> None:
     read = read_command(line, GRAMMAR)
-    if isinstance(read, Misread):
+    if isinstance(read, InvalidAction):
         assert read.outcome is Outcome.UNPARSABLE
         assert read.message
     else:
@@ -141,7 +141,7 @@ def test_an_article_that_belongs_to_a_choice_is_kept() -> None:
 )
 def test_a_misread_says_what_was_expected(line: object, words: tuple[str, ...]) -> None:
     read = read_command(line, GRAMMAR)
-    assert isinstance(read, Misread)
+    assert isinstance(read, InvalidAction)
     assert read.outcome is Outcome.UNPARSABLE
     assert [word for word in words if word not in read.message] == []
 
@@ -149,7 +149,7 @@ def test_a_misread_says_what_was_expected(line: object, words: tuple[str, ...]) 
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999"])
 def test_numbers_are_finite(number: str) -> None:
     read = read_command(f"push {number} to hallway", GRAMMAR)
-    assert isinstance(read, Misread)
+    assert isinstance(read, InvalidAction)
     assert "force" in read.message
 
 
@@ -157,14 +157,14 @@ def test_numbers_are_finite(number: str) -> None:
 def test_words_after_a_complete_command_are_not_swallowed(line: str) -> None:
     stay = Verb("stay", "do nothing")
     read = read_command(line, (stay,))
-    assert isinstance(read, Misread)
+    assert isinstance(read, InvalidAction)
     assert repr(line.removeprefix("stay ")) in read.message
 
 
 @pytest.mark.parametrize("length", [MAX_LINE + 1, 10**6])
 def test_a_line_that_is_too_long(length: int) -> None:
     read = read_command("x" * length, GRAMMAR)
-    assert isinstance(read, Misread)
+    assert isinstance(read, InvalidAction)
     assert read.outcome is Outcome.TOO_LONG
     assert str(length) in read.message
     assert str(MAX_LINE) in read.message
@@ -186,7 +186,7 @@ def test_a_line_of_the_greatest_length_is_read() -> None:
 )
 def test_messages_stay_short(line: str) -> None:
     read = read_command(line, GRAMMAR)
-    assert isinstance(read, Misread)
+    assert isinstance(read, InvalidAction)
     assert len(read.message) < 400
 
 
@@ -208,7 +208,7 @@ def test_messages_stay_short(line: str) -> None:
 )
 def test_a_wrong_command_as_data_is_explained(command: Command, words: tuple[str, ...]) -> None:
     checked = check_command(command, GRAMMAR)
-    assert isinstance(checked, Misread)
+    assert isinstance(checked, InvalidAction)
     assert checked.outcome is Outcome.UNPARSABLE
     assert [word for word in words if word not in checked.message] == []
 
@@ -216,7 +216,7 @@ def test_a_wrong_command_as_data_is_explained(command: Command, words: tuple[str
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_numbers_as_data_are_finite(number: float) -> None:
     command = Command("push", {"force": number, "room": "hallway"})
-    assert isinstance(check_command(command, GRAMMAR), Misread)
+    assert isinstance(check_command(command, GRAMMAR), InvalidAction)
 
 
 def test_a_missing_optional_value_may_be_given_as_none() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import piase_gym
 from piase_gym import testing
+from piase_gym.core.rng import Stream
 from piase_gym.errors import ConfigError, EnvelopeError, GenerationError
-from piase_gym.rng import Stream
 from tests.reference_commons import MOVES, SlowCommons
 
 QUICK = {"regrowth": (0.01, 0.1, 0.2, 0.4)}

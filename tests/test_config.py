@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from piase_gym import registry
-from piase_gym.config import Envelope, WorldConfig, require_fit
+from piase_gym.core.config import Envelope, WorldConfig, require_fit
 from piase_gym.errors import ConfigError, EnvelopeError, PiaseError
 from piase_gym.worlds.grid_world.config import GridWorldConfig, GridWorldEnvelope
 

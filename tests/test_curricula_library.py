@@ -96,7 +96,7 @@ def test_spaces_hold_every_step(name: str) -> None:
     space = env.observation_space(env.possible_agents[0])
     for _, config in made.configs():
         fields = {n: getattr(config, n) for n in type(config).model_fields if n not in FIXED}
-        env.unwrapped.driver.reconfigure(fields)
+        env.unwrapped.runner.reconfigure(fields)
         observations, _ = env.reset(seed=1)
         assert env.observation_space(env.possible_agents[0]) is space
         assert all(observation in space for observation in observations.values())

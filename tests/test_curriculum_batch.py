@@ -11,8 +11,8 @@ import pytest
 
 import piase_gym
 from piase_gym import runs
+from piase_gym.core.text_encoding import hash_text
 from piase_gym.errors import ConfigError, EnvelopeError, UnsupportedError
-from piase_gym.textcode import hash_text
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.courses import CORNER, RIGHT, STAY, curriculum, dse, step, told
 from tests.test_curriculum_meter import rows as whole_episodes

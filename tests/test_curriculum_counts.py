@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from piase_gym.core.events import Events
 from piase_gym.curricula.course import Course
 from piase_gym.curricula.metering import Passage
 from piase_gym.curricula.plan import Plan
 from piase_gym.curricula.seats import EpisodeCounts
-from piase_gym.events import Events
 from piase_gym.registry import find, load
 from piase_gym.runs.history import SPARE, Episode
 from tests.courses import curriculum, step

@@ -85,7 +85,7 @@ def test_the_learners_partners_play_on_in_bigger_worlds() -> None:
         if terminated or truncated:
             env.reset()
     assert len(env.unwrapped.world.agents) == 3
-    assert sorted(env.unwrapped.driver.partners) == [1, 2]
+    assert sorted(env.unwrapped.runner.partners) == [1, 2]
     assert env.decisions[0].decision == "PROCEED"
     assert env.unwrapped.config.agents == 3
 

@@ -9,12 +9,12 @@ import pytest
 
 import piase_gym
 from piase_gym import runs
+from piase_gym.core.text_encoding import hash_text
 from piase_gym.errors import (
     CurriculumError,
     EnvelopeError,
 )
-from piase_gym.sensors import Sensor
-from piase_gym.textcode import hash_text
+from piase_gym.simulation.sensors import Sensor
 from piase_gym.wrappers import AddSensors, AvtLogger, CurriculumWrapper
 from piase_gym.wrappers.keep_agents import KeepAgents
 from tests.checkers import parallel_api_test
@@ -320,7 +320,7 @@ def test_the_seed_seeds_the_world_and_never_picks_the_step() -> None:
         env = make(plan)
         play(env, player, most=1)
         env.reset(seed=77)
-        worlds.append((env.progress["agent_0"].current_step_order, env.unwrapped.driver.seed))
+        worlds.append((env.progress["agent_0"].current_step_order, env.unwrapped.runner.seed))
     assert worlds == [(1, 77), (2, 77)]
     env = make(plan)
     env.reset(seed=5)

@@ -19,7 +19,7 @@ from piase_gym.errors import (
     CurriculumError,
     ProgressError,
 )
-from piase_gym.simulation import Simulation
+from piase_gym.simulation.simulation import Simulation
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.courses import (
     CORNER,

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym import Simulation, runs
-from piase_gym.actuators import Actuation, Actuator
 from piase_gym.agents import Agent, Feedback
-from piase_gym.commands import Command, Param, Verb
+from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.core.models import ActionCommand
 from piase_gym.errors import ActionError, AgentError, ConfigError, PluginError, UnknownNameError
-from piase_gym.models import ActionCommand
-from piase_gym.sensors import Sensor
+from piase_gym.simulation.actuators import Actuation, Actuator
+from piase_gym.simulation.sensors import Sensor
 from piase_gym.wrappers import AddActuators, AddSensors, AvtLogger
 from tests.checkers import parallel_api_test, parallel_seed_test
 

@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from piase_gym.events import Event, Events
+from piase_gym.core.events import Event, Events
 
 
 def test_listeners_hear_every_event_in_the_order_of_subscription() -> None:

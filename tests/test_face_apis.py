@@ -1,4 +1,4 @@
-"""The checkers of PettingZoo, Gymnasium and Stable-Baselines3 on GridWorld's faces."""
+"""The checkers of PettingZoo, Gymnasium and Stable-Baselines3 on GridWorld's environments."""
 
 from __future__ import annotations
 

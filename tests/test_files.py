@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from piase_gym import runs
+from piase_gym.core.files import replacing, require_folder, write_whole
 from piase_gym.errors import LogWriteError, StorageError
-from piase_gym.files import replacing, require_folder, write_whole
-from piase_gym.simulation import Simulation
+from piase_gym.simulation.simulation import Simulation
 from piase_gym.wrappers import AvtLogger
 from tests.cli_runner import ROOT, environment, piase
 
@@ -48,7 +48,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     code = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from piase_gym.files import write_whole\n"
+        "from piase_gym.core.files import write_whole\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try:\n"

@@ -34,8 +34,8 @@ def test_the_tables_are_whole(world: str) -> None:
     spec = world_spec(world)
     kind = load(spec.world, spec)
     (row,) = re.findall(rf"^\| {world} \| (.*) \| (.*) \|$", TEXT, re.M)
-    dials, elements = (re.findall(r"`(\w+)`", cell) for cell in row)
-    assert dials == [dial.name for dial in kind.dials]
+    difficulty_parameters, elements = (re.findall(r"`(\w+)`", cell) for cell in row)
+    assert difficulty_parameters == [dial.name for dial in kind.difficulty_parameters]
     assert elements == [element.name for element in kind.elements]
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym.digest import digest_json
+from piase_gym.core.digest import digest_json
+from piase_gym.core.rng import Stream
 from piase_gym.registry import task_spec
-from piase_gym.rng import Stream
 
 FILE = Path(__file__).with_name("golden.json")
 GOLDEN = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}

@@ -1,4 +1,4 @@
-"""Agents that enter a GridWorld after the reset: the rules, every face, logs and curricula."""
+"""Agents that enter a GridWorld after the reset: the rules, every env, logs and curricula."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import pytest
 from gymnasium.vector import SyncVectorEnv
 
 from piase_gym import runs, testing
-from piase_gym.commands import OUTCOMES
+from piase_gym.core.commands import OUTCOMES
+from piase_gym.envs.batch import batch_env
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import gym_env
+from piase_gym.envs.vector import BatchVectorEnv, make_vector
 from piase_gym.errors import AgentError, ConfigError, GenerationError, UnsupportedError
-from piase_gym.faces.batch import batch_env
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.faces.single import gym_env
-from piase_gym.faces.vector import BatchVectorEnv, make_vector
-from piase_gym.simulation import Simulation
+from piase_gym.simulation.simulation import Simulation
 from piase_gym.worlds.grid_world.cells import BOX, FLOOR
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.world import GridWorld
@@ -264,7 +264,7 @@ def test_a_learner_may_come_late() -> None:
     late = {**CROWD, "join_at": (0, 3, 0, 6)}
     env = gym_env("GridWorld", agent="agent_1", partners={"*": "noop"}, **late)
     env.reset(seed=5)
-    assert env.driver.steps == 3
+    assert env.runner.steps == 3
     assert env.step(4)[4]["outcome"] == "ok"
     many: Any = make_vector("GridWorld", num_envs=2, agent="agent_1", **late)
     assert isinstance(many, SyncVectorEnv)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from piase_gym.commands import Misread, Outcome
+from piase_gym.core.commands import InvalidAction, Outcome
 from piase_gym.errors import GenerationError
 from piase_gym.worlds.grid_world.config import GridWorldConfig, Rewards
 from piase_gym.worlds.grid_world.world import GridWorld
@@ -161,8 +161,8 @@ def test_a_runner_is_tagged_below_a_tagger() -> None:
         (None, ("failed", "ok"), -0.05),
         (5, ("illegal", "illegal"), -1.0),
         (11, ("illegal", "illegal"), -1.0),  # a symbol that this config does not have
-        (Misread(Outcome.UNPARSABLE, ""), ("unparsable", "unparsable"), -1.0),
-        (Misread(Outcome.REFUSED, ""), ("refused", "refused"), -1.0),
+        (InvalidAction(Outcome.UNPARSABLE, ""), ("unparsable", "unparsable"), -1.0),
+        (InvalidAction(Outcome.REFUSED, ""), ("refused", "refused"), -1.0),
     ],
 )
 def test_who_is_caught_first_did_what_it_did_wrong(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import piase_gym
-from piase_gym.faces import PerceptionInterface
-from piase_gym.rng import Stream
+from piase_gym.core.rng import Stream
+from piase_gym.interfaces import PerceptionInterface
 from piase_gym.worlds.grid_world.cells import HEADINGS, NAMES
 
 TASKS = (

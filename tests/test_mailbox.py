@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import piase_gym
-from piase_gym.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
-from piase_gym.rng import Stream
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
+from piase_gym.core.rng import Stream
 from tests import probes
 
 AGENTS = ("ann", "bob", "cid")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym import testing
+from piase_gym.core.rng import Stream
 from piase_gym.errors import ActionError, ConfigError, EnvelopeError
-from piase_gym.rng import Stream
 from piase_gym.worlds.social_dilemma.games import BIMATRICES, MATRIX_GAMES
 from tests.reference_matrix_games import SlowGame
 

@@ -12,8 +12,8 @@ import pytest
 import piase_gym
 from piase_gym.agents import Percept, make_agent
 from piase_gym.agents.reciprocal import STRATEGIES
+from piase_gym.core.rng import Stream
 from piase_gym.errors import ConfigError, UnknownNameError, UnsupportedError
-from piase_gym.rng import Stream
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.metrics import equality, gini
 from piase_gym.worlds.social_dilemma.outcomes import social_optimum, totals

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from piase_gym.models import (
+from piase_gym.core.models import (
     ActionCommand,
     ActionResult,
     ActionSchema,

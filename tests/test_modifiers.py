@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import piase_gym
-from piase_gym.config import WorldConfig
+from piase_gym.core.config import WorldConfig
+from piase_gym.core.difficulty import adjust, introduce
 from piase_gym.errors import ConfigError
-from piase_gym.modifiers import adjust, introduce
 from piase_gym.registry import load, make_config, world_spec
 from tests.needs import here
 
@@ -69,41 +69,43 @@ DIALS_OF = [
 def test_every_dial_is_there_somewhere() -> None:
     for world in WORLDS:
         configs = [make_config(world_spec(w), fields) for w, fields in DIALS_OF if w == world]
-        for dial in world_class(world).dials:
-            assert any(dial.read(config) is not None for config in configs), dial.name
+        for parameter in world_class(world).difficulty_parameters:
+            assert any(parameter.read(config) is not None for config in configs), parameter.name
 
 
 @pytest.mark.parametrize(("world", "fields"), DIALS_OF)
 def test_every_dial_turns_over_its_whole_range(world: str, fields: dict[str, Any]) -> None:
     kind = world_class(world)
-    assert kind.dials
+    assert kind.difficulty_parameters
     config = make_config(world_spec(world), fields)
-    for dial in kind.dials:
-        if dial.read(config) is None:
+    for parameter in kind.difficulty_parameters:
+        if parameter.read(config) is None:
             with pytest.raises(ConfigError, match="there is no dial"):
-                adjust(kind.dials, config, {dial.name: dial.low})
+                adjust(kind.difficulty_parameters, config, {parameter.name: parameter.low})
             continue
-        for value in (dial.low, dial.high):
-            wanted = int(value) if dial.whole else value
-            changed = config.changed(adjust(kind.dials, config, {dial.name: wanted}))
-            assert dial.read(changed) == pytest.approx(value), dial.name
-        for wrong in (dial.low - 1, dial.high + 1, "far", None, True):
-            with pytest.raises(ConfigError, match=dial.name):
-                adjust(kind.dials, config, {dial.name: wrong})
+        for value in (parameter.low, parameter.high):
+            wanted = int(value) if parameter.whole else value
+            changed = config.changed(
+                adjust(kind.difficulty_parameters, config, {parameter.name: wanted})
+            )
+            assert parameter.read(changed) == pytest.approx(value), parameter.name
+        for wrong in (parameter.low - 1, parameter.high + 1, "far", None, True):
+            with pytest.raises(ConfigError, match=parameter.name):
+                adjust(kind.difficulty_parameters, config, {parameter.name: wrong})
 
 
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("share", [-1.0, -0.3, 0.01, 0.5, 1.0])
 def test_by_turns_the_main_dial(world: str, share: float) -> None:
     kind, config = world_class(world), make_config(world_spec(world), {})
-    main = kind.dials[0]
+    main = kind.difficulty_parameters[0]
     before = main.read(config)
-    changed = config.changed(adjust(kind.dials, config, {"by": share}))
+    changed = config.changed(adjust(kind.difficulty_parameters, config, {"by": share}))
     after = main.read(changed)
     stop = {1: main.high, -1: main.low}[main.harder * (1 if share > 0 else -1)]
     assert after == before == stop or (after > before) == (share * main.harder > 0)
-    others = {d.name: d.read(config) for d in kind.dials[1:]}
-    assert others == {d.name: d.read(changed) for d in kind.dials[1:]}
+    others = {d.name: d.read(config) for d in kind.difficulty_parameters[1:]}
+    assert others == {d.name: d.read(changed) for d in kind.difficulty_parameters[1:]}
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -157,7 +159,7 @@ def test_a_map_gets_its_sign_and_a_story_its_object() -> None:
 def test_wrong_adjustments_are_named(params: Any, match: str) -> None:
     grid = world_class("GridWorld")
     with pytest.raises(ConfigError, match=match):
-        adjust(grid.dials, make_config(world_spec("GridWorld"), {}), params)
+        adjust(grid.difficulty_parameters, make_config(world_spec("GridWorld"), {}), params)
 
 
 @pytest.mark.parametrize(
@@ -187,21 +189,21 @@ def test_temptation_makes_a_hunt_a_dilemma() -> None:
     dilemma = world_class("SocialDilemma")
     config = make_config(world_spec("SocialDilemma"), {"game": "stag_hunt"})
     assert len(nash_equilibria(config)) == 3  # both pure ones, and a mixed one
-    changed = config.changed(adjust(dilemma.dials, config, {"temptation": 0.5}))
+    changed = config.changed(adjust(dilemma.difficulty_parameters, config, {"temptation": 0.5}))
     assert changed.payoffs == ((4.0, 0.0), (4.5, 1.0))
     assert nash_equilibria(changed) == [(0.0, 0.0)]
     uneven = make_config(world_spec("SocialDilemma"), {"game": "battle_of_the_sexes"})
     with pytest.raises(ConfigError, match="no dial 'temptation'"):
-        adjust(dilemma.dials, uneven, {"temptation": 1.0})
+        adjust(dilemma.difficulty_parameters, uneven, {"temptation": 1.0})
 
 
 def test_chances_of_regrowth_stay_in_proportion() -> None:
     dilemma = world_class("SocialDilemma")
     config = make_config(world_spec("SocialDilemma"), {"game": "harvest"})
-    changed = config.changed(adjust(dilemma.dials, config, {"regrowth": 0.1}))
+    changed = config.changed(adjust(dilemma.difficulty_parameters, config, {"regrowth": 0.1}))
     assert changed.regrowth == pytest.approx((0.0, 0.01, 0.04, 0.1))
-    bare = config.changed(adjust(dilemma.dials, config, {"regrowth": 0.0}))
-    again = bare.changed(adjust(dilemma.dials, bare, {"regrowth": 0.05}))
+    bare = config.changed(adjust(dilemma.difficulty_parameters, config, {"regrowth": 0.0}))
+    again = bare.changed(adjust(dilemma.difficulty_parameters, bare, {"regrowth": 0.05}))
     assert again.regrowth == pytest.approx(config.regrowth)
 
 
@@ -209,6 +211,6 @@ def test_dials_that_do_not_apply_are_not_there() -> None:
     text = world_class("TextRoom")
     story = config_of("TextRoom", scenario="lost_key")
     with pytest.raises(ConfigError, match="no dial 'depth'"):
-        adjust(text.dials, story, {"depth": 3})
+        adjust(text.difficulty_parameters, story, {"depth": 3})
     with pytest.raises(ConfigError, match="written story"):
         introduce(text.elements, story, {"type": "distractor"})

@@ -46,10 +46,10 @@ def test_a_restored_world_serves_the_same_agent_first(
     name: str, config: Any, first: Any, race: dict[str, str], order: tuple[int, int]
 ) -> None:
     env = before_the_race(name, config, first)
-    env.driver.set_order(order)
+    env.runner.set_order(order)
     saved = json.loads(json.dumps(env.snapshot()))
     twin = before_the_race(name, config, first)
-    twin.driver.set_order(order[::-1])
+    twin.runner.set_order(order[::-1])
     assert twin.digest() != env.digest()
     twin.restore(saved)
     assert twin.digest() == env.digest()

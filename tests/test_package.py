@@ -145,7 +145,7 @@ def test_sdist_holds_the_tests_and_packs_nothing_twice(built: Built) -> None:
 
 
 # Which parts of the package a part may not import. "" is the package itself, whose names come from
-# the faces.
+# the environments.
 ABOVE_FACES = {"wrappers", "curricula", "benchmarks", "examples", "studio", "cli"}
 FORBIDDEN = {
     "world": {"", "faces", "runs", *ABOVE_FACES},
@@ -195,7 +195,7 @@ def test_imports_point_one_way() -> None:
     ("source", "found"),
     [
         ("import piase_gym", {""}),
-        ("import piase_gym.faces.single as single", {"faces"}),
+        ("import piase_gym.envs.single as single", {"faces"}),
         ("from piase_gym import wrappers, parallel_env", {"", "wrappers"}),
         ("from piase_gym.runs import writer", {"runs"}),
         ("from ...faces import parallel", {"faces"}),

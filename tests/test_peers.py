@@ -15,8 +15,8 @@ import piase_gym
 from piase_gym.benchmarks import peer_worker, peers, throughput
 from piase_gym.benchmarks.peers import Peer
 from piase_gym.benchmarks.timing import RateTable, Row, interleave, rate_table, time_row
+from piase_gym.envs.batch_slots import AUTORESET
 from piase_gym.errors import ConfigError
-from piase_gym.faces.slots import AUTORESET
 
 
 def test_timers_are_asked_in_turn_and_the_first_round_is_dropped() -> None:
@@ -177,7 +177,7 @@ def test_tables_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_bare_kernel_does_what_the_batch_does() -> None:
-    """The row without the face steps the same batch, so its states are those of the face."""
+    """The row without the env steps the same batch, so its states are those of the environment."""
     config = {"width": 5, "height": 5, "agents": 2}
     face, bare = (piase_gym.batch_env("GridWorld", num_envs=3, **config) for _ in range(2))
     face.reset(seed=0)

@@ -13,7 +13,7 @@ import pybullet as p
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from piase_gym.commands import Command
+from piase_gym.core.commands import Command
 from piase_gym.worlds.physics_playground.reading import Reading
 from piase_gym.worlds.physics_playground.rules import too_heavy
 from piase_gym.worlds.physics_playground.verbs import GRIPS

@@ -12,7 +12,7 @@ pytest.importorskip("pybullet")
 
 import pybullet as p
 
-from piase_gym.commands import Command, Outcome
+from piase_gym.core.commands import Command, Outcome
 from piase_gym.worlds.physics_playground.state import EndReason
 from tests.physics import FULL, TASKS, make, oracle
 

@@ -23,9 +23,9 @@ pytest.importorskip("pybullet")
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.digest import digest_bytes, digest_json
+from piase_gym.core.digest import digest_bytes, digest_json
+from piase_gym.core.rng import Stream
 from piase_gym.errors import CapacityError, ClosedError, ConfigError, SnapshotError
-from piase_gym.rng import Stream
 from piase_gym.worlds.physics_playground.bullet import live_clients
 from piase_gym.worlds.physics_playground.bullet_file import LARGEST, rebuilt
 from piase_gym.worlds.physics_playground.scene import AT_WALL
@@ -82,7 +82,7 @@ def test_a_snapshot_goes_on_bit_for_bit(task: str) -> None:
     seen, last = set(), None
     for kind in moments(env, task):
         snapshot = json.loads(json.dumps(env.snapshot()))
-        original = replayed(task, 11, env.driver.steps)
+        original = replayed(task, 11, env.runner.steps)
         expected = go_on(original, 40)  # it was never restored
         original.close()
         twin, fresh = copy.deepcopy(env), make(task, **FULL[task])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from piase_gym.core.mailbox import EVERYONE, Letter
 from piase_gym.errors import TextParseError
-from piase_gym.mailbox import EVERYONE, Letter
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.items import COLOURS, KINDS
 from piase_gym.worlds.physics_playground.prose import parse, text_of

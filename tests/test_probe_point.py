@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym import testing
-from piase_gym.commands import Command, Outcome
+from piase_gym.core.commands import Command, Outcome
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import gym_env
 from piase_gym.errors import ActionError, ConfigError, EnvelopeError, TextParseError
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.faces.single import gym_env
 from piase_gym.testing.play import play
 from tests import probes
 from tests.probes import checks, library

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import piase_gym
 from piase_gym import testing
 from piase_gym.agents import Percept, make_agent
-from piase_gym.commands import Command, Misread, Outcome
+from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.mailbox import EVERYONE, Letter
+from piase_gym.envs.aec import aec_env
+from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
+from piase_gym.envs.single import gym_env
 from piase_gym.errors import ConfigError, EnvelopeError, TextParseError
-from piase_gym.faces.aec import aec_env
-from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
-from piase_gym.faces.single import gym_env
-from piase_gym.mailbox import EVERYONE, Letter
 from tests import probes
 from tests.probes import checks, library
 from tests.probes.checks import CONTRACT
@@ -235,9 +235,13 @@ def test_outcomes_are_explained(line: Any, outcome: str, words: str) -> None:
 def test_data_that_is_no_command_is_unreadable() -> None:
     env = parallel_env(NAME)
     env.reset(seed=0)
-    for act in (Command("fly"), Command("go", {"direction": 3}), Misread(Outcome.TIMEOUT, "late")):
+    for act in (
+        Command("fly"),
+        Command("go", {"direction": 3}),
+        InvalidAction(Outcome.TIMEOUT, "late"),
+    ):
         *_, infos = env.step({"agent_0": act})
-        expected = act.outcome if isinstance(act, Misread) else Outcome.UNPARSABLE
+        expected = act.outcome if isinstance(act, InvalidAction) else Outcome.UNPARSABLE
         assert infos["agent_0"]["outcome"] == expected
         assert infos["agent_0"]["feedback"]
 

@@ -15,7 +15,7 @@ import piase_gym
 from piase_gym import Simulation
 from piase_gym.agents import BatchPercept, Feedback, Percept, QLearningAgent, make_agent
 from piase_gym.agents.q_learning import text_key, vector_key
-from piase_gym.commands import Outcome
+from piase_gym.core.commands import Outcome
 from piase_gym.errors import ConfigError, PiaseError, SnapshotError, UnsupportedError
 
 SMALL: dict[str, Any] = {

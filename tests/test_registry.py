@@ -22,6 +22,7 @@ import piase_gym
 from piase_gym import registry, scenarios
 from piase_gym.agents import NoopAgent
 from piase_gym.cli.describe import describe
+from piase_gym.envs.parallel import parallel_env
 from piase_gym.errors import (
     AgentError,
     ConfigError,
@@ -30,8 +31,7 @@ from piase_gym.errors import (
     ScenarioError,
     UnknownNameError,
 )
-from piase_gym.faces import BaseEnv, Environment
-from piase_gym.faces.parallel import parallel_env
+from piase_gym.interfaces import BaseEnv, Environment
 from piase_gym.registry import TaskSpec, WorldSpec, parse_text
 from tests.needs import each
 
@@ -117,7 +117,7 @@ def test_a_spec_goes_through_json_and_makes_the_same_env(task: str) -> None:
     assert spec is not None
     read = EnvSpec.from_json(spec.to_json())
     assert read.kwargs == {"world": task, **fields}
-    assert json.loads(spec.to_json())["entry_point"] == "piase_gym.faces.single:make_task"
+    assert json.loads(spec.to_json())["entry_point"] == "piase_gym.envs.single:make_task"
     twin = gymnasium.make(read)
     observations = env.reset(seed=3)[0], twin.reset(seed=3)[0]
     np.testing.assert_array_equal(*observations)
@@ -191,7 +191,7 @@ def test_every_entry_takes_every_name(name: str | None, tmp_path: Path) -> None:
         piase_gym.aec_env(given, **text),
         piase_gym.gym_env(given, **text),
         gymnasium.make_vec(
-            EnvSpec("own/It-v0", vector_entry_point="piase_gym.faces.vector:make_vector"),
+            EnvSpec("own/It-v0", vector_entry_point="piase_gym.envs.vector:make_vector"),
             num_envs=1,
             world=given,
             **text,
@@ -260,11 +260,11 @@ def test_one_policy_may_stand_for_all_partners() -> None:
     for partners in ("scripted", {"*": "scripted"}):
         fields: dict[str, Any] = {"agents": 3, "partners": partners}
         expected = {1: "ScriptedAgent", 2: "ScriptedAgent"}
-        assert seats(piase_gym.gym_env("GridWorld", **fields).driver.partners) == expected
+        assert seats(piase_gym.gym_env("GridWorld", **fields).runner.partners) == expected
         made: Any = gymnasium.make(task, **fields).unwrapped
-        assert seats(made.driver.partners) == expected
+        assert seats(made.runner.partners) == expected
         base: Any = BaseEnv("GridWorld", **fields)
-        assert seats(base.driver.partners) == expected
+        assert seats(base.runner.partners) == expected
         with pytest.warns(UserWarning, match="no act_batch"):
             vector: Any = gymnasium.make_vec(task, num_envs=2, **fields)
         assert seats(vector.batch.partners) == expected
@@ -272,7 +272,7 @@ def test_one_policy_may_stand_for_all_partners() -> None:
             with pytest.raises(AgentError, match=r"no agent to the caller.*'agent_2': 'scripted'"):
                 make("GridWorld", **fields)
     agent = NoopAgent()
-    assert piase_gym.gym_env("GridWorld", agents=2, partners=agent).driver.partners == {1: agent}
+    assert piase_gym.gym_env("GridWorld", agents=2, partners=agent).runner.partners == {1: agent}
     with pytest.raises(ConfigError, match="one agent object cannot play several"):
         piase_gym.gym_env("GridWorld", agents=3, partners=agent)
     with pytest.raises(ConfigError, match="a policy, or a mapping"):

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from piase_gym import kernels
-from piase_gym.kernels import kernel
-from piase_gym.rng import (
+from piase_gym.core.rng import (
     GOLDEN,
     MAX_SEED,
     Stream,
@@ -25,6 +24,7 @@ from piase_gym.rng import (
     stream_key,
     stream_keys,
 )
+from piase_gym.kernels import kernel
 
 WORD = 2**64
 SEEDS = st.integers(0, MAX_SEED)

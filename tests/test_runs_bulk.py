@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.commands import OUTCOMES
+from piase_gym.core.commands import OUTCOMES
+from piase_gym.core.world import StepResult
 from piase_gym.runs import press, press_records, recorder, taps, writer
 from piase_gym.runs.book import Book, add_up
 from piase_gym.runs.bulk import SHORT, BulkEncoder
@@ -23,7 +24,6 @@ from piase_gym.runs.levels import Levels
 from piase_gym.runs.lines import Extra
 from piase_gym.runs.press import Block
 from piase_gym.runs.stretch import Notation, Rows, Stretch
-from piase_gym.world import Tick
 from piase_gym.wrappers import AvtLogger
 from tests.piaavt import lines
 from tests.run_worlds import grid, keys
@@ -61,7 +61,7 @@ def stretches(draw: Any) -> tuple[list[str], Rows]:
         outcomes = [OUTCOMES[i] for i in dice.integers(0, 7, len(agents))]
         if draw(st.integers(0, 9)) == 0:
             found.extras[found.step + len(found.notes) + 1] = draw(extras(len(playing)))
-        note = notation.pack(gap, book, acts, Tick(rewards, [], [], outcomes, False, {}))
+        note = notation.pack(gap, book, acts, StepResult(rewards, [], [], outcomes, False, {}))
         found.vectors.append(dice.integers(0, 256, len(agents) * length, np.uint8).tobytes())
         found.notes.append(note)
     (rows,) = found.take()

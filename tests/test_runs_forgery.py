@@ -154,7 +154,9 @@ SILENT = {"some levels": ("agent_0",)}
 OWN = {"EMOTION_STATE_UPDATED"}
 DSE = {"DSE_STEP_ATTEMPT_START", "DSE_STEP_COMPLETED"}
 INPUTS = {"hint", "reconfigure", "restore", "reset"}
-MANIFEST = set("versions policies scenario curricula face level levels schema_version more".split())
+MANIFEST = set(
+    "versions policies scenario curricula environment level levels schema_version more".split()
+)
 
 
 def free(row: Row, place: Place, silent: tuple[str, ...]) -> bool:

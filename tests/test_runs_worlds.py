@@ -1,4 +1,4 @@
-"""Logs of every shipped world, by every face and level, read as PiaAVT would and replayed.
+"""Logs of every shipped world, by every environment and level, read as PiaAVT would and replayed.
 
 ``PIASE_TRIALS=50`` edits so many actions of each world's log instead of three.
 """
@@ -16,7 +16,7 @@ import pytest
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.commands import Command, Misread, Outcome
+from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.wrappers import AvtLogger
 from tests.needs import need
 from tests.piaavt import Goals, lines, refusal
@@ -127,12 +127,12 @@ def act_of(value: Any) -> Any:
     if isinstance(value, int):
         return value
     if "misread" in value:
-        return Misread(Outcome(value["misread"]), value["message"])
+        return InvalidAction(Outcome(value["misread"]), value["message"])
     return Command(value["type"], value["parameters"])
 
 
 def executed(task: str, events: list[dict[str, Any]]) -> list[Any]:
-    """Execute the commands of a log by the world's own face: digests, rewards, outcomes."""
+    """Execute the commands of a log by the world's own environment: digests, rewards, outcomes."""
     env, found = made(task), []
     for event in events:
         data = event["event_data"]

@@ -1,4 +1,4 @@
-"""The same seed and commands lead to the same states through all ten faces."""
+"""The same seed and commands lead to the same states through all ten environments."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from piase_gym.envs.parallel import parallel_env
 from piase_gym.errors import PiaseError
-from piase_gym.faces import AbstractEnvironment, Environment
-from piase_gym.faces.parallel import parallel_env
+from piase_gym.interfaces import AbstractEnvironment, Environment
 from tests import probes, replays
 from tests.replays import FACES, FOCAL, Game
 

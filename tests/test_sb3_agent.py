@@ -24,8 +24,8 @@ sb3 = pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
 
 from piase_gym.adapters import CellFeatures, sb3_vec  # noqa: E402  # needs the extra
-from piase_gym.agents.network import load_network  # noqa: E402
 from piase_gym.agents.sb3 import Sb3Agent  # noqa: E402
+from piase_gym.agents.sb3_network import load_network  # noqa: E402
 
 DOORS: dict[str, Any] = {"layout": "door_key", "width": 6, "height": 6, "max_steps": 40}
 
@@ -68,13 +68,13 @@ def positions(count: int = 64) -> tuple[np.ndarray, np.ndarray]:
 def test_probabilities_are_those_of_stable_baselines(saved: dict[str, Any]) -> None:
     shown, masks = positions()
     for name, model in saved["models"].items():
-        network = load_network(saved["folder"] / f"{name}.zip")
+        sb3_network = load_network(saved["folder"] / f"{name}.zip")
         more = {"action_masks": masks} if name == "masked" else {}
         with torch.no_grad():
             expected = model.policy.get_distribution(torch.as_tensor(shown), **more).distribution
-        chances = network.probabilities(shown, masks)
+        chances = sb3_network.probabilities(shown, masks)
         np.testing.assert_allclose(chances, expected.probs.numpy(), atol=1e-5)
-        assert network.masked == (name == "masked")
+        assert sb3_network.masked == (name == "masked")
     assert (masks == 0).any()
 
 
@@ -328,10 +328,10 @@ def test_curricula_vouch_for_nothing(saved: dict[str, Any], tmp_path: Path) -> N
 
 
 def test_shipped_models_are_not_unpickled(monkeypatch: pytest.MonkeyPatch) -> None:
-    from piase_gym.agents import network
+    from piase_gym.agents import sb3_network
     from piase_gym.benchmarks.shelf import shipped_shelves
 
-    monkeypatch.delattr(network, "load_from_zip_file")
+    monkeypatch.delattr(sb3_network, "load_from_zip_file")
     paths = sorted(shipped_shelves()["ppo"].folder.glob("*.zip"))
     assert len(paths) > 30
     for path in paths:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from piase_gym.commands import MAX_LINE
+from piase_gym.core.commands import MAX_LINE
+from piase_gym.core.models import ActionCommand
 from piase_gym.errors import (
     ActionError,
     AgentError,
@@ -20,14 +21,13 @@ from piase_gym.errors import (
     ResetNeededError,
     UnknownNameError,
 )
-from piase_gym.faces import (
+from piase_gym.interfaces import (
     AbstractEnvironment,
     BaseEnv,
     Environment,
     EnvironmentInterface,
     PerceptionInterface,
 )
-from piase_gym.models import ActionCommand
 from tests import probes
 
 probes.register()
@@ -45,12 +45,12 @@ START: dict[str, Any] = {"agents": 2, "start_pos": [(0, 0), (3, 3)], "goal_pos":
 
 
 def reset(env: Any, **kwargs: Any) -> None:
-    """Start an episode through any face."""
+    """Start an episode through any environment."""
     getattr(env, "reset_environment", getattr(env, "reset", None))(**kwargs)
 
 
 def submit(env: Any, agent: Any, command: Any) -> Any:
-    """Submit a command as data through any of the first three faces."""
+    """Submit a command as data through any of the first three environments."""
     for name in ("apply_action_from_agent", "submit_action", "step"):
         if hasattr(env, name):
             return getattr(env, name)(agent, command)
@@ -58,7 +58,7 @@ def submit(env: Any, agent: Any, command: Any) -> Any:
 
 
 def look(env: Any, agent: Any) -> Any:
-    """Ask what an agent perceives, through any face but BaseEnv."""
+    """Ask what an agent perceives, through any environment but BaseEnv."""
     for name in ("get_observation", "get_perceptual_data_for_agent", "get_perceptions"):
         if hasattr(env, name):
             return getattr(env, name)(agent)
@@ -116,7 +116,7 @@ def test_somebody_must_be_left_to_play() -> None:
 # -- at the wrong time -----------------------------------------------------------------------------
 
 STAY = {"action_type": "stay"}
-# What needs an episode, by face.
+# What needs an episode, by environment.
 IN_EPISODE: dict[type[Any], list[Callable[[Any], object]]] = {
     Environment: [
         lambda e: e.step("agent_0", STAY),
@@ -151,7 +151,7 @@ IN_EPISODE: dict[type[Any], list[Callable[[Any], object]]] = {
     ],
 }
 ALWAYS: list[Callable[[Any], object]] = [lambda e: e.digest(), lambda e: e.snapshot()]
-# What needs no episode, but an open face.
+# What needs no episode, but an open environment.
 OPEN: dict[type[Any], list[Callable[[Any], object]]] = {
     Environment: [lambda e: e.get_action_space(), lambda e: e.get_environment_info()],
     AbstractEnvironment: [

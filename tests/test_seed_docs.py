@@ -1,4 +1,4 @@
-"""Every Python block of the page on the seed interfaces runs, and its table names every face."""
+"""Every Python block of the page on the seed interfaces runs, and its table names every env."""
 
 from __future__ import annotations
 

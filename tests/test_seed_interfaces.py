@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym import faces
+from piase_gym import interfaces
+from piase_gym.core.models import ActionCommand, PerceptionData
+from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError
-from piase_gym.faces import (
+from piase_gym.interfaces import (
     AbstractEnvironment,
     BaseEnv,
     Environment,
     EnvironmentInterface,
     PerceptionInterface,
 )
-from piase_gym.faces.single import GymEnv
-from piase_gym.models import ActionCommand, PerceptionData
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from tests.seed_faces import CORNERS, REFERENCE, STAY, move
 
@@ -85,18 +85,20 @@ def test_methods_and_parameters_are_named_as_in_the_seeds(face: type[Any], metho
 
 def test_the_faces_are_imported_when_they_are_asked_for() -> None:
     code = (
-        "import sys, piase_gym.faces; "
-        "print([m for m in sys.modules if m.startswith('piase_gym.faces.')]); "
-        "print([n for n in piase_gym.faces.__all__ if not hasattr(piase_gym.faces, n)]); "
-        "print('numba' in sys.modules, set(piase_gym.faces.__all__) - set(dir(piase_gym.faces)))"
+        "import sys, piase_gym.interfaces; "
+        "print([m for m in sys.modules if m.startswith('piase_gym.interfaces.')]); "
+        "print([n for n in piase_gym.interfaces.__all__ if not hasattr(piase_gym.interfaces, n)]); "
+        "names = set(piase_gym.interfaces.__all__) - set(dir(piase_gym.interfaces)); "
+        "print('numba' in sys.modules, names)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:3] == ["[]", "[]", "False set()"]
     with pytest.raises(AttributeError):
-        _ = faces.Facade  # type: ignore[attr-defined]
+        _ = interfaces.Facade  # type: ignore[attr-defined]
 
 
-# -- the reference project's grid, through each face -----------------------------------------------
+# -- the reference project's grid, through each environment
+# -----------------------------------------------
 
 # (command, position after it, reward, status): straight from the words.
 WALK = [

@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from piase_gym.faces import (
-    AbstractEnvironment,
-    Environment,
-    EnvironmentInterface,
-)
-from piase_gym.models import ActionCommand, ActionResult, EnvironmentInfo, PerceptionData
-from piase_gym.surroundings import Surroundings, surroundings_by_name
+from piase_gym.core.models import ActionCommand, ActionResult, EnvironmentInfo, PerceptionData
+from piase_gym.core.surroundings import Surroundings, surroundings_by_name
+from piase_gym.interfaces import AbstractEnvironment, Environment, EnvironmentInterface
 from tests.seed_faces import STAY
 
 # -- what is perceived -----------------------------------------------------------------------------

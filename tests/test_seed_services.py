@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from piase_gym.core.models import ActionCommand
 from piase_gym.errors import SnapshotError, UnknownNameError
-from piase_gym.faces import (
+from piase_gym.interfaces import (
     AbstractEnvironment,
     Environment,
     EnvironmentInterface,
     PerceptionInterface,
 )
-from piase_gym.models import ActionCommand
 from tests.seed_faces import move
 
 # -- snapshots, copies -----------------------------------------------------------------------------
@@ -41,7 +41,7 @@ def half_way() -> AbstractEnvironment:
     say = ActionCommand(action_type="say", parameters={"message": "hello"})
     env.apply_action_from_agent("agent_1", say)
     env.step(0)
-    env.apply_action_from_agent("agent_1", move("up"))  # no command here: a misread
+    env.apply_action_from_agent("agent_1", move("up"))  # no command here: a invalid action
     env.apply_action_from_agent("agent_0", say.model_copy(update={"execution_priority": -1.0}))
     env.reset_environment()
     env.apply_action_from_agent("agent_0", say.model_copy(update={"execution_priority": -1.0}))
@@ -63,7 +63,7 @@ def test_snapshots_hold_what_was_submitted() -> None:
 
 
 def test_snapshots_of_other_faces_are_taken_up() -> None:
-    from piase_gym.faces.parallel import parallel_env
+    from piase_gym.envs.parallel import parallel_env
 
     parallel = parallel_env("TextProbe", agents=2, view="vector")
     parallel.reset(seed=3)

@@ -12,7 +12,9 @@ import pytest
 import piase_gym
 from piase_gym import Simulation, runs
 from piase_gym.agents import Agent
-from piase_gym.commands import Command
+from piase_gym.core.commands import Command
+from piase_gym.core.events import Event
+from piase_gym.core.models import ActionCommand
 from piase_gym.errors import (
     AgentError,
     ClosedError,
@@ -21,8 +23,6 @@ from piase_gym.errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from piase_gym.events import Event
-from piase_gym.models import ActionCommand
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.wrappers import AvtLogger
 from tests.text_room_helpers import AGENT, SEVEN, story

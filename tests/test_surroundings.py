@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from piase_gym.faces.perceiving import entities, inventory_update
-from piase_gym.jsonable import jsonable
-from piase_gym.surroundings import Surroundings, Thing, surroundings_by_name
-from piase_gym.world import Facts
+from piase_gym.core.jsonable import jsonable
+from piase_gym.core.surroundings import Surroundings, Thing, surroundings_by_name
+from piase_gym.core.world import Facts
+from piase_gym.interfaces.perceptions import entities, inventory_update
 
 AGENTS = ("agent_0", "agent_1")
 

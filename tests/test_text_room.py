@@ -11,7 +11,7 @@ import pytest
 import piase_gym
 from piase_gym import scenarios, testing
 from piase_gym.errors import ConfigError
-from piase_gym.faces import EnvironmentInterface
+from piase_gym.interfaces import EnvironmentInterface
 from piase_gym.worlds.text_room import triggers
 from piase_gym.worlds.text_room.config import PHRASES, TextRoomConfig
 from tests.probes.checks import CONTRACT, check_damage

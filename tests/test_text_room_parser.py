@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym import testing
-from piase_gym.commands import MAX_LINE, Command, Misread
+from piase_gym.core.commands import MAX_LINE, Command, InvalidAction
 from piase_gym.worlds.text_room.world import TextRoom
 from tests.text_room_helpers import make, say, story
 
@@ -144,7 +144,7 @@ def test_an_index_out_of_sight_is_answered_as_one_that_stands_for_nothing() -> N
     story_of_one = make(GIVEN, envelope={"items": 9, "fixtures": 4})
     world = story_of_one.world
     rows = [world.command(0, k) for k in range(world.num_actions)]
-    empty = next(k for k, row in enumerate(rows) if isinstance(row, Misread))
+    empty = next(k for k, row in enumerate(rows) if isinstance(row, InvalidAction))
     unseen = rows.index(Command("take", {"item_name": "gem"}))
     found = [world.plan(0, k) for k in (empty, unseen)]
     assert found[0] == found[1] == world.plan(0, Command("take", {"item_name": "gem"}))
@@ -167,7 +167,7 @@ WORDS = ["take", "put", "in", "on", "the", "red", "key", "gem", "to", "bob", "lo
 @given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)))
 def test_nothing_that_is_typed_raises(line: str) -> None:
     found = WORLD.read(0, line)
-    if isinstance(found, Misread):
+    if isinstance(found, InvalidAction):
         assert found.message
     else:
         assert WORLD.read(0, WORLD.write(found)) == found

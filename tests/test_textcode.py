@@ -8,7 +8,7 @@ from gymnasium.spaces import Text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from piase_gym.textcode import CHARSET, HINT_CODE, escape, hash_text, unescape
+from piase_gym.core.text_encoding import CHARSET, HINT_CODE, escape, hash_text, unescape
 
 ANY_TEXT = st.text(st.characters())  # surrogates included
 TRICKY = st.text(st.sampled_from("\\u{}eé9\n\t 鍵\x00\x7f\U0001f511"))

@@ -7,7 +7,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
+from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 
 SEEDS = Path(__file__).parents[2] / "shared" / "seeds"
 AGENT = "PiaAgent_001"

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 import piase_gym
 from piase_gym import WorldSpec
-from piase_gym.commands import Command, Misread, Outcome
-from piase_gym.rng import Stream
-from piase_gym.surroundings import Surroundings
-from piase_gym.world import Capabilities, Plan, Tick
+from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.rng import Stream
+from piase_gym.core.surroundings import Surroundings
+from piase_gym.core.world import Capabilities, DecodedAction, StepResult
 from tests.probes import point_views, text_views
 from tests.probes.point_config import PointProbeConfig
 from tests.probes.point_probe import PRIMITIVES, PointProbe
@@ -33,7 +33,7 @@ class OmitsAFact(PointProbe):
     """The text does not tell the velocity; the parser takes it for zero."""
 
     @staticmethod
-    def tell(facts: PointFacts, config: PointProbeConfig) -> str:
+    def to_text(facts: PointFacts, config: PointProbeConfig) -> str:
         return point_views.text_of(replace(facts, velocity=(0.0, 0.0)))
 
 
@@ -41,7 +41,7 @@ class SaysItTwice(PointProbe):
     """The text tells where the goal is, and from this one number two facts are read."""
 
     @staticmethod
-    def tell(facts: PointFacts, config: PointProbeConfig) -> str:
+    def to_text(facts: PointFacts, config: PointProbeConfig) -> str:
         return point_views.text_of(facts)
 
     def facts(self, agent: int) -> PointFacts:
@@ -60,7 +60,7 @@ class OwnText(PointProbe):
     texts: ClassVar[dict[str, PointFacts]] = {}
 
     @staticmethod
-    def tell(facts: PointFacts, config: PointProbeConfig) -> str:
+    def to_text(facts: PointFacts, config: PointProbeConfig) -> str:
         OwnText.texts[str(len(OwnText.texts))] = facts
         return point_views.text_of(facts)
 
@@ -117,13 +117,13 @@ class HintsOutliveResets(PointProbe):
 class LiveTexts(TextProbe):
     """What is kept for late texts is the world itself, so they tell of later steps."""
 
-    def keep(self) -> Sequence[Any]:
+    def capture(self) -> Sequence[Any]:
         return list(range(len(self.agents)))
 
     def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
         return [self.vector(self.facts(agent)) for agent in range(len(self.agents))]
 
-    def teller(self) -> Callable[[Any, int], str]:
+    def text_writer(self) -> Callable[[Any, int], str]:
         return self._tell_now
 
     def _tell_now(self, _kept: Any, agent: int) -> str:
@@ -180,7 +180,7 @@ class DigestOfTheTime(PointProbe):
 class SilentlyIllegal(TextProbe):
     """Illegal commands come out as `ok`."""
 
-    def advance(self, plans: Sequence[Plan]) -> Tick:
+    def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         tick = super().advance(plans)
         kind = Outcome.ILLEGAL
         return tick._replace(outcomes=[Outcome.OK if o is kind else o for o in tick.outcomes])
@@ -213,7 +213,7 @@ class BitsAreOff(TextProbe):
 class NothingExplained(PointProbe):
     """Unreadable lines are not explained."""
 
-    def step(self, acts: Sequence[Any]) -> Tick:
+    def step(self, acts: Sequence[Any]) -> StepResult:
         tick = super().step(acts)
         return tick._replace(notes={})
 
@@ -221,9 +221,9 @@ class NothingExplained(PointProbe):
 class RaisesAtLines(PointProbe):
     """An unreadable line is an error."""
 
-    def read(self, agent: int, line: object) -> Command | Misread:
+    def read(self, agent: int, line: object) -> Command | InvalidAction:
         found = super().read(agent, line)
-        if isinstance(found, Misread):
+        if isinstance(found, InvalidAction):
             raise ValueError(found.message)
         return found
 
@@ -246,15 +246,15 @@ class NewSpaces(PointProbe):
 class ConfiguresAtOnce(PointProbe):
     """A new config is taken when it is only asked about."""
 
-    def admit(self, config: PointProbeConfig) -> None:
-        super().admit(config)
+    def check_config(self, config: PointProbeConfig) -> None:
+        super().check_config(config)
         self.config = config.pinned(self.envelope)
 
 
 class KnowsNoEnvelope(PointProbe):
     """A config that is too large is taken all the same."""
 
-    def admit(self, config: PointProbeConfig) -> None:
+    def check_config(self, config: PointProbeConfig) -> None:
         pass
 
 
@@ -332,7 +332,7 @@ class LateLosers(PointProbe):
 class NoEndOfSteps(PointProbe):
     """`max_steps` is one step late."""
 
-    def advance(self, plans: Sequence[Plan]) -> Tick:
+    def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         self.points.t -= self.points.t == 1
         return super().advance(plans)
 
@@ -373,7 +373,7 @@ class OrderMoves(PointProbe):
 class ReadingMoves(PointProbe):
     """Checking a command that came as data draws from the dice."""
 
-    def check(self, agent: int, command: Command) -> Command | Misread:
+    def check(self, agent: int, command: Command) -> Command | InvalidAction:
         self.dice.uniform()
         return super().check(agent, command)
 
@@ -405,7 +405,7 @@ class InstructsEverybody(PointProbe):
 class PaysForSecrets(PointProbe):
     """What cannot be read costs less while another agent has a hint."""
 
-    def step(self, acts: Sequence[Any]) -> Tick:
+    def step(self, acts: Sequence[Any]) -> StepResult:
         tick = super().step(acts)
         extra = [
             outcome == "unparsable" and any(self.hints[:i] + self.hints[i + 1 :])

@@ -1,4 +1,4 @@
-"""Wrappers over the faces: one wrapper a file."""
+"""Wrappers over the environments: one wrapper a file."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from typing import Any
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
-from piase_gym.actuators import Actuation, Actuator
 from piase_gym.errors import ConfigError
+from piase_gym.simulation.actuators import Actuation, Actuator
 
 
 class AddActuators(BaseParallelWrapper[str, Any, Any]):
@@ -48,7 +48,7 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
         given = dict(actions) if isinstance(actions, Mapping) else actions
         playing = [name for name in self.env.agents if name in given]
         for name in playing:
-            number = self._face.driver.number(name)
+            number = self._face.runner.number(name)
             given[name] = self.actuation.act(number, given[name], self._face.read_action)
         found: Any = self.env.step(given)
         self._mask(found[0], found[-1])
@@ -58,7 +58,7 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
         """Put in the masks of translated actions."""
         for name, info in infos.items():
             if "action_mask" in info:
-                number = self._face.driver.number(name)
+                number = self._face.runner.number(name)
                 info["action_mask"] = self.actuation.mask(number, info["action_mask"])
                 shown = observations[name]
                 if isinstance(shown, dict) and "action_mask" in shown:
@@ -68,8 +68,8 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
 
     def admissible_commands(self, agent: str) -> list[str]:
         """Return the legal commands of an agent now, as lines of text."""
-        self._face.driver.require_episode()
-        found = self.actuation.commands(self._face.driver.number(agent))
+        self._face.runner.require_episode()
+        found = self.actuation.commands(self._face.runner.number(agent))
         own = {verb.name for verb in self.actuation.verbs}
         return [c.verb if c.verb in own else self._face.world.write(c) for c in found]
 

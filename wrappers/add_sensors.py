@@ -9,9 +9,9 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
+from piase_gym.core.text_encoding import CHARSET
 from piase_gym.errors import ConfigError
-from piase_gym.sensors import Senses, Sensor
-from piase_gym.textcode import CHARSET
+from piase_gym.simulation.sensors import Senses, Sensor
 
 
 class AddSensors(BaseParallelWrapper[str, Any, Any]):
@@ -31,7 +31,7 @@ class AddSensors(BaseParallelWrapper[str, Any, Any]):
 
     Example:
         >>> import piase_gym
-        >>> from piase_gym.sensors import Sensor
+        >>> from piase_gym.simulation.sensors import Sensor
         >>> hints = Sensor("hinted", lambda facts: float(facts.hint is not None), low=0, high=1)
         >>> env = AddSensors(piase_gym.parallel_env("GridWorld", view="text"), hints)
         >>> observations, infos = env.reset(seed=0)

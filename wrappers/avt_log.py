@@ -11,12 +11,12 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 
-from piase_gym.faces.parallel import WorldParallelEnv
+from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.recording import record
 
 if TYPE_CHECKING:
-    from piase_gym.faces.batch import BatchEnv
+    from piase_gym.envs.batch import BatchEnv
 
 
 def AvtLogger(  # the wrapper's name in the seed's words, whatever it returns

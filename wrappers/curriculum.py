@@ -19,11 +19,11 @@ from piase_gym.curricula.guide import Guide, make_room
 from piase_gym.curricula.modifying import EnvironmentModifierInterface
 from piase_gym.curricula.plan import Plan
 from piase_gym.curricula.progress import AgentProgress
+from piase_gym.envs.batch import BatchEnv
+from piase_gym.envs.parallel import WorldParallelEnv
+from piase_gym.envs.single import GymEnv
+from piase_gym.envs.vector import BatchVectorEnv
 from piase_gym.errors import ConfigError
-from piase_gym.faces.batch import BatchEnv
-from piase_gym.faces.parallel import WorldParallelEnv
-from piase_gym.faces.single import GymEnv
-from piase_gym.faces.vector import BatchVectorEnv
 from piase_gym.wrappers.avt_log import BatchLogger
 
 
@@ -129,7 +129,7 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
         self.guide = Guide(face, plan)
         self.course = self.guide.course
         # A step costs eight microseconds, so what is looked up in each is looked up here.
-        self._driver = face.driver
+        self._driver = face.runner
         self._step = env.step
         self._keeps = self.guide.keeps
 
@@ -202,7 +202,7 @@ class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstruct
     def step(self, action: Any) -> Any:
         """Let the learner act once; at the end of an episode, decide."""
         found = self.env.step(action)
-        tick = self.guide.driver.tick
+        tick = self.guide.runner.tick
         assert tick is not None
         for place, keep in self.guide.keeps:
             keep(tick[place])

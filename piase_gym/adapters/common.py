@@ -6,9 +6,9 @@ from typing import Any
 
 from pettingzoo import ParallelEnv
 
-from piase_gym.config import WorldConfig
+from piase_gym.core.config import WorldConfig
+from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.errors import ConfigError
-from piase_gym.faces.parallel import WorldParallelEnv
 
 Source = str | WorldConfig | ParallelEnv[Any, Any, Any] | Any
 """What an adapter takes: a world's name, an id, a config, a ParallelEnv of this package, or (for
@@ -41,8 +41,8 @@ def require_numbers(kind: str) -> None:
         )
 
 
-def own_face(env: object) -> WorldParallelEnv:
-    """Return the face behind a ParallelEnv, which may be wrapped.
+def own_env(env: object) -> WorldParallelEnv:
+    """Return the environment behind a ParallelEnv, which may be wrapped.
 
     Raises:
         ConfigError: If it is not an environment of this package, or not one for learners.

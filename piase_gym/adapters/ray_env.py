@@ -15,12 +15,11 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from piase_gym.adapters.common import Source, own_face, require_numbers, require_vector
-from piase_gym.config import WorldConfig
+from piase_gym.adapters.common import Source, own_env, require_numbers, require_vector
+from piase_gym.core.config import WorldConfig
+from piase_gym.core.rng import check_seed, episode_seed, fresh_seed
+from piase_gym.envs.parallel import parallel_env
 from piase_gym.errors import ConfigError, MissingExtraError
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.faces.seeds import check_seed
-from piase_gym.rng import episode_seed, fresh_seed
 
 if TYPE_CHECKING:
     from ray.rllib.env.multi_agent_env import MultiAgentEnv
@@ -66,7 +65,7 @@ class RllibEnv(MultiAgentEnv):
     """
 
     def __init__(self, parallel: ParallelEnv[str, Any, Any], worker: int = 0) -> None:
-        """Put the face on a ParallelEnv with ``view="vector"``."""
+        """Put the environment on a ParallelEnv with ``view="vector"``."""
         self.parallel = parallel
         self.worker = worker
         self.possible_agents = sorted(parallel.possible_agents)
@@ -213,7 +212,7 @@ def rllib(env: Source, *, worker: int = 0, **options: Any) -> RllibEnv:
     if not isinstance(worker, int) or isinstance(worker, bool) or not 0 <= worker < 1 << 31:
         raise ConfigError(f"worker {worker!r} is not allowed; workers are integers from 0 on")
     if not isinstance(env, str | WorldConfig):
-        own_face(env)
+        own_env(env)
         if options:
             names = ", ".join(sorted(options))
             raise ConfigError(f"{names} cannot be changed: this ParallelEnv is made already")

@@ -10,18 +10,18 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from piase_gym.adapters.common import Source, own_face, require_vector
+from piase_gym.adapters.common import Source, own_env, require_vector
 from piase_gym.adapters.slots import SlotStep, SlotVec
-from piase_gym.commands import RESULTS, Result
-from piase_gym.config import WorldConfig
+from piase_gym.core.commands import RESULTS, Result
+from piase_gym.core.config import WorldConfig
+from piase_gym.core.world import World
+from piase_gym.envs.arguments import resolve
+from piase_gym.envs.batch import BatchEnv
+from piase_gym.envs.batch_slots import check_singles
+from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
+from piase_gym.envs.partners import Partners, read_partners
 from piase_gym.errors import ConfigError, PiaseError, SnapshotError
-from piase_gym.faces.batch import BatchEnv
-from piase_gym.faces.build import resolve
-from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
-from piase_gym.faces.partners import Partners, read_partners
-from piase_gym.faces.slots import check_singles
 from piase_gym.registry import load
-from piase_gym.world import World
 from piase_gym.worlds.array_world import ArrayWorld
 
 _WON = RESULTS.index(Result.WON)
@@ -94,7 +94,7 @@ class Sb3ParallelVec(SlotVec):
     def _begin(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
         for number, env in enumerate(self.envs):
             self._look(number, env.reset(None if seed is None else seed + number)[0])
-        seeds = [int(env.driver.seed or 0) for env in self.envs]
+        seeds = [int(env.runner.seed or 0) for env in self.envs]
         return self._shown.copy(), self._alive(), seeds
 
     def _advance(self, actions: NDArray[Any]) -> SlotStep:
@@ -144,7 +144,7 @@ class Sb3ParallelVec(SlotVec):
     def _take_up(self, kept: Any) -> NDArray[np.bool_]:
         if not isinstance(kept, list) or len(kept) != len(self.envs):
             raise SnapshotError(f"this snapshot is not one of {len(self.envs)} environments")
-        before = [None if env.driver.fresh else env.snapshot() for env in self.envs]
+        before = [None if env.runner.fresh else env.snapshot() for env in self.envs]
         try:
             for env, snapshot in zip(self.envs, kept, strict=True):
                 env.restore(snapshot)
@@ -200,13 +200,13 @@ def sb3_vec(
     if isinstance(getattr(env, "unwrapped", env), BatchEnv):
         return Sb3BatchVec(_in_same_step(env), render_mode)
     if not isinstance(env, str | WorldConfig):
-        face = own_face(env)
+        face = own_env(env)
         if face is not env:
             raise ConfigError(
                 "sb3_vec makes a batch from an environment's config, so what "
                 f"{type(env).__name__} does would be lost; hand it the environment inside"
             )
-        seated = {face.world.agents[i]: agent for i, agent in face.driver.partners.items()}
+        seated = {face.world.agents[i]: agent for i, agent in face.runner.partners.items()}
         env, partners = face.config, seated if partners is None else partners
     checked, spec, *_ = resolve(env, None, None, config)
     world = load(spec.world, spec)(checked)

@@ -10,6 +10,9 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
+from piase_gym.core.snapshot import DAMAGE
+from piase_gym.envs.actions import to_indices
+from piase_gym.envs.window import Window
 from piase_gym.errors import (
     ActionError,
     ConfigError,
@@ -17,9 +20,6 @@ from piase_gym.errors import (
     SnapshotError,
     suggest,
 )
-from piase_gym.faces.actions import to_indices
-from piase_gym.faces.window import Window
-from piase_gym.world_state import DAMAGE
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv

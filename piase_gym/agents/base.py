@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.commands import Command, Outcome
+from piase_gym.core.commands import Command, Outcome
+from piase_gym.core.world import Facts, World
 from piase_gym.errors import UnsupportedError
-from piase_gym.world import Facts, World
 
 Action = int | str | Command | NDArray[Any]
 """What an agent may answer: an index, a line of text, a command, or an array."""

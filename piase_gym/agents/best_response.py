@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from piase_gym.agents.base import Action, Agent, Percept
-from piase_gym.agents.draws import read_seed
+from piase_gym.agents.simple import read_seed
 from piase_gym.errors import UnsupportedError
 
 

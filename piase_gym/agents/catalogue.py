@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from piase_gym import plugins
-from piase_gym.agents.archive import require_file
 from piase_gym.agents.base import Agent
 from piase_gym.agents.human import HumanAgent
 from piase_gym.agents.population import POPULATION, make_population
 from piase_gym.agents.q_learning import QLearningAgent
 from piase_gym.agents.reciprocal import STRATEGIES
+from piase_gym.agents.sb3_archive import require_file
 from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
 from piase_gym.errors import PluginError, PolicyError, UnknownNameError
 

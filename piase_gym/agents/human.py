@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from piase_gym.agents.base import Action, Agent, Feedback, Percept
-from piase_gym.commands import Command, Misread
+from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.errors import UnsupportedError
 
 HELP = ("?", "help")
@@ -73,8 +73,8 @@ class HumanAgent(Agent):
         if line in HELP:
             self._say(f"{percept.instructions}\n\nPossible now: {self._possible(percept)}")
             return None
-        plan = world.plan(percept.index, world.read(percept.index, line) if line else world.noop)
-        if isinstance(plan, Misread):
+        plan = world.decode(percept.index, world.read(percept.index, line) if line else world.noop)
+        if isinstance(plan, InvalidAction):
             self._say(plan.message)
             return None
         return plan

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Feedback
-from piase_gym.agents.draws import draw_at, draws_at, read_seed
+from piase_gym.agents.simple import draw_at, draws_at, read_seed
 from piase_gym.errors import ConfigError
 
 POPULATION = "population"

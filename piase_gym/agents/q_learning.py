@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Feedback, Percept
-from piase_gym.agents.draws import draw_at, read_seed
-from piase_gym.commands import Outcome
+from piase_gym.agents.simple import draw_at, read_seed
+from piase_gym.core.commands import Outcome
+from piase_gym.core.rng import GOLDEN, mix64
+from piase_gym.core.snapshot import DAMAGE
 from piase_gym.errors import ConfigError, SnapshotError, UnsupportedError
-from piase_gym.rng import GOLDEN, mix64
-from piase_gym.world_state import DAMAGE
 
 DRAWS = 2**32
 """How many values `draw_at` has."""
@@ -253,7 +253,7 @@ def _settings(fields: Mapping[str, Any]) -> QSettings:
     Raises:
         ConfigError: If one is unknown or out of range.
     """
-    from piase_gym.config import explain
+    from piase_gym.core.config import explain
 
     try:
         return QSettings(**fields)

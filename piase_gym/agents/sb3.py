@@ -12,10 +12,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
-from piase_gym.agents.draws import draw_at, draws_at, read_seed
-from piase_gym.agents.network import Network, copy_network, load_network
+from piase_gym.agents.sb3_network import Network, copy_network, load_network
+from piase_gym.agents.simple import draw_at, draws_at, read_seed
+from piase_gym.core.rng import GOLDEN, mix64
 from piase_gym.errors import PolicyError, UnsupportedError
-from piase_gym.rng import GOLDEN, mix64
 
 
 class Sb3Agent(Agent):

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
-from piase_gym.agents.draws import draw_at, draws_at, read_seed
-from piase_gym.errors import UnsupportedError
+from piase_gym.core.rng import GOLDEN, mix64, mix64_array
+from piase_gym.errors import SnapshotError, UnsupportedError
 from piase_gym.registry import load, world_spec
-from piase_gym.rng import GOLDEN, mix64
 
 
 def _percept_of(agent: Agent) -> Percept:
@@ -130,3 +129,27 @@ class ScriptedAgent(Agent):
             self._script = load(spec.scripted, spec)(percept.world)
         action: Action = self._script.act(percept.index)
         return action
+
+
+def read_seed(state: Mapping[str, Any], name: str = "seed", most: int = 2**64 - 1) -> int:
+    """Return a number of an agent's state that was saved.
+
+    Raises:
+        SnapshotError: If it is missing, or no integer from 0 to `most`.
+    """
+    value = state.get(name)
+    if type(value) is not int or not 0 <= value <= most:
+        raise SnapshotError(f"{name!r} is {value!r:.60}, not an integer from 0 to {most}")
+    return value
+
+
+def draw_at(seed: int, step: int) -> int:
+    """Return 32 random bits for a step."""
+    return mix64(seed + (step + 1) * GOLDEN) >> 32
+
+
+def draws_at(seeds: NDArray[np.uint64], steps: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return what `draw_at` returns, for many seats at once."""
+    counters = steps.astype(np.uint64) + np.uint64(1)
+    with np.errstate(over="ignore"):
+        return mix64_array(seeds + counters * np.uint64(GOLDEN)) >> np.uint64(32)

@@ -21,8 +21,8 @@ from rich.text import Text
 
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import import_modules
+from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError
-from piase_gym.files import require_folder
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.protocol import EpisodeRecord

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from piase_gym.core.files import require_folder
 from piase_gym.errors import MissingExtraError
-from piase_gym.files import require_folder
 
 
 def register(app: typer.Typer) -> None:

@@ -12,10 +12,10 @@ import numpy as np
 from gymnasium.spaces import Box
 from pydantic import BaseModel
 
-from piase_gym.commands import Misread
+from piase_gym.core.commands import InvalidAction
+from piase_gym.core.world import World
 from piase_gym.names import look_up
 from piase_gym.registry import load, make_config, task_spec, tasks
-from piase_gym.world import World
 
 MAX_LISTED = 40
 """Longest table of indices that is written out."""
@@ -94,7 +94,7 @@ def action_table(world: World[Any, Any]) -> list[str]:
         return []
     world.reset(0)
     commands = [world.command(0, index) for index in range(world.num_actions)]
-    lines = [world.write(command) for command in commands if not isinstance(command, Misread)]
+    lines = [world.write(command) for command in commands if not isinstance(command, InvalidAction)]
     return lines if len(lines) == len(commands) else []
 
 

@@ -64,7 +64,7 @@ def play(
     from piase_gym.cli.game.loops import KeyLoop, LineLoop
     from piase_gym.cli.game.session import Game, farewell
     from piase_gym.cli.game.terminal import can_read_keys
-    from piase_gym.faces.single import GymEnv
+    from piase_gym.envs.single import GymEnv
 
     import_modules(module)
     name, scenario = read_scenario(name)

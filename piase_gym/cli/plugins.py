@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from piase_gym import plugins, registry
-from piase_gym.actuators import find_actuator
 from piase_gym.agents import make_agent
 from piase_gym.cli.console import console
 from piase_gym.errors import PiaseError
-from piase_gym.sensors import find_sensor
+from piase_gym.simulation.actuators import find_actuator
+from piase_gym.simulation.sensors import find_sensor
 
 
 def register(app: typer.Typer) -> None:

@@ -19,11 +19,11 @@ from piase_gym.cli.options import (
     import_modules,
     split_seat,
 )
+from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError, ScenarioError
-from piase_gym.files import require_folder
 
 if TYPE_CHECKING:
-    from piase_gym.simulation import Simulation, Summary
+    from piase_gym.simulation.simulation import Simulation, Summary
 
 TEMPLATE = """\
 scenario_name: "{title}"
@@ -126,7 +126,7 @@ def run(
 ) -> None:
     """Run a scenario with agents and print the summary."""
     from piase_gym import scenarios
-    from piase_gym.simulation import Simulation
+    from piase_gym.simulation.simulation import Simulation
 
     import_modules(module)
     if save is not None:

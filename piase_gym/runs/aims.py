@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from piase_gym.core.world import World
 from piase_gym.runs.schema import ATTEMPT
-from piase_gym.world import World
 
 NEAR = 0.5
 """Where places are floats, an agent this near stands on its target."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
-from piase_gym.commands import OUTCOMES
+from piase_gym.core.commands import OUTCOMES
+from piase_gym.core.events import Event
 from piase_gym.errors import UnsupportedError
-from piase_gym.events import Event
 from piase_gym.runs.book import Book
 from piase_gym.runs.derive import PERCEPT
 from piase_gym.runs.expand import AgentEvent
@@ -27,7 +27,7 @@ from piase_gym.runs.writer import LONG
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from piase_gym.faces.batch import BatchEnv
+    from piase_gym.envs.batch import BatchEnv
 
 KINDS = ("batch_reset", "batch_step", "batch_restore", "hint", "rebuild", "log", "close")
 MANY = 8192
@@ -174,7 +174,7 @@ class BatchRecorder(Recorder):
         notable = ends | self._never_plain
         if marks:
             notable[list(marks)] = True
-        if self.env.expecting:
+        if self.env.awaiting_agents:
             here = batch.states["alive"][:, : len(self.agents)].astype(np.bool_)
             notable |= (here & ~data["alive"]).any(axis=1)
         if self.aims:
@@ -244,7 +244,7 @@ class BatchRecorder(Recorder):
         book.add(own)
         digest = f"{int(row.digests[0]):016x}"
         self.put((ns, self.step, book.episode, names, packed, said, own, digest, extra))
-        if over or env.expecting:
+        if over or env.awaiting_agents:
             self._change_seats(book, slot, ns)
 
     def _book(self, slot: int) -> Book:

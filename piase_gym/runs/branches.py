@@ -12,7 +12,11 @@ import numpy as np
 
 from piase_gym.agents.base import Agent, Feedback, Percept
 from piase_gym.agents.catalogue import make_agent, names_file, policies
-from piase_gym.commands import Command, Misread
+from piase_gym.core.commands import Command, InvalidAction
+from piase_gym.core.mailbox import EVERYONE
+from piase_gym.core.rng import StreamId, episode_seed, stream_key
+from piase_gym.core.world import World
+from piase_gym.envs.runner import EpisodeRunner, to_act
 from piase_gym.errors import (
     ActionError,
     AgentError,
@@ -21,14 +25,10 @@ from piase_gym.errors import (
     UnsupportedError,
     suggest,
 )
-from piase_gym.faces.driver import Driver, to_act
-from piase_gym.mailbox import EVERYONE
 from piase_gym.registry import world_spec
-from piase_gym.rng import StreamId, episode_seed, stream_key
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.player import Player, read_act
 from piase_gym.runs.reader import Event, Run
-from piase_gym.world import World
 
 RECORDED = "recorded"
 """The policy that does what the log says, and nothing (the no-op) after its end."""
@@ -154,7 +154,7 @@ class Cut:
             raise RunError(f"the run has {last} steps; it cannot be cut after step {at}")
 
     def _reset(self, slot: int, event: Event) -> None:
-        """Let agents begin an episode, as faces do."""
+        """Let agents begin an episode, as environments do."""
         if slot != self.slot:
             return
         self.seed, self.episode, self.since = event["event_data"]["seed"], event["episode"], 0
@@ -183,7 +183,7 @@ class Cut:
                 _teach(agent, tick, self.run.agents.index(name))
 
     def _value(self, world: World[Any, Any]) -> dict[str, Any]:
-        """Return the state at the cut as a driver takes it up."""
+        """Return the state at the cut as a runner takes it up."""
         episode = {"base": self.seed, "number": 0, "seed": self.seed, "steps": self.since}
         return {**world.snapshot(), "episode": episode, "partners": {}, "next_config": None}
 
@@ -199,8 +199,8 @@ class Cut:
     ) -> Branch:
         """Go on from the cut, with or without the change."""
         world = rebuild(self.run.manifest)
-        driver = Driver(world, world_spec(world.name))
-        driver.restore(self.snapshot)
+        runner = EpisodeRunner(world, world_spec(world.name))
+        runner.restore(self.snapshot)
         agents = {name: _twin(agent) for name, agent in self.agents.items()}
         if change is not None:
             agents |= {n: self._newcomer(n, p) for n, p in change.policies.items()}
@@ -210,11 +210,11 @@ class Cut:
             from piase_gym.runs.recording import record
 
             name = BRANCHES[change is not None]
-            recorder = record(driver, logs / name, overwrite=True, run_id=f"{logs.name}-{name}")
+            recorder = record(runner, logs / name, overwrite=True, run_id=f"{logs.name}-{name}")
         if change is not None:
-            _intervene(driver, change)
+            _intervene(runner, change)
         try:
-            return self._go_on(driver, agents, change, steps)
+            return self._go_on(runner, agents, change, steps)
         finally:
             if recorder is not None:
                 recorder.finish("the branch ends")
@@ -242,13 +242,13 @@ class Cut:
 
     def _go_on(
         self,
-        driver: Driver,
+        runner: EpisodeRunner,
         agents: Mapping[str, Agent],
         change: Change | None,
         steps: int | None,
     ) -> Branch:
         """Play on to the end."""
-        world, names = driver.world, driver.world.agents
+        world, names = runner.world, runner.world.agents
         returns, results = dict.fromkeys(names, 0.0), dict[str, str]()
         digests: list[str] = []
         while any(world.alive) and (steps is None or len(digests) < steps):
@@ -256,27 +256,32 @@ class Cut:
             acts: list[Any] = [None] * len(names)
             for number, name in enumerate(names):
                 if alive[number]:
-                    acts[number] = self._choose(driver, agents.get(name), number, count, change)
-            tick = driver.step(acts)
+                    acts[number] = self._choose(runner, agents.get(name), number, count, change)
+            tick = runner.step(acts)
             for number, name in enumerate(names):
                 returns[name] += float(tick.rewards[number])
                 if alive[number] and name in agents:
                     _teach(agents[name], tick, number)
                 if tick.terminated[number] or tick.truncated[number]:
                     results[name] = str(world.result(number))
-            driver.end_step(tick)
+            runner.end_step(tick)
             digests.append(world.digest())
         return Branch(returns, results, len(digests), digests)
 
     def _choose(
-        self, driver: Driver, agent: Agent | None, number: int, count: int, change: Change | None
+        self,
+        runner: EpisodeRunner,
+        agent: Agent | None,
+        number: int,
+        count: int,
+        change: Change | None,
     ) -> Any:
         """Return what an agent does in a step after the cut."""
-        world = driver.world
+        world = runner.world
         name = world.agents[number]
         act: Any = world.noop
         if agent is not None:
-            agent.perceive(Percept(world, number, driver.steps))
+            agent.perceive(Percept(world, number, runner.steps))
             act = to_act(world, number, agent.act())
         elif count < len(self.rest) and name in self.rest[count]:
             act = read_act(self.rest[count][name])
@@ -315,7 +320,7 @@ def _check_act(world: World[Any, Any], number: int, act: Any, step: int) -> None
                 f"{world.num_actions - 1}, or a line of text"
             )
         found = world.command(number, found) if step == 1 else None
-    if isinstance(found, Misread):
+    if isinstance(found, InvalidAction):
         raise ActionError(f"{act!r:.80} is no command of {name}: {found.message}")
     if step == 1 and isinstance(found, Command) and not world.legal(number, found):
         allowed = [world.write(command) for command in world.admissible(number)]
@@ -350,18 +355,18 @@ def _teach(agent: Agent, tick: Any, number: int) -> None:
     )
 
 
-def _intervene(driver: Driver, change: Change) -> None:
+def _intervene(runner: EpisodeRunner, change: Change) -> None:
     """Say and hint what the change says and hints."""
-    world = driver.world
+    world = runner.world
     for name, hint in change.hints.items():
-        world.give_hint(driver.number(name), hint)
-        driver.events.post("hint", name, message=hint)
+        world.give_hint(runner.number(name), hint)
+        runner.events.post("hint", name, message=hint)
     for name, said in change.messages.items():
         if world.mailboxes is None:
             raise UnsupportedError(f"{world.name} has no mailboxes; its agents cannot write")
         recipient, text = (EVERYONE, said) if isinstance(said, str) else said
         letter = world.mailboxes.send(name, recipient, text)
-        driver.events.post("send", name, own=False, **letter._asdict())
+        runner.events.post("send", name, own=False, **letter._asdict())
 
 
 def _rekey(world: World[Any, Any], stream: StreamId, seed: int) -> None:

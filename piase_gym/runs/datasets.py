@@ -155,7 +155,7 @@ class _Gatherer:
             episode.truncations.append(bool(tick.truncated[number]))
             if tick.terminated[number] or tick.truncated[number]:
                 self._close((slot, name))
-        if world.expecting:
+        if world.awaiting_agents:
             self._enter(slot)
 
     def _close(self, key: tuple[int, str], cut: bool = False) -> None:

@@ -10,7 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from piase_gym.commands import Command, Misread
+from piase_gym.core.commands import Command, InvalidAction
+from piase_gym.core.world import StepResult, World
 from piase_gym.runs.aims import Aims
 from piase_gym.runs.book import Book
 from piase_gym.runs.expand import AgentEvent, goal_prefix, step_events, task_event
@@ -19,7 +20,6 @@ from piase_gym.runs.manifest import command_value
 from piase_gym.runs.options import Tally
 from piase_gym.runs.schema import EVENTS, SCHEMA_VERSION, SYSTEM, goal_of_result
 from piase_gym.runs.step_goals import StepGoals
-from piase_gym.world import Tick, World
 
 PRIORITY = 5
 """Initial priority of an episode's goal, of 0 to 10."""
@@ -211,7 +211,7 @@ class Deriver:
         book: Book,
         world: World[Any, Any],
         acts: Sequence[Any],
-        tick: Tick,
+        tick: StepResult,
         letters: Sequence[Mapping[str, Any]],
         digest: str,
     ) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class Deriver:
         self,
         book: Book,
         world: World[Any, Any],
-        tick: Tick,
+        tick: StepResult,
         letters: Sequence[Mapping[str, Any]],
     ) -> dict[str, Any]:
         """Return the rarer entries of a step's line."""
@@ -263,7 +263,7 @@ class Deriver:
             more["messages"] = list(letters)
         return more
 
-    def _results(self, book: Book, world: World[Any, Any], tick: Tick) -> dict[str, str]:
+    def _results(self, book: Book, world: World[Any, Any], tick: StepResult) -> dict[str, str]:
         """Return how the episodes of those ended who end in a step."""
         ended = [i for i in book.playing if tick.terminated[i] or tick.truncated[i]]
         results = {self.agents[i]: str(world.result(i)) for i in ended}
@@ -325,6 +325,6 @@ def act_value(act: Any) -> Any:
     """Return an act as a step line has it."""
     if isinstance(act, Command):
         return command_value(act)
-    if isinstance(act, Misread):
+    if isinstance(act, InvalidAction):
         return {"misread": str(act.outcome), "message": act.message}
     return act if act is None else int(act)

@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
+from piase_gym.core.files import replacing
 from piase_gym.errors import ConfigError, LogWriteError, RunError, suggest
-from piase_gym.files import replacing
 from piase_gym.runs.expand import goal_prefix, step_events
 from piase_gym.runs.plain import encode
 from piase_gym.runs.reader import DAMAGE, Event, Run, damaged, read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from piase_gym.events import Event
+from piase_gym.core.events import Event
 from piase_gym.runs.book import Book
 from piase_gym.runs.derive import PERCEPT
 from piase_gym.runs.expand import AgentEvent
@@ -14,7 +14,7 @@ from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.sinks import LoggerInterface
 
 if TYPE_CHECKING:
-    from piase_gym.faces.driver import Driver
+    from piase_gym.envs.runner import EpisodeRunner
 
 KINDS = (
     "reset reconfigure hint message order send poll letter restore rebuild state log close".split()
@@ -22,17 +22,19 @@ KINDS = (
 
 
 class HearingRecorder(Recorder):
-    """Hears a driver's events and writes their lines; `DriverRecorder` adds the steps.
+    """Hears a runner's events and writes their lines; `DriverRecorder` adds the steps.
 
     Attributes:
         driver: What drives the environment.
         book: The present episode.
     """
 
-    def __init__(self, driver: Driver, sinks: Sequence[LoggerInterface], options: Options) -> None:
+    def __init__(
+        self, runner: EpisodeRunner, sinks: Sequence[LoggerInterface], options: Options
+    ) -> None:
         """Open the run."""
-        super().__init__(driver.world, sinks, options)
-        self.driver = driver
+        super().__init__(runner.world, sinks, options)
+        self.runner = runner
         self.book: Book | None = None
         self._letters: list[dict[str, Any]] = []
         self._find_seers()
@@ -47,15 +49,15 @@ class HearingRecorder(Recorder):
 
     def _percepts(self, names: Sequence[str]) -> list[AgentEvent]:
         """Return what agents perceive now."""
-        return self.percepts(names, self.world, self.driver.steps, None) if self._seers else []
+        return self.percepts(names, self.world, self.runner.steps, None) if self._seers else []
 
     def _take_over(self) -> None:
         """Begin with an environment that is in the midst of an episode or has a config waiting."""
-        driver = self.driver
-        if driver.seed is not None and any(driver.world.alive):
-            self._restored(driver.snapshot())
-        elif driver.pending is not None:
-            changes = driver.world.config.diff(driver.pending)
+        runner = self.runner
+        if runner.seed is not None and any(runner.world.alive):
+            self._restored(runner.snapshot())
+        elif runner.pending is not None:
+            changes = runner.world.config.diff(runner.pending)
             self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "reconfigure", "changes": changes})
 
     def final_state(self) -> None:
@@ -131,9 +133,9 @@ class HearingRecorder(Recorder):
 
     def _restored(self, snapshot: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self._enter(self.driver.seed or 0)
+        self._enter(self.runner.seed or 0)
         assert self.book is not None
-        entry: dict[str, Any] = {"kind": "restore", "seed": self.driver.seed}
+        entry: dict[str, Any] = {"kind": "restore", "seed": self.runner.seed}
         entry |= {"agents": list(self.book.names)}
         entry |= {"digest": self.world.digest(), "snapshot": snapshot}
         self.post("ENVIRONMENT_STATE_CHANGED", entry, episode=self.book.episode)

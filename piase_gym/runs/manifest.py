@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Agent
 from piase_gym.agents.catalogue import policy_name
-from piase_gym.commands import Command
-from piase_gym.digest import digest_json
+from piase_gym.core.commands import Command
+from piase_gym.core.digest import digest_json
+from piase_gym.core.world import World
 from piase_gym.errors import PiaseError, RunError
 from piase_gym.registry import load, make_config, world_spec
 from piase_gym.runs.schema import SCHEMA_VERSION
-from piase_gym.world import World
 
 if TYPE_CHECKING:
     from piase_gym.runs.options import Options

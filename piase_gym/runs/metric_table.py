@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from piase_gym.commands import Outcome
+from piase_gym.core.commands import Outcome
 from piase_gym.runs.history import Episode
 from piase_gym.runs.windows import Value, View
 

@@ -66,7 +66,8 @@ class Metrics(PiaAVTInterface):
     """Metrics of the agents of one run.
 
     Args:
-        run_or_env: A log (a path, or a `Run`), an environment of ours with any face, which is
+        run_or_env: A log (a path, or a `Run`), an environment of ours with any environment, which
+        is
             followed from now on (call `close` to end that), or a `History` that somebody fills.
         retain: How many steps and events are remembered one by one; episodes all are.
 

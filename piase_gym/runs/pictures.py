@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.core.files import replacing
 from piase_gym.errors import ConfigError, LogWriteError, RunError
-from piase_gym.files import replacing
 from piase_gym.runs.history import History
 from piase_gym.runs.player import Player
 from piase_gym.runs.reader import Run, read

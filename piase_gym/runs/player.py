@@ -13,7 +13,8 @@ from typing import Any
 
 import orjson
 
-from piase_gym.commands import Command, Misread, Outcome
+from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.world import Act, World
 from piase_gym.errors import PiaseError, RunError
 from piase_gym.runs.divergence import ReplayReport, differences
 from piase_gym.runs.history import History
@@ -25,7 +26,6 @@ from piase_gym.runs.schema import event_number, moment_of
 from piase_gym.runs.seal import check_seal
 from piase_gym.runs.source import Problem
 from piase_gym.runs.verify import Verifier
-from piase_gym.world import Act, World
 
 
 def replay(path: str | os.PathLike[str] | Run, *, until: int | None = None) -> ReplayReport:
@@ -91,7 +91,7 @@ class Player:
         settled: Whether a divergence is explained as far as the log allows.
         on_reset: Called with a slot after each reset or restore.
         before_step: Called with a slot and the step's event before each step.
-        on_step: Called with a slot, the step's event and the `Tick` after each step.
+        on_step: Called with a slot, the step's event and the `StepResult` after each step.
     """
 
     def __init__(self, run: Run) -> None:
@@ -238,7 +238,7 @@ class Player:
         slot = data.get("slot", 0)
         current = self._pending.get(slot, self.world(slot).config)
         config = current.changed(data["changes"])
-        self.world(slot).admit(config)
+        self.world(slot).check_config(config)
         self._pending[slot] = config
         told = {"kind": "reconfigure", "changes": current.diff(config)}
         self.verifier.told(number, event, told)
@@ -327,7 +327,7 @@ def read_act(value: Any) -> Act:
     if isinstance(value, Mapping):
         kind, parameters, misread = (value.get(k) for k in ("type", "parameters", "misread"))
         if misread in tuple(Outcome):
-            return Misread(Outcome(misread), str(value.get("message", "")))
+            return InvalidAction(Outcome(misread), str(value.get("message", "")))
         if isinstance(kind, str) and isinstance(parameters, Mapping):
             return Command(kind, parameters)
     raise RunError(f"a command is an index or has type and parameters; it is not {value!r:.60}")

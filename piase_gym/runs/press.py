@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.commands import OUTCOMES
+from piase_gym.core.commands import OUTCOMES
 from piase_gym.runs.lines import Encoder, Extra, StepItem, moment
 from piase_gym.runs.plain import encode
 

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from piase_gym.core.world import World
 from piase_gym.runs.book import Book
 from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.derive import Deriver
@@ -25,7 +26,6 @@ from piase_gym.runs.schema import SYSTEM, UNSEALED
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Notation, Stretch
 from piase_gym.runs.writer import LONG
-from piase_gym.world import World
 
 NEVER = 2**62
 """The `snapshot_every` of those who want no snapshots."""

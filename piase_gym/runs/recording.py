@@ -37,7 +37,7 @@ def record(
     """Log an environment from now on, without wrapping it.
 
     Args:
-        env: An environment of piase_gym with any face, or a wrapper around one.
+        env: An environment of piase_gym with any environment, or a wrapper around one.
         path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``; ``None`` if there
             are `sinks`.
         level: ``"critical"``, ``"actions"``, ``"events"`` or ``"full"``.
@@ -95,11 +95,11 @@ def tap(env: Any) -> Any:
     """Return what makes the recorder for an environment."""
     core = env.unwrapped if hasattr(env, "unwrapped") else env
     face = FACES.get(type(core).__name__, type(core).__name__)
-    driver = core if type(core).__name__ == "Driver" else getattr(core, "driver", None)
-    if driver is not None:
+    runner = core if type(core).__name__ == "EpisodeRunner" else getattr(core, "driver", None)
+    if runner is not None:
         from piase_gym.runs.taps import DriverRecorder
 
-        return lambda sinks, options: DriverRecorder(driver, sinks, options, face)
+        return lambda sinks, options: DriverRecorder(runner, sinks, options, face)
     batch = next((e for e in (core, getattr(core, "batch", None)) if hasattr(e, "digests")), None)
     if batch is not None:
         from piase_gym.runs.batch_tap import BatchRecorder

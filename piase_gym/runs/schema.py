@@ -149,7 +149,7 @@ def played_out(reason: object) -> bool:
     """Tell whether an episode came to its own end: only such episodes count in means.
 
     Args:
-        reason: Its result, or why it was broken off; see `piase_gym.commands.Result`.
+        reason: Its result, or why it was broken off; see `piase_gym.core.commands.Result`.
     """
     return reason in GOAL_OF_RESULT
 

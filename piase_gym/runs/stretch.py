@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.commands import OUTCOMES
+from piase_gym.core.commands import OUTCOMES
 from piase_gym.runs.book import Book, add_up
 from piase_gym.runs.lines import Extra
 
 if TYPE_CHECKING:
-    from piase_gym.world import Tick, World
+    from piase_gym.core.world import StepResult, World
 
 ACTS = 256
 """So many different acts fit into the bytes of a step."""
@@ -69,7 +69,7 @@ class Notation:
             self.vectors, self.vector_type = world.packed_vectors, world.vectors()[0].dtype
         self.brief = self.take is not None and self.vectors is None
 
-    def pack(self, ns: int, book: Book, acts: Sequence[Any], tick: Tick) -> bytes:
+    def pack(self, ns: int, book: Book, acts: Sequence[Any], tick: StepResult) -> bytes:
         """Return a step as bytes, of a world that does not do it itself.
 
         Raises:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xxhash import xxh3_64_intdigest
 
+from piase_gym.core.world import StepResult
 from piase_gym.runs.book import Book
 from piase_gym.runs.derive import act_value
 from piase_gym.runs.hearing import KINDS, HearingRecorder
@@ -20,10 +21,9 @@ from piase_gym.runs.schema import CRITICAL, REBUILD
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.stretch import Notation, Stretch
 from piase_gym.runs.writer import LONG
-from piase_gym.world import Tick
 
 if TYPE_CHECKING:
-    from piase_gym.faces.driver import Driver
+    from piase_gym.envs.runner import EpisodeRunner
 
 
 class DriverRecorder(HearingRecorder):
@@ -33,16 +33,16 @@ class DriverRecorder(HearingRecorder):
         driver: What drives the environment.
         sinks: Where lines go.
         options: How to log.
-        face: Name of the face, for the manifest.
+        face: Name of the environment, for the manifest.
     """
 
     def __init__(
-        self, driver: Driver, sinks: Sequence[LoggerInterface], options: Options, face: str
+        self, runner: EpisodeRunner, sinks: Sequence[LoggerInterface], options: Options, face: str
     ) -> None:
         """Write the manifest and start to listen."""
-        super().__init__(driver, sinks, options)
+        super().__init__(runner, sinks, options)
         self.face = face
-        self._table = bool(command_table(driver.world))
+        self._table = bool(command_table(runner.world))
         self._lines_wanted = self.levels.steps or self.levels.highest > CRITICAL
         self._due, self._long = options.snapshot_every, LONG
         self._stop = min(self._due, self._long)
@@ -52,7 +52,7 @@ class DriverRecorder(HearingRecorder):
         self._meet_world()
         self.start(self._manifest())
         self._take_over()
-        events = driver.events
+        events = runner.events
         self._leave.append(events.subscribe(self._hear, KINDS))
         self._leave.append(events.watch(self._watch, decoded=not self._table))
 
@@ -67,21 +67,21 @@ class DriverRecorder(HearingRecorder):
 
     def _manifest(self) -> dict[str, Any]:
         """Return what is needed to execute the run again."""
-        driver, options = self.driver, self.options
-        origin = driver.events.origin
-        world, seats = driver.world, driver.partners
+        runner, options = self.runner, self.options
+        origin = runner.events.origin
+        world, seats = runner.world, runner.partners
         return make_manifest(world, seats, self.face, options, origin)
 
     def _on_rebuild(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
         """The environment has got larger spaces before its first reset."""
-        self.take_world(self.driver.world)
+        self.take_world(self.runner.world)
         self._find_seers()
         self._meet_world()
         self.start({**self._manifest(), "control": REBUILD})
 
     # -- steps ----------------------------------------------------------------------------
 
-    def _watch(self, acts: Any, tick: Tick) -> None:
+    def _watch(self, acts: Any, tick: StepResult) -> None:
         """Take note of a step: values now, text later."""
         stretch, notation = self.stretch, self.notation
         # This runs at every step, so the usual case is written out.
@@ -102,7 +102,7 @@ class DriverRecorder(HearingRecorder):
         if step >= self._stop:
             self._look_around(stretch.book, 0, tick)
 
-    def _look_closer(self, ns: int, acts: Any, tick: Tick) -> None:
+    def _look_closer(self, ns: int, acts: Any, tick: StepResult) -> None:
         """Take note of a step that may have more to tell."""
         stretch = self.stretch or self._first_step()
         note = None if stretch is None else self._note(ns, stretch.book, acts, tick)
@@ -124,10 +124,10 @@ class DriverRecorder(HearingRecorder):
         if book is None or book.begun or self._letters or not self._quick:
             return None
         self.begin(book)
-        self._look_ahead(book, self.driver.steps - 1)
+        self._look_ahead(book, self.runner.steps - 1)
         return self.stretch
 
-    def _note(self, ns: int, book: Book, acts: Any, tick: Tick) -> bytes | None:
+    def _note(self, ns: int, book: Book, acts: Any, tick: StepResult) -> bytes | None:
         """Return a step as bytes; ``None`` if an act is no index."""
         notation = self.notation
         try:
@@ -143,7 +143,7 @@ class DriverRecorder(HearingRecorder):
             notation.digest[0] = xxh3_64_intdigest(notation.state)
         return notation.take()
 
-    def _step_slowly(self, ns: int, acts: Sequence[Any], tick: Tick) -> None:
+    def _step_slowly(self, ns: int, acts: Sequence[Any], tick: StepResult) -> None:
         """Take note of a step that no bytes can tell."""
         book = self.book
         if book is None:
@@ -166,7 +166,7 @@ class DriverRecorder(HearingRecorder):
             self.put((ns, self.step, number, names, packed, outcomes, rewards, digest, extra))
         self._look_around(book, ns, tick)
 
-    def _extra(self, book: Book, tick: Tick) -> Extra:
+    def _extra(self, book: Book, tick: StepResult) -> Extra:
         """Return what else there is to tell of a step."""
         letters, self._letters = self._letters, []
         extra = Extra(more=self.more(book, self.world, tick, letters))
@@ -175,15 +175,15 @@ class DriverRecorder(HearingRecorder):
             extra.truncated = tuple(map(bool, book.pick(tick.truncated)))
         return extra
 
-    def _look_around(self, book: Book, ns: int, tick: Tick) -> None:
+    def _look_around(self, book: Book, ns: int, tick: StepResult) -> None:
         """Do what needs not be done after every step."""
-        if tick.ended or self.world.expecting:
+        if tick.ended or self.world.awaiting_agents:
             self._change_seats(book, ns)
         if self.step >= self._due:
             self._due += self.options.snapshot_every
             data = {"kind": "snapshot", "snapshot": self.world.snapshot()}
             self.post("ENVIRONMENT_STATE_CHANGED", data, episode=book.episode)
-        over = tick.ended and not any(agent in book.playing for agent in self.driver.own)
+        over = tick.ended and not any(agent in book.playing for agent in self.runner.own)
         if over or self.step >= self._long:
             self.writer.flush()
             self._long = self.step + LONG
@@ -194,11 +194,11 @@ class DriverRecorder(HearingRecorder):
         """Take note of the steps after `time` in the quick way, if they can be plain."""
         if self.stretch is not None or not self._quick or not book.playing:
             return
-        if self.world.expecting:
+        if self.world.awaiting_agents:
             return
         hinted = bool(self._seers) and any(self.world.hints)
         if not hinted and not (self.aims and self.aims.wanted(book.playing, self.agents)):
-            after = self.driver.steps if time is None else time
+            after = self.runner.steps if time is None else time
             self.open_stretch(book, self.notation, after)
 
     def _commands(self, book: Book, acts: list[Any]) -> tuple[bytes, str | None]:

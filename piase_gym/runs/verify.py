@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from piase_gym.commands import Outcome
-from piase_gym.digest import digest_json
+from piase_gym.core.commands import Outcome
+from piase_gym.core.digest import digest_json
+from piase_gym.core.world import StepResult, World
 from piase_gym.errors import RunError
 from piase_gym.runs.book import Book
 from piase_gym.runs.derive import PERCEPT, Deriver
@@ -41,7 +42,6 @@ from piase_gym.runs.schema import (
     component_id,
     played_out,
 )
-from piase_gym.world import Tick, World
 
 BY_AGENT = {
     "commands": "command",
@@ -417,7 +417,7 @@ class Verifier(Deriver):
         event: Event,
         world: World[Any, Any],
         acts: Sequence[Any],
-        tick: Tick,
+        tick: StepResult,
     ) -> None:
         """A slot did a step."""
         data = event["event_data"]
@@ -447,7 +447,7 @@ class Verifier(Deriver):
         entries += self.singles(wanted, book.episode, self.run.manifest["actions"])
         entries += self.percepts(names, world, self._times[slot], slot)
         self._add_targets(wanted, names, data.get("targets"))
-        if tick.ended or world.expecting:
+        if tick.ended or world.awaiting_agents:
             entries += self.seats_changed(book, world)
         turns, self._turns = self._turns, deque()
         self.expect(number, event, before, self._lines(entries, book.episode, step))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from piase_gym.complaints import in_words
+from piase_gym.core.validation_messages import in_words
 from piase_gym.errors import suggest
 from piase_gym.scenarios.reading import Document, Key
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from piase_gym.complaints import in_words
-from piase_gym.config import WorldConfig
-from piase_gym.digest import canonical_json, digest_json
+from piase_gym.core.config import WorldConfig
+from piase_gym.core.digest import canonical_json, digest_json
+from piase_gym.core.validation_messages import in_words
 from piase_gym.errors import (
     ConfigError,
     MissingExtraError,

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator
 
-from piase_gym.config import AgentId
-from piase_gym.shorthand import Lenient
+from piase_gym.core.config import AgentId
+from piase_gym.core.shorthand import Lenient
 from piase_gym.worlds.text_room.story import (
     AgentSetup,
     Condition,

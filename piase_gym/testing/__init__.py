@@ -1,9 +1,9 @@
 """The conformance kit: the contract of worlds and environments as a test that anyone can run.
 
-`check_world` holds a world to the whole contract of `docs/contract.md`, through the same faces
-that its users see. `check_parallel_env` holds any PettingZoo ParallelEnv to the part of it that
-makes sense without a world, and `check_base_env` any environment for LLM agents to the interface of
-seed 004. `run_checks` returns a `Report` and raises nothing.
+`check_world` holds a world to the whole contract of `docs/contract.md`, through the same
+environments that its users see. `check_parallel_env` holds any PettingZoo ParallelEnv to the part
+of it that makes sense without a world, and `check_base_env` any environment for LLM agents to the
+interface of seed 004. `run_checks` returns a `Report` and raises nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from piase_gym.config import WorldConfig
-from piase_gym.faces import BaseEnv
+from piase_gym.core.config import WorldConfig
+from piase_gym.interfaces import BaseEnv
 from piase_gym.testing.base_env_checks import BaseEnvSubject
 from piase_gym.testing.catalogue import BASE_ENV_CHECKS, ENV_CHECKS, WORLD_CHECKS
 from piase_gym.testing.kit import Check, Progress, choose_checks, run_all
@@ -123,7 +123,8 @@ def run_base_env_checks(
     """Hold an environment for LLM agents to the interface of seed 004.
 
     Args:
-        env: A name of `piase_gym.faces.base_envs`, a world or an id, or the subclass of `BaseEnv`.
+        env: A name of `piase_gym.interfaces.base_envs`, a world or an id, or the subclass of
+        `BaseEnv`.
         config: The settings to make it with.
         checks: Names of checks; by default all of `BASE_ENV_CHECKS`.
 

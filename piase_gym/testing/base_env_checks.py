@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from piase_gym.faces import Action, BaseEnv, Observation, make_base_env
-from piase_gym.rng import Stream
+from piase_gym.core.rng import Stream
+from piase_gym.core.world import Capabilities
+from piase_gym.interfaces import Action, BaseEnv, Observation, make_base_env
 from piase_gym.testing.kit import check
 from piase_gym.testing.plain import difference, plain
 from piase_gym.testing.report import Skip, require
-from piase_gym.world import Capabilities
 
 STEPS = 40
 ODD = ("", " ", "qwertyuiop", "x" * 5000, "\x00", "clé 🔑", "-1", "{}", "look\nlook")

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from piase_gym.rng import Stream
+from piase_gym.core.rng import Stream
+from piase_gym.core.world import Facts
 from piase_gym.testing.plain import plain
-from piase_gym.world import Facts
 
 Words = Mapping[str, Sequence[str]]
 MOST = 30

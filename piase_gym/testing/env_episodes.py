@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from piase_gym.rng import Stream
+from piase_gym.core.rng import Stream
 from piase_gym.testing.kit import check
 from piase_gym.testing.plain import difference, outside, plain
 from piase_gym.testing.play import Row, draw, last_row, mask_of, opening, play, state_of, step

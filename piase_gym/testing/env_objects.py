@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.rng import Stream
+from piase_gym.core.rng import Stream
 from piase_gym.testing.kit import check
 from piase_gym.testing.plain import arrays_in, difference, plain
 from piase_gym.testing.play import (

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from piase_gym.rng import Stream
+from piase_gym.core.rng import Stream
 from piase_gym.testing.plain import difference, plain
 from piase_gym.testing.report import Fault
 
@@ -166,7 +166,7 @@ def outlook(env: Any) -> Row:
     if world.capabilities.discrete:
         masks = world.masks()
         infos = {name: {"action_mask": masks[i]} for i, name in enumerate(world.agents)}
-    return Row(env.driver.steps, {}, [], {}, {}, {}, {}, infos, list(env.agents))
+    return Row(env.runner.steps, {}, [], {}, {}, {}, {}, infos, list(env.agents))
 
 
 def future(env: Any, seed: int, steps: int = WHOLE) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What is under test: any PettingZoo ParallelEnv, or a world of piase_gym behind its faces."""
+"""What is under test: any PettingZoo ParallelEnv, or a world of piase_gym behind its envs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import asdict
 from typing import Any
 
 from piase_gym import registry
-from piase_gym.config import WorldConfig
-from piase_gym.faces.aec import aec_env
-from piase_gym.faces.build import resolve
-from piase_gym.faces.parallel import WorldParallelEnv, parallel_env
-from piase_gym.faces.single import GymEnv
+from piase_gym.core.config import WorldConfig
+from piase_gym.core.world import Capabilities, Facts
+from piase_gym.envs.aec import aec_env
+from piase_gym.envs.arguments import resolve
+from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
+from piase_gym.envs.single import GymEnv
 from piase_gym.testing.abroad import Abroad
-from piase_gym.world import Capabilities, Facts
 
 
 class EnvSubject:
@@ -43,9 +43,9 @@ class EnvSubject:
         self.abroad = Abroad(self)
         self._made: list[Any] = []
 
-    def env(self, **face: Any) -> Any:
+    def env(self, **options: Any) -> Any:
         """Make an environment, which is closed when the check is over."""
-        return self.noted(self.make(**face))
+        return self.noted(self.make(**options))
 
     def noted(self, env: Any) -> Any:
         """Close an environment when the check is over."""
@@ -81,7 +81,7 @@ class EnvSubject:
 
 
 class WorldSubject(EnvSubject):
-    """A world under one config; environments are made through the public faces.
+    """A world under one config; environments are made through the public environments.
 
     Attributes:
         target: The name, id or config that was given.
@@ -112,22 +112,24 @@ class WorldSubject(EnvSubject):
         kinds = ("discrete", "continuous")
         return next((kind for kind in kinds if getattr(self.capabilities, kind)), "text")
 
-    def _parallel(self, **face: Any) -> WorldParallelEnv:
-        """Make the parallel face."""
-        return parallel_env(self.target, **{"actions": self.actions, **self.fields, **face})
+    def _parallel(self, **options: Any) -> WorldParallelEnv:
+        """Make the parallel environment."""
+        return parallel_env(self.target, **{"actions": self.actions, **self.fields, **options})
 
-    def aec(self, **face: Any) -> Any:
-        """Make the AEC face."""
-        return self.noted(aec_env(self.target, **{"actions": self.actions, **self.fields, **face}))
+    def aec(self, **options: Any) -> Any:
+        """Make the AEC environment."""
+        return self.noted(
+            aec_env(self.target, **{"actions": self.actions, **self.fields, **options})
+        )
 
-    def gym(self, **face: Any) -> GymEnv:
-        """Make the Gymnasium face."""
-        env = GymEnv(self.target, **{"actions": self.actions, **self.fields, **face})
+    def gym(self, **options: Any) -> GymEnv:
+        """Make the Gymnasium environment."""
+        env = GymEnv(self.target, **{"actions": self.actions, **self.fields, **options})
         self.noted(env)
         return env
 
     def takes(self, argument: str) -> bool:
-        """Tell that the faces take a render mode."""
+        """Tell that the environments take a render mode."""
         return argument == "render_mode"
 
     def parse(self, text: str, config: Any = None) -> Facts:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.commands import MAX_LINE, Command, Misread, Outcome
+from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome
+from piase_gym.core.rng import Stream
+from piase_gym.core.world import World
 from piase_gym.errors import ActionError, ConfigError
-from piase_gym.rng import Stream
 from piase_gym.testing.kit import check
 from piase_gym.testing.play import last_row, mask_of, opening, play, step
 from piase_gym.testing.report import Fault, require
 from piase_gym.testing.subject import WorldSubject
-from piase_gym.world import World
 
 SEEDS = (0, 1)
 
@@ -162,20 +162,23 @@ def lines_are_answered(subject: WorldSubject) -> None:
         told = info.get("feedback")
         good = isinstance(told, str) and told
         require(good, f"the line {shown} has no feedback that explains it")
-        require(env.driver.steps == 1, f"the line {shown} does not cost a step")
+        require(env.runner.steps == 1, f"the line {shown} does not cost a step")
 
 
 @check()
 def other_outcomes_are_kept(subject: WorldSubject) -> None:
-    """What a face reports as `timeout`, `refused` or `too_long` keeps that outcome."""
+    """What an environment reports as `timeout`, `refused` or `too_long` keeps that outcome."""
     env = subject.env()
     opening(env, 0)
     agent = list(env.world.alive).index(True)
     for outcome in (Outcome.TIMEOUT, Outcome.REFUSED, Outcome.TOO_LONG, Outcome.UNPARSABLE):
-        found, notes = outcome_of(env.world, agent, Misread(outcome, "said the face"))
-        require(found is outcome, f"a misread with {outcome.value!r} comes out as {found.value!r}")
+        found, notes = outcome_of(env.world, agent, InvalidAction(outcome, "said the environment"))
+        require(
+            found is outcome,
+            f"a invalid action with {outcome.value!r} comes out as {found.value!r}",
+        )
         told = notes.get("feedback")
-        require(told, f"a misread with {outcome.value!r} leaves no feedback")
+        require(told, f"a invalid action with {outcome.value!r} leaves no feedback")
 
 
 @check("discrete")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from piase_gym.commands import Result
+from piase_gym.core.commands import Result
 from piase_gym.errors import EnvelopeError, PiaseError
 from piase_gym.testing.kit import check
 from piase_gym.testing.plain import plain
@@ -43,8 +43,8 @@ def time_runs_out_for_all(subject: WorldSubject) -> str:
         out = [name for name in late.before if late.truncated[name]]
         for name in out:
             result = late.infos[name]["result"]
-            lasting = env.world.lasting(env.world.agents.index(name))
-            wanted = Result.WON if lasting else Result.LOST
+            wins_by_lasting = env.world.wins_by_lasting(env.world.agents.index(name))
+            wanted = Result.WON if wins_by_lasting else Result.LOST
             told = f"{name} ran out of steps and has {wanted}, but its result is {result}"
             require(result == wanted, told)
         if late.step == 3 and out:
@@ -89,7 +89,7 @@ def _can_be_let_in(env: Any, name: str) -> bool:
 def nobody_joins_unannounced(subject: WorldSubject) -> None:
     """Nobody enters after the reset, unless `late_join` is claimed."""
     env = subject.env()
-    if env.world.expecting:
+    if env.world.awaiting_agents:
         raise Skip("late_join is claimed, and somebody may enter")
     for row in play(env, 0, unruly=True):
         if row.step:

@@ -1,4 +1,4 @@
-"""Checks of worlds: the faces agree, and other libraries' checkers and wrappers take them."""
+"""Checks of worlds: the envs agree, and other libraries' checkers and wrappers take them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
-from piase_gym.rng import Stream
+from piase_gym.core.rng import Stream
 from piase_gym.testing.kit import check
 from piase_gym.testing.plain import difference, plain
 from piase_gym.testing.play import opening, play
@@ -56,7 +56,7 @@ def pettingzoo_parallel(subject: WorldSubject) -> None:
 
 @check()
 def pettingzoo_aec(subject: WorldSubject) -> None:
-    """PettingZoo's `api_test`, `seed_test` and `state_test` pass on the AEC face."""
+    """PettingZoo's `api_test`, `seed_test` and `state_test` pass on the AEC environment."""
     test = _pettingzoo
     with _library("PettingZoo's AEC test"):
         test().api_test(subject.aec(), num_cycles=STEPS)
@@ -111,7 +111,7 @@ def spec_makes_it_again(subject: WorldSubject) -> None:
     """An `EnvSpec` written as JSON and read back makes an environment with the same episodes."""
     spec = EnvSpec(
         id="check/World-v0",
-        entry_point="piase_gym.faces.single:make_task",
+        entry_point="piase_gym.envs.single:make_task",
         order_enforce=False,
         disable_env_checker=True,
         kwargs={"world": subject.spec.name, "actions": subject.actions, **subject.plain_config()},
@@ -181,19 +181,21 @@ def pictures_show_something(subject: WorldSubject) -> None:
         pictures.append(picture.tobytes())
     require(len(set(pictures)) > 1, "the picture is the same at every step")
     require(env.metadata.get("render_fps"), "metadata has no render_fps")
-    require(type(subject.gym()).metadata.get("render_fps"), "Gymnasium's face has no render_fps")
+    require(
+        type(subject.gym()).metadata.get("render_fps"), "Gymnasium's environment has no render_fps"
+    )
 
 
 @check("deterministic")
 def aec_is_the_same_game(subject: WorldSubject) -> None:
-    """The AEC face leads to the same states as the parallel one, step by step."""
+    """The AEC environment leads to the same states as the parallel one, step by step."""
     parallel, aec = subject.env(), subject.aec()
     aec.reset(seed=1)
     for row in play(parallel, 1, steps=STEPS):
         if row.step:
             _aec_step(aec, row.given)
         same = aec.unwrapped.world.digest() == parallel.digest()
-        require(same, f"at step {row.step} the AEC face is in another state")
+        require(same, f"at step {row.step} the AEC environment is in another state")
 
 
 def _aec_step(aec: Any, given: dict[str, Any]) -> None:
@@ -206,7 +208,7 @@ def _aec_step(aec: Any, given: dict[str, Any]) -> None:
 
 @check("deterministic")
 def gym_is_the_same_game(subject: WorldSubject) -> None:
-    """The Gymnasium face with partners leads to the same states as the parallel one with them."""
+    """The Gymnasium env with partners leads to the same states as the parallel one with them."""
     gym = subject.gym(partners={"*": "random"})
     others = [name for name in gym.world.agents if name != gym.agent]
     parallel = subject.env(partners=dict.fromkeys(others, "random"), view="vector")
@@ -217,7 +219,10 @@ def gym_is_the_same_game(subject: WorldSubject) -> None:
     dice = Stream(2, 98)
     for number in range(STEPS):
         found = difference(plain(row.observations.get(gym.agent)), plain(observation))
-        require(found is None, f"at step {number} the Gymnasium face shows something else: {found}")
+        require(
+            found is None,
+            f"at step {number} the Gymnasium environment shows something else: {found}",
+        )
         require(gym.digest() == parallel.digest(), f"at step {number} the states differ")
         if gym.agent not in parallel.agents:
             return
@@ -228,7 +233,7 @@ def gym_is_the_same_game(subject: WorldSubject) -> None:
         same = (reward, terminated, truncated) == tuple(
             part[gym.agent] for part in (rewards, *ends)
         )
-        require(same, f"at step {number + 1} rewards or ends of the Gymnasium face differ")
+        require(same, f"at step {number + 1} rewards or ends of the Gymnasium environment differ")
 
 
 @check("deterministic")

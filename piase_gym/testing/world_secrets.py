@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from piase_gym.commands import Command, Misread, Outcome
-from piase_gym.rng import Stream
+from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.rng import Stream
+from piase_gym.core.world import World
 from piase_gym.testing.kit import check
 from piase_gym.testing.plain import difference, plain
 from piase_gym.testing.play import play
 from piase_gym.testing.report import require
 from piase_gym.testing.subject import WorldSubject
-from piase_gym.world import World
 
 AnyWorld = World[Any, Any]
 SEEDS = (0, 1)
@@ -88,9 +88,9 @@ def _compare_acts(world: AnyWorld, twin: AnyWorld, agent: int, where: str, dice:
     return len(acts)
 
 
-def judged(world: AnyWorld, agent: int, act: Any) -> Command | Misread | None:
+def judged(world: AnyWorld, agent: int, act: Any) -> Command | InvalidAction | None:
     """Return what a world makes of an act before anybody acts."""
-    return world.plan(agent, world.read(agent, act) if isinstance(act, str) else act)
+    return world.decode(agent, world.read(agent, act) if isinstance(act, str) else act)
 
 
 def _acts(world: AnyWorld, twin: AnyWorld, agent: int, dice: Stream) -> Iterator[Any]:

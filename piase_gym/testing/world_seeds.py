@@ -7,24 +7,24 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from piase_gym.commands import Command
-from piase_gym.events import Event
-from piase_gym.faces import (
+from piase_gym.core.commands import Command
+from piase_gym.core.events import Event
+from piase_gym.core.rng import Stream
+from piase_gym.interfaces import (
     AbstractEnvironment,
     BaseEnv,
     Environment,
     EnvironmentInterface,
     PerceptionInterface,
 )
-from piase_gym.faces.seed_face import SeedFace
-from piase_gym.rng import Stream
+from piase_gym.interfaces.base import WorldInterface
 from piase_gym.testing.kit import check
 from piase_gym.testing.play import play
 from piase_gym.testing.report import Skip, require
 from piase_gym.testing.subject import WorldSubject
 
 STEPS = 60
-FACES: tuple[type[SeedFace], ...] = (
+FACES: tuple[type[WorldInterface], ...] = (
     Environment,
     AbstractEnvironment,
     EnvironmentInterface,
@@ -34,13 +34,13 @@ Script = list[dict[str, Any]]
 """What each agent did in each step, as commands and misreads."""
 
 
-def _face(subject: WorldSubject, kind: type[SeedFace]) -> Any:
-    """Make one of the sequential faces."""
+def _interface(subject: WorldSubject, kind: type[WorldInterface]) -> Any:
+    """Make one of the sequential environments."""
     return subject.noted(kind(subject.target, **subject.fields))
 
 
 def _script(subject: WorldSubject, seed: int) -> tuple[Script, list[str]]:
-    """Play an episode through the parallel face; return what was done, and the digests."""
+    """Play an episode through the parallel environment; return what was done, and the digests."""
     env, script, digests = subject.env(), Script(), []
 
     def listen(event: Event) -> None:
@@ -56,43 +56,43 @@ def _script(subject: WorldSubject, seed: int) -> tuple[Script, list[str]]:
     return script, digests
 
 
-def _submit(face: Any, name: str, act: Any) -> None:
-    """Let an agent do something through a sequential face."""
+def _submit(interface: Any, name: str, act: Any) -> None:
+    """Let an agent do something through a sequential environment."""
     if not isinstance(act, Command):
-        face.engine.submit(name, face.world.noop if act is None else act)
-    elif isinstance(face, PerceptionInterface):
-        face.execute_action(name, act.verb, dict(act.parameters))
-    elif isinstance(face, AbstractEnvironment):
-        face.apply_action_from_agent(name, act)
-    elif isinstance(face, EnvironmentInterface):
-        face.submit_action(name, {"action_type": act.verb, "parameters": dict(act.parameters)})
+        interface.engine.submit(name, interface.world.noop if act is None else act)
+    elif isinstance(interface, PerceptionInterface):
+        interface.execute_action(name, act.verb, dict(act.parameters))
+    elif isinstance(interface, AbstractEnvironment):
+        interface.apply_action_from_agent(name, act)
+    elif isinstance(interface, EnvironmentInterface):
+        interface.submit_action(name, {"action_type": act.verb, "parameters": dict(act.parameters)})
     else:
-        face.step(name, act)
+        interface.step(name, act)
 
 
-def _replay(face: Any, script: Script, seed: int) -> Iterator[str]:
-    """Play a script through a sequential face, the last agent first; yield the digests."""
-    face.reset(seed=seed)
-    yield face.digest()
+def _replay(interface: Any, script: Script, seed: int) -> Iterator[str]:
+    """Play a script through a sequential environment, the last agent first; yield the digests."""
+    interface.reset(seed=seed)
+    yield interface.digest()
     for acts in script:
         for name in reversed(acts):
-            _submit(face, name, acts[name])
-        yield face.digest()
+            _submit(interface, name, acts[name])
+        yield interface.digest()
 
 
 @check("deterministic")
 def seed_faces_are_the_same_game(subject: WorldSubject) -> None:
-    """The sequential seed interfaces lead to the same states as the parallel face."""
+    """The sequential seed interfaces lead to the same states as the parallel environment."""
     script, digests = _script(subject, 1)
     for kind in FACES:
-        for number, found in enumerate(_replay(_face(subject, kind), script, 1)):
+        for number, found in enumerate(_replay(_interface(subject, kind), script, 1)):
             same = found == digests[number]
             require(same, f"at step {number} {kind.__name__} is in another state")
 
 
 @check("deterministic")
 def base_env_is_the_same_game(subject: WorldSubject) -> None:
-    """`BaseEnv` with partners leads to the same states and rewards as the Gymnasium face."""
+    """`BaseEnv` with partners leads to the same states and rewards as the Gymnasium environment."""
     seats = {"partners": {"*": "random"}}
     gym = subject.gym(**seats)
     base: Any = subject.noted(BaseEnv(subject.target, **subject.fields, **seats))
@@ -116,21 +116,23 @@ def base_env_is_the_same_game(subject: WorldSubject) -> None:
 @check()
 def commands_wait_for_the_last(subject: WorldSubject) -> str:
     """A command submitted to a seed interface changes nothing until the last agent has acted."""
-    face, waited = _face(subject, Environment), 0
-    face.reset(seed=3)
+    interface, waited = _interface(subject, Environment), 0
+    interface.reset(seed=3)
     for number in range(STEPS):
-        names = list(face.agents)
+        names = list(interface.agents)
         for name in names[:-1]:
-            before = face.digest()
-            result = face.step(name, face.world.noop)
+            before = interface.digest()
+            result = interface.step(name, interface.world.noop)
             status = f"at step {number} {name} is answered {result.status!r}, not 'in_progress'"
             require(result.status == "in_progress", status)
-            require(face.digest() == before, f"at step {number} a command of {name} acts at once")
+            require(
+                interface.digest() == before, f"at step {number} a command of {name} acts at once"
+            )
             waited += 1
-        result = face.step(names[-1], face.world.noop)
+        result = interface.step(names[-1], interface.world.noop)
         require(result.status != "in_progress", f"at step {number} the last agent waits too")
-        require(face.time_step > number, f"at step {number} the world does not tick")
-        if not face.agents:
+        require(interface.time_step > number, f"at step {number} the world does not tick")
+        if not interface.agents:
             break
     if not waited:
         raise Skip("there is only one agent")
@@ -140,17 +142,17 @@ def commands_wait_for_the_last(subject: WorldSubject) -> str:
 @check()
 def perceptions_fit_their_schema(subject: WorldSubject) -> None:
     """What `EnvironmentInterface` lets agents perceive is JSON, with the keys of its schema."""
-    face = _face(subject, EnvironmentInterface)
-    schema = face.get_environment_info()["perception_schema"]
+    interface = _interface(subject, EnvironmentInterface)
+    schema = interface.get_environment_info()["perception_schema"]
     keys = {key for key in schema if "." not in key}
-    face.reset(seed=4)
+    interface.reset(seed=4)
     for number in range(20):
-        for name in list(face.agents):
-            seen = face.get_perceptions(name)
+        for name in list(interface.agents):
+            seen = interface.get_perceptions(name)
             extra, missing = sorted(set(seen) - keys), sorted(keys - set(seen))
             require(not extra, f"at step {number} {name} perceives {extra}, not in the schema")
             require(not missing, f"at step {number} {name} does not perceive {missing}")
-            told = seen["visible_text"] == face.world.text(face.facts(name))
+            told = seen["visible_text"] == interface.world.text(interface.facts(name))
             require(told, f"at step {number} {name} perceives another text than its view's")
             try:
                 same = json.loads(json.dumps(seen, allow_nan=False)) == seen
@@ -158,8 +160,8 @@ def perceptions_fit_their_schema(subject: WorldSubject) -> None:
                 same = False
                 require(same, f"a perception of {name} cannot be written as JSON: {error}")
             require(same, f"a perception of {name} is another one after JSON")
-            face.submit_action(name, face.commands(name)[0])
-        if not face.agents:
+            interface.submit_action(name, interface.commands(name)[0])
+        if not interface.agents:
             return
 
 

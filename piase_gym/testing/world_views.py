@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from piase_gym.core.world import Facts
 from piase_gym.errors import PiaseError, TextParseError
 from piase_gym.testing.edits import edits_of, vocabulary_of
 from piase_gym.testing.kit import check
@@ -14,7 +15,6 @@ from piase_gym.testing.plain import difference, outside, plain
 from piase_gym.testing.play import HINT, last_row, opening, play, record, replay
 from piase_gym.testing.report import Fault, Skip, require
 from piase_gym.testing.subject import WorldSubject
-from piase_gym.world import Facts
 
 SEEDS = (0, 1)
 LONG_HINT = "Ключ 鍵 \U0001f511 \\ \n " * 40
@@ -182,11 +182,11 @@ def views_say_the_same(subject: WorldSubject) -> None:
     """`view="vector"`, `view="text"` and `mask="obs"` show the parts of `view="both"`."""
     both = subject.env(view="both")
     rows = list(play(both, 2, steps=20, unruly=True))
-    faces: dict[str, dict[str, Any]] = {"vector": {"view": "vector"}, "text": {"view": "text"}}
+    kinds: dict[str, dict[str, Any]] = {"vector": {"view": "vector"}, "text": {"view": "text"}}
     if subject.capabilities.discrete:
-        faces["mask"] = {"mask": "obs"}
-    for kind, face in faces.items():
-        for row, other in zip(rows, replay(subject.env(**face), 2, rows), strict=False):
+        kinds["mask"] = {"mask": "obs"}
+    for kind, options in kinds.items():
+        for row, other in zip(rows, replay(subject.env(**options), 2, rows), strict=False):
             for name, view in row.observations.items():
                 entry = other.observations[name]
                 pair = (
@@ -197,7 +197,7 @@ def views_say_the_same(subject: WorldSubject) -> None:
                 found = difference(plain(pair[0]), plain(pair[1]))
                 require(
                     found is None,
-                    f"at step {row.step}, {face} shows {name} something "
+                    f"at step {row.step}, {options} shows {name} something "
                     f"else than view='both': {found}",
                 )
 
@@ -290,7 +290,7 @@ def looking_changes_nothing(subject: WorldSubject) -> None:
             curious.facts(name), curious.admissible_commands(name), curious.instructions(name)
         world = curious.world
         world.ansi(), world.rgb(), world.state(), curious.snapshot(), curious.digest()
-        world.keep(), world.vectors(), world.alive
+        world.capture(), world.vectors(), world.alive
     wrong = next((difference(a, b) for a, b in zip(expected, found, strict=False) if a != b), None)
     require(wrong is None, f"looking at an environment changes its future: {wrong}")
 

@@ -17,21 +17,21 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.commands import RESULTS, Command, Misread, Outcome, Result
-from piase_gym.config import WorldConfig
-from piase_gym.digest import digest_bytes
-from piase_gym.errors import SnapshotError
-from piase_gym.kernels import ABSENT
-from piase_gym.world import (
+from piase_gym.core.commands import RESULTS, Command, InvalidAction, Outcome, Result
+from piase_gym.core.config import WorldConfig
+from piase_gym.core.digest import digest_bytes
+from piase_gym.core.world import (
     Act,
     Capabilities,
+    DecodedAction,
     Facts,
-    Plan,
-    Tick,
+    StepResult,
     World,
     check_index,
-    explain_misreads,
+    explain_invalid,
 )
+from piase_gym.errors import SnapshotError
+from piase_gym.kernels import ABSENT
 from piase_gym.worlds.batch_arrays import Batch, leading_size
 
 C = TypeVar("C", bound=WorldConfig)
@@ -67,8 +67,8 @@ class StepNotes(NamedTuple):
     outcomes: Sequence[Outcome]
 
 
-_new_tick = functools.partial(tuple.__new__, Tick)
-"""Makes a Tick faster than its constructor does, for the common step in which nothing ends."""
+_new_tick = functools.partial(tuple.__new__, StepResult)
+"""Makes a StepResult faster than its constructor does, for steps in which nothing ends."""
 _VIEWS = (
     "states _obs _masks _rewards _terminated _truncated _events _act_view _reward_view "
     "_event_view _pack _obs_rows _mask_rows _nobody _canonical _index_of"
@@ -239,7 +239,7 @@ class ArrayWorld(World[C, F]):
         self._marks = [0] * len(self.agents)
         self.run_reset(np.uint64(seed))
 
-    def step(self, acts: Sequence[Act]) -> Tick:
+    def step(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step."""
         try:
             self._pack(self._act_view, 0, *acts)
@@ -255,15 +255,15 @@ class ArrayWorld(World[C, F]):
             return _new_tick((rewards, self._nobody, self._nobody, named, False, {}))
         terminated, truncated = self._terminated.tolist(), self._truncated.tolist()
         ended = any(terminated) or any(truncated)
-        return Tick(rewards, terminated, truncated, named, ended, self._notes())
+        return StepResult(rewards, terminated, truncated, named, ended, self._notes())
 
-    def _step_decoded(self, acts: Sequence[Act]) -> Tick:
+    def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step where not all acts are plain indices."""
         alive = self.alive
         codes = [self._code(i, act) if alive[i] else ABSENT for i, act in enumerate(acts)]
         self.one["coded"] = 1
         try:
-            return explain_misreads(self.step(codes), acts)
+            return explain_invalid(self.step(codes), acts)
         finally:
             self.one["coded"] = 0
 
@@ -273,7 +273,7 @@ class ArrayWorld(World[C, F]):
         Raises:
             ActionError: If it is an index that is not in the table.
         """
-        if act is not None and not isinstance(act, Misread | Command):
+        if act is not None and not isinstance(act, InvalidAction | Command):
             return check_index(act, self.num_actions, self.agents[agent])
         self.decodings += 1
         if act is None:
@@ -282,7 +282,7 @@ class ArrayWorld(World[C, F]):
             return self._index_of.get(act, _MISREADS[Outcome.UNPARSABLE])
         return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
 
-    def advance(self, plans: Sequence[Plan]) -> Tick:
+    def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Do what `step` does; commands are translated to indices."""
         return self.step(plans)
 
@@ -314,7 +314,7 @@ class ArrayWorld(World[C, F]):
 
     # -- what agents know and can do ------------------------------------------------------
 
-    def keep(self) -> Sequence[Any]:
+    def capture(self) -> Sequence[Any]:
         """Keep the vectors: with the hints they hold every fact."""
         vectors = [row.copy() for row in self._obs_rows]
         if any(self.hints):
@@ -335,7 +335,7 @@ class ArrayWorld(World[C, F]):
         """Return each agent's mask, a fresh array each."""
         return [row.copy() for row in self._mask_rows]
 
-    def command(self, agent: int, index: int) -> Command | Misread:
+    def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return the command of an index; the table is the same for all and for ever."""
         return self.commands[index]
 

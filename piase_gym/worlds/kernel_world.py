@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.commands import OUTCOMES, Outcome
+from piase_gym.core.commands import OUTCOMES, Outcome
+from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.errors import GenerationError
 from piase_gym.kernels import direct, readable
 from piase_gym.statics import Static
-from piase_gym.textcode import HINT_CODE, hash_text
 from piase_gym.worlds.array_world import ArrayWorld, Batch, C, F
 from piase_gym.worlds.stepping import Kernels
 

@@ -9,7 +9,7 @@ import pytest
 
 import piase_gym
 from piase_gym import testing
-from piase_gym.faces.parallel import parallel_env
+from piase_gym.envs.parallel import parallel_env
 
 Config = Mapping[str, Any]
 

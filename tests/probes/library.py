@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from piase_gym.faces.aec import aec_env
-from piase_gym.faces.parallel import parallel_env
-from piase_gym.faces.single import gym_env
+from piase_gym.envs.aec import aec_env
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import gym_env
 from tests.checkers import (
     api_test,
     parallel_api_test,
@@ -45,14 +45,14 @@ def tolerant(*more: str) -> Iterator[None]:
 
 
 def check_parallel(name: str, **config: Any) -> None:
-    """PettingZoo's tests of the parallel face."""
+    """PettingZoo's tests of the parallel environment."""
     with tolerant():
         parallel_api_test(parallel_env(name, **config), num_cycles=60)
         parallel_seed_test(lambda: parallel_env(name, **config))
 
 
 def check_aec(name: str, **config: Any) -> None:
-    """PettingZoo's tests of the AEC face."""
+    """PettingZoo's tests of the AEC environment."""
     with tolerant():
         if config.get("view") != "text":  # api_test asks every observation for its dtype
             api_test(aec_env(name, **config), num_cycles=40)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from piase_gym.config import WorldConfig
+from piase_gym.core.config import WorldConfig
 
 MAX_SPEED = 2.0
 MAX_AGENTS = 4

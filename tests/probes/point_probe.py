@@ -18,11 +18,11 @@ from PIL import Image, ImageDraw
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from piase_gym.commands import Command, Misread, Outcome, Param, Result, Verb
-from piase_gym.digest import canonical_json
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Param, Result, Verb
+from piase_gym.core.digest import canonical_json
+from piase_gym.core.rng import Stream, StreamId
+from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World, shared
 from piase_gym.errors import SnapshotError
-from piase_gym.rng import Stream, StreamId
-from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
 from tests.probes import point_views
 from tests.probes.point_config import MAX_SPEED, PointProbeConfig
 from tests.probes.point_views import PointFacts, pair
@@ -140,7 +140,7 @@ class PointProbe(World[PointProbeConfig, PointFacts]):
             status=["playing" if i < playing else "none" for i in range(slots)],
         )
 
-    def advance(self, plans: Sequence[Plan]) -> Tick:
+    def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Push every point once."""
         points, slots = self.points, len(self.agents)
         rewards, outcomes = [0.0] * slots, [Outcome.OK] * slots
@@ -150,7 +150,7 @@ class PointProbe(World[PointProbeConfig, PointFacts]):
         points.t += 1
         for agent in playing:
             plan = plans[agent]
-            if isinstance(plan, Misread):
+            if isinstance(plan, InvalidAction):
                 outcomes[agent] = plan.outcome
             push(points, agent, self._force(plan), self.config)
             left = distance(points, agent)
@@ -163,11 +163,11 @@ class PointProbe(World[PointProbeConfig, PointFacts]):
                 truncated[agent], points.status[agent] = True, "lost"
         if self.config.shared_reward:
             rewards = shared(rewards, playing)
-        return Tick(
+        return StepResult(
             rewards, terminated, truncated, outcomes, any(terminated) or any(truncated), notes
         )
 
-    def _force(self, plan: Plan) -> list[float]:
+    def _force(self, plan: DecodedAction) -> list[float]:
         """Return the force of a command, with noise."""
         force = [0.0, 0.0]
         if isinstance(plan, Command) and plan.verb == "thrust":
@@ -205,7 +205,7 @@ class PointProbe(World[PointProbeConfig, PointFacts]):
         return point_views.vector_of(facts, self.agents)
 
     @staticmethod
-    def tell(facts: PointFacts, config: PointProbeConfig) -> str:
+    def to_text(facts: PointFacts, config: PointProbeConfig) -> str:
         """Return the prose of the facts."""
         return point_views.text_of(facts)
 
@@ -217,7 +217,7 @@ class PointProbe(World[PointProbeConfig, PointFacts]):
         """Every push is legal."""
         return True
 
-    def command(self, agent: int, index: int) -> Command | Misread:
+    def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return a primitive."""
         return PRIMITIVES[index]
 

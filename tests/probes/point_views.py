@@ -17,9 +17,9 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
+from piase_gym.core.world import HINT_TEXT, Facts
 from piase_gym.errors import TextParseError
-from piase_gym.textcode import HINT_CODE, hash_text, one_line, unescape
-from piase_gym.world import HINT_TEXT, Facts
 from tests.probes.point_config import MAX_SPEED, PointProbeConfig
 
 PRECISION = 3

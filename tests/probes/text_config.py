@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from piase_gym.config import Envelope, WorldConfig
+from piase_gym.core.config import Envelope, WorldConfig
 
 HOUSE: dict[str, dict[str, Any]] = {
     "rooms": {

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from piase_gym.commands import Command
+from piase_gym.core.commands import Command
 from tests.probes.text_config import KEY, TREASURE
 from tests.probes.text_rules import TextState, exits
 

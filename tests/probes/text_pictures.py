@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from piase_gym.textcode import escape
+from piase_gym.core.text_encoding import escape
 from tests.probes.text_config import ROOMS
 from tests.probes.text_rules import TextState, exits, lying
 

@@ -16,12 +16,12 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from piase_gym.commands import Command, Misread, Outcome, Param, Result, Verb
-from piase_gym.digest import canonical_json
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Param, Result, Verb
+from piase_gym.core.digest import canonical_json
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes
+from piase_gym.core.rng import Stream, StreamId
+from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World, shared
 from piase_gym.errors import SnapshotError
-from piase_gym.mailbox import EVERYONE, ChannelRules, Mailboxes
-from piase_gym.rng import Stream, StreamId
-from piase_gym.world import Capabilities, Manual, Plan, Tick, World, shared
 from tests.probes import text_pictures, text_rules, text_views
 from tests.probes.text_config import (
     DIRECTIONS,
@@ -122,7 +122,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         self.house = text_rules.new_state(self.config, len(self.agents), layout)
         self.mailboxes.clear()
 
-    def advance(self, plans: Sequence[Plan]) -> Tick:
+    def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Let the agents in play act, then carry letters, then let others in."""
         house, slots = self.house, len(self.agents)
         playing = [agent for agent in house.order if house.status[agent] == "playing"]
@@ -131,7 +131,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         for agent in playing:
             plan, reached = plans[agent], list[str]()
             if not isinstance(plan, Command):
-                assert isinstance(plan, Misread)
+                assert isinstance(plan, InvalidAction)
                 effect = text_rules.Effect(plan.outcome, plan.message, -0.5)
             else:
                 effect = self._carry_out(agent, plan)
@@ -150,7 +150,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         if self.config.shared_reward:
             rewards = shared(rewards, playing)
         ended = any(terminated) or any(truncated)
-        return Tick(rewards, terminated, truncated, outcomes, ended, notes)
+        return StepResult(rewards, terminated, truncated, outcomes, ended, notes)
 
     def _carry_out(self, agent: int, command: Command) -> text_rules.Effect:
         """Let a command take effect."""
@@ -222,7 +222,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         return text_views.vector_of(facts, self.agents, self.envelope)
 
     @staticmethod
-    def tell(facts: TextFacts, config: TextProbeConfig) -> str:
+    def to_text(facts: TextFacts, config: TextProbeConfig) -> str:
         """Return the prose of the facts."""
         return text_views.text_of(facts)
 
@@ -238,13 +238,13 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         """Return the legal commands; of ``say`` only the phrases."""
         return text_rules.legal_commands(self.house, agent)
 
-    def command(self, agent: int, index: int) -> Command | Misread:
+    def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return the i-th legal command of now."""
         commands = self.admissible(agent)
         if index < len(commands):
             return commands[index]
         message = f"Only the first {len(commands)} actions are legal now."
-        return Misread(Outcome.ILLEGAL, message)
+        return InvalidAction(Outcome.ILLEGAL, message)
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return ones for as many indices as there are legal commands."""

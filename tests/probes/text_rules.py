@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from piase_gym.commands import Command, Outcome
-from piase_gym.rng import Stream
+from piase_gym.core.commands import Command, Outcome
+from piase_gym.core.rng import Stream
 from tests.probes.text_config import (
     HOUSE,
     ITEMS,

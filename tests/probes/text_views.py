@@ -15,10 +15,10 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.core.mailbox import EVERYONE, Letter
+from piase_gym.core.text_encoding import HINT_CODE, escape, hash_text, one_line, unescape
+from piase_gym.core.world import HINT_TEXT, Facts
 from piase_gym.errors import TextParseError
-from piase_gym.mailbox import EVERYONE, Letter
-from piase_gym.textcode import HINT_CODE, escape, hash_text, one_line, unescape
-from piase_gym.world import HINT_TEXT, Facts
 from tests.probes.text_config import (
     DIRECTIONS,
     ITEMS,

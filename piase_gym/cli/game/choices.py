@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from piase_gym.commands import Command, Misread
-from piase_gym.world import World
+from piase_gym.core.commands import Command, InvalidAction
+from piase_gym.core.world import World
 
 WORDS = {
     "up": ("up", "north", "forward"),
@@ -72,7 +72,7 @@ class Choices:
         if not self._fixed:
             return []
         found = [self.world.command(self.agent, i) for i in range(self.world.num_actions)]
-        table = [command for command in found if not isinstance(command, Misread)]
+        table = [command for command in found if not isinstance(command, InvalidAction)]
         if len(table) < len(found) or self._table not in (None, table):
             self._fixed = False
             return []

@@ -13,7 +13,7 @@ from piase_gym.cli.game.choices import LETTERS, Choice, find
 from piase_gym.cli.game.screen import Screen, end_lines, help_text, plain_lines, turn_lines
 from piase_gym.cli.game.session import Game
 from piase_gym.cli.game.terminal import Terminal
-from piase_gym.commands import Command, Misread
+from piase_gym.core.commands import Command, InvalidAction
 
 REDRAW = 0.5
 """Seconds after which the size of the terminal is looked at again."""
@@ -98,7 +98,7 @@ class KeyLoop:
     def _start(self, level: int) -> None:
         """Begin a level; where people play by lines, they type."""
         self.game.start(level)
-        self.screen.typed = "" if self.game.world.spoils else None
+        self.screen.typed = "" if self.game.world.picture_reveals else None
 
     def _choose(self, key: str) -> None:
         """Give the command of a key, or begin to type one."""
@@ -132,7 +132,7 @@ class KeyLoop:
 
     def _enter(self, line: str) -> bool:
         """Do what a typed line says. Returns False to quit."""
-        told = self.game.world.spoils
+        told = self.game.world.picture_reveals
         self.screen.typed = "" if told else None
         word = game_word(self.game, line) if told else ""
         if word == "quit":
@@ -149,7 +149,7 @@ class KeyLoop:
             self._give(self.game.read(line))
         return True
 
-    def _give(self, command: Command | Misread) -> None:
+    def _give(self, command: Command | InvalidAction) -> None:
         """Give a command, unless it is not possible now."""
         refusal = self.game.refusal(command)
         if isinstance(command, Command) and refusal is None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from piase_gym.agents import OracleAgent, Percept
-from piase_gym.commands import Result
+from piase_gym.core.commands import Result
+from piase_gym.core.world import World
+from piase_gym.envs.partners import to_act
+from piase_gym.envs.single import GymEnv
 from piase_gym.errors import PiaseError
-from piase_gym.faces.partners import to_act
-from piase_gym.faces.single import GymEnv
 from piase_gym.registry import load, world_spec
-from piase_gym.world import World
 
 PATIENCE = 500
 """Most steps of an oracle's episode that a person waits for."""

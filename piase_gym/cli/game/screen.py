@@ -11,7 +11,7 @@ from rich.text import Text
 from piase_gym.cli.game.choices import Choice
 from piase_gym.cli.game.picture import paint
 from piase_gym.cli.game.session import STARS, Game, Turn, sentence
-from piase_gym.commands import Outcome, Result
+from piase_gym.core.commands import Outcome, Result
 
 GOOD, BAD = "bold green", "bold red"
 OUTCOMES = {Outcome.OK: "green", Outcome.FAILED: "yellow"}
@@ -40,9 +40,9 @@ class Screen:
         self.game = game
         self.console = console
         self.blind = blind
-        self.wide_text = game.world.spoils
+        self.wide_text = game.world.picture_reveals
         self.note = ""
-        self.typed: str | None = "" if game.world.spoils else None
+        self.typed: str | None = "" if game.world.picture_reveals else None
         self.page: int | None = None
 
     def draw(self, choices: list[Choice]) -> RenderableType:
@@ -50,7 +50,7 @@ class Screen:
         width, height = self.console.size
         if self.page is not None:
             return self._help(width, height)
-        typing = self.game.world.spoils and self.typed is not None
+        typing = self.game.world.picture_reveals and self.typed is not None
         keys = line_hints(width) if typing else key_lines(choices, self.game, width)
         last = [line for words in self._last() for line in words.wrap(self.console, width)]
         foot = Group(*last, *keys)
@@ -160,7 +160,7 @@ def key_lines(choices: list[Choice], game: Game, width: int) -> list[Text]:
     rows = [(choice.label, choice.line, choice.legal) for choice in choices[:SHOWN_KEYS]]
     if len(choices) > SHOWN_KEYS:
         rows.append(("", f"and {len(choices) - SHOWN_KEYS} more", True))
-    text = "map" if game.world.spoils else "text"
+    text = "map" if game.world.picture_reveals else "text"
     words = [(":", "type"), ("h", "help"), ("t", text), ("r", "again"), ("n", "skip")]
     return _flow([*rows, *((key, what, True) for key, what in (*words, ("q", "quit")))], width)
 
@@ -198,7 +198,7 @@ def help_text(game: Game) -> str:
         "you get three stars, for half as much again two, for any other win one.\n\n"
         "r: this level again   n: next level   t: the agent's text   q: quit"
     )
-    if game.world.spoils:
+    if game.world.picture_reveals:
         keys += (
             "\n\nThis world is told, so you type: what you see is what your agent reads. The "
             "words help, map, again, next and quit are the game's. The map gives secrets away. "
@@ -214,7 +214,7 @@ def plain_lines(
     parts: list[RenderableType] = [Text(), head_line(game)]
     if game.turn is None:
         parts += goal_lines(game)
-    if not (blind or game.world.spoils):
+    if not (blind or game.world.picture_reveals):
         picture = game.world.ansi()
         size = (len(picture), picture.count("\n") + 1)
         names = game.world.agents

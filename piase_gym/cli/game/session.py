@@ -10,10 +10,10 @@ import numpy as np
 
 from piase_gym.cli.game.choices import Choices
 from piase_gym.cli.game.reference import Reference, certificate, play_oracle
-from piase_gym.commands import Command, Misread, Outcome, Result
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Result
+from piase_gym.core.rng import MAX_SEED
+from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError
-from piase_gym.faces.single import GymEnv
-from piase_gym.rng import MAX_SEED
 
 STARS = 3
 """Most stars of a level."""
@@ -118,7 +118,7 @@ class Game:
         self.turn, self.result, self.reached = None, None, []
         self.par = certificate(self.world, self.me)
 
-    def read(self, line: str) -> Command | Misread:
+    def read(self, line: str) -> Command | InvalidAction:
         """Read what the person typed: a command's line, or the numbers of a box."""
         numbers = _numbers(line)
         if self.world.capabilities.continuous and numbers:
@@ -128,12 +128,12 @@ class Game:
                 return self.world.command_from_box(self.me, array.clip(box.low, box.high))
         return self.world.read(self.me, line)
 
-    def refusal(self, command: Command | Misread) -> str | None:
+    def refusal(self, command: Command | InvalidAction) -> str | None:
         """Say why a command cannot be given now; a person is told so at no cost."""
-        if isinstance(command, Misread):
+        if isinstance(command, InvalidAction):
             return command.message
-        plan = self.world.plan(self.me, command)
-        return plan.message if isinstance(plan, Misread) else None
+        plan = self.world.decode(self.me, command)
+        return plan.message if isinstance(plan, InvalidAction) else None
 
     def act(self, command: Command) -> Turn:
         """Carry out a command, and keep the score."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from piase_gym.surroundings import GROUND, Surroundings, Thing, surroundings_by_name
+from piase_gym.core.surroundings import GROUND, Surroundings, Thing, surroundings_by_name
 from piase_gym.worlds.cell_prose import YOU
 from piase_gym.worlds.grid_world.cells import HEADINGS
 from piase_gym.worlds.grid_world.views import GridFacts

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from piase_gym.config import Envelope, WorldConfig
+from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.grid_world import maps
 from piase_gym.worlds.grid_world.cells import (

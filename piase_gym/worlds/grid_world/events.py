@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from piase_gym.commands import Outcome, Result
+from piase_gym.core.commands import Outcome, Result
 
 # Events: what became of one agent's command.
 NONE: Final = 0

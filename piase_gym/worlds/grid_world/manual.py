@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from piase_gym.world import Manual
+from piase_gym.core.world import Manual
 from piase_gym.worlds.grid_world.cells import BARE, BOX, FRUIT, GATE, HAZARD, MOVER, SWITCH_OFF
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.events import NO_FREE_CELL

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from piase_gym.errors import ConfigError
-from piase_gym.modifiers import (
-    Dial,
+from piase_gym.core.difficulty import (
+    DifficultyParameter,
     Element,
     Fields,
-    Personal,
+    PerAgentField,
     by_seat,
     count_of,
     is_place,
-    number_dial,
+    number_parameter,
 )
+from piase_gym.errors import ConfigError
 from piase_gym.worlds.grid_world.cells import (
     BOX,
     FLOOR,
@@ -113,7 +113,7 @@ def _key(config: Any, said: Mapping[str, Any]) -> Fields:
 
 
 DIALS: Final = (
-    Dial(
+    DifficultyParameter(
         "difficulty",
         "scales what is random: walls, rooms, boxes, hazards, drones",
         0.0,
@@ -121,15 +121,15 @@ DIALS: Final = (
         _difficulty,
         lambda _config, value: {"difficulty": value},
     ),
-    number_dial("obstacle_density", "share of cells that layout 'obstacles' blocks", 0.0, 0.6),
-    number_dial("rooms", "most rooms of layout 'multi_room'", 2, 16, whole=True),
-    number_dial("boxes", "boxes at random places", 0, 32, whole=True),
-    number_dial("hazards", "hazards at random places", 0, 64, whole=True),
-    number_dial("movers", "drones at random places", 0, MAX_MOVERS, whole=True),
-    number_dial("mover_chance", "chance that a drone turns", 0.0, 1.0),
-    number_dial("fruits", "bushes at random places", 0, MAX_PATCHES, harder=-1, whole=True),
-    number_dial("random_goals", "goals at random places", 0, MAX_GOALS, harder=-1, whole=True),
-    number_dial("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    number_parameter("obstacle_density", "share of cells that layout 'obstacles' blocks", 0.0, 0.6),
+    number_parameter("rooms", "most rooms of layout 'multi_room'", 2, 16, whole=True),
+    number_parameter("boxes", "boxes at random places", 0, 32, whole=True),
+    number_parameter("hazards", "hazards at random places", 0, 64, whole=True),
+    number_parameter("movers", "drones at random places", 0, MAX_MOVERS, whole=True),
+    number_parameter("mover_chance", "chance that a drone turns", 0.0, 1.0),
+    number_parameter("fruits", "bushes at random places", 0, MAX_PATCHES, harder=-1, whole=True),
+    number_parameter("random_goals", "goals at random places", 0, MAX_GOALS, harder=-1, whole=True),
+    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
 )
 """What `adjust_difficulty` can turn."""
 
@@ -154,7 +154,7 @@ def _all_goals(_config: Any, parts: Mapping[int, Any]) -> Fields:
 
 PERSONAL: Final = {
     "start_pos": by_seat("start_pos", is_place, lambda config: config.starts),
-    "goal_pos": Personal(is_place, _all_goals),
+    "goal_pos": PerAgentField(is_place, _all_goals),
     "levels": by_seat("levels", lambda v: isinstance(v, int), lambda config: config.levels, 1),
 }
 """Fields of which each agent may have its own part. A goal is one for all, whoever set it."""

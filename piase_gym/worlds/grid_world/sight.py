@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.kernels import device, helper, load64, peek, poke, rare, store64
-from piase_gym.textcode import HINT_CODE
 from piase_gym.worlds.grid_world.cells import AGENT, GOAL
 from piase_gym.worlds.grid_world.events import ILLEGAL, NONE
 from piase_gym.worlds.grid_world.occlusion import look_around, occlude, peer, peer_7

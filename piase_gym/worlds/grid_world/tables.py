@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.textcode import HINT_CODE
+from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.grid_world.cells import (
     BARE,
     CLOSED,

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.core.mailbox import Letter
+from piase_gym.core.text_encoding import hash_text, one_line, unescape
+from piase_gym.core.world import Facts
 from piase_gym.errors import TextParseError
-from piase_gym.mailbox import Letter
-from piase_gym.textcode import hash_text, one_line, unescape
-from piase_gym.world import Facts
 from piase_gym.worlds.cell_codes import TURNS
 from piase_gym.worlds.cell_prose import (
     ROW,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from piase_gym.commands import Command, Param, Verb
+from piase_gym.core.commands import Command, Param, Verb
 
 DIRECTIONS = ("up", "down", "left", "right")
 

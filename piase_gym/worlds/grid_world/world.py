@@ -9,13 +9,13 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.commands import Command, Outcome, Result, Verb
+from piase_gym.core.commands import Command, Outcome, Result, Verb
+from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
+from piase_gym.core.surroundings import Surroundings
+from piase_gym.core.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError
 from piase_gym.kernels import readable
-from piase_gym.modifiers import Dial, Element, Personal
 from piase_gym.statics import Static
-from piase_gym.surroundings import Surroundings
-from piase_gym.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.worlds.array_world import Batch
 from piase_gym.worlds.bumps import ahead_in_grid, ahead_in_window, in_the_way
 from piase_gym.worlds.grid_world import around, render, views
@@ -162,9 +162,9 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
-    dials: ClassVar[tuple[Dial, ...]] = DIALS
+    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
-    personal: ClassVar[Mapping[str, Personal]] = PERSONAL
+    per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL
 
     envelope: GridWorldEnvelope
 
@@ -178,7 +178,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         super().__init__(config)
         self.form = views.layout_of(self.config)
         self.text_length = _longest_text(self.form)
-        self.expecting = bool(config.latecomers)
+        self.awaiting_agents = bool(config.latecomers)
         self.reset(0)
 
     @classmethod
@@ -250,7 +250,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     def _notes(self) -> dict[int, dict[str, Any]]:
         """Tell milestones, and who has entered."""
         notes = super()._notes()
-        if self.expecting:
+        if self.awaiting_agents:
             for agent in np.flatnonzero(self._events == ENTER).tolist():
                 notes[agent] = {**notes.get(agent, {}), "joined": True}
         return notes
@@ -284,14 +284,14 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         """Check sizes, places and codes."""
         return find_problem(record, table)
 
-    def admit(self, config: GridWorldConfig) -> None:
+    def check_config(self, config: GridWorldConfig) -> None:
         """Check the envelope, that `observe` stays, and that a level can be made."""
         if config.observe != self.config.observe:
             raise EnvelopeError(
                 f"GridWorld: observe={config.observe!r} has other spaces than "
                 f"observe={self.config.observe!r}; make another environment"
             )
-        super().admit(config)
+        super().check_config(config)
         k = static_for(self.envelope, config)
         if fault := self.kernels.reset_one(readable(self.new_single(config)), k, np.uint64(0)):
             raise GenerationError(fault_sentence(fault, config))
@@ -304,11 +304,11 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         if k is not self.k:  # else the machine code stays that of the step
             self.k, self._step = k, None
         self.form = views.layout_of(self.config)
-        self.expecting = bool(self.config.latecomers)
+        self.awaiting_agents = bool(self.config.latecomers)
 
     # -- knowledge ------------------------------------------------------------------------
 
-    def teller(self) -> Callable[[Any, int], str]:
+    def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from vectors."""
         return views.VectorTeller(self.form, self.agents)
 
@@ -321,7 +321,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         return views.vector_of(facts, self.form)
 
     @staticmethod
-    def tell(facts: GridFacts, config: GridWorldConfig) -> str:
+    def to_text(facts: GridFacts, config: GridWorldConfig) -> str:
         """Return the prose of the facts."""
         return views.text_of(facts, views.layout_of(config))
 
@@ -342,7 +342,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         """Tell whether a goal is fixed there."""
         return isinstance(place, list | tuple) and tuple(place) in self.config.goals
 
-    def lasting(self, agent: int) -> bool:
+    def wins_by_lasting(self, agent: int) -> bool:
         """Tell whether it runs from taggers, or there is neither goal nor food."""
         return bool(self.config.surviving or self.states["role"][0, agent] == ROLES.index("runner"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from piase_gym.world import Manual
+from piase_gym.core.world import Manual
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.rules import role
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.mailbox import Letter
+from piase_gym.core.mailbox import Letter
 from piase_gym.worlds.physics_playground import prose, views
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from piase_gym.core.rng import Stream, StreamId
 from piase_gym.errors import GenerationError
-from piase_gym.rng import Stream, StreamId
 from piase_gym.worlds.physics_playground.bodies import MASSES, ROVER, SPHERE, THRUST
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.items import COLOURS, CRATE, Point, Spread, Thing, gap

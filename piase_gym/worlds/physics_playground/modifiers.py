@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from piase_gym.modifiers import (
-    Dial,
+from piase_gym.core.difficulty import (
+    DifficultyParameter,
     Element,
     Fields,
     by_seat,
     count_of,
     is_place,
-    number_dial,
+    number_parameter,
 )
 from piase_gym.worlds.physics_playground.items import MAX_SIDE
 
@@ -58,7 +58,7 @@ def _fixture(field: str) -> Any:
 
 
 DIALS: Final = (
-    Dial(
+    DifficultyParameter(
         "spread",
         "how much masses, friction, bounce and gravity differ from episode to episode",
         0.0,
@@ -66,7 +66,7 @@ DIALS: Final = (
         _spread,
         _set_spread,
     ),
-    Dial(
+    DifficultyParameter(
         "tolerance",
         "how near is there, in task reach",
         0.05,
@@ -75,8 +75,8 @@ DIALS: Final = (
         lambda _config, value: {"tolerance": value},
         harder=-1,
     ),
-    number_dial("zone", "radius of the zone", 0.2, 5.0, harder=-1),
-    Dial(
+    number_parameter("zone", "radius of the zone", 0.2, 5.0, harder=-1),
+    DifficultyParameter(
         "side",
         "the floor, a square with so long sides",
         2.0,
@@ -84,10 +84,10 @@ DIALS: Final = (
         _side,
         lambda _config, value: {"size": (value, value)},
     ),
-    number_dial("friction", "of objects on the floor", 0.0, 2.0),
-    number_dial("restitution", "how much objects bounce", 0.0, 1.0),
-    number_dial("gravity", "m/s2", 0.0, 30.0),
-    number_dial("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    number_parameter("friction", "of objects on the floor", 0.0, 2.0),
+    number_parameter("restitution", "how much objects bounce", 0.0, 1.0),
+    number_parameter("gravity", "m/s2", 0.0, 30.0),
+    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
 )
 """What `adjust_difficulty` can turn."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from piase_gym.commands import Command
+from piase_gym.core.commands import Command
 from piase_gym.worlds.physics_playground import rules
 from piase_gym.worlds.physics_playground.bodies import hull
 from piase_gym.worlds.physics_playground.bullet import SLOW_GRIP

@@ -9,10 +9,10 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.commands import Command, Misread, Outcome, Result, Verb
-from piase_gym.mailbox import EVERYONE, ChannelRules, Mailboxes
-from piase_gym.rng import Stream, StreamId
-from piase_gym.world import Capabilities, Plan, Tick, World
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes
+from piase_gym.core.rng import Stream, StreamId
+from piase_gym.core.world import Capabilities, DecodedAction, StepResult, World
 from piase_gym.worlds.physics_playground import prose, verbs, views
 from piase_gym.worlds.physics_playground.arena import Arena
 from piase_gym.worlds.physics_playground.bullet import Simulation
@@ -117,7 +117,7 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         self._seen: tuple[NDArray[np.int64], NDArray[np.int8]] | None = None
         self._saved: bytes | None = None
 
-    def advance(self, plans: Sequence[Plan]) -> Tick:
+    def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Let everybody drive, grip and speak, run Bullet for one step, and see what came of it."""
         step = Step(list(self.alive), [Outcome.OK] * len(self.agents))
         drives = self._drives(plans, step)
@@ -129,12 +129,12 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             self.mailboxes.deliver(self._channel)
         return self.referee.judge(step)
 
-    def _drives(self, plans: Sequence[Plan], step: Step) -> list[verbs.Drive]:
+    def _drives(self, plans: Sequence[DecodedAction], step: Step) -> list[verbs.Drive]:
         """Return what each body is to do, after grips and words were seen to."""
         drives = [verbs.Drive()] * len(self.play.agents)
         for agent in self.play.order:
             plan = plans[agent]
-            if isinstance(plan, Misread):
+            if isinstance(plan, InvalidAction):
                 step.outcomes[agent] = plan.outcome
             elif plan is not None:
                 if plan.verb == "say":
@@ -148,7 +148,7 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
                     self.referee.announce(agent, "gripped", step)
         return drives
 
-    def _explode(self, step: Step) -> Tick:
+    def _explode(self, step: Step) -> StepResult:
         """End an episode whose numbers have become nonsense; things stay where they last were."""
         last = self.reading
         self.play.holds = [None] * len(self.play.holds)
@@ -189,7 +189,7 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             self._seen = self._senses.look()
         return self._seen
 
-    def keep(self) -> Sequence[Kept]:
+    def capture(self) -> Sequence[Kept]:
         """Return rows, messages and hints of now."""
         table, heard = self.rows, self.mailboxes.heard
         return [
@@ -211,7 +211,7 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def vectors(self, kept: Sequence[Kept] | None = None) -> Sequence[NDArray[np.float32]]:
         """Return the vector of every agent."""
-        kept = self.keep() if kept is None else kept
+        kept = self.capture() if kept is None else kept
         table: NDArray[np.float32] = self._form.vectors(kept[0].table)
         for vector, entry in zip(table, kept, strict=True):
             if entry.messages or entry.hint is not None:
@@ -219,12 +219,12 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return list(table)
 
     @staticmethod
-    def tell(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
+    def to_text(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
         """Return the prose of the facts."""
         return prose.text_of(facts, config)
 
-    def teller(self) -> Callable[[Any, int], str]:
-        """Return a function that writes texts from what `keep` kept."""
+    def text_writer(self) -> Callable[[Any, int], str]:
+        """Return a function that writes texts from what `capture` kept."""
         return RowTeller(self.config)
 
     # -- what agents can do ---------------------------------------------------------------
@@ -246,7 +246,7 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             return "Your gripper holds something already."
         return "There is nothing within reach to grip, and nothing in the gripper to release."
 
-    def command(self, agent: int, index: int) -> Command | Misread:
+    def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return a primitive."""
         return verbs.PRIMITIVES[index]
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from piase_gym.core.mailbox import EVERYONE, Letter
+from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.errors import TextParseError
-from piase_gym.mailbox import EVERYONE, Letter
-from piase_gym.textcode import one_line, unescape
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.items import COLOURS, KINDS
 from piase_gym.worlds.physics_playground.views import (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.commands import Outcome
-from piase_gym.world import Tick, shared
+from piase_gym.core.commands import Outcome
+from piase_gym.core.world import StepResult, shared
 from piase_gym.worlds.physics_playground import rules
 from piase_gym.worlds.physics_playground.arena import Arena
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
@@ -58,7 +58,7 @@ class Referee:
             self.play.milestones.append(mark)
             step.note(agent).setdefault("milestones", []).append(name)
 
-    def judge(self, step: Step) -> Tick:
+    def judge(self, step: Step) -> StepResult:
         """Return what a step has done, and change who is in play."""
         rewards = self._rewards(step)
         self._end(step, rewards)
@@ -73,7 +73,7 @@ class Referee:
         if self.config.shared_reward:
             rewards = shared(rewards, _numbers(step.playing))
         ended = True in terminated or True in truncated
-        return Tick(rewards, terminated, truncated, step.outcomes, ended, step.notes)
+        return StepResult(rewards, terminated, truncated, step.outcomes, ended, step.notes)
 
     def _rewards(self, step: Step) -> list[float]:
         """Return what the step is worth to each agent, but for its end."""
@@ -118,7 +118,7 @@ class Referee:
         done = play.placed >= self.total
         return dict.fromkeys(everybody, True) if done else {}
 
-    def stop(self, step: Step) -> Tick:
+    def stop(self, step: Step) -> StepResult:
         """End an episode whose simulation has exploded."""
         self.play.reason = EndReason.EXPLODED.value
         for agent in _numbers(step.playing):
@@ -127,7 +127,7 @@ class Referee:
             step.note(agent)["feedback"] = "The simulation exploded, and the episode is over."
         rewards = [self.config.rewards.step if alive else 0.0 for alive in step.playing]
         nobody = [False] * len(step.playing)
-        return Tick(rewards, nobody, step.playing, step.outcomes, True, step.notes)
+        return StepResult(rewards, nobody, step.playing, step.outcomes, True, step.notes)
 
 
 def _numbers(playing: Sequence[bool]) -> list[int]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from piase_gym.commands import Command
+from piase_gym.core.commands import Command
 from piase_gym.worlds.physics_playground.bodies import HULL, hull
 from piase_gym.worlds.physics_playground.bullet import SLOW_GRIP
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS

@@ -11,10 +11,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.digest import digest_bytes
+from piase_gym.core.digest import digest_bytes
+from piase_gym.core.mailbox import Mailboxes
+from piase_gym.core.rng import Stream
 from piase_gym.errors import SnapshotError
-from piase_gym.mailbox import Mailboxes
-from piase_gym.rng import Stream
 from piase_gym.worlds.physics_playground.bullet_file import inflate
 from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.items import MAX_SIDE

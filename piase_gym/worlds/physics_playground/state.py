@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from piase_gym.digest import canonical_json
+from piase_gym.core.digest import canonical_json
 
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 Status = Literal["none", "playing", "won", "lost", "ended"]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from piase_gym.commands import Command
+from piase_gym.core.commands import Command
 from piase_gym.worlds.physics_playground.bodies import Pose
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS
 from piase_gym.worlds.physics_playground.items import Point, gap

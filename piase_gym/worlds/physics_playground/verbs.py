@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from piase_gym.commands import Command, Param, Verb
+from piase_gym.core.commands import Command, Param, Verb
 
 WALK: Final = 0.6
 """How much of the full drive `forward` and `back` use; `push` uses all of it."""

@@ -21,9 +21,9 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.mailbox import Letter
-from piase_gym.textcode import HINT_CODE, hash_text
-from piase_gym.world import HINT_TEXT, Facts
+from piase_gym.core.mailbox import Letter
+from piase_gym.core.text_encoding import HINT_CODE, hash_text
+from piase_gym.core.world import HINT_TEXT, Facts
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.encoding import ANGLE, CODE, HUNDREDTH, LENGTH, encode
 from piase_gym.worlds.physics_playground.items import COLOURS, KINDS

@@ -10,9 +10,9 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
+from piase_gym.core.world import Manual
 from piase_gym.errors import SnapshotError
-from piase_gym.modifiers import Dial, Element, Personal
-from piase_gym.world import Manual
 from piase_gym.worlds.physics_playground import guide, render, snapshots
 from piase_gym.worlds.physics_playground.bullet import Simulation
 from piase_gym.worlds.physics_playground.modifiers import DIALS, ELEMENTS, PERSONAL
@@ -125,9 +125,9 @@ class PhysicsPlayground(Playing):
 
     name: ClassVar[str] = "PhysicsPlayground"
     version: ClassVar[int] = 0
-    dials: ClassVar[tuple[Dial, ...]] = DIALS
+    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
-    personal: ClassVar[Mapping[str, Personal]] = PERSONAL
+    per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL
 
     @property
     def state_space(self) -> Box:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from piase_gym.commands import Outcome
+from piase_gym.core.commands import Outcome
 from piase_gym.worlds.cell_codes import FLOOR, OUTSIDE, UNSEEN
 from piase_gym.worlds.cell_prose import Nouns
 

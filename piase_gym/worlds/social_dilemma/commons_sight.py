@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.kernels import device, helper, load64, poke, store64
-from piase_gym.textcode import HINT_CODE
 from piase_gym.worlds.cell_codes import AGENT, UNSEEN
 from piase_gym.worlds.painted_map import shorten, window, window_7
 from piase_gym.worlds.social_dilemma.commons_codes import (

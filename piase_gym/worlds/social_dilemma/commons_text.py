@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from piase_gym.textcode import one_line
+from piase_gym.core.text_encoding import one_line
 from piase_gym.worlds.cell_codes import HEADINGS
 from piase_gym.worlds.cell_prose import ROW, YOU, blank, cell_lines, read_row
 from piase_gym.worlds.social_dilemma.commons_views import (

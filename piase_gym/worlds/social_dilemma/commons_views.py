@@ -25,9 +25,9 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.mailbox import Letter
-from piase_gym.textcode import HINT_CODE, hash_text
-from piase_gym.world import Facts
+from piase_gym.core.mailbox import Letter
+from piase_gym.core.text_encoding import HINT_CODE, hash_text
+from piase_gym.core.world import Facts
 from piase_gym.worlds.cell_codes import AGENT, HEADINGS, MAX_CODE, TURNS
 from piase_gym.worlds.cell_prose import YOU
 from piase_gym.worlds.social_dilemma.commons_codes import NAMES, NO_HEADING, NOUNS, NOWHERE

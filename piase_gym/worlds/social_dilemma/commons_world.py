@@ -9,11 +9,11 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.commands import Command, Outcome, Param, Result, Verb
+from piase_gym.core.commands import Command, Outcome, Param, Result, Verb
+from piase_gym.core.world import HINT_TEXT, Manual
 from piase_gym.errors import GenerationError
 from piase_gym.kernels import readable
 from piase_gym.statics import Static
-from piase_gym.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import Batch
 from piase_gym.worlds.bumps import ahead_in_window, in_the_way
 from piase_gym.worlds.out_of_sight import unseen_floor
@@ -151,9 +151,9 @@ class Commons(SocialDilemma[CommonsFacts]):
         """Check sizes, places and codes."""
         return commons_state.find_problem(record, table)
 
-    def admit(self, config: SocialDilemmaConfig) -> None:
+    def check_config(self, config: SocialDilemmaConfig) -> None:
         """Check the envelope, and that there is room."""
-        super().admit(config)
+        super().check_config(config)
         k = commons_state.static_for(self.envelope, config)
         if fault := self.kernels.reset_one(readable(self.new_single(config)), k, np.uint64(0)):
             raise GenerationError(self.explain_fault(fault, config))
@@ -167,7 +167,7 @@ class Commons(SocialDilemma[CommonsFacts]):
 
     # -- knowledge ------------------------------------------------------------------------
 
-    def teller(self) -> Callable[[Any, int], str]:
+    def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from vectors."""
         return commons_views.CommonsTeller(self.form)
 
@@ -180,7 +180,7 @@ class Commons(SocialDilemma[CommonsFacts]):
         return commons_views.vector_of(facts, self.form)
 
     @staticmethod
-    def tell(facts: CommonsFacts, config: SocialDilemmaConfig) -> str:
+    def to_text(facts: CommonsFacts, config: SocialDilemmaConfig) -> str:
         """Return the prose of the facts."""
         return commons_text.text_of(facts, form_of(config))
 

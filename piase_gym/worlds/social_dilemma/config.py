@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
-from piase_gym.config import Envelope, WorldConfig
+from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.worlds.social_dilemma.games import (
     BIMATRICES,
     COMMONS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from piase_gym.commands import Result
+from piase_gym.core.commands import Result
 
 IN_PLAY: Final = 0
 PLAYED: Final = 1

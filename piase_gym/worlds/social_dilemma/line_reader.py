@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
+from piase_gym.core.mailbox import Letter
+from piase_gym.core.text_encoding import unescape
 from piase_gym.errors import TextParseError
-from piase_gym.mailbox import Letter
-from piase_gym.textcode import unescape
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 
 _SAYS = re.compile(r"(\S+) says: (.*)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from piase_gym.world import Manual
+from piase_gym.core.world import Manual
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import WORDS
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.kernels import ABSENT, bits, device, helper, load64, poke, store64, stream_key
-from piase_gym.textcode import HINT_CODE
 from piase_gym.worlds.social_dilemma.fates import OUT_OF_TIME, PLAYED
 from piase_gym.worlds.social_dilemma.games import DEFECT, UNIT
 from piase_gym.worlds.social_dilemma.matrix_state import (

@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.statics import Static
-from piase_gym.textcode import HINT_CODE
 from piase_gym.worlds import stepping
 from piase_gym.worlds.social_dilemma.config import (
     GAMES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from piase_gym.textcode import one_line
+from piase_gym.core.text_encoding import one_line
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import MAX_PAYOFF, WORDS
 from piase_gym.worlds.social_dilemma.limits import MAX_ROUNDS, MAX_TALK

@@ -23,9 +23,9 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.mailbox import Letter
-from piase_gym.textcode import HINT_CODE, hash_text
-from piase_gym.world import Facts
+from piase_gym.core.mailbox import Letter
+from piase_gym.core.text_encoding import HINT_CODE, hash_text
+from piase_gym.core.world import Facts
 from piase_gym.worlds.social_dilemma.config import (
     GAMES,
     SocialDilemmaConfig,
@@ -175,7 +175,7 @@ def facts_of(
 
 @dataclass(frozen=True)
 class MatrixTeller:
-    """Writes texts from what `MatrixGames.keep` kept: (vector, score, hint)."""
+    """Writes texts from what `MatrixGames.capture` kept: (vector, score, hint)."""
 
     form: MatrixForm
 

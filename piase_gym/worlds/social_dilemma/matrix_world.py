@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.commands import Command, Outcome, Result, Verb
-from piase_gym.world import HINT_TEXT, Manual
+from piase_gym.core.commands import Command, Outcome, Result, Verb
+from piase_gym.core.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import Batch
 from piase_gym.worlds.social_dilemma import (
     matrix_render,
@@ -117,7 +117,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     # -- knowledge ------------------------------------------------------------------------
 
-    def keep(self) -> Sequence[Any]:
+    def capture(self) -> Sequence[Any]:
         """Keep vectors, exact scores and hints: together they hold every fact."""
         scores = self._scores()
         return [
@@ -129,7 +129,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         """Return each agent's vector, a fresh array each."""
         return super().vectors() if kept is None else [entry[0] for entry in kept]
 
-    def teller(self) -> Callable[[Any, int], str]:
+    def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from what was kept."""
         return matrix_views.MatrixTeller(self.form)
 
@@ -144,7 +144,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         return matrix_views.vector_of(facts, self.form)
 
     @staticmethod
-    def tell(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
+    def to_text(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
         """Return the prose of the facts."""
         return matrix_text.text_of(facts)
 

@@ -7,7 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from piase_gym.modifiers import Dial, Element, Fields, count_element, number_dial
+from piase_gym.core.difficulty import (
+    DifficultyParameter,
+    Element,
+    Fields,
+    count_element,
+    number_parameter,
+)
 from piase_gym.worlds.social_dilemma.games import BIMATRICES, COOPERATE, DEFECT
 from piase_gym.worlds.social_dilemma.limits import MAX_MEMORY, MAX_ROUNDS
 
@@ -42,21 +48,21 @@ def _grow(config: Any, value: float) -> Fields:
     return {"regrowth": tuple(min(1.0, chance * value / now[-1]) for chance in now)}
 
 
-def _only(dial: Dial, applies: Callable[[Any], bool]) -> Dial:
+def _only(parameter: DifficultyParameter, applies: Callable[[Any], bool]) -> DifficultyParameter:
     """Return a dial that is there only where it applies."""
 
     def read(config: Any) -> float | None:
-        return dial.read(config) if applies(config) else None
+        return parameter.read(config) if applies(config) else None
 
-    return Dial(
-        dial.name,
-        dial.description,
-        dial.low,
-        dial.high,
+    return DifficultyParameter(
+        parameter.name,
+        parameter.description,
+        parameter.low,
+        parameter.high,
         read,
-        dial.turn,
-        dial.harder,
-        dial.whole,
+        parameter.turn,
+        parameter.harder,
+        parameter.whole,
     )
 
 
@@ -71,7 +77,7 @@ def _is_matrix(config: Any) -> bool:
 
 
 DIALS: Final = (
-    Dial(
+    DifficultyParameter(
         "temptation",
         "what defecting pays more than cooperating, against one who cooperates; in games of two",
         -MOST_TEMPTATION,
@@ -79,7 +85,7 @@ DIALS: Final = (
         _temptation,
         _tempt,
     ),
-    Dial(
+    DifficultyParameter(
         "regrowth",
         "chance a step that an apple grows back where many hang, in a harvest",
         0.0,
@@ -89,19 +95,21 @@ DIALS: Final = (
         harder=-1,
     ),
     _only(
-        number_dial("waste_chance", "chance a step that waste comes, in a cleanup", 0.0, 1.0),
+        number_parameter("waste_chance", "chance a step that waste comes, in a cleanup", 0.0, 1.0),
         _in("cleanup"),
     ),
-    _only(number_dial("noise", "chance that a choice turns into the other", 0.0, 0.5), _is_matrix),
     _only(
-        number_dial("multiplier", "what a contribution grows to", 0.0, 10.0, harder=-1),
+        number_parameter("noise", "chance that a choice turns into the other", 0.0, 0.5), _is_matrix
+    ),
+    _only(
+        number_parameter("multiplier", "what a contribution grows to", 0.0, 10.0, harder=-1),
         _in("public_goods"),
     ),
     _only(
-        number_dial("cost", "what volunteering costs", 0.0, 10.0),
+        number_parameter("cost", "what volunteering costs", 0.0, 10.0),
         _in("volunteers_dilemma"),
     ),
-    Dial(
+    DifficultyParameter(
         "continuation",
         "chance of another round, under a geometric horizon",
         1.0 - SURE,
@@ -110,7 +118,7 @@ DIALS: Final = (
         lambda _config, value: {"continuation": value},
         harder=-1,
     ),
-    Dial(
+    DifficultyParameter(
         "rounds",
         "rounds of a game (their mean number if geometric), or steps of a commons",
         1,
@@ -121,19 +129,19 @@ DIALS: Final = (
         whole=True,
     ),
     _only(
-        number_dial("memory", "rounds to look back on", 1, MAX_MEMORY, harder=-1, whole=True),
+        number_parameter("memory", "rounds to look back on", 1, MAX_MEMORY, harder=-1, whole=True),
         _is_matrix,
     ),
-    _only(number_dial("patches", "of apples", 1, 64, harder=-1, whole=True), _in("harvest")),
+    _only(number_parameter("patches", "of apples", 1, 64, harder=-1, whole=True), _in("harvest")),
     _only(
-        number_dial("apple_chance", "chance that an apple grows", 0.0, 1.0, harder=-1),
+        number_parameter("apple_chance", "chance that an apple grows", 0.0, 1.0, harder=-1),
         _in("cleanup"),
     ),
     _only(
-        number_dial("start_waste", "share of the water that is waste at first", 0.0, 1.0),
+        number_parameter("start_waste", "share of the water that is waste at first", 0.0, 1.0),
         _in("cleanup"),
     ),
-    number_dial("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
 )
 """What `adjust_difficulty` can turn."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from piase_gym.world import Facts
+from piase_gym.core.world import Facts
 from piase_gym.worlds.social_dilemma import commons_text, matrix_text
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 

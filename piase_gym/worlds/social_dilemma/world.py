@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from piase_gym.commands import Command, Param
+from piase_gym.core.commands import Command, Param
+from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.errors import EnvelopeError
-from piase_gym.modifiers import Dial, Element
 from piase_gym.worlds.array_world import F
 from piase_gym.worlds.kernel_world import KernelWorld
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
@@ -164,7 +164,7 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
     name: ClassVar[str] = "SocialDilemma"
     version: ClassVar[int] = 0
 
-    dials: ClassVar[tuple[Dial, ...]] = DIALS
+    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 
     envelope: SocialDilemmaEnvelope
@@ -183,14 +183,14 @@ class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
 
         return Commons if config.is_commons else MatrixGames
 
-    def admit(self, config: SocialDilemmaConfig) -> None:
+    def check_config(self, config: SocialDilemmaConfig) -> None:
         """Check the envelope, and that the game is of the same kind."""
         if self.kind_for(config) is not type(self):
             raise EnvelopeError(
                 f"SocialDilemma: game={config.game!r} has other spaces than "
                 f"game={self.config.game!r}; make another environment"
             )
-        super().admit(config)
+        super().check_config(config)
 
     @property
     def _message(self) -> tuple[Param, ...]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from piase_gym.config import Envelope, WorldConfig
+from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.worlds.text_room import names, words
 from piase_gym.worlds.text_room.proofreading import problems
 from piase_gym.worlds.text_room.story import AddMetric, MaxSteps, Story

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from piase_gym.commands import Outcome
+from piase_gym.core.commands import Outcome
 from piase_gym.worlds.text_room import triggers
 from piase_gym.worlds.text_room.rules import Deed, Effect, Turn
 from piase_gym.worlds.text_room.state import Aim, Plot, RoomState

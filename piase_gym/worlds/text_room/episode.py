@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.commands import Misread, Outcome, Result
+from piase_gym.core.commands import InvalidAction, Outcome, Result
+from piase_gym.core.mailbox import ChannelRules, Letter, Mailboxes
+from piase_gym.core.rng import Stream, StreamId
+from piase_gym.core.world import DecodedAction, StepResult, World, shared
 from piase_gym.errors import AgentError
-from piase_gym.mailbox import ChannelRules, Letter, Mailboxes
-from piase_gym.rng import Stream, StreamId
-from piase_gym.world import Plan, Tick, World, shared
 from piase_gym.worlds.text_room import (
     endings,
     outlook,
@@ -121,7 +121,7 @@ class Episodes(World[TextRoomConfig, TextRoomFacts]):
         names = self.config.names(self.config.agents)
         return compile_story(generate(self.config, names, layout))
 
-    def advance(self, plans: Sequence[Plan]) -> Tick:
+    def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Let the agents in play act, then time pass, then letters arrive, then others enter."""
         state, slots = self.state_of, len(self.agents)
         playing = [agent for agent in state.order if state.status[agent] == "playing"]
@@ -153,11 +153,11 @@ class Episodes(World[TextRoomConfig, TextRoomFacts]):
             self._let_in(notes)
         self._outlooks.look_again()
         rewards = shared(turn.rewards, playing) if self.config.shared_reward else turn.rewards
-        return Tick(rewards, terminated, truncated, outcomes, bool(ended), notes)
+        return StepResult(rewards, terminated, truncated, outcomes, bool(ended), notes)
 
-    def _act(self, turn: rules.Turn, agent: int, plan: Plan) -> rules.Effect:
+    def _act(self, turn: rules.Turn, agent: int, plan: DecodedAction) -> rules.Effect:
         """Let a command take effect, unless an event has ended the agent's part meanwhile."""
-        if isinstance(plan, Misread):
+        if isinstance(plan, InvalidAction):
             return rules.Effect(plan.outcome, plan.message)
         if plan is None or self.state_of.status[agent] != "playing":
             return rules.Effect(Outcome.FAILED, "It is over.")
@@ -251,14 +251,14 @@ class Episodes(World[TextRoomConfig, TextRoomFacts]):
         )
         return Known(self._outlooks, self._outlooks.of(agent, state), passing)
 
-    def keep(self) -> Sequence[Known]:
+    def capture(self) -> Sequence[Known]:
         """Return what each agent knows; see `outlook.Known`."""
         return [self._known(agent) for agent in range(len(self.agents))]
 
     def vectors(self, kept: Sequence[Known] | None = None) -> Sequence[NDArray[np.float32]]:
         """Return the vector of every agent, in fresh memory."""
-        return [known.vector() for known in (self.keep() if kept is None else kept)]
+        return [known.vector() for known in (self.capture() if kept is None else kept)]
 
-    def teller(self) -> Callable[[Known, int], str]:
-        """Return what writes texts of what `keep` returned."""
+    def text_writer(self) -> Callable[[Known, int], str]:
+        """Return what writes texts of what `capture` returned."""
         return outlook.tell

@@ -11,7 +11,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast
 
-from piase_gym.rng import Stream
+from piase_gym.core.rng import Stream
 from piase_gym.worlds.text_room.config import TextRoomConfig
 from piase_gym.worlds.text_room.story import (
     AgentSetup,

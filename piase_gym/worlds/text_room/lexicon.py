@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from piase_gym.commands import Command, write_command
+from piase_gym.core.commands import Command, write_command
 from piase_gym.worlds.text_room import names, words
 from piase_gym.worlds.text_room.config import PHRASES, TextRoomConfig, TextRoomEnvelope
 from piase_gym.worlds.text_room.prompt import grammar

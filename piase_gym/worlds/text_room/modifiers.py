@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from piase_gym.core.difficulty import (
+    DifficultyParameter,
+    Element,
+    Fields,
+    PerAgentField,
+    count_element,
+    number_parameter,
+)
 from piase_gym.errors import ConfigError
-from piase_gym.modifiers import Dial, Element, Fields, Personal, count_element, number_dial
 from piase_gym.worlds.text_room import words
 
 _THING: Final = ("description", "can_be_taken", "read_text", "contains")
 
 
-def _generated(field: str, description: str, low: int, high: int) -> Dial:
+def _generated(field: str, description: str, low: int, high: int) -> DifficultyParameter:
     """Return a dial of generated quests; written stories have none."""
-    return Dial(
+    return DifficultyParameter(
         field,
         description,
         low,
@@ -69,9 +76,9 @@ DIALS: Final = (
     _generated("depth", "obstacles on the way of a quest", 0, words.MOST_DEPTH),
     _generated("rooms", "rooms of a quest", 1, words.MOST_ROOMS),
     _generated("distractors", "objects that nobody needs", 0, words.MOST_DISTRACTORS),
-    number_dial("message_loss", "share of messages that get lost", 0.0, 1.0),
-    number_dial("message_delay", "steps until a message is heard", 0, 1000, whole=True),
-    number_dial("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+    number_parameter("message_loss", "share of messages that get lost", 0.0, 1.0),
+    number_parameter("message_delay", "steps until a message is heard", 0, 1000, whole=True),
+    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
 )
 """What `adjust_difficulty` can turn."""
 
@@ -113,5 +120,5 @@ def _story(config: Any, story: Any) -> dict[str, Any]:
     return found
 
 
-PERSONAL: Final = {"story": Personal(lambda story: story is not None, _casts)}
+PERSONAL: Final = {"story": PerAgentField(lambda story: story is not None, _casts)}
 """Fields of which each agent may have its own part: its place and its things in the story."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from piase_gym.surroundings import Surroundings, Thing
-from piase_gym.textcode import escape
+from piase_gym.core.surroundings import Surroundings, Thing
+from piase_gym.core.text_encoding import escape
 from piase_gym.worlds.text_room.views import Seen, TextRoomFacts
 
 

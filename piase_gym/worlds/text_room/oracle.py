@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from piase_gym.commands import Command, Outcome
+from piase_gym.core.commands import Command, Outcome
 from piase_gym.worlds.text_room import endings, rules
 from piase_gym.worlds.text_room.relevance import Needs, needs_of
 from piase_gym.worlds.text_room.sight import Scene, is_legal, look_around

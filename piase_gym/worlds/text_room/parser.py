@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from piase_gym.commands import MAX_LINE, Command, Misread, Outcome, Verb, unparsable
+from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome, Verb, unparsable
 from piase_gym.errors import suggest
 from piase_gym.worlds.text_room.names import plain
 from piase_gym.worlds.text_room.story import DIRECTIONS
@@ -80,7 +80,7 @@ class Reader:
     agents: tuple[str, ...]
     grammar: tuple[Verb, ...]
 
-    def read(self, line: object, near: Sequence[str]) -> Command | Misread:
+    def read(self, line: object, near: Sequence[str]) -> Command | InvalidAction:
         """Read a line.
 
         Args:
@@ -91,7 +91,7 @@ class Reader:
             return unparsable(f"a text action is a string, not {type(line).__name__}")
         if len(line) > MAX_LINE:
             told = f"the line has {len(line)} characters; at most {MAX_LINE} are read"
-            return Misread(Outcome.TOO_LONG, told)
+            return InvalidAction(Outcome.TOO_LONG, told)
         words = _SPACES.sub(" ", line).strip()
         bare = words.rstrip(".!").lower()
         if not bare:
@@ -106,7 +106,7 @@ class Reader:
         hint = suggest(first, [verb.name for verb in self.grammar])
         return unparsable(f"I do not know how to {first[:40]!r}; {hint}")
 
-    def _read_rest(self, verb: str, rest: str, near: Sequence[str]) -> Command | Misread:
+    def _read_rest(self, verb: str, rest: str, near: Sequence[str]) -> Command | InvalidAction:
         """Read what follows the verb."""
         if verb in ("say", "tell"):
             return self._read_speech(verb, rest)
@@ -134,10 +134,10 @@ class Reader:
 
     def _with_things(
         self, verb: str, one: str, two: str | None, near: Sequence[str]
-    ) -> Command | Misread:
+    ) -> Command | InvalidAction:
         """Read the one or two things of a command."""
         first = object_named(one, near)
-        if isinstance(first, Misread):
+        if isinstance(first, InvalidAction):
             return first
         if verb in ("look", "open", "close", "search", "read"):
             return Command(verb, {"target_object": first})
@@ -149,11 +149,11 @@ class Reader:
             return self._needs(verb)
         if verb == "give":
             other = self.agent_named(two)
-            if isinstance(other, Misread):
+            if isinstance(other, InvalidAction):
                 return other
             return Command(verb, {"item_name": first, "agent_id": other})
         second = object_named(two, near)
-        if isinstance(second, Misread):
+        if isinstance(second, InvalidAction):
             return second
         if verb == "take":
             return Command(verb, {"item_name": first, "container": second})
@@ -161,13 +161,13 @@ class Reader:
             return Command(verb, {"target_object": first, "item_name": second})
         return Command(verb, {"item_name": first, "target_object": second})
 
-    def _read_speech(self, verb: str, rest: str) -> Command | Misread:
+    def _read_speech(self, verb: str, rest: str) -> Command | InvalidAction:
         """Read what is said; it is kept word for word."""
         if verb == "say":
             return Command("say", {"message": rest}) if rest else self._needs("say")
         name, _, message = rest.partition(" ")
         other = self.agent_named(name.rstrip(":,"))
-        if isinstance(other, Misread):
+        if isinstance(other, InvalidAction):
             return other
         return (
             Command("tell", {"agent_id": other, "message": message.strip()})
@@ -175,13 +175,13 @@ class Reader:
             else self._needs("tell")
         )
 
-    def _nothing_more(self, verb: str, words: str) -> Command | Misread:
+    def _nothing_more(self, verb: str, words: str) -> Command | InvalidAction:
         """Read a command without things."""
         if words:
             return unparsable(f"I did not understand {words[:40]!r} after {verb!r}")
         return Command(verb)
 
-    def _read_direction(self, words: str) -> Command | Misread:
+    def _read_direction(self, words: str) -> Command | InvalidAction:
         """Read where to go."""
         way = _bare(words)
         way = SHORT.get(way, way)
@@ -191,7 +191,7 @@ class Reader:
             return self._needs("go")
         return unparsable(f"{words[:40]!r} is no direction; {suggest(way, DIRECTIONS)}")
 
-    def _needs(self, verb: str) -> Misread:
+    def _needs(self, verb: str) -> InvalidAction:
         """Say how a command is used."""
         usage = next(item.usage for item in self.grammar if item.name == verb)
         return unparsable(f"{verb!r} needs more words: {usage}")
@@ -201,7 +201,7 @@ class Reader:
 
     # -- names ----------------------------------------------------------------------------
 
-    def agent_named(self, words: str) -> str | Misread:
+    def agent_named(self, words: str) -> str | InvalidAction:
         """Return the agent that some words stand for."""
         name = plain(_bare(words.lower()))
         for known in self.agents:
@@ -213,7 +213,7 @@ class Reader:
 
     def settle_names(
         self, parameters: Mapping[str, object], near: Sequence[str]
-    ) -> dict[str, object] | Misread:
+    ) -> dict[str, object] | InvalidAction:
         """Replace the names in parameters by those that the story uses."""
         settled: dict[str, object] = {}
         for key, value in parameters.items():
@@ -222,13 +222,13 @@ class Reader:
                 found = value if value in near else object_named(value[:MAX_LINE], near)
             elif isinstance(value, str) and key == "agent_id" and value not in self.agents:
                 found = self.agent_named(value[:MAX_LINE])
-            if isinstance(found, Misread):
+            if isinstance(found, InvalidAction):
                 return found
             settled[key] = found
         return settled
 
 
-def object_named(words: str, near: Sequence[str]) -> str | Misread:
+def object_named(words: str, near: Sequence[str]) -> str | InvalidAction:
     """Return the object that some words stand for: by its name, or by a part that no other has.
 
     Args:
@@ -248,14 +248,14 @@ def object_named(words: str, near: Sequence[str]) -> str | Misread:
     return unseen(near)
 
 
-def unseen(near: Sequence[str]) -> Misread:
+def unseen(near: Sequence[str]) -> InvalidAction:
     """Return the answer to whatever names nothing in sight or in hand.
 
     It does not repeat the name, so that a line, a command and an index are answered alike.
     """
     shown = ", ".join(known.replace("_", " ") for known in near[:20])
     more = f" and {len(near) - 20} more" if len(near) > 20 else ""
-    return Misread(
+    return InvalidAction(
         Outcome.ILLEGAL, f"You see no such thing here; you see or hold: {shown or 'nothing'}{more}."
     )
 

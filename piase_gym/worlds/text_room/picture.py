@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.textcode import escape
+from piase_gym.core.text_encoding import escape
 from piase_gym.worlds.text_room.render import people_in
 from piase_gym.worlds.text_room.sight import insides
 from piase_gym.worlds.text_room.state import Plot, RoomState

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from piase_gym.commands import Command, Param, Verb
-from piase_gym.world import Manual
+from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.core.world import Manual
 from piase_gym.worlds.text_room.config import TextRoomConfig
 from piase_gym.worlds.text_room.sight import Scene
 from piase_gym.worlds.text_room.state import Plot

@@ -6,9 +6,9 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
+from piase_gym.core.mailbox import EVERYONE, Letter
+from piase_gym.core.text_encoding import escape, one_line, unescape
 from piase_gym.errors import TextParseError
-from piase_gym.mailbox import EVERYONE, Letter
-from piase_gym.textcode import escape, one_line, unescape
 from piase_gym.worlds.text_room.config import TextRoomConfig
 from piase_gym.worlds.text_room.lexicon import vocabulary
 from piase_gym.worlds.text_room.story import DIRECTIONS

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.commands import Command
+from piase_gym.core.commands import Command
 from piase_gym.worlds.text_room.state import NOWHERE, Plot, RoomState
 from piase_gym.worlds.text_room.story import (
     ActionTaken,

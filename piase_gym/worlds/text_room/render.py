@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.textcode import escape
+from piase_gym.core.text_encoding import escape
 from piase_gym.worlds.text_room.config import TextRoomEnvelope
 from piase_gym.worlds.text_room.sight import insides
 from piase_gym.worlds.text_room.state import AT_ITS_DOOR, STATUSES, Plot, RoomState

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from piase_gym.commands import Command, Outcome
-from piase_gym.mailbox import EVERYONE
+from piase_gym.core.commands import Command, Outcome
+from piase_gym.core.mailbox import EVERYONE
 from piase_gym.worlds.text_room import triggers
 from piase_gym.worlds.text_room.sight import can_reach, insides, look_around
 from piase_gym.worlds.text_room.state import NOWHERE, Plot, RoomState

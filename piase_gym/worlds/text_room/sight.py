@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from piase_gym.commands import Command
+from piase_gym.core.commands import Command
 from piase_gym.worlds.text_room.state import AT_ITS_DOOR, Arrangement, Plot, RoomState
 
 Values = Mapping[str, Any]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from piase_gym.config import AgentId
+from piase_gym.core.config import AgentId
 from piase_gym.worlds.text_room.story_conditions import (
     AgentInRoom,
     AgentState,

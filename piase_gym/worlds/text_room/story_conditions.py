@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from piase_gym.config import AgentId
+from piase_gym.core.config import AgentId
 from piase_gym.worlds.text_room.story_parts import (
     Name,
     Part,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from piase_gym.config import AgentId
+from piase_gym.core.config import AgentId
 from piase_gym.worlds.text_room.story_conditions import Condition
 from piase_gym.worlds.text_room.story_parts import (
     Name,

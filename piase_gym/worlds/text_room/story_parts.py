@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, field_validator
 
-from piase_gym.shorthand import Lenient
+from piase_gym.core.shorthand import Lenient
 
 VERBS = ("look", "go", "take", "drop", "put", "open", "close", "unlock", "use", "read", "search")
 """The verbs that interactions and `action_taken` triggers can name, beside those below."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from piase_gym.config import AgentId
+from piase_gym.core.config import AgentId
 from piase_gym.worlds.text_room.story_parts import (
     Name,
     Part,

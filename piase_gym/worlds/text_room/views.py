@@ -14,9 +14,9 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.mailbox import EVERYONE, Letter
-from piase_gym.textcode import HINT_CODE, hash_text
-from piase_gym.world import HINT_TEXT, Facts
+from piase_gym.core.mailbox import EVERYONE, Letter
+from piase_gym.core.text_encoding import HINT_CODE, hash_text
+from piase_gym.core.world import HINT_TEXT, Facts
 from piase_gym.worlds.text_room.config import (
     MAX_FEEDBACK,
     MAX_MESSAGE,

@@ -12,14 +12,14 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from piase_gym.commands import Command, Misread, Outcome, Verb, check_command, unparsable
-from piase_gym.digest import canonical_json
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb, check_command, unparsable
+from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
+from piase_gym.core.digest import canonical_json
+from piase_gym.core.mailbox import Letter
+from piase_gym.core.rng import Stream
+from piase_gym.core.surroundings import Surroundings
+from piase_gym.core.world import Capabilities, DecodedAction, Manual
 from piase_gym.errors import SnapshotError
-from piase_gym.mailbox import Letter
-from piase_gym.modifiers import Dial, Element, Personal
-from piase_gym.rng import Stream
-from piase_gym.surroundings import Surroundings
-from piase_gym.world import Capabilities, Manual, Plan
 from piase_gym.worlds.text_room import (
     disguise,
     native,
@@ -108,15 +108,15 @@ class TextRoom(Episodes):
 
     name: ClassVar[str] = "TextRoom"
     version: ClassVar[int] = 1
-    spoils: ClassVar[bool] = True
+    picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(
         late_join=True, native_text=True, messages=True
     )
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = native.PERCEPTION_TYPES
-    dials: ClassVar[tuple[Dial, ...]] = DIALS
+    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
-    personal: ClassVar[Mapping[str, Personal]] = PERSONAL
+    per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL
 
     envelope: TextRoomEnvelope
 
@@ -156,7 +156,7 @@ class TextRoom(Episodes):
         return views.vector_of(facts, self._words)
 
     @staticmethod
-    def tell(facts: TextRoomFacts, config: TextRoomConfig) -> str:
+    def to_text(facts: TextRoomFacts, config: TextRoomConfig) -> str:
         """Return the prose of the facts."""
         return prose.text_of(facts)
 
@@ -170,7 +170,7 @@ class TextRoom(Episodes):
 
     # -- what agents can do ---------------------------------------------------------------
 
-    def plan(self, agent: int, act: Any) -> Plan:
+    def decode(self, agent: int, act: Any) -> DecodedAction:
         """Decode one act; an illegal one is explained in words.
 
         An index of something out of sight is explained as one that stands for nothing.
@@ -179,20 +179,24 @@ class TextRoom(Episodes):
             row = self._table.commands[act]
             if row is not None and self._allows(agent, act):
                 return row
-        plan = super().plan(agent, act)
-        if not isinstance(plan, Misread) or plan.outcome is not Outcome.ILLEGAL or act is None:
+        plan = super().decode(agent, act)
+        if (
+            not isinstance(plan, InvalidAction)
+            or plan.outcome is not Outcome.ILLEGAL
+            or act is None
+        ):
             return plan
-        command = act if isinstance(act, Misread) else self._named(agent, act)
-        if isinstance(command, Misread):
+        command = act if isinstance(act, InvalidAction) else self._named(agent, act)
+        if isinstance(command, InvalidAction):
             return command
-        return Misread(Outcome.ILLEGAL, prompt.why_illegal(self._scene(agent), command))
+        return InvalidAction(Outcome.ILLEGAL, prompt.why_illegal(self._scene(agent), command))
 
-    def _named(self, agent: int, act: Any) -> Command | Misread:
+    def _named(self, agent: int, act: Any) -> Command | InvalidAction:
         """Return the command of an act, if all that it names is in sight or in hand."""
         if isinstance(act, Command):
             return self.check(agent, act)
         command = self.command(agent, act)
-        if isinstance(command, Misread):
+        if isinstance(command, InvalidAction):
             return command
         named = {command.parameters.get(key) for key in OBJECT_KEYS} - {None}
         near = self._near(agent)
@@ -223,7 +227,7 @@ class TextRoom(Episodes):
         rows = self._table.commands
         return [row for k in self.legal_indices(agent) if (row := rows[k]) is not None]
 
-    def command(self, agent: int, index: int) -> Command | Misread:
+    def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return the command of an index."""
         row = self._table.commands[index]
         return unseen(self._near(agent)) if row is None else row
@@ -233,7 +237,7 @@ class TextRoom(Episodes):
         state, of = self.state_of, self._outlooks.of
         return [of(agent, state).mask.copy() for agent in range(len(self.agents))]
 
-    def read(self, agent: int, line: object) -> Command | Misread:
+    def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a line, tolerantly."""
         index = self._table.numbers.get(line) if isinstance(line, str) else None
         if index is not None and self._allows(agent, index):  # a line as `write` writes it
@@ -245,17 +249,17 @@ class TextRoom(Episodes):
         index = self._table.place(command)
         return super().write(command) if index is None else self._table.lines[index]
 
-    def check(self, agent: int, command: Command) -> Command | Misread:
+    def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data; names may be written as in text."""
         index = self._table.place(command)
         if index is not None and self._allows(agent, index):
             return command
         parameters = prompt.rename(command.verb, command.parameters, self._grammar)
         checked = check_command(Command(command.verb, parameters), self._grammar)
-        if isinstance(checked, Misread):
+        if isinstance(checked, InvalidAction):
             return checked
         settled = self._reader.settle_names(checked.parameters, self._near(agent))
-        return settled if isinstance(settled, Misread) else Command(checked.verb, settled)
+        return settled if isinstance(settled, InvalidAction) else Command(checked.verb, settled)
 
     @property
     def manual(self) -> Manual:

@@ -1,0 +1,248 @@
+"""Trained networks of Stable-Baselines3 and sb3-contrib, and the files they are kept in.
+
+Networks compute in double precision here, so that an observation gets the same probabilities alone
+and in a batch.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from piase_gym.agents.sb3_archive import Archive, Foreign, require_file
+from piase_gym.errors import MissingExtraError, PolicyError
+
+if TYPE_CHECKING:
+    import torch
+    from stable_baselines3.common.save_util import load_from_zip_file
+    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+else:
+    try:
+        import torch
+        from stable_baselines3.common.save_util import load_from_zip_file
+        from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("a policy 'sb3:...'", "train") from error
+
+FORMAT = 1
+
+
+class Network:
+    """A trained network as a function of observations; shared by all agents that play it.
+
+    The policy that it is made of is its own from then on; `copy_network` leaves a model alone.
+
+    Attributes:
+        name: What messages call it.
+        observation_space: The space it was trained for.
+        action_space: Likewise.
+        masked: Whether it was trained with masks.
+    """
+
+    def __init__(self, policy: Any, name: str) -> None:
+        """Take a policy of Stable-Baselines3 and check that its numbers are numbers."""
+        self.name = name
+        self.observation_space: spaces.Space[Any] = policy.observation_space
+        self.action_space: spaces.Space[Any] = policy.action_space
+        self.masked = type(policy).__name__.startswith("Maskable")
+        if hasattr(policy, "lstm_actor"):
+            raise PolicyError(f"{name} is recurrent; only models without a memory can be played")
+        require_finite(policy, name)
+        self._policy = policy.double().eval()
+        for module in policy.modules():
+            if isinstance(module, BaseFeaturesExtractor) and not module._forward_pre_hooks:
+                module.register_forward_pre_hook(_in_double)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it gives probabilities, and not only the best action."""
+        return hasattr(self._policy, "get_distribution")
+
+    @torch.no_grad()
+    def probabilities(
+        self, observations: NDArray[Any], masks: NDArray[np.int8]
+    ) -> NDArray[np.float64]:
+        """Return the probability of each action, shape (n, actions), 0 where it is forbidden.
+
+        Networks that estimate values (DQN, QR-DQN) give their best action all of it.
+
+        Raises:
+            PolicyError: If the network gives numbers that are not finite.
+        """
+        try:
+            scores = self._scores(torch.as_tensor(observations)).numpy()
+        except ValueError as error:  # torch checks the parameters of distributions
+            raise self._diverged() from error
+        if not np.isfinite(scores).all():
+            raise self._diverged()
+        if self.masked:
+            scores = np.where(masks != 0, scores, -np.inf)
+        if not self.drawn:
+            return np.asarray(scores == scores.max(axis=1, keepdims=True), np.float64)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True), np.float64)
+
+    def _scores(self, observations: torch.Tensor) -> torch.Tensor:
+        """Return log-probabilities, or values, of all actions."""
+        policy = self._policy
+        if self.drawn:
+            logits: torch.Tensor = policy.get_distribution(observations).distribution.logits
+            return logits
+        if hasattr(policy, "quantile_net"):
+            quantiles: torch.Tensor = policy.quantile_net(observations)
+            return quantiles.mean(dim=1)
+        values: torch.Tensor = policy.q_net(observations)
+        return values
+
+    @torch.no_grad()
+    def gaussian(self, observation: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return mean and deviation of a continuous action.
+
+        Raises:
+            PolicyError: If they are not finite, or the network has no such distribution.
+        """
+        if not self.drawn:
+            raise PolicyError(f"{self.name} has continuous actions without a Gaussian policy")
+        try:
+            normal = self._policy.get_distribution(torch.as_tensor(observation)[None]).distribution
+        except ValueError as error:
+            raise self._diverged() from error
+        mean, spread = normal.mean[0].numpy(), normal.stddev[0].numpy()
+        if not (np.isfinite(mean).all() and np.isfinite(spread).all()):
+            raise self._diverged()
+        return mean, spread
+
+    def _diverged(self) -> PolicyError:
+        """Say that outputs are not finite."""
+        return PolicyError(f"{self.name} gives numbers that are not finite; it has diverged")
+
+
+def _in_double(_module: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Hand observations to a features extractor in double precision."""
+    return tuple(part.double() for part in given)
+
+
+def require_finite(policy: Any, name: str) -> None:
+    """Raise `PolicyError` if a parameter is not finite; the message names the first."""
+    for parameter, values in policy.named_parameters():
+        if not torch.isfinite(values).all():
+            raise PolicyError(f"{name} has diverged: {parameter} holds numbers that are not finite")
+
+
+# -- files --------------------------------------------------------------------------------
+
+
+def load_network(path: str | Path, *, trusted: bool = False) -> Network:
+    """Return the network in a model's file; it is read once, until the file is written anew.
+
+    Args:
+        path: The file.
+        trusted: Whether the file may be unpickled if it cannot be read otherwise, which can run any
+            code that is in it. Ordinary models of Stable-Baselines3 need no trust.
+
+    Raises:
+        PolicyError: If there is no such file, it holds no model, its numbers are not finite, or it
+            must be unpickled and is not trusted.
+    """
+    path = Path(path)
+    require_file(path)
+    found = path.stat()
+    return _loaded(path.resolve(), found.st_mtime_ns, found.st_size, trusted)
+
+
+def copy_network(model: Any) -> Network:
+    """Return the network of a model that may go on learning.
+
+    Raises:
+        PolicyError: If its numbers are not finite, or it is recurrent.
+    """
+    buffer = io.BytesIO()
+    model.save(buffer)
+    return Network(read_policy(buffer, trusted=True), f"the {type(model).__name__} model")
+
+
+@functools.lru_cache(maxsize=8)
+def _loaded(path: Path, _written: int, _size: int, trusted: bool) -> Network:
+    """Return the network of a file; it is read once."""
+    try:
+        policy = read_policy(path, trusted=trusted)
+    except Exception as error:  # a damaged or strange file can fail in any way
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise PolicyError(f"{path} holds no model that can be loaded: {reason:.200}") from error
+    return Network(policy, path.name)
+
+
+def read_policy(file: Path | io.BytesIO, *, trusted: bool) -> Any:
+    """Return the policy in a model's archive, with its parameters.
+
+    Raises:
+        PolicyError: If the file is of a later format, or must be unpickled and is not trusted.
+    """
+    archive = Archive(file)
+    card = archive.card
+    try:
+        if card is None:
+            kind, seen, acts, kwargs = archive.policy()
+        elif card.get("format") != FORMAT:
+            raise PolicyError(f"it has format {card.get('format')!r}; allowed here: {FORMAT}")
+        else:
+            kind, kwargs = network_of(card["network"])
+            seen, acts = read_space(card["observation_space"]), read_space(card["action_space"])
+        archive.require_room(acts, kwargs)
+    except Foreign as error:
+        if not trusted:
+            raise PolicyError(
+                f"it needs {error}, which only unpickling makes, and that can run any code; name "
+                "the file yourself, as a policy or a partner, if you trust it"
+            ) from None
+        data = load_from_zip_file(file, device="cpu")[0] or {}
+        kind, kwargs = data["policy_class"], data["policy_kwargs"]
+        seen, acts = data["observation_space"], data["action_space"]
+    policy = kind(seen, acts, lambda _: 0.0, **kwargs)
+    policy.load_state_dict(archive.weights)
+    return policy
+
+
+def network_of(plan: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the class and the arguments of the policy that a plan describes.
+
+    Args:
+        plan: ``masked``, ``cells`` (whether observations are symbols), ``width`` (of the encoding)
+            and ``layers`` (widths of the hidden layers).
+    """
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+    from stable_baselines3.common.policies import ActorCriticPolicy
+
+    kind = MaskableActorCriticPolicy if plan["masked"] else ActorCriticPolicy
+    kwargs: dict[str, Any] = {"net_arch": list(plan["layers"]), "activation_fn": torch.nn.ReLU}
+    if plan["cells"]:
+        from piase_gym.adapters.features import CellFeatures
+
+        kwargs["features_extractor_class"] = CellFeatures
+        kwargs["features_extractor_kwargs"] = {"features_dim": plan["width"]}
+    return kind, kwargs
+
+
+def write_space(space: spaces.Space[Any]) -> dict[str, Any]:
+    """Return a Box or Discrete space as JSON-able data."""
+    if isinstance(space, spaces.Discrete):
+        return {"n": int(space.n)}
+    assert isinstance(space, spaces.Box)
+    bounds = {"low": space.low.tolist(), "high": space.high.tolist()}
+    return {"dtype": str(space.dtype), "shape": list(space.shape), **bounds}
+
+
+def read_space(data: Mapping[str, Any]) -> spaces.Space[Any]:
+    """Return the space that `write_space` wrote."""
+    if "n" in data:
+        return spaces.Discrete(int(data["n"]))
+    dtype = np.dtype(data["dtype"]).type
+    low, high = np.array(data["low"], dtype), np.array(data["high"], dtype)
+    return spaces.Box(low, high, tuple(data["shape"]), dtype)

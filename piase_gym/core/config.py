@@ -1,0 +1,235 @@
+"""Typed configs and envelopes: frozen, keyword-only, checked once, with errors of our own."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from piase_gym.core.validation_messages import in_words
+from piase_gym.errors import ConfigError, EnvelopeError, suggest
+
+ALIASES = {"max_cycles": "max_steps", "max_episode_steps": "max_steps"}
+"""PettingZoo's and Gymnasium's words for the world's own `max_steps`."""
+
+
+class Envelope(BaseModel):
+    """The largest sizes that the spaces of an environment allow for.
+
+    Every field is an integer that only grows. A config fits if none of its sizes is larger.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    agents: int = Field(1, ge=1, description="most agents")
+
+    def union(self, other: Self) -> Self:
+        """Return the smallest envelope that holds both."""
+        mine, theirs = self.model_dump(), other.model_dump()
+        return type(self)(**{key: max(mine[key], theirs[key]) for key in mine})
+
+    def excess(self, sizes: Self) -> list[str]:
+        """List in words what of `sizes` does not fit into this envelope."""
+        mine, theirs = self.model_dump(), sizes.model_dump()
+        return [f"{k} {theirs[k]} (at most {mine[k]})" for k in mine if theirs[k] > mine[k]]
+
+
+AgentId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
+"""A name without spaces: letters, digits, ``_``, ``-`` and ``.``."""
+
+
+class WorldConfig(BaseModel):
+    """The fields that every world's config has.
+
+    Raises:
+        ConfigError: On construction, for an unknown field, a wrong type or a value out of range;
+            the message names the world, the field and what is allowed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    world: ClassVar[str]
+    agent_kind: ClassVar[str] = "agent"
+
+    agents: int = Field(1, ge=1, description="how many agents take part")
+    agent_ids: tuple[AgentId, ...] | None = Field(
+        None, description="names of the agents in order; default agent_0, agent_1, ..."
+    )
+    max_steps: int = Field(100, ge=1, le=2**31 - 1, description="steps until truncation")
+    shared_reward: bool = Field(False, description="give every agent the mean of all rewards")
+    envelope: Envelope | None = Field(None, description="largest sizes; default: its own sizes")
+
+    def __init__(self, **data: Any) -> None:
+        """Check the fields; `max_cycles` and `max_episode_steps` mean `max_steps`."""
+        try:
+            super().__init__(**self.plain(data))
+        except ValidationError as error:
+            raise ConfigError(explain(error, type(self))) from None
+
+    @classmethod
+    def plain(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return fields with aliases replaced by what they mean.
+
+        Raises:
+            ConfigError: If an alias and its field are both given.
+        """
+        plain: dict[str, Any] = {}
+        keys: dict[str, str] = {}
+        for key, value in fields.items():
+            for name, part in cls.meaning(str(key), value).items():
+                if name in plain:
+                    both = f"{keys[name]!r} and {key!r}"
+                    raise ConfigError(f"{cls.world}: {both} set the same; give one of them")
+                plain[name], keys[name] = part, str(key)
+        return plain
+
+    @classmethod
+    def meaning(cls, name: str, value: Any) -> dict[str, Any]:
+        """Return the fields that one key stands for; worlds add aliases of their own."""
+        return {ALIASES.get(name, name): value}
+
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
+        given = self.agent_ids or ()
+        if len(set(given)) < len(given):
+            raise ValueError(f"agent_ids must differ from each other: {', '.join(given)}")
+        if len(given) > self.agents:
+            raise ValueError(f"agent_ids names {len(given)} agents, but agents={self.agents}")
+        return self
+
+    def sizes(self) -> Envelope:
+        """Return this config's own sizes, as an envelope."""
+        return Envelope(agents=self.agents)
+
+    def names(self, count: int | None = None) -> tuple[str, ...]:
+        """Return the names of the first `count` agents (default: all of this config's)."""
+        count = self.agents if count is None else count
+        given = self.agent_ids or ()
+        rest = tuple(f"{self.agent_kind}_{i}" for i in range(len(given), count))
+        return (given + rest)[:count]
+
+    @property
+    def longest(self) -> int:
+        """Steps after which every episode is over at the latest."""
+        return self.max_steps
+
+    def fixed_envelope(self) -> Envelope:
+        """Return the envelope that fixes the spaces.
+
+        Raises:
+            EnvelopeError: If the given envelope is smaller than the config's own sizes.
+        """
+        sizes = self.sizes()
+        given = self.envelope.model_dump(exclude_unset=True) if self.envelope else {}
+        envelope = sizes.model_copy(update=given)
+        require_fit(self.world, envelope, sizes)
+        return envelope
+
+    def pinned(self, envelope: Envelope) -> Self:
+        """Return this config with its envelope written out."""
+        return self.model_copy(update={"envelope": envelope})
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """Return a copy with some fields replaced, checked like a new config."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self)(**{**given, **self.plain(changes)})
+
+    def diff(self, other: Self) -> dict[str, Any]:
+        """Return what changes from this config to `other`, as plain JSON-able values."""
+        mine, theirs = self.model_dump(mode="json"), other.model_dump(mode="json")
+        return {key: theirs[key] for key in theirs if theirs[key] != mine[key]}
+
+
+def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:
+    """Check that `sizes` fit.
+
+    Raises:
+        EnvelopeError: If they do not; the message lists what is too large.
+    """
+    excess = envelope.excess(sizes)
+    if excess:
+        raise EnvelopeError(
+            f"{world}: {', '.join(excess)} does not fit the envelope that fixed the spaces; "
+            f"make the environment with envelope={_union_hint(envelope, sizes)}"
+        )
+
+
+def larger(config: Any, envelope: Envelope, more: Mapping[str, int]) -> Any:
+    """Return a config with an envelope that also allows for more.
+
+    Raises:
+        EnvelopeError: If there is no such size, or it is not allowed.
+    """
+    kind = type(envelope)
+    for name in more:
+        if name not in kind.model_fields:
+            hint = suggest(name, kind.model_fields)
+            raise EnvelopeError(f"{config.world}: an envelope has no size {name!r}; {hint}")
+    try:
+        wanted = kind(**{**envelope.model_dump(), **more})
+    except ValidationError as error:
+        raise EnvelopeError(explain(error, type(config))) from None
+    return config.changed({"envelope": envelope.union(wanted).model_dump()})
+
+
+def _union_hint(envelope: Envelope, sizes: Envelope) -> str:
+    """Write the envelope that would have been enough, as a dict literal."""
+    return repr(envelope.union(sizes).model_dump())
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> str:
+    """Turn a pydantic error into one sentence a problem, with what is allowed."""
+    title = getattr(model, "world", model.__name__)
+    lines = []
+    for item in error.errors(include_url=False):
+        where = ".".join(str(part) for part in item["loc"])
+        if item["type"] == "extra_forbidden":
+            hint = suggest(item["loc"][-1], _fields_at(model, item["loc"]))
+            lines.append(f"{title}: unknown key {where!r}; {hint}")
+        else:
+            message, shown = in_words(item), _short(item["input"])
+            named = f"{title}.{where}: {message} (got {shown}){_near(item)}"
+            lines.append(named if where else f"{title}: {message}")
+    return "\n".join(lines)
+
+
+def _fields_at(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
+    """Return the field names of the model in which the last key of `loc` is unknown."""
+    for part in loc[:-1]:
+        field = model.model_fields.get(str(part))
+        inner = getattr(field, "annotation", None)
+        options = [inner, *getattr(inner, "__args__", ())]
+        found = [o for o in options if isinstance(o, type) and issubclass(o, BaseModel)]
+        if not found:
+            break
+        model = found[0]
+    return list(model.model_fields)
+
+
+def _short(value: Any) -> str:
+    """Show a value in at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _near(item: Any) -> str:
+    """Suggest the nearest literal for a misspelt choice."""
+    if item["type"] not in ("literal_error", "enum"):
+        return ""
+    expected = str(item.get("ctx", {}).get("expected", ""))
+    choices = [part.strip(" '") for part in expected.replace(" or ", ", ").split(",")]
+    close = difflib.get_close_matches(str(item["input"]), choices, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+__all__ = [
+    "ALIASES",
+    "ConfigError",
+    "Envelope",
+    "EnvelopeError",
+    "WorldConfig",
+    "larger",
+    "require_fit",
+]

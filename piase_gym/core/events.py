@@ -1,0 +1,137 @@
+"""The events bus: worlds, environments, wrappers and agents post; loggers and meters subscribe.
+
+Wrapper order does not matter, because everyone posts to and listens at ``env.unwrapped.events``.
+With no subscriber nothing is built: posters ask `Events.heard` or `Events.active` first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+STEP_KINDS = frozenset({"step", "message", "milestone"})
+"""The kinds that a step posts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened.
+
+    Attributes:
+        kind: What happened: ``reset``, ``begun`` (after all have heard of a reset), ``step``,
+            ``reconfigure``, ``hint``, ``message``, ``milestone``, ``order``, ``restore``,
+            ``rebuild``, ``log``, ``close``, or a kind of the poster's own. A batch of environments
+            posts ``batch_reset``, ``batch_begun``, ``batch_step`` and ``batch_restore``.
+        agent: Whom it concerns, or ``None`` for the whole environment.
+        data: Plain values that describe it.
+    """
+
+    kind: str
+    agent: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+Listener = Callable[[Event], None]
+Watcher = Callable[[Any, Any], None]
+"""Called with the acts of all agents and the `StepResult` that followed."""
+
+
+class Events:
+    """A synchronous bus. Listeners are called in the order in which they subscribed.
+
+    Attributes:
+        active: Whether anybody listens at all.
+        heard: Whether anybody wants to know of steps; environments build nothing if not.
+        decodes: Whether anybody wants the acts of steps as commands.
+        watchers: Who is called with every step, and whether with commands.
+        mirrors: Attributes of wrappers, whose `agents` are always those of the environment.
+        origin: What the environment was made from, for the manifests of its runs: ``scenario``
+            and ``curricula``; see `piase_gym.runs.declare_curriculum`.
+    """
+
+    def __init__(self) -> None:
+        """Start with no listener."""
+        self._listeners: list[tuple[Listener, frozenset[str] | None]] = []
+        self.watchers: tuple[tuple[Watcher, bool], ...] = ()
+        self._last = 0
+        """How many of the watchers come after all others."""
+        self.mirrors: list[dict[str, Any]] = []
+        self.origin: dict[str, Any] = {}
+        self._count()
+
+    def _count(self) -> None:
+        """Work out the flags that posters ask for."""
+        kinds = [kinds for _, kinds in self._listeners]
+        self.active = bool(self._listeners or self.watchers)
+        self.heard = bool(self.watchers) or any(k is None or k & STEP_KINDS for k in kinds)
+        self.decodes = self.hears("step") or any(decoded for _, decoded in self.watchers)
+
+    def hears(self, kind: str) -> bool:
+        """Tell whether anybody subscribed to a kind of event."""
+        return any(kinds is None or kind in kinds for _, kinds in self._listeners)
+
+    def subscribe(
+        self, listener: Listener, kinds: Iterable[str] | None = None
+    ) -> Callable[[], None]:
+        """Call `listener` with every event from now on, or with those of some kinds.
+
+        Returns:
+            A function that ends the subscription; calling it twice does no harm.
+        """
+        entry = (listener, None if kinds is None else frozenset(kinds))
+        self._listeners.append(entry)
+        self._count()
+
+        def unsubscribe() -> None:
+            places = [place for place, item in enumerate(self._listeners) if item is entry]
+            if places:
+                del self._listeners[places[0]]
+                self._count()
+
+        return unsubscribe
+
+    def watch(
+        self, watcher: Watcher, decoded: bool = False, last: bool = False
+    ) -> Callable[[], None]:
+        """Call ``watcher(acts, tick)`` after every step; cheaper than to subscribe.
+
+        Args:
+            watcher: Called after all other events of the step. It must not change its arguments.
+            decoded: Whether indices are replaced by the commands that they stood for.
+            last: Whether it is called after all others, so that it may post events of its own.
+
+        Returns:
+            A function that ends the watch; calling it twice does no harm.
+        """
+        entry = (watcher, decoded)
+        place = len(self.watchers) - (0 if last else self._last)
+        self.watchers = (*self.watchers[:place], entry, *self.watchers[place:])
+        self._last += last
+        self._count()
+
+        def leave() -> None:
+            if any(item is entry for item in self.watchers):
+                self._last -= last
+            self.watchers = tuple(item for item in self.watchers if item is not entry)
+            self._count()
+
+        return leave
+
+    def post(self, kind: str, agent: str | None = None, **data: Any) -> None:
+        """Tell everyone who listens for this kind that something happened."""
+        if self._listeners:
+            event: Event | None = None
+            for listener, kinds in tuple(self._listeners):
+                if kinds is None or kind in kinds:
+                    event = event or Event(kind, agent, data)
+                    listener(event)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave listeners behind when an environment is copied or pickled."""
+        return {"origin": self.origin}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Start with no listener."""
+        Events.__init__(self)
+        self.origin.update(state.get("origin", {}))

@@ -1,0 +1,121 @@
+"""How an env takes actions: indices, boxes or lines of text, all of which decode to commands."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome
+from piase_gym.core.text_encoding import CHARSET
+from piase_gym.core.world import Act, World, check_box, check_index
+from piase_gym.errors import ActionError, ConfigError, suggest
+
+Actions = Literal["discrete", "continuous", "text"]
+ACTIONS = ("discrete", "continuous", "text")
+
+
+class ActionReader:
+    """Decodes the actions of one environment, and gives the space that they are in."""
+
+    def __init__(self, world: World[Any, Any], kind: str) -> None:
+        """Check that the world offers this kind of actions.
+
+        Raises:
+            ConfigError: If there is no such kind, or this world does not offer it.
+        """
+        if kind not in ACTIONS:
+            raise ConfigError(f"unknown actions {kind!r}; {suggest(kind, ACTIONS)}")
+        offered = [k for k in ACTIONS if k == "text" or getattr(world.capabilities, k)]
+        if kind not in offered:
+            raise ConfigError(
+                f"{world.name} has no {kind} actions; allowed: {', '.join(map(repr, offered))}"
+            )
+        self.world = world
+        self.kind = kind
+        self.count = world.num_actions if kind == "discrete" else 0
+        self._box = world.action_box if kind == "continuous" else None
+
+    def space(self) -> spaces.Space[Any]:
+        """Return a new space object for one agent's actions."""
+        if self.kind == "discrete":
+            return spaces.Discrete(self.count)
+        if self._box is not None:
+            return self.world.action_box
+        return spaces.Text(MAX_LINE, min_length=0, charset=CHARSET)
+
+    def read(self, agent: int, action: Any) -> Act:
+        """Decode one action.
+
+        A line that cannot be understood is an `InvalidAction`, which costs a step; an index or an
+        array that is not in the space is an error of the caller.
+
+        Raises:
+            ActionError: If the action is not in the space.
+        """
+        if isinstance(action, Command | InvalidAction):
+            return action
+        if self.kind == "discrete":
+            return check_index(action, self.count, self.world.agents[agent])
+        if self._box is not None:
+            values = check_box(action, self._box, self.world.agents[agent])
+            return self.world.command_from_box(agent, values)
+        return self.world.read(agent, action)
+
+
+INTEGERS = frozenset(
+    (int, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+)
+"""The types of plain integers, of which the world itself refuses what is out of range."""
+
+
+def to_indices(actions: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the discrete actions of many environments as an array of integers.
+
+    Raises:
+        ActionError: If they are not integers, or not of that shape.
+    """
+    try:
+        given = np.asarray(actions)
+    except ValueError:  # their lengths differ
+        given = np.asarray(None)
+    if given.shape != shape or given.dtype.kind not in "iu" or np.ma.is_masked(actions):
+        kind = "a masked array" if np.ma.is_masked(actions) else str(given.dtype)
+        raise ActionError(
+            f"actions are integers of shape {shape}, not {kind} of shape {given.shape}"
+        )
+    return given
+
+
+def strays(indices: NDArray[Any], count: int) -> bool:
+    """Tell whether some indices are not in ``0..count-1``, whatever type of integer they are."""
+    return bool(indices.astype(np.int64, copy=False).view(np.uint64).max(initial=0) >= count)
+
+
+def explain_failure(info: dict[str, Any], world: World[Any, Any], agent: int, action: Any) -> None:
+    """Add to an info what was in the way of a command or a line that had no effect."""
+    if info["outcome"] is Outcome.FAILED and isinstance(action, str | Command):
+        told = None if info.get("feedback") else world.why_failed(agent)
+        if told:
+            info["feedback"] = told
+
+
+def getter(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
+    """Return a function that takes the values of these keys out of a mapping, fast."""
+    return operator.itemgetter(*names) if len(names) > 1 else OneGetter(names[0])
+
+
+@dataclass(frozen=True)
+class OneGetter:
+    """Takes the value of one key; `operator.itemgetter` would not return a sequence."""
+
+    name: str
+
+    def __call__(self, actions: Any) -> Sequence[Any]:
+        """Return the value in a list."""
+        return [actions[self.name]]

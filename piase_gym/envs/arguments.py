@@ -1,0 +1,142 @@
+"""From names and fields to a config: the arguments that every environment shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
+
+from piase_gym.agents.base import Agent
+from piase_gym.core.config import WorldConfig
+from piase_gym.envs.partners import Partners, read_partners
+from piase_gym.envs.runner import EpisodeRunner
+from piase_gym.errors import AgentError, ConfigError, ScenarioError
+from piase_gym.names import look_up
+from piase_gym.registry import TaskSpec, WorldSpec, load, make_config
+
+if TYPE_CHECKING:
+    from piase_gym.scenarios import Scenario
+
+Name = Union[str, Path, WorldConfig, "Scenario"]
+"""What a world is named by: a world, an id, a scenario, its path, or a config or scenario."""
+
+
+class Resolved(NamedTuple):
+    """What is to be made.
+
+    Attributes:
+        config: The checked config.
+        spec: The world.
+        task: The id, if one was named.
+        scenario: The scenario, if there is one, that of the id included.
+    """
+
+    config: Any
+    spec: WorldSpec
+    task: TaskSpec | None
+    scenario: Scenario | None
+
+
+def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str, Any]) -> Resolved:
+    """Return what a name, a scenario and fields of the config stand for.
+
+    Raises:
+        UnknownNameError: If the name is unknown.
+        ConfigError: If a field is unknown or not allowed.
+        ScenarioError: If the scenario is unknown, of another world, or given beside another.
+    """
+    given = dict(fields)
+    if envelope is not None:
+        given["envelope"] = envelope
+    found = look_up(name)
+    spec, task = found.spec, found.task
+    if scenario is not None and (isinstance(name, WorldConfig) or found.scenario is not None):
+        what = "config object" if isinstance(name, WorldConfig) else "scenario for a name"
+        raise ScenarioError(f"give a {what} or scenario=..., not both")
+    if isinstance(name, WorldConfig):
+        return Resolved(name.changed(given) if given else name, spec, task, None)
+    from piase_gym.scenarios import load as load_scenario
+
+    base, chosen = found.fields, found.scenario
+    if scenario is not None:
+        chosen = load_scenario(scenario)
+        if chosen.world != spec.name:
+            raise ScenarioError(
+                f"scenario {chosen.name!r} is of {chosen.world}, not of {spec.name}"
+            )
+        base |= chosen.fields
+    elif task is not None and task.scenario is not None:
+        chosen = load_scenario(task.scenario)
+    config = make_config(spec, {**base, **load(spec.config, spec).plain(given)})
+    return Resolved(config, spec, task, chosen)
+
+
+def gym_partners(
+    names: Sequence[str], task: TaskSpec | None, partners: Partners | None, focal: str
+) -> dict[str, str | Agent]:
+    """Return who plays the agents that the single learner does not: by default `random`.
+
+    Raises:
+        AgentError: If a partner is named for the learner's own seat.
+    """
+    given = read_partners(partners)
+    if focal in given:
+        raise AgentError(f"{focal!r} is the learner; partners play the other agents")
+    defaults = task.partners if task else {}
+    usual = given.pop("*", defaults.get("*", "random"))
+    chosen: dict[str, str | Agent] = {name: defaults.get(name, usual) for name in names}
+    chosen |= given
+    del chosen[focal]
+    if isinstance(usual, Agent) and sum(agent is usual for agent in chosen.values()) > 1:
+        raise ConfigError("one agent object cannot play several seats; give one for each")
+    return chosen
+
+
+def build_runner(
+    name: Name,
+    partners: Partners | None,
+    scenario: object,
+    envelope: object,
+    fields: Mapping[str, Any],
+) -> EpisodeRunner:
+    """Make a world whose agents the caller plays, but for the seats of `partners`."""
+    return _drive(resolve(name, scenario, envelope, fields), partners)
+
+
+def build_focal_runner(
+    name: Name,
+    agent: str | None,
+    partners: Partners | None,
+    scenario: object,
+    envelope: object,
+    fields: Mapping[str, Any],
+) -> EpisodeRunner:
+    """Make a world, and seat partners everywhere but at the place of one learner.
+
+    Args:
+        name: A world, an id or a config object.
+        agent: The learner; by default the first agent.
+        partners: Policies for the others; by default those of the id, else ``random``.
+        scenario: A scenario's name or path.
+        envelope: The largest sizes that later configs may have.
+        fields: Fields of the config.
+
+    Raises:
+        AgentError: If there is no such agent, or a partner is named for the learner's seat.
+    """
+    found = resolve(name, scenario, envelope, fields)
+    config = found.config
+    names = config.names(config.fixed_envelope().agents)
+    focal = agent if agent is not None else names[0]
+    if focal not in names:
+        raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(names)}")
+    return _drive(found, gym_partners(names, found.task, partners, focal))
+
+
+def _drive(found: Resolved, partners: Partners | None) -> EpisodeRunner:
+    """Make the world and its runner, which knows the scenario for the manifests of logs."""
+    spec = found.spec
+    runner = EpisodeRunner(load(spec.world, spec)(found.config), spec, partners)
+    if found.scenario is not None:
+        runner.events.origin["scenario"] = found.scenario.origin()
+    return runner

@@ -1,0 +1,135 @@
+"""What the environments of one world share: questions, pictures, and the state as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from piase_gym.core.commands import Command
+from piase_gym.core.events import Events
+from piase_gym.core.world import Facts, World
+from piase_gym.envs.observations import ObservationBuilder
+from piase_gym.envs.runner import EpisodeRunner
+from piase_gym.envs.window import Window
+from piase_gym.errors import ConfigError, suggest
+
+RENDER_MODES = ("human", "ansi", "rgb_array")
+
+
+def check_render_mode(mode: str | None) -> str | None:
+    """Return the mode if it exists.
+
+    Raises:
+        ConfigError: If it does not.
+    """
+    if mode is not None and mode not in RENDER_MODES:
+        raise ConfigError(f"unknown render_mode {mode!r}; {suggest(mode, RENDER_MODES)}")
+    return mode
+
+
+class WorldEnv:
+    """The part of an environment that has nothing to do with its API.
+
+    Questions take an agent's name; where there is one learner, the default is the learner.
+    """
+
+    runner: EpisodeRunner
+    metadata: dict[str, Any]
+    render_mode: str | None
+    _viewer: ObservationBuilder
+    _window: Window | None
+
+    @property
+    def world(self) -> World[Any, Any]:
+        """The world behind the environment."""
+        return self.runner.world
+
+    @property
+    def events(self) -> Events:
+        """The events bus."""
+        return self.runner.events
+
+    @property
+    def config(self) -> Any:
+        """The config of the present episode."""
+        return self.runner.world.config
+
+    @property
+    def view(self) -> str:
+        """The view: ``both``, ``vector`` or ``text``."""
+        return self._viewer.view
+
+    def _number(self, agent: str | None) -> int:
+        """Return the number of an agent, or raise `AgentError`."""
+        return self.runner.number(agent)
+
+    # -- questions ------------------------------------------------------------------------
+
+    def facts(self, agent: str | None = None) -> Facts:
+        """Return what an agent may know now."""
+        self.runner.require_episode()
+        facts: Facts = self.world.facts(self._number(agent))
+        return facts
+
+    def admissible_commands(self, agent: str | None = None) -> list[str]:
+        """Return the legal commands of an agent now, as lines of text."""
+        return [self.world.write(command) for command in self.commands(agent)]
+
+    def commands(self, agent: str | None = None) -> list[Command]:
+        """Return the legal commands of an agent now, as data."""
+        self.runner.require_episode()
+        return self.world.admissible(self._number(agent))
+
+    def instructions(self, agent: str | None = None) -> str:
+        """Return the versioned prompt for an agent."""
+        self.runner.require_open()
+        return self.world.instructions(self._number(agent))
+
+    def tools(self, agent: str | None = None) -> list[dict[str, Any]]:
+        """Return the commands as JSON Schema tool calls."""
+        self.runner.require_open()
+        return self.world.tools(self._number(agent))
+
+    def _hint(self, number: int, hint: str | None) -> None:
+        """Show a hint to an agent until the episode ends."""
+        self.world.give_hint(number, hint)
+        self.events.post("hint", self.world.agents[number], message=hint)
+
+    def render(self) -> Any:
+        """Draw the state: a string, an array of shape (height, width, 3), or a window."""
+        self.runner.require_episode()
+        if self.render_mode == "ansi":
+            return self.world.ansi()
+        if self.render_mode == "rgb_array":
+            return self.world.rgb()
+        if self._window is not None:
+            title = self.metadata.get("name", self.world.name)
+            self._window.show(self.world.rgb(), title, self.metadata["render_fps"])
+        return None
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def state(self) -> NDArray[Any]:
+        """Return every non-string fact of the world as one array in `World.state_space`."""
+        self.runner.require_episode()
+        return self.world.state()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state, random streams and partners included, as a JSON-able value."""
+        return self.runner.snapshot()
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up a snapshot; the future is then the one it would have had."""
+        self.runner.restore(snapshot)
+        self._viewer.renew()
+
+    def digest(self) -> str:
+        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
+        self.runner.require_episode()
+        return self.world.digest()
+
+    def reconfigure(self, changes: Mapping[str, Any]) -> None:
+        """Change fields of the config from the next reset on; spaces stay as they are."""
+        self.runner.reconfigure(changes)

@@ -1,0 +1,353 @@
+"""The ParallelEnv environment: every agent, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gymnasium import spaces
+from pettingzoo import ParallelEnv
+
+from piase_gym.core.world import Act, StepResult
+from piase_gym.envs.actions import INTEGERS, ActionReader, explain_failure, getter
+from piase_gym.envs.arguments import Name, build_runner
+from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
+from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
+from piase_gym.envs.partners import Partners, no_acts
+from piase_gym.envs.runner import EpisodeRunner
+from piase_gym.envs.window import Window
+from piase_gym.errors import ActionError, AgentError, ResetNeededError
+
+ParallelStep = tuple[
+    dict[str, Any],
+    dict[str, float],
+    dict[str, bool],
+    dict[str, bool],
+    dict[str, dict[str, Any]],
+]
+
+
+class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
+    """A world behind PettingZoo's parallel API. Made by `parallel_env`.
+
+    Attributes:
+        world: The world behind it.
+        possible_agents: The agents that the caller plays.
+        agents: Those of them that are in play.
+        events: The bus on which everything is posted.
+    """
+
+    def __init__(
+        self,
+        runner: EpisodeRunner,
+        *,
+        style: ObservationStyle,
+        actions: str,
+        render_mode: str | None,
+    ) -> None:
+        """Put the environment on a runner."""
+        world = runner.world
+        self.runner, self._style = runner, style
+        self.render_mode = check_render_mode(render_mode)
+        self._window = Window() if render_mode == "human" else None
+        self.metadata = {
+            "name": f"{world.name}-v{world.version_of(world.config)}",
+            "render_modes": list(RENDER_MODES),
+            "render_fps": 8,
+            "is_parallelizable": True,
+        }
+        self._reader = ActionReader(world, actions)
+        self._viewer = ObservationBuilder(world, style, actions)
+        self._show = self._viewer.show
+        self.possible_agents = [world.agents[i] for i in runner.own]
+        self.agents: list[str] = []
+        self.observation_spaces = {name: self._viewer.space() for name in self.possible_agents}
+        self.action_spaces = {name: self._reader.space() for name in self.possible_agents}
+        self._state_space = world.state_space
+        self._acts = no_acts(world)
+        self._live: list[tuple[str, int]] = []
+        self._nobody: dict[str, bool] = {}
+        self._open = world.awaiting_agents
+        self._direct: Callable[[Any], Sequence[Any]] | None = None
+
+    # -- what PettingZoo asks for ---------------------------------------------------------
+
+    @property
+    def actions(self) -> str:
+        """The kind of actions: ``discrete``, ``continuous`` or ``text``."""
+        return self._reader.kind
+
+    @property
+    def max_cycles(self) -> int:
+        """PettingZoo's word for the world's `max_steps`; setting it holds from the next reset."""
+        return int(self.runner.world.config.max_steps)
+
+    @max_cycles.setter
+    def max_cycles(self, steps: int) -> None:
+        self.runner.reconfigure({"max_steps": steps})
+
+    @property
+    def state_space(self) -> spaces.Box:
+        """The space of `state`."""
+        return self._state_space
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of an agent's observations, always the same object."""
+        return self.observation_spaces[self._own(agent)]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of an agent's actions, always the same object."""
+        return self.action_spaces[self._own(agent)]
+
+    def _own(self, agent: str) -> str:
+        """Return the name of one of the caller's agents, or raise `AgentError`."""
+        if not isinstance(agent, str) or agent not in self.observation_spaces:
+            names = ", ".join(self.possible_agents)
+            raise AgentError(f"there is no agent {agent!r} here; agents are {names}")
+        return agent
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Start an episode.
+
+        Args:
+            seed: ``0..2**63-1``; without one, episodes go on deterministically from the last.
+            options: ``config`` changes fields of the config, like `reconfigure`.
+
+        Returns:
+            Observations and infos by agent. Infos have ``seed`` (the effective one:
+            ``reset(seed=that)`` brings this very episode back) and ``action_mask``.
+        """
+        runner = self.runner
+        runner.reset(seed, options)
+        self._viewer.renew()
+        self._meet()
+        if self.render_mode == "human":
+            self.render()
+        return self.look()
+
+    def look(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Return observations and infos of now, as `reset` does, without doing anything.
+
+        After `restore`, this is where to go on from.
+        """
+        self.runner.require_episode()
+        masks = self.runner.world.masks() if self._reader.count else []
+        shown = self._viewer.show(masks)
+        infos: dict[str, dict[str, Any]] = {}
+        for name, i in self._live:
+            infos[name] = {"seed": self.runner.seed}
+            if masks:
+                infos[name]["action_mask"] = masks[i]
+        return {name: shown[i] for name, i in self._live}, infos
+
+    def _meet(self) -> None:
+        """Take note of who is in play."""
+        names = self.runner.world.agents
+        self._live = [(names[i], i) for i in self.runner.played]
+        self._seat([name for name, _ in self._live])
+        self._nobody = dict.fromkeys(self.agents, False)
+        self._open = self.runner.world.awaiting_agents
+        everybody = len(self.agents) == len(names)
+        batched = self.runner.world.capabilities.batched
+        plain = everybody and batched and self._reader.kind == "discrete"
+        self._direct = getter(self.agents) if plain else None
+
+    def _seat(self, agents: list[str]) -> None:
+        """Say who is in play, here and where wrappers show it."""
+        self.agents = agents
+        for mirror in self.runner.events.mirrors:
+            mirror["agents"] = agents
+
+    def step(self, actions: Mapping[str, Any]) -> ParallelStep:
+        """Let every agent in play act once.
+
+        Args:
+            actions: An action for each agent in `agents`.
+
+        Returns:
+            Observations, rewards, terminations, truncations and infos by agent, for the agents
+            that were in play and those that enter now. Infos have ``outcome`` and
+            ``action_mask``, at the end ``result``, and where it applies ``milestones`` and
+            ``feedback``.
+
+        Raises:
+            ActionError: If an action is missing or not in its space; nothing has happened then.
+            AgentError: If there is an action for an agent that is not in play.
+        """
+        acts = self._read(actions)
+        runner = self.runner
+        tick = runner.step(acts)
+        masks = runner.world.masks() if self._reader.count else ()
+        shown = self._show(masks)
+        rewards, terminated, truncated, outcomes, ended, notes = tick
+        live = self._live
+        if masks:
+            infos = {n: {"outcome": outcomes[i], "action_mask": masks[i]} for n, i in live}
+        else:
+            infos = {n: {"outcome": outcomes[i]} for n, i in live}
+        result = (
+            {n: shown[i] for n, i in live},
+            {n: rewards[i] for n, i in live},
+            {n: terminated[i] for n, i in live} if ended else self._nobody.copy(),
+            {n: truncated[i] for n, i in live} if ended else self._nobody.copy(),
+            infos,
+        )
+        if notes or ended or self._open:
+            self._finish(tick, result, shown, masks)
+        if self._reader.kind == "text":
+            for name, i in live:
+                explain_failure(infos[name], runner.world, i, actions[name])
+        if self.render_mode == "human":
+            self.render()
+        return result
+
+    def _finish(
+        self, tick: StepResult, result: ParallelStep, shown: Sequence[Any], masks: Sequence[Any]
+    ) -> None:
+        """Add what happens in few steps only: notes, results, who leaves and who enters."""
+        world, infos, before = self.runner.world, result[-1], self.agents
+        for name, i in self._live:
+            infos[name].update(tick.notes.get(i, {}))
+            if tick.terminated[i] or tick.truncated[i]:
+                infos[name]["result"] = world.result(i)
+        self.runner.end_step(tick)
+        self._meet()
+        for name, i in self._live:
+            if name not in before:
+                info = {"seed": self.runner.seed, **tick.notes.get(i, {})}
+                if masks:
+                    info["action_mask"] = masks[i]
+                entries: tuple[Any, ...] = (shown[i], 0.0, False, False, info)
+                parts: tuple[dict[str, Any], ...] = result
+                for part, value in zip(parts, entries, strict=True):
+                    part[name] = value
+
+    def _read(self, actions: Mapping[str, Any]) -> Sequence[Any]:
+        """Decode the actions of all agents in play, before anything changes."""
+        live = self._live
+        try:
+            if len(actions) != len(live) or not live:
+                raise KeyError
+            if self._direct is not None:
+                given = self._direct(actions)
+                if INTEGERS.issuperset(map(type, given)):
+                    return given  # the world itself refuses what is not in its table
+            acts = self._acts.copy()
+            for name, i in live:
+                acts[i] = self._reader.read(i, actions[name])
+        except (KeyError, IndexError, TypeError) as error:
+            raise self._wrong_agents(actions) from error
+        return acts
+
+    def read_action(self, number: int, action: Any) -> Act:
+        """Decode one action of agent number `number`, as `step` does; see `ActionReader.read`."""
+        return self._reader.read(number, action)
+
+    def check_action(self, agent: str, action: Any) -> None:
+        """Raise `ActionError` if an action is not in the space of an agent."""
+        self._reader.read(self.runner.number(agent), action)
+
+    def _wrong_agents(self, actions: object) -> Exception:
+        """Say which agents should have acted."""
+        self.runner.require_episode()
+        if not self.agents:
+            return ResetNeededError("the episode is over; call reset() before the next step")
+        if not isinstance(actions, Mapping):
+            kind = type(actions).__name__
+            return ActionError(f"step takes a dict of actions by agent, not {kind}")
+        names = ", ".join(self.agents)
+        strange = [name for name in actions if name not in self.agents]
+        if strange:
+            dead = strange[0] in self.possible_agents
+            what = "is no longer in play" if dead else "does not exist"
+            return AgentError(f"agent {strange[0]!r} {what}; agents in play: {names}")
+        missing = [name for name in self.agents if name not in actions]
+        return ActionError(f"no action for {', '.join(missing)}; agents in play: {names}")
+
+    def close(self) -> None:
+        """Give back resources; closing twice does no harm."""
+        self._seat([])
+        self._live = []
+        if self._window is not None:
+            self._window.close()
+        self.runner.close()
+
+    # -- what piase_gym adds --------------------------------------------------------------
+
+    def give_hint(self, agent: str, hint: str | None) -> None:
+        """Show a hint to an agent, in its text and its vector, until the episode ends."""
+        self.runner.require_episode()
+        self._hint(self.runner.number(agent), hint)
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up a snapshot; the future is then the one it would have had."""
+        super().restore(snapshot)
+        self._meet()
+
+    def enlarge(self, envelope: Mapping[str, int]) -> None:
+        """Make room for larger configs, before the first reset; spaces are other objects then.
+
+        Raises:
+            EnvelopeError: If there was a reset already, or a size is not allowed.
+        """
+        self.runner.enlarge(envelope)
+        WorldParallelEnv.__init__(
+            self,
+            self.runner,
+            style=self._style,
+            actions=self.actions,
+            render_mode=self.render_mode,
+        )
+
+
+def parallel_env(
+    name: Name,
+    *,
+    view: str = "both",
+    actions: str = "discrete",
+    mask: str | None = None,
+    wording: str = "canonical",
+    render_mode: str | None = None,
+    partners: Partners | None = None,
+    scenario: object = None,
+    envelope: object = None,
+    **config: Any,
+) -> WorldParallelEnv:
+    """Make a world as a PettingZoo ParallelEnv.
+
+    Args:
+        name: A world (``"GridWorld"``), an id (``"piase/GridWorld-v0"``), a scenario
+            (``"lost_key"`` or a path) or a config object.
+        view: ``"both"`` (a Dict of text and vector), ``"vector"`` (a Box) or ``"text"``.
+        actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
+        mask: ``None`` (masks are in the infos) or ``"obs"`` (``{"observation", "action_mask"}``).
+        wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
+        render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
+        partners: Policies for agents that the caller does not play, by agent.
+        scenario: A scenario's name or path.
+        envelope: The largest sizes that later configs may have; default: this config's.
+        config: Fields of the world's config.
+
+    Returns:
+        The environment.
+
+    Raises:
+        UnknownNameError, ConfigError, EnvelopeError, AgentError, MissingExtraError: Each says
+            what is wrong and what is allowed.
+
+    Example:
+        >>> env = parallel_env("GridWorld", agents=2, view="vector")
+        >>> observations, infos = env.reset(seed=0)
+        >>> sorted(observations)
+        ['agent_0', 'agent_1']
+    """
+    runner = build_runner(name, partners, scenario, envelope, config)
+    style = ObservationStyle(view, mask, wording)
+    return WorldParallelEnv(runner, style=style, actions=actions, render_mode=render_mode)
+
+
+def make_task(world: str, **kwargs: Any) -> WorldParallelEnv:
+    """Make a registered id; the entry point of PettingZoo's registry."""
+    return parallel_env(world, **kwargs)

@@ -1,0 +1,434 @@
+"""What every environment has in common: seeds and episodes, partners, events, order of calls.
+
+A runner holds one world and drives it. It knows nothing of any API; environments translate.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from piase_gym.agents.base import Agent, Feedback, Percept
+from piase_gym.core.config import larger
+from piase_gym.core.events import Events
+from piase_gym.core.rng import MAX_SEED, StreamId, check_seed, episode_seed, fresh_seed, stream_key
+from piase_gym.core.snapshot import DAMAGE
+from piase_gym.core.world import Act, StepResult, World
+from piase_gym.envs.partners import Partners, agent_number, no_acts, seat_partners, to_act
+from piase_gym.errors import (
+    AgentError,
+    ClosedError,
+    ConfigError,
+    EnvelopeError,
+    ResetNeededError,
+    SnapshotError,
+)
+from piase_gym.registry import WorldSpec, make_config
+
+KNOWN_OPTIONS = ("config",)
+
+
+class EpisodeRunner:
+    """Drives one world through episodes, with the agents that the caller does not play.
+
+    Attributes:
+        world: The world.
+        events: The bus on which everything that happens is posted.
+        partners: Agent number -> the agent that plays it.
+        seed: The effective seed of the present episode, or ``None`` before the first.
+        steps: Steps done in the present episode.
+        played: Numbers of the caller's agents that are in play now.
+        tick: What the last step did, or ``None`` before the first.
+    """
+
+    def __init__(
+        self,
+        world: World[Any, Any],
+        spec: WorldSpec,
+        partners: Partners | None = None,
+    ) -> None:
+        """Take the world and seat the partners.
+
+        Raises:
+            AgentError: If a partner's seat does not exist, or nobody is left to the caller.
+            UnknownNameError: If a policy does not exist.
+        """
+        self.world = world
+        self.spec = spec
+        self.events = Events()
+        self.partners = seat_partners(world, partners)
+        self.own = [i for i in range(len(world.agents)) if i not in self.partners]
+        self.seed: int | None = None
+        self.steps = 0
+        self.played: list[int] = []
+        self.tick: StepResult | None = None
+        self.time_limit: int | None = None
+        """The limit of a `TimeLimit` around the environment; no config may have a longer one."""
+        self._letters = 0
+        self._order: list[int] = []
+        """In which order agents act, as far as it was set."""
+        self._base: int | None = None
+        self._episode = 0
+        self._next_config: Any = None
+        self._closed = False
+
+    # -- order of calls -------------------------------------------------------------------
+
+    def number(self, agent: str | None) -> int:
+        """Return the number of an agent.
+
+        Raises:
+            AgentError: If there is no such agent.
+        """
+        return agent_number(self.world, agent)
+
+    def require_open(self) -> None:
+        """Raise `ClosedError` after `close`."""
+        if self._closed:
+            raise ClosedError(f"this {self.world.name} is closed; make another one")
+
+    def require_episode(self) -> None:
+        """Raise `ResetNeededError` before the first reset."""
+        self.require_open()
+        if self.seed is None:
+            raise ResetNeededError(f"this {self.world.name} was never reset; call reset() first")
+
+    # -- episodes -------------------------------------------------------------------------
+
+    def reset(self, seed: Any = None, options: Mapping[str, Any] | None = None) -> None:
+        """Start an episode.
+
+        After ``reset(seed=s)`` the effective seed is s; each reset without a seed goes on from
+        there deterministically. An environment that was never seeded draws its first seed from
+        the operating system.
+
+        Raises:
+            ConfigError: If the seed is not allowed.
+            GenerationError: If no level can be made.
+        """
+        self.require_open()
+        if seed is not None:
+            base, episode = check_seed(seed), 0
+        elif self._base is None:
+            base, episode = fresh_seed(), 0
+        else:
+            base, episode = self._base, self._episode + 1
+        self._take_options({} if options is None else options)
+        self._take_config()
+        effective = episode_seed(base, episode)
+        self.world.reset(effective)
+        self._base, self._episode = base, episode
+        self.seed, self.steps, self._letters = effective, 0, 0
+        self._order = list(range(len(self.world.agents)))
+        self._find_played()
+        for number, agent in self.partners.items():
+            agent.reset(stream_key(effective, StreamId.PARTNER + number))
+        if self.events.active:
+            self.events.post("reset", seed=effective, episode=self._episode)
+            self.events.post("begun")  # everybody has heard, and nobody has seen anything yet
+
+    def _take_options(self, options: Mapping[str, Any]) -> None:
+        """Use known reset options; others only warn, because checkers pass them."""
+        if not isinstance(options, Mapping):
+            raise ConfigError(f"reset options are a mapping, not {type(options).__name__}")
+        for name in options:
+            if name not in KNOWN_OPTIONS:
+                known = ", ".join(KNOWN_OPTIONS)
+                message = f"reset option {name!r} is unknown and ignored; known: {known}"
+                warnings.warn(message, UserWarning, stacklevel=4)
+        if "config" in options:
+            self.reconfigure(options["config"])
+
+    def _find_played(self) -> None:
+        """Find out which of the caller's agents are in play."""
+        alive = self.world.alive
+        self.played = [i for i in self.own if alive[i]]
+
+    def step(self, acts: Sequence[Act]) -> StepResult:
+        """Let partners act, advance the world, let partners learn.
+
+        Args:
+            acts: An entry for every agent of the world; those of partners are filled in.
+        """
+        partners = self.partners
+        if partners:
+            acts = list(acts)
+            playing = self._ask_partners(acts)
+        heard = self.events.heard
+        decoded = self._decode(acts) if heard and self.events.decodes else None
+        self.tick = tick = self.world.step(acts)
+        self.steps += 1
+        if partners:
+            for number in playing:
+                feedback = Feedback(
+                    tick.rewards[number],
+                    tick.terminated[number],
+                    tick.truncated[number],
+                    tick.outcomes[number],
+                )
+                partners[number].learn(feedback)
+        if heard:
+            if decoded is not None or tick[5] or self.world.mailboxes is not None:
+                self._tell(decoded, tick)
+            for watcher, commands in self.events.watchers:
+                watcher(decoded if commands else acts, tick)
+        elif self.world.mailboxes is not None:
+            self._letters = len(self.world.mailboxes.history)  # nobody will hear of these
+        return tick
+
+    def _decode(self, acts: Sequence[Act]) -> list[Act]:
+        """Return acts as commands, while indices still mean what they meant to the agents."""
+        world = self.world
+        alive, count = world.alive, world.num_actions
+        return [
+            world.command(i, act)
+            if alive[i] and isinstance(act, int) and 0 <= act < count
+            else act  # what is not in the table the world itself refuses
+            for i, act in enumerate(acts)
+        ]
+
+    def _tell(self, commands: list[Act] | None, tick: StepResult) -> None:
+        """Post what happened in a step, and the letters sent in it."""
+        events = self.events
+        if commands is not None:
+            events.post("step", commands=commands, tick=tick, step=self.steps)
+        for agent, notes in tick[5].items():
+            for milestone in notes.get("milestones", ()):
+                events.post("milestone", self.world.agents[agent], name=milestone)
+        if self.world.mailboxes is not None:
+            letters = self.world.mailboxes.history
+            for letter in letters[self._letters :]:
+                events.post("message", letter.sender, **letter._asdict())
+            self._letters = len(letters)
+
+    def set_order(self, order: Sequence[int]) -> None:
+        """Let agents act in this order until it is changed; see `World.set_order`."""
+        self.world.set_order(order)
+        if list(order) != self._order:
+            self._order = list(order)
+            self.events.post("order", order=self._order)
+
+    def end_step(self, tick: StepResult) -> None:
+        """Forget the agents that ended in a step, after its infos were built."""
+        if tick.ended or self.world.awaiting_agents:
+            self._find_played()
+
+    def wait_for_entry(self) -> None:
+        """Let the partners play until one of the caller's agents enters.
+
+        Raises:
+            AgentError: If the episode is over before.
+        """
+        while not self.played:
+            if not any(self.world.alive):
+                names = ", ".join(self.world.agents[i] for i in self.own)
+                raise AgentError(f"the episode is over before {names} enters")
+            self.end_step(self.step(no_acts(self.world)))
+
+    def _ask_partners(self, acts: list[Act]) -> list[int]:
+        """Fill in what the partners do. Returns the numbers of those in play."""
+        alive, world = self.world.alive, self.world
+        playing = [number for number in self.partners if alive[number]]
+        for number in playing:
+            agent = self.partners[number]
+            agent.perceive(Percept(world, number, self.steps))
+            acts[number] = to_act(world, number, agent.act())
+            if self.events.active:
+                self._show_inside(number, agent)
+        return playing
+
+    def _show_inside(self, number: int, agent: Agent) -> None:
+        """Post what a partner shows of its inner state."""
+        inside = agent.internal_state()
+        if inside:
+            self.events.post("state", self.world.agents[number], state=inside)
+
+    # -- configuration --------------------------------------------------------------------
+
+    @property
+    def fresh(self) -> bool:
+        """Whether there was no episode yet, so that spaces may still change."""
+        return self.seed is None
+
+    def enlarge(
+        self, envelope: Mapping[str, int], partners: Mapping[str, str | Agent] | None = None
+    ) -> None:
+        """Make the world anew with a larger envelope, before the first reset; posts ``rebuild``.
+
+        Args:
+            envelope: Sizes that later configs may have, beside those that they may have now.
+            partners: Who plays for others in seats that are new.
+
+        Raises:
+            EnvelopeError: If there was a reset already, or a size is unknown or not allowed.
+        """
+        self.require_open()
+        old = self.world
+        config = larger(old.config, old.envelope, envelope)
+        if not self.fresh:
+            raise EnvelopeError(f"this {old.name} was reset, so its spaces are fixed")
+        self.world = type(old)(config)
+        seats = {old.agents[number]: agent for number, agent in self.partners.items()}
+        self.partners = seat_partners(self.world, {**(partners or {}), **seats})
+        self.own = [i for i in range(len(self.world.agents)) if i not in self.partners]
+        old.close()
+        if self.events.active:
+            self.events.post("rebuild")
+
+    @property
+    def pending(self) -> Any:
+        """The config that holds from the next reset on, if it is another one."""
+        return self._next_config
+
+    def reconfigure(self, changes: Mapping[str, Any]) -> None:
+        """Change fields of the config from the next reset on; spaces stay as they are.
+
+        Raises:
+            ConfigError: If a field is unknown or not allowed.
+            EnvelopeError: If the new config does not fit the envelope.
+        """
+        self.require_open()
+        if not isinstance(changes, Mapping):
+            raise ConfigError(f"reconfigure takes a mapping, not {type(changes).__name__}")
+        changes = {str(key): value for key, value in changes.items()}
+        if "envelope" in changes or "agent_ids" in changes:
+            raise EnvelopeError("envelope and agent_ids fix the spaces; make another environment")
+        current = self._next_config or self.world.config
+        config = current.changed(changes)
+        self.world.check_config(config)
+        self.adopt(config)
+
+    def adopt(self, config: Any) -> None:
+        """Let a config hold from the next reset on; it must be one that the world admits.
+
+        Raises:
+            ConfigError: If its episodes are longer than a `TimeLimit` around the environment.
+        """
+        if self.time_limit is not None and config.max_steps > self.time_limit:
+            raise ConfigError(
+                f"max_steps={config.max_steps} is not allowed: this environment was made with "
+                f"max_episode_steps={self.time_limit}; make it with max_steps={config.max_steps}"
+            )
+        if self.events.active:
+            current = self._next_config or self.world.config
+            self.events.post("reconfigure", changes=current.diff(config))
+        self._next_config = config
+
+    def _take_config(self) -> None:
+        """Apply what `reconfigure` was given."""
+        if self._next_config is not None:
+            config, self._next_config = self._next_config, None
+            self.world.configure(config)
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return world, episode and partners as one JSON-able value."""
+        self.require_episode()
+        pending = self._next_config
+        return {
+            **self.world.snapshot(),
+            "episode": dict(
+                zip(EPISODE, (self._base, self._episode, self.seed, self.steps), strict=True)
+            ),
+            "partners": {
+                self.world.agents[i]: agent.get_state() for i, agent in self.partners.items()
+            },
+            "next_config": pending and pending.model_dump(mode="json", exclude={"envelope"}),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up what `snapshot` returned, here or in another process.
+
+        Raises:
+            SnapshotError: If it is of another world or version, or damaged.
+        """
+        self.require_open()
+        self.world.check_snapshot(snapshot)
+        seats = {self.world.agents[i]: i for i in self.partners}
+        episode, partners, pending = read_episode(snapshot, seats, self.spec)
+        if pending is not None:
+            self.world.check_config(pending)
+        for name, state in partners.items():
+            check_state(self.partners[seats[name]], name, state)
+        self.world.restore(snapshot)
+        for name, state in partners.items():
+            self.partners[seats[name]].set_state(state)
+        self._base, self._episode, self.seed, self.steps = episode
+        self._next_config = pending
+        self._letters = len(self.world.mailboxes.history) if self.world.mailboxes else 0
+        self._find_played()
+        self._order = []
+        if self.events.active:
+            self.events.post("restore", seed=self.seed, step=self.steps, snapshot=snapshot)
+
+    def close(self) -> None:
+        """Close the world; closing twice does no harm."""
+        if not self._closed:
+            self._closed = True
+            self.played = []
+            self.events.post("close")  # while the world can still be looked at
+            self.world.close()
+
+
+__all__: Sequence[str] = ["EpisodeRunner", "check_seed", "no_acts", "to_act"]
+
+
+EPISODE = ("base", "number", "seed", "steps")
+"""What a snapshot knows of its episode; all are integers."""
+
+
+def check_state(agent: Agent, name: str, state: object) -> None:
+    """Check that a partner can take up a state, without letting it do so.
+
+    Raises:
+        SnapshotError: If it cannot.
+    """
+    if not isinstance(state, Mapping):
+        kind = type(state).__name__
+        raise SnapshotError(f"the state of {name} in this snapshot is a {kind}, not a mapping")
+    try:
+        copy.deepcopy(agent).set_state(state)
+    except DAMAGE as error:
+        raise SnapshotError(
+            f"the state of {name} in this snapshot is damaged: {error!r:.200}"
+        ) from None
+
+
+def read_episode(
+    snapshot: Mapping[str, Any], seats: Collection[str], spec: WorldSpec
+) -> tuple[tuple[int, ...], dict[str, Any], Any]:
+    """Check and return the parts of a snapshot that are not the world's.
+
+    Args:
+        snapshot: What `EpisodeRunner.snapshot` returned.
+        seats: The names of the partners here.
+        spec: The world's row in the registry.
+
+    Returns:
+        The values of `EPISODE`, the partners' states by name, and the config that the next reset
+        takes, or ``None``.
+
+    Raises:
+        SnapshotError: If a part is missing or damaged, or there is a partner that is not here.
+    """
+    try:
+        parts = {key: snapshot["episode"][key] for key in EPISODE}
+        partners, fields = dict(snapshot["partners"]), snapshot["next_config"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise SnapshotError(f"this snapshot is damaged, it lacks {error}") from None
+    for key, value in parts.items():
+        if type(value) is not int or not 0 <= value <= MAX_SEED:
+            raise SnapshotError(f"episode.{key} of this snapshot is {value!r}, not a number")
+    if not isinstance(fields, Mapping | None):
+        raise SnapshotError(f"next_config of this snapshot is {fields!r}, not a config")
+    strange = [name for name in partners if name not in seats]
+    if strange:
+        raise SnapshotError(f"this snapshot has a partner {strange[0]!r}; here: {list(seats)}")
+    try:
+        pending = make_config(spec, fields) if fields is not None else None
+    except ConfigError as error:
+        raise SnapshotError(f"next_config of this snapshot is damaged: {error}") from None
+    return tuple(parts.values()), partners, pending

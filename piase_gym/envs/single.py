@@ -1,0 +1,197 @@
+"""The Gymnasium environment: one learner; the other agents are played by named partners."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.config import larger
+from piase_gym.core.rng import check_seed
+from piase_gym.envs.actions import ActionReader, explain_failure
+from piase_gym.envs.arguments import Name, build_focal_runner, gym_partners, resolve
+from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
+from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
+from piase_gym.envs.partners import Partners, no_acts
+from piase_gym.envs.window import Window
+from piase_gym.errors import ResetNeededError
+
+
+class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
+    """A world behind Gymnasium's API. Made by `gymnasium.make` or `gym_env`.
+
+    The episode ends when the learner's does, whatever the partners do.
+
+    Args:
+        world: A world, an id, a scenario (its name or path), or a config object.
+        agent: Which agent the learner plays; default the first.
+        view: ``"vector"``, ``"text"`` or ``"both"``.
+        actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
+        mask: ``None`` (the mask is in the infos and in `action_masks`) or ``"obs"``.
+        wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
+        render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
+        partners: A policy for the other agents, or policies by agent, ``"*"`` for those that are
+            not named; default: the id's, else ``random``.
+        scenario: A scenario's name or path.
+        envelope: The largest sizes that later configs may have.
+        config: Fields of the world's config.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 8,
+    }
+
+    def __init__(
+        self,
+        world: Name,
+        *,
+        agent: str | None = None,
+        view: str = "vector",
+        actions: str = "discrete",
+        mask: str | None = None,
+        wording: str = "canonical",
+        render_mode: str | None = None,
+        partners: Partners | None = None,
+        scenario: object = None,
+        envelope: object = None,
+        **config: Any,
+    ) -> None:
+        """Make the world and seat the partners."""
+        self.render_mode = check_render_mode(render_mode)
+        self._window = Window() if render_mode == "human" else None
+        self.runner = build_focal_runner(world, agent, partners, scenario, envelope, config)
+        self.number = self.runner.own[0]
+        self.agent = self.runner.world.agents[self.number]
+        self._made_from = world, scenario, partners, config
+        self._style = ObservationStyle(view, mask, wording)
+        self._look_at_world(actions)
+
+    def _look_at_world(self, actions: str) -> None:
+        """Make what depends on the world and its spaces."""
+        made = self.runner.world
+        self._reader = ActionReader(made, actions)
+        self._viewer = ObservationBuilder(made, self._style, actions)
+        self.observation_space = self._viewer.space()
+        self.action_space = self._reader.space()
+        self._acts = no_acts(made)
+
+    def enlarge(self, envelope: Mapping[str, int]) -> None:
+        """Make room for larger configs, before the first reset; see `WorldParallelEnv.enlarge`."""
+        world, scenario, partners, config = self._made_from
+        task = resolve(world, scenario, None, config).task
+        made = self.runner.world
+        names = made.config.names(larger(made.config, made.envelope, envelope).envelope.agents)
+        seats = gym_partners(names, task, partners, self.agent)
+        new = {name: seat for name, seat in seats.items() if name not in made.agents}
+        self.runner.enlarge(envelope, new)
+        self._look_at_world(self._reader.kind)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode; see `WorldParallelEnv.reset`."""
+        self.runner.reset(seed, options)
+        super().reset(seed=None if seed is None else check_seed(seed))
+        self._viewer.renew()
+        self.runner.wait_for_entry()
+        masks = self.runner.world.masks() if self._reader.count else []
+        info: dict[str, Any] = {"seed": self.runner.seed}
+        if masks:
+            info["action_mask"] = masks[self.number]
+        if self.render_mode == "human":
+            self.render()
+        return self._viewer.show(masks)[self.number], info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Let the learner and the partners act once.
+
+        Returns:
+            Observation, reward, terminated, truncated and info; see `WorldParallelEnv.step`.
+
+        Raises:
+            ActionError: If the action is not in the space; nothing has happened then.
+            ResetNeededError: Before the first reset and after the end of an episode.
+        """
+        runner, me = self.runner, self.number
+        if not runner.played:
+            runner.require_episode()
+            raise ResetNeededError("the episode is over; call reset() before the next step")
+        acts = self._acts.copy()
+        acts[me] = self._reader.read(me, action)
+        tick = runner.step(acts)
+        masks = runner.world.masks() if self._reader.count else []
+        info: dict[str, Any] = {"outcome": tick.outcomes[me]}
+        if masks:
+            info["action_mask"] = masks[me]
+        info.update(tick.notes.get(me, {}))
+        explain_failure(info, runner.world, me, action)
+        if tick.terminated[me] or tick.truncated[me]:
+            info["result"] = runner.world.result(me)
+        shown = self._viewer.show(masks)[me]
+        runner.end_step(tick)
+        if self.render_mode == "human":
+            self.render()
+        return shown, tick.rewards[me], tick.terminated[me], tick.truncated[me], info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO asks for it."""
+        self.runner.require_episode()
+        return self.runner.world.masks()[self.number].astype(np.bool_)
+
+    def close(self) -> None:
+        """Give back resources; closing twice does no harm."""
+        if self._window is not None:
+            self._window.close()
+        self.runner.close()
+
+    def give_hint(self, hint: str | None, agent: str | None = None) -> None:
+        """Show a hint to the learner until the episode ends."""
+        self.runner.require_episode()
+        self._hint(self._number(agent), hint)
+
+    def _number(self, agent: str | None) -> int:
+        """Return the number of the learner, or of a named agent."""
+        return self.number if agent is None else self.runner.number(agent)
+
+
+def make_task(world: str, **kwargs: Any) -> GymEnv:
+    """Make a registered id; the entry point of Gymnasium's registry.
+
+    `gymnasium.make` does not pass ``max_episode_steps`` on: it makes the environment without it and
+    puts a `TimeLimit` around, which ends an episode that the world would go on with, without a
+    result. Here it means the world's own `max_steps`, so it is read where `gymnasium.make` has it.
+
+    Raises:
+        ConfigError: If it is no positive integer, or ``max_steps`` is given as well.
+    """
+    limit = _time_limit(sys._getframe(1))
+    if limit is None:
+        return GymEnv(world, **kwargs)
+    env = GymEnv(world, **kwargs, max_episode_steps=limit)
+    env.runner.time_limit = limit
+    return env
+
+
+make_task.metadata = GymEnv.metadata  # type: ignore[attr-defined]  # gymnasium.make looks for it
+NO_TIME_LIMIT = -1
+"""What `gymnasium.make` takes as ``max_episode_steps`` for no limit but the environment's own."""
+
+
+def _time_limit(frame: FrameType) -> Any:
+    """Return the limit that `gymnasium.make` puts around what it is making in a frame, if any."""
+    if frame.f_code is not gymnasium.make.__code__:
+        return None
+    given = frame.f_locals["max_episode_steps"]
+    limit = frame.f_locals["env_spec"].max_episode_steps if given is None else given
+    return None if limit == NO_TIME_LIMIT else limit
+
+
+def gym_env(world: Name, **kwargs: Any) -> GymEnv:
+    """Make a world as a Gymnasium Env without the registry; see `GymEnv` for the arguments."""
+    return GymEnv(world, **kwargs)

@@ -1,0 +1,202 @@
+"""The VectorEnv environment: one learner in many envs, stepped by one kernel if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from piase_gym.core.commands import RESULTS, Result
+from piase_gym.core.config import larger
+from piase_gym.envs.actions import to_indices
+from piase_gym.envs.arguments import Name, gym_partners, resolve
+from piase_gym.envs.base import RENDER_MODES, check_render_mode
+from piase_gym.envs.batch import BatchEnv
+from piase_gym.envs.batch_slots import check_singles
+from piase_gym.envs.partners import Partners
+from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
+from piase_gym.errors import AgentError, ConfigError
+from piase_gym.registry import load
+from piase_gym.worlds.array_world import ArrayWorld
+
+MODES = {
+    AutoresetMode.NEXT_STEP: "next_step",
+    AutoresetMode.SAME_STEP: "same_step",
+    AutoresetMode.DISABLED: "disabled",
+}
+_NAMES = np.array(RESULTS, object)
+_WON = RESULTS.index(Result.WON)
+
+
+class BatchVectorEnv(VectorEnv[Any, Any, Any]):
+    """A learner in many environments of an array world. Made by `gymnasium.make_vec`.
+
+    An episode ends when the learner's does. Infos have ``action_mask``, ``outcome`` (codes of
+    `piase_gym.core.commands.OUTCOMES`), at a reset ``seed``, and where an episode ended ``result``
+    and ``won``. Under ``SAME_STEP`` the last observations are in ``final_obs``.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": list(RENDER_MODES[1:]),
+        "render_fps": 8,
+    }
+
+    def __init__(self, batch: BatchEnv, mode: AutoresetMode, render_mode: str | None) -> None:
+        """Put the environment on a batch whose only agent that is not a partner is the learner."""
+        self.metadata = {**type(self).metadata, "autoreset_mode": mode}  # type: ignore[misc]
+        self.render_mode = check_render_mode(render_mode)
+        self.batch = batch
+        self.num_envs = batch.num_envs
+        self._same_step = mode is AutoresetMode.SAME_STEP
+        self._take_spaces()
+
+    def _take_spaces(self) -> None:
+        """Take over the spaces of the batch."""
+        batch = self.batch
+        self.single_observation_space = batch.observation_space
+        self.single_action_space = batch.action_space
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    def enlarge(self, envelope: Mapping[str, int]) -> None:
+        """Make room for larger configs, before the first reset; see `BatchEnv.enlarge`."""
+        world = self.batch.world
+        count = larger(world.config, world.envelope, envelope).envelope.agents
+        names = world.config.names(count)
+        self.batch.enlarge(envelope, dict.fromkeys(names[len(world.agents) :], "random"))
+        self._take_spaces()
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Start episodes.
+
+        Args:
+            seed: An integer (slot i gets ``seed + i``) or one for each slot.
+            options: ``reset_mask`` (bool, one a slot) resets some of the slots.
+        """
+        mask = (options or {}).get("reset_mask")
+        flags = None if mask is None else np.asarray(mask)
+        if flags is not None and (flags.shape != (self.num_envs,) or flags.dtype != np.bool_):
+            raise ConfigError(f"reset_mask is an array of {self.num_envs} bools, not {mask!r:.60}")
+        shown, infos = self.batch.reset(seed, which=flags)
+        return shown[:, 0], self._infos({"seed": infos["seed"]})
+
+    def step(
+        self, actions: Any
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Let the learner act once in every environment.
+
+        Raises:
+            ActionError: If the actions are not integers of shape (num_envs,) in the action space.
+        """
+        acts = to_indices(actions, (self.num_envs,))[:, None]
+        shown, rewards, terminated, truncated, infos = self.batch.step(acts)
+        more: dict[str, Any] = {"outcome": infos["outcome"][:, 0]}
+        over = terminated[:, 0] | truncated[:, 0]
+        if over.any():
+            more["result"], more["_result"] = _NAMES[infos["result"][:, 0]], over
+            more["won"], more["_won"] = infos["result"][:, 0] == _WON, over.copy()
+            if self._same_step:
+                final = np.full(self.num_envs, None, object)
+                for slot in np.flatnonzero(over):
+                    final[slot] = infos["final_obs"][slot, 0].copy()
+                more["final_obs"], more["_final_obs"] = final, over
+        return shown[:, 0], rewards[:, 0], terminated[:, 0], truncated[:, 0], self._infos(more)
+
+    def _infos(self, infos: dict[str, Any]) -> dict[str, Any]:
+        """Add the masks, and say that entries hold for all slots where nothing else is said."""
+        infos["action_mask"] = self.batch.masks()[:, 0]
+        for key in [key for key in infos if key[0] != "_" and f"_{key}" not in infos]:
+            infos[f"_{key}"] = np.ones(self.num_envs, np.bool_)
+        return infos
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the masks as booleans, shape (num_envs, actions)."""
+        return self.batch.masks()[:, 0].astype(np.bool_)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Draw every environment."""
+        if self.render_mode is None:
+            return None
+        return tuple(self.batch.draw(slot, self.render_mode) for slot in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Give back memory."""
+        self.batch.close()
+
+
+def make_vector(
+    world: Name,
+    *,
+    num_envs: int,
+    agent: str | None = None,
+    view: str = "vector",
+    actions: str = "discrete",
+    partners: Partners | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    render_mode: str | None = None,
+    envelope: object = None,
+    **config: Any,
+) -> VectorEnv[Any, Any, Any]:
+    """Make many environments with one learner each; the vector entry point of every id.
+
+    Array worlds are stepped by their kernel. Other worlds, views with text, and learners who enter
+    after the reset, run one after the other: text must never pass through the shared memory of
+    Gymnasium's AsyncVectorEnv.
+
+    Args:
+        world: An id, a world or a config object.
+        num_envs: How many environments.
+        agent: Which agent the learner plays; default the first.
+        view: ``"vector"``, ``"text"`` or ``"both"``.
+        actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
+        partners: Policies for the other agents; default: the id's, else ``random``.
+        autoreset_mode: Gymnasium's `AutoresetMode`, or its name.
+        render_mode: ``"ansi"`` or ``"rgb_array"``.
+        envelope: The largest sizes that later configs may have.
+        config: Fields of the world's config.
+    """
+    mode = _mode(autoreset_mode)
+    if config.get("max_episode_steps") == NO_TIME_LIMIT:
+        del config["max_episode_steps"]
+    checked, spec, row, _ = resolve(world, None, envelope, config)
+    made = load(spec.world, spec)(checked)
+    focal = agent if agent is not None else made.agents[0]
+    if focal not in made.agents:
+        raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(made.agents)}")
+    seats = gym_partners(made.agents, row, partners, focal)
+    number = made.agents.index(focal)
+    batched = isinstance(made, ArrayWorld) and (view, actions) == ("vector", "discrete")
+    if not isinstance(made, ArrayWorld) or not batched or not made.opens(made.config, number):
+        made.close()
+
+        def single() -> GymEnv:
+            return GymEnv(
+                checked,
+                agent=focal,
+                view=view,
+                actions=actions,
+                partners=seats,
+                render_mode=render_mode,
+            )
+
+        return SyncVectorEnv([single] * check_singles(num_envs, spec.name), autoreset_mode=mode)
+    batch = BatchEnv(made, num_envs, partners=seats, autoreset=MODES[mode], focal=number)
+    return BatchVectorEnv(batch, mode, render_mode)
+
+
+def _mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """Return Gymnasium's autoreset mode from its value or name."""
+    for known in AutoresetMode:
+        if mode in (known, known.value, known.name, known.name.lower()):
+            return known
+    names = ", ".join(repr(known.name) for known in AutoresetMode)
+    raise ConfigError(f"unknown autoreset_mode {mode!r}; allowed: {names}")

@@ -1,0 +1,185 @@
+"""What the seed interfaces have in common: how they are made, and what piase_gym adds to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from piase_gym.core.commands import Command, InvalidAction
+from piase_gym.core.events import Events
+from piase_gym.core.models import ActionCommand, ActionResult
+from piase_gym.core.world import Facts, World
+from piase_gym.envs.arguments import Name, build_runner
+from piase_gym.envs.partners import Partners, to_act
+from piase_gym.envs.runner import EpisodeRunner
+from piase_gym.errors import ConfigError
+from piase_gym.interfaces.perceptions import read_command_model
+from piase_gym.interfaces.turns import Act, TurnEngine
+
+AnyCommand = ActionCommand | Mapping[str, Any] | Command
+"""What can be submitted as a command: the model, a mapping of its fields, or the inner form."""
+
+
+class WorldInterface:
+    """Base of the interfaces of the seed documents: one call at a time, agents by name.
+
+    Args:
+        world: A world, an id or a config object, as for `piase_gym.parallel_env`; or another seed
+            face, with which this one then shares the episode.
+        partners: Policies for agents that the caller does not play, by agent.
+        scenario: A scenario's name or path.
+        envelope: The largest sizes that later configs may have.
+        wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
+        config: Fields of the world's config.
+
+    Raises:
+        UnknownNameError, ConfigError, EnvelopeError, AgentError: Each says what is wrong.
+    """
+
+    def __init__(
+        self,
+        world: Name | WorldInterface,
+        *,
+        partners: Partners | None = None,
+        scenario: object = None,
+        envelope: object = None,
+        wording: str | None = None,
+        **config: Any,
+    ) -> None:
+        """Make the world, or share the one of another environment."""
+        if isinstance(world, WorldInterface):
+            given = {"partners": partners, "scenario": scenario, "envelope": envelope}
+            given |= {"wording": wording, **config}
+            more = [name for name, value in given.items() if value is not None]
+            if more:
+                raise ConfigError(
+                    f"{more[0]} cannot be set on an environment that shares another's world"
+                )
+            self.engine: TurnEngine = world.engine
+            return
+        runner = build_runner(world, partners, scenario, envelope, config)
+        self.engine = TurnEngine(runner, wording or "canonical")
+
+    # -- what is behind it ----------------------------------------------------------------
+
+    @property
+    def runner(self) -> EpisodeRunner:
+        """The runner of the world."""
+        return self.engine.runner
+
+    @property
+    def world(self) -> World[Any, Any]:
+        """The world behind the environment."""
+        return self.engine.runner.world
+
+    @property
+    def events(self) -> Events:
+        """The events bus."""
+        return self.engine.runner.events
+
+    @property
+    def unwrapped(self) -> Self:
+        """The environment itself, as wrappers of Gymnasium and PettingZoo have it."""
+        return self
+
+    @property
+    def config(self) -> Any:
+        """The config of the present episode."""
+        return self.world.config
+
+    @property
+    def possible_agents(self) -> list[str]:
+        """The agents that the caller plays."""
+        return list(self.engine.seats)
+
+    @property
+    def agents(self) -> list[str]:
+        """Those of them that are in play."""
+        return self.engine.agents
+
+    @property
+    def seed(self) -> int | None:
+        """The effective seed of the present episode; a reset with it brings the episode back."""
+        return self.runner.seed
+
+    @property
+    def time_step(self) -> int:
+        """How many ticks have happened in this episode, which is the number of the open one."""
+        return self.runner.steps
+
+    # -- what piase_gym adds --------------------------------------------------------------
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> Any:
+        """Start an episode.
+
+        Args:
+            seed: ``0..2**63-1``; without one, episodes go on deterministically from the last.
+            options: ``config`` changes fields of the config, like `reconfigure`.
+        """
+        self.engine.reset(seed, options)
+
+    def facts(self, agent_id: str) -> Facts:
+        """Return what an agent may know now."""
+        facts: Facts = self.world.facts(self.engine.seat(agent_id).number)
+        return facts
+
+    def commands(self, agent_id: str) -> list[Command]:
+        """Return the legal commands of an agent now, as data."""
+        return self.world.admissible(self.engine.seat(agent_id).number)
+
+    def admissible_commands(self, agent_id: str) -> list[str]:
+        """Return the legal commands of an agent now, as lines of text."""
+        return [self.world.write(command) for command in self.commands(agent_id)]
+
+    def instructions(self, agent_id: str) -> str:
+        """Return the versioned prompt for an agent."""
+        return self.world.instructions(self.engine.place(agent_id).number)
+
+    def tools(self, agent_id: str) -> list[dict[str, Any]]:
+        """Return the commands as JSON Schema tool calls."""
+        return self.world.tools(self.engine.place(agent_id).number)
+
+    def give_hint(self, agent_id: str, hint: str | None) -> None:
+        """Show a hint to an agent until the episode ends."""
+        self.world.give_hint(self.engine.seat(agent_id).number, hint)
+        self.events.post("hint", agent_id, message=hint)
+
+    def reconfigure(self, changes: Mapping[str, Any]) -> None:
+        """Change fields of the config from the next reset on.
+
+        Raises:
+            ConfigError: If a field is unknown or not allowed.
+            EnvelopeError: If the new config does not fit the envelope.
+        """
+        self.runner.reconfigure(changes)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state, open submissions included, as a JSON-able value."""
+        return {**self.runner.snapshot(), "seats": self.engine.get_state()}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up a snapshot of this or another environment."""
+        self.engine.restore(snapshot)
+
+    def digest(self) -> str:
+        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
+        self.runner.require_episode()
+        return self.world.digest()
+
+    def close(self) -> None:
+        """Give back resources; closing twice does no harm."""
+        self.runner.close()
+
+    # -- for the environments --------------------------------------------------------------------
+
+    def _submit(self, agent_id: str, command: AnyCommand) -> ActionResult:
+        """Check a command that came as data, and submit it."""
+        seat = self.engine.seat(agent_id)
+        checked = read_command_model(command)
+        act = to_act(self.world, seat.number, checked)
+        assert isinstance(act, Command | InvalidAction)
+        return self.engine.submit(agent_id, act, checked.execution_priority or 0.0)
+
+    def _submit_act(self, agent_id: str, act: Act) -> ActionResult:
+        """Submit a command or a invalid action."""
+        return self.engine.submit(agent_id, act)

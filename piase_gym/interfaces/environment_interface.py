@@ -1,0 +1,152 @@
+"""The agents' side of seed 000: `EnvironmentInterface`, in plain JSON-able dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from piase_gym.core.events import Event
+from piase_gym.core.jsonable import jsonable
+from piase_gym.errors import ConfigError, UnknownNameError
+from piase_gym.interfaces.base import AnyCommand, WorldInterface
+from piase_gym.interfaces.callbacks import Callback, make_callback
+from piase_gym.interfaces.environment import with_scene
+from piase_gym.interfaces.perceptions import environment_info, flat, perceive
+
+PUBLIC_EVENTS = ("reset", "reconfigure", "restore", "close")
+"""What every agent may hear of."""
+OWN_EVENTS = ("result", "letter", "milestone", "hint")
+"""What an agent may hear of if it concerns itself."""
+
+
+class EnvironmentInterface(WorldInterface):
+    """A world behind the `EnvironmentInterface` of seed 000: what agents talk to.
+
+    Everything that is returned is a plain dict and can be written as JSON. It can share a world
+    with an `AbstractEnvironment`, which the simulation drives: ``EnvironmentInterface(env)``. The
+    arguments are those of `WorldInterface`.
+
+    Example:
+        >>> env = EnvironmentInterface("GridWorld", start_pos=(0, 0), goal_pos=(1, 0))
+        >>> env.reset(seed=0)
+        >>> env.submit_action("agent_0", {"action_type": "stay"})["status"]
+        'success'
+        >>> env.get_perceptions("agent_0")["position"]
+        [0, 0]
+    """
+
+    def get_environment_info(self) -> dict[str, Any]:
+        """Return general information: the fields of `EnvironmentInfo`, and ``name``."""
+        self.runner.require_open()
+        info = environment_info(self.runner, "flat").model_dump(mode="json")
+        return {"name": info["environment_name"], **info}
+
+    def get_perceptions(self, agent_id: str) -> dict[str, Any]:
+        """Return what an agent perceives now.
+
+        Returns:
+            The fields of `PerceptionData`, with the world's own perceptions beside them.
+        """
+        return flat(perceive(self.engine, self.engine.seat(agent_id)))
+
+    def submit_action(self, agent_id: str, action_command: AnyCommand) -> dict[str, Any]:
+        """Submit the command of one agent; see `Environment.step`.
+
+        Returns:
+            The fields of `ActionResult`.
+        """
+        result = self._submit(agent_id, action_command)
+        return with_scene(self, agent_id, result).model_dump(mode="json")
+
+    def subscribe_to_event(
+        self, agent_id: str, event_type: str, callback_url: str | Callable[[dict[str, Any]], Any]
+    ) -> Callable[[], None]:
+        """Tell an agent of events that concern it.
+
+        Args:
+            agent_id: The agent.
+            event_type: ``result`` (of its commands), ``letter`` (delivered to it), ``milestone``,
+                ``hint``; or what concerns all: ``reset``, ``reconfigure``, ``restore``, ``close``.
+            callback_url: An ``http://`` or ``https://`` address, to which the event is posted as
+                JSON, or a function that is called with it. The event is a dict of ``event_type``,
+                ``agent_id``, ``timestamp`` and ``payload``.
+
+        Returns:
+            A function that ends the subscription.
+
+        Raises:
+            UnknownNameError: If there is no such type of event.
+            ConfigError: If the callback is neither an address nor a function.
+        """
+        self.engine.place(agent_id)
+        known = (*OWN_EVENTS, *PUBLIC_EVENTS)
+        if event_type not in known:
+            raise UnknownNameError("event type", event_type, known)
+        call = make_callback(callback_url)
+        return self.events.subscribe(_Subscription(self, agent_id, event_type, call))
+
+    def query_environment_state(self, agent_id: str, query: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer what an agent asks about the state, as far as it may know it.
+
+        To ask is no perception: messages stay new until `get_perceptions`.
+
+        Args:
+            agent_id: The agent.
+            query: ``{"keys": [...]}`` asks for some keys, ``{}`` for all: those of
+                `get_perceptions`, and ``admissible_commands``, ``instructions``, ``time_step`` and
+                ``waiting_for``.
+
+        Raises:
+            ConfigError: If the query is not a mapping with a list of strings.
+            UnknownNameError: If there is no such key.
+        """
+        seat = self.engine.seat(agent_id)
+        wanted = _wanted(query)
+        answers: dict[str, Any] = {
+            **flat(perceive(self.engine, seat, peek=True)),
+            "admissible_commands": self.admissible_commands(agent_id),
+            "instructions": self.instructions(agent_id),
+            "time_step": self.time_step,
+            "waiting_for": self.engine.waiting_for,
+        }
+        for key in wanted or ():
+            if key not in answers:
+                raise UnknownNameError("key", key, answers)
+        return answers if wanted is None else {key: answers[key] for key in wanted}
+
+
+def _wanted(query: Any) -> list[str] | None:
+    """Return the keys that a query asks for, or ``None`` for all."""
+    if not isinstance(query, Mapping):
+        raise ConfigError(f"a query is a mapping, not {type(query).__name__}")
+    strange = [key for key in query if key != "keys"]
+    if strange:
+        raise UnknownNameError("part of a query", strange[0], ["keys"])
+    keys = query.get("keys")
+    if keys is None:
+        return None
+    if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
+        raise ConfigError(f"the keys of a query are a list of strings, not {keys!r:.60}")
+    return list(keys)
+
+
+class _Subscription:
+    """Passes the events of one type that concern one agent on to a callback."""
+
+    def __init__(
+        self, interface: EnvironmentInterface, agent: str, event_type: str, call: Callback
+    ) -> None:
+        self.interface, self.agent, self.event_type, self.call = interface, agent, event_type, call
+
+    def __call__(self, event: Event) -> None:
+        """Take an event of the bus."""
+        if event.kind != self.event_type or event.agent not in (None, self.agent):
+            return
+        self.call(
+            {
+                "event_type": event.kind,
+                "agent_id": self.agent,
+                "timestamp": float(self.interface.time_step),
+                "payload": jsonable(event.data),
+            }
+        )

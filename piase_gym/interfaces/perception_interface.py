@@ -1,0 +1,220 @@
+"""The explorers' interface of seed 003: `PerceptionInterface`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from piase_gym.core.commands import Command
+from piase_gym.core.config import WorldConfig
+from piase_gym.core.jsonable import jsonable
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
+from piase_gym.core.models import AgentState, MailMessage, SharedMemory
+from piase_gym.core.rng import Stream, StreamId
+from piase_gym.errors import ActionError, AgentError, SnapshotError
+from piase_gym.interfaces.base import WorldInterface
+from piase_gym.interfaces.perceptions import environment_info, simple_result
+from piase_gym.interfaces.turns import Act
+
+
+class PerceptionInterface(WorldInterface):
+    """A world behind the `PerceptionInterface` of seed 003.
+
+    Where a world has no positions or objects, it reports what it has: the position is ``None`` or
+    the name of a place, the list of objects may be empty, and the caption is the text view.
+
+    Messages go through the mailboxes of the world, under its rules (delay, length, who hears
+    whom). A world without mailboxes gets those of this environment, which deliver at once.
+
+    The arguments are those of `WorldInterface`.
+
+    Example:
+        >>> env = PerceptionInterface("GridWorld", agents=2, start_pos=[(0, 0), (3, 3)])
+        >>> env.reset(seed=0)
+        >>> env.execute_action("agent_0", "move", {"direction": "right"})["status"]
+        'in_progress'
+        >>> env.execute_action("agent_1", "stay")["status"]
+        'success'
+        >>> env.get_agent_state("agent_0")["position"]
+        [1, 0]
+    """
+
+    def __init__(self, world: str | WorldConfig | WorldInterface, **kwargs: Any) -> None:
+        """Make the world and, if it has no mailboxes, open some."""
+        super().__init__(world, **kwargs)
+        self._own_mail = Mailboxes(self.world.agents, ChannelRules(delay=0))
+        self._found: dict[str, None] = {}  # a dict keeps the order of discovery
+        self._episode = self.engine.episodes
+
+    @property
+    def mailboxes(self) -> Mailboxes:
+        """The world's mailboxes, or those of this environment."""
+        self._keep_up()
+        return self._own_mail if self.world.mailboxes is None else self.world.mailboxes
+
+    def _keep_up(self) -> None:
+        """Forget what is of another episode (another environment may have reset the world)."""
+        if self._episode != self.engine.episodes:
+            self._episode = self.engine.episodes
+            self._own_mail.clear()
+            self._found.clear()
+
+    def _discover(self) -> list[str]:
+        """Take note of what has been seen by anybody, and return it in the order of discovery."""
+        self._keep_up()
+        for seat in self.engine.seats.values():
+            self._found.update((thing.name, None) for thing in seat.around.objects)
+        return list(self._found)
+
+    # -- seeing and doing -----------------------------------------------------------------
+
+    def get_visible_objects(self, agent_id: str, position: Any = None) -> list[str]:
+        """Return the names of the objects and agents that an agent sees, each once.
+
+        Args:
+            agent_id: The agent.
+            position: Where the agent takes itself to be. What it sees depends on where it is.
+        """
+        things = self.engine.seat(agent_id).around.objects
+        self._discover()
+        return list(dict.fromkeys(thing.name for thing in things))
+
+    def get_agent_state(self, agent_id: str) -> AgentState:
+        """Return where an agent is, what it sees and carries, and what became of its action."""
+        seat = self.engine.seat(agent_id)
+        sight = self.engine.sight(seat)
+        around = seat.around
+        carried = around.inventory
+        return AgentState(
+            agent_id=agent_id,
+            position=jsonable(around.position),
+            rotation=jsonable(around.rotation),
+            step_count=self.time_step,
+            visible_objects=self.get_visible_objects(agent_id),
+            visible_caption="" if sight is None else sight.text,
+            inventory=None if carried is None else list(carried),
+            in_play=self.engine.in_play(seat),
+            done=self.engine.done(seat),
+            last_action_result=simple_result(seat.result),
+        )
+
+    def execute_action(
+        self, agent_id: str, action: str, params: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Submit an action; the world ticks when the last agent in play has submitted.
+
+        Args:
+            agent_id: The agent.
+            action: A verb of the world's grammar, or without `params` also a whole line, such as
+                ``move up``.
+            params: The verb's parameters.
+
+        Returns:
+            The new state (see `get_agent_state`) with ``status``, ``message`` and ``reward``. While
+            others have not acted, the status is ``in_progress`` and the state is the old one.
+
+        Raises:
+            ActionError: If action or params are of a wrong type; nothing has happened then.
+            AgentError: If the agent does not exist or is not in play.
+            ResetNeededError: Before the first reset and after the end of an episode.
+        """
+        seat = self.engine.seat(agent_id)
+        result = self._submit_act(agent_id, self._read(seat.number, action, params))
+        rewards = result.rewards_obtained or {}
+        return {
+            **self.get_agent_state(agent_id),
+            "status": result.status,
+            "message": result.message,
+            "reward": sum(rewards.values()),
+        }
+
+    def _read(self, number: int, action: Any, params: Any) -> Act:
+        """Decode an action: a verb with parameters, or a line of text."""
+        if not isinstance(action, str):
+            raise ActionError(f"an action is a string, not {type(action).__name__}")
+        if not isinstance(params, Mapping | None):
+            raise ActionError(f"params are a mapping or None, not {type(params).__name__}")
+        if params:
+            return self.world.check(number, Command(action, {str(k): v for k, v in params.items()}))
+        return self.world.read(number, action)
+
+    def get_environment_info(self) -> dict[str, Any]:
+        """Return what the environment is: the fields of `EnvironmentInfo`, and who plays it."""
+        self.runner.require_open()
+        return {
+            **environment_info(self.runner, "flat").model_dump(mode="json"),
+            "agents": self.agents,
+            "step_count": self.time_step,
+            "max_steps": int(self.config.max_steps),
+            "actions": [verb.name for verb in self.world.grammar],
+        }
+
+    # -- messages and memory --------------------------------------------------------------
+
+    def send_message(self, sender: str, recipient: str, message: str) -> None:
+        """Send a message to one agent or to ``all`` (everyone else).
+
+        Raises:
+            AgentError: If there is no such agent, or the sender is not in play.
+            ActionError: If the message is not a string.
+        """
+        seat = self.engine.seat(sender)
+        if not self.engine.in_play(seat):
+            raise AgentError(f"agent {sender!r} is not in play and cannot send messages")
+        if recipient != EVERYONE:
+            self.runner.number(recipient)
+        if not isinstance(message, str):
+            raise ActionError(f"a message is a string, not {type(message).__name__}")
+        letter = self.mailboxes.send(sender, recipient, message)
+        self.events.post("send", sender, own=self.mailboxes is self._own_mail, **letter._asdict())
+        if self.mailboxes is self._own_mail:
+            self._own_mail.deliver(Stream(0, StreamId.CHANNEL))
+            self.events.post("message", sender, **letter._asdict())
+
+    def poll_messages(self, agent_id: str) -> list[MailMessage]:
+        """Return the messages in an agent's mailbox and empty it."""
+        self.engine.seat(agent_id)
+        letters = self.mailboxes.poll(agent_id)
+        own, read = self.mailboxes is self._own_mail, [letter._asdict() for letter in letters]
+        self.events.post("poll", agent_id, own=own, messages=read)
+        return [_mail(letter) for letter in letters]
+
+    @property
+    def shared_memory(self) -> SharedMemory:
+        """What all agents together know: discoveries, positions, mailboxes and their history.
+
+        It is for the caller; no agent observes it.
+        """
+        self.runner.require_episode()
+        seats = self.engine.seats
+        return SharedMemory(
+            objects=set(self._discover()),
+            agent_positions={n: jsonable(seat.around.position) for n, seat in seats.items()},
+            message_mailboxes={n: list(map(_mail, b)) for n, b in self.mailboxes.boxes.items()},
+            message_history=[_mail(letter) for letter in self.mailboxes.history],
+        )
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state, discoveries and messages included, as a JSON-able value."""
+        memory = {"found": self._discover(), "mail": self._own_mail.get_state()}
+        return {**super().snapshot(), "memory": memory}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up a snapshot of this or another environment."""
+        mail, found = Mailboxes(self.world.agents, ChannelRules(delay=0)), list[str]()
+        if isinstance(snapshot, Mapping) and "memory" in snapshot:
+            try:
+                mail.set_state(snapshot["memory"]["mail"])
+                found = [str(name) for name in snapshot["memory"]["found"]]
+            except (KeyError, TypeError, ValueError) as error:
+                raise SnapshotError(f"the memory of this snapshot is damaged: {error}") from None
+        super().restore(snapshot)
+        self._own_mail, self._found = mail, dict.fromkeys(found)
+        self._episode = self.engine.episodes
+
+
+def _mail(letter: Letter) -> MailMessage:
+    """Return a letter as seed 003 writes it."""
+    return MailMessage(sender=letter.sender, recipient=letter.recipient, message=letter.message)

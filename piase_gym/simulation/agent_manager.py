@@ -1,0 +1,122 @@
+"""Who plays which seat of a simulation, and whether it takes part now (seed 000, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Protocol
+
+from piase_gym.agents.base import Agent
+from piase_gym.agents.catalogue import make_agent
+from piase_gym.core.rng import StreamId, stream_key
+from piase_gym.errors import AgentError, ConfigError, suggest
+
+Agents = Mapping[str, "str | Agent"] | str | Agent | None
+
+
+class Setup(Protocol):
+    """What a scenario says about one agent."""
+
+    @property
+    def agent_id(self) -> str:
+        """Its seat."""
+        ...
+
+    @property
+    def initial_agent_config(self) -> Mapping[str, Any]:
+        """Its settings."""
+        ...
+
+    @property
+    def prompt_reference(self) -> str | None:
+        """Its prompt."""
+        ...
+
+
+class SeatStatus(StrEnum):
+    """Whether an agent takes part."""
+
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    LEFT = "left"
+
+
+class AgentManager:
+    """The agents of a simulation, by the names of their seats.
+
+    Attributes:
+        agents: Seat -> agent.
+        status: Seat -> whether it takes part.
+    """
+
+    def __init__(self, names: tuple[str, ...], agents: Agents, default: str = "random") -> None:
+        """Seat the agents: a policy for all, or one for each; who is not named is `default`.
+
+        Raises:
+            AgentError: If a seat does not exist.
+            UnknownNameError: If a policy does not exist.
+        """
+        self.names = names
+        self.agents: dict[str, Agent] = {}
+        self.status = dict.fromkeys(names, SeatStatus.ACTIVE)
+        if isinstance(agents, Agent) and len(names) > 1:
+            raise ConfigError("one agent object cannot play several seats; give one for each")
+        given = agents if isinstance(agents, Mapping) else {}
+        usual = default if agents is None or isinstance(agents, Mapping) else agents
+        for name in given:
+            self.check(name)
+        for name in names:
+            self.seat(name, given.get(name, usual))
+
+    def check(self, name: str) -> str:
+        """Return the name of a seat, or raise `AgentError`."""
+        if name not in self.names:
+            raise AgentError(f"there is no agent {name!r}; {suggest(name, self.names)}")
+        return name
+
+    def seat(self, name: str, agent: str | Agent) -> Agent:
+        """Let a policy play a seat from now on."""
+        made = make_agent(agent)
+        made.set_id(self.check(name))
+        self.agents[name] = made
+        return made
+
+    def configure(self, setups: Iterable[Setup]) -> None:
+        """Give agents the settings that a scenario has for them."""
+        for setup in setups:
+            agent = self.agents.get(setup.agent_id)
+            settings = dict(setup.initial_agent_config)
+            if setup.prompt_reference is not None:
+                settings["prompt_reference"] = setup.prompt_reference
+            if agent is not None and settings:
+                agent.configure(settings)
+
+    def begin(self, seed: int) -> None:
+        """Begin an episode: everybody takes part again, with random draws of its own."""
+        self.status = dict.fromkeys(self.names, SeatStatus.ACTIVE)
+        for number, name in enumerate(self.names):
+            self.agents[name].reset(stream_key(seed, StreamId.PARTNER + number))
+
+    def move(self, name: str, status: SeatStatus, allowed: tuple[SeatStatus, ...]) -> None:
+        """Change whether an agent takes part.
+
+        Raises:
+            AgentError: If it does not exist, or its status does not allow the change.
+        """
+        now = self.status[self.check(name)]
+        if now not in allowed:
+            words = " or ".join(allowed)
+            raise AgentError(f"agent {name!r} is {now}; it must be {words} to become {status}")
+        self.status[name] = status
+
+    def active(self, playing: list[str]) -> dict[int, Agent]:
+        """Return the agents among `playing` that are asked, by number."""
+        return {
+            self.names.index(name): self.agents[name]
+            for name in playing
+            if self.status[name] is SeatStatus.ACTIVE
+        }
+
+    def states(self) -> dict[str, Any]:
+        """Return the state of every agent, as a JSON-able value."""
+        return {name: agent.get_state() for name, agent in self.agents.items()}

@@ -1,0 +1,167 @@
+"""Sensors: what an agent is shown beside its facts, worked out from its facts alone.
+
+A sensor tells nothing that the agent may not know; it puts it another way, such as a bearing to a
+goal that is in sight. Readings stand at the end of the vector, and as lines at the end of the text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from piase_gym import plugins
+from piase_gym.core.text_encoding import one_line
+from piase_gym.core.world import Facts
+from piase_gym.errors import ConfigError, PluginError, UnknownNameError
+
+MAX_LINE = 200
+"""Longest line of one sensor in a text; the rest is cut off."""
+Reading = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A function of facts, and the numbers that it gives.
+
+    Attributes:
+        name: What stands before its line in a text.
+        sense: A pure function of an agent's facts: `size` numbers, or one number if `size` is 1.
+        size: How many numbers.
+        low: Least value; readings below it are set to it.
+        high: Greatest value; readings above it are set to it.
+        tell: Puts a reading into words; by default the numbers themselves.
+
+    Raises:
+        ConfigError: If it has no name, no size or no range.
+    """
+
+    name: str
+    sense: Callable[[Any], Sequence[float] | float]
+    size: int = 1
+    low: float = -math.inf
+    high: float = math.inf
+    tell: Callable[[Reading], str] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if not self.name or one_line(self.name) != self.name:
+            raise ConfigError(f"a sensor's name is a word in plain ASCII, not {self.name!r}")
+        if self.size < 1 or not self.low < self.high:
+            raise ConfigError(f"sensor {self.name!r} needs a size of 1 or more, and low < high")
+
+    def read(self, facts: Facts) -> Reading:
+        """Return what it shows of some facts.
+
+        Raises:
+            PluginError: If its function fails, or does not return so many numbers.
+        """
+        try:
+            values = np.asarray(self.sense(facts), float).reshape(-1)
+        except Exception as error:  # a stranger's function may raise anything
+            told = f"{type(error).__name__}: {error}"
+            raise PluginError(f"the sensor {self.name!r} failed ({told})") from error
+        if len(values) != self.size or np.isnan(values).any():
+            shown = ", ".join(f"{value:g}" for value in values[:6])
+            raise PluginError(f"the sensor {self.name!r} gave [{shown}], not {self.size} numbers")
+        return tuple(np.clip(values, self.low, self.high).tolist())
+
+    def line(self, reading: Reading) -> str:
+        """Return the line that stands for a reading in a text."""
+        words = self.tell(reading) if self.tell else ", ".join(f"{value:g}" for value in reading)
+        return f"{self.name}: {one_line(words)}"[:MAX_LINE]
+
+
+_sensors: dict[str, Sensor] = {}
+
+
+def register_sensor(sensor: Sensor) -> None:
+    """Make a sensor known by its name."""
+    _sensors[sensor.name] = sensor
+
+
+def sensors() -> tuple[str, ...]:
+    """Return the names of all sensors, those of plug-ins too, sorted."""
+    return tuple(sorted({*_sensors, *plugins.names("sensors")}))
+
+
+def find_sensor(sensor: str | Sensor) -> Sensor:
+    """Return a sensor by name, or the given one itself.
+
+    Raises:
+        UnknownNameError: If there is none of this name.
+        PluginError: If it is a plug-in that cannot be loaded, or no `Sensor`.
+    """
+    if isinstance(sensor, Sensor):
+        return sensor
+    if sensor in _sensors:
+        return _sensors[sensor]
+    if sensor in plugins.names("sensors"):
+        found: Sensor = plugins.load("sensors", sensor, _wrong)
+        return found
+    raise UnknownNameError("sensor", sensor, sensors())
+
+
+def _wrong(made: object) -> str | None:
+    return None if isinstance(made, Sensor) else f"it offers a {type(made).__name__}, not a Sensor"
+
+
+class Senses:
+    """Several sensors together, in their order.
+
+    Args:
+        names: Sensors, or their names.
+
+    Raises:
+        UnknownNameError: If there is no such sensor.
+        ConfigError: If two have the same name.
+    """
+
+    def __init__(self, names: Iterable[str | Sensor]) -> None:
+        self.sensors = tuple(find_sensor(name) for name in names)
+        if len({sensor.name for sensor in self.sensors}) < len(self.sensors):
+            raise ConfigError(f"a sensor is given twice: {[s.name for s in self.sensors]}")
+
+    def read(self, facts: Facts) -> list[Reading]:
+        """Return the reading of each sensor."""
+        return [sensor.read(facts) for sensor in self.sensors]
+
+    def box(self, space: Box) -> Box:
+        """Return the space of vectors with readings at their end, float32."""
+        if not self.sensors:
+            return space
+        sizes = [sensor.size for sensor in self.sensors]
+        low, high = (
+            np.repeat([getattr(sensor, end) for sensor in self.sensors], sizes)
+            for end in ("low", "high")
+        )
+        return Box(
+            np.concatenate([space.low, low]).astype(np.float32),
+            np.concatenate([space.high, high]).astype(np.float32),
+            dtype=np.float32,
+        )
+
+    def vector(self, vector: NDArray[Any], readings: Sequence[Reading]) -> NDArray[Any]:
+        """Return a vector with readings at its end."""
+        if not self.sensors:
+            return vector
+        flat = [value for reading in readings for value in reading]
+        return np.concatenate([vector, flat]).astype(np.float32)
+
+    def text(self, text: str, readings: Sequence[Reading]) -> str:
+        """Return a text with a line for each reading at its end."""
+        lines = [s.line(reading) for s, reading in zip(self.sensors, readings, strict=True)]
+        return "\n".join([text, *lines])
+
+    @property
+    def text_length(self) -> int:
+        """Most characters that the lines of a text take."""
+        return len(self.sensors) * (MAX_LINE + 1)
+
+
+__all__ = ["Senses", "Sensor", "find_sensor", "register_sensor", "sensors"]

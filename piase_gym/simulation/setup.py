@@ -1,0 +1,98 @@
+"""From what a simulation is given to what it runs: scenarios, environments, budgets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
+from piase_gym.errors import ConfigError, UnknownNameError
+from piase_gym.names import look_up
+from piase_gym.registry import load, world_spec
+from piase_gym.scenarios import Scenario
+
+if TYPE_CHECKING:
+    from piase_gym.scenarios.schema import ScenarioHead
+
+TIME_MODELS = ("discrete_steps", "real_time_ms")
+
+
+def find_scenario(scenario: object) -> Scenario | None:
+    """Return the scenario that is meant, or ``None`` for a world, an id or a config.
+
+    Raises:
+        UnknownNameError, ScenarioError: If it is neither.
+    """
+    found: Scenario | None = look_up(scenario).scenario
+    return found
+
+
+def make_env(
+    given: Any, scenario: Scenario | None, render_mode: str | None, config: dict[str, Any]
+) -> WorldParallelEnv:
+    """Make the environment of a scenario or a world, with the actions that the world has."""
+    if scenario is not None:
+        name, spec = scenario.world, world_spec(scenario.world)
+    else:
+        name = given
+        spec = look_up(given).spec
+    offered = load(spec.world, spec).capabilities
+    kind = "discrete" if offered.discrete else "continuous" if offered.continuous else "text"
+    return parallel_env(
+        name, actions=kind, scenario=scenario, view="text", render_mode=render_mode, **config
+    )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How time passes in a simulation, and how much of it an episode has.
+
+    Attributes:
+        time_model: One of `TIME_MODELS`.
+        step_ms: Length of a step of ``real_time_ms``, in milliseconds.
+        max_steps: Most steps of an episode, besides the world's own limit.
+        max_wall_seconds: Most wall-clock time of an episode.
+    """
+
+    time_model: str
+    step_ms: int
+    max_steps: float
+    max_wall_seconds: float
+
+
+def read_limits(
+    head: ScenarioHead | None,
+    time_model: str | None,
+    step_ms: int | None,
+    max_steps: int | None,
+    max_wall_seconds: float | None,
+) -> Limits:
+    """Return the limits of a simulation: what is given, else the scenario's, else none.
+
+    Raises:
+        UnknownNameError: If there is no such time model.
+        ConfigError: If a number is not positive.
+    """
+    if head is not None:
+        time_model = time_model or head.time_model
+        step_ms = head.step_ms if step_ms is None else step_ms
+        max_wall_seconds = head.max_wall_seconds if max_wall_seconds is None else max_wall_seconds
+    chosen = time_model or TIME_MODELS[0]
+    if chosen not in TIME_MODELS:
+        raise UnknownNameError("time_model", chosen, TIME_MODELS)
+    return Limits(
+        chosen,
+        int(_positive("step_ms", step_ms, 200)),
+        _positive("max_steps", max_steps, math.inf),
+        _positive("max_wall_seconds", max_wall_seconds, math.inf),
+    )
+
+
+def _positive(name: str, value: Any, usual: float) -> float:
+    """Return a positive number, or the usual one if none is given."""
+    if value is None:
+        return usual
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise ConfigError(f"{name} must be a positive number, not {value!r}")
+    return value

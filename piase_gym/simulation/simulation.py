@@ -1,0 +1,341 @@
+"""The simulation of seed 000: phases A, B 1–9 and C over one world, its agents and a scenario.
+
+The world's own dynamics, and the events of TextRoom's stories, happen in the world's tick (B5), so
+a simulation goes through the same states as any other environment that is given the same commands.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from piase_gym.agents.base import Feedback
+from piase_gym.core.models import ActionCommand
+from piase_gym.core.world import Act
+from piase_gym.envs.partners import to_act
+from piase_gym.errors import ConfigError
+from piase_gym.simulation.actuators import Actuator
+from piase_gym.simulation.agent_manager import AgentManager, Agents, SeatStatus
+from piase_gym.simulation.clock import AskInTurn, AskOnClock
+from piase_gym.simulation.ending import Ending
+from piase_gym.simulation.equipment import Equipment
+from piase_gym.simulation.sensors import Sensor
+from piase_gym.simulation.setup import find_scenario, make_env, read_limits
+from piase_gym.simulation.summary import Summary, Tally
+
+
+@runtime_checkable
+class Scaffold(Protocol):
+    """A curriculum's part in a simulation (phase B9)."""
+
+    def after_step(self, simulation: Simulation) -> None:
+        """Look at the step that was taken, and change what the curriculum asks for."""
+        ...
+
+    def after_episode(self, simulation: Simulation) -> None:
+        """Look at the episode that has ended, before the next one begins."""
+        ...
+
+
+class Simulation(Ending):
+    """Runs a scenario with agents, phase by phase.
+
+    Args:
+        scenario: A scenario, its name or path; or a world's name, id or config.
+        policies: A policy for every seat (``"oracle"``), or a mapping of seats to policies or
+            `Agent` objects; who is not named plays at random.
+        curricula: Agent -> curriculum, or one curriculum, as `CurriculumWrapper` takes them; or an
+            object of your own that looks at each step and episode (B9).
+        agents: How many agents there are (a field of the config); or the policies, by keyword.
+        seed: Seed of the first episode; later ones follow from it.
+        time_model: ``discrete_steps`` or ``real_time_ms``; default: the scenario's.
+        step_ms: Length of a step of ``real_time_ms``.
+        max_steps: A budget of steps for each episode, besides the world's own.
+        max_wall_seconds: A budget of wall-clock time for each episode.
+        expose_states: Whether agents' inner states are posted (as ``state``) at each step.
+        sensors: Sensors, or their names, whose readings all agents perceive.
+        actuators: Actuators, or their names, through which all commands go.
+        folder: Where to save the final state and the summary of each episode.
+        wrap: Functions that wrap the environment, innermost first, such as a logger.
+        render_mode: As for `parallel_env`.
+        config: Fields of the world's config, over those of the scenario.
+
+    Example:
+        >>> summary = Simulation("lost_key", "oracle").run()
+        >>> summary.won, summary.steps
+        (True, 7)
+    """
+
+    def __init__(
+        self,
+        scenario: object,
+        policies: Agents = None,
+        curricula: Any = None,
+        *,
+        agents: Agents | int = None,
+        seed: int | None = None,
+        time_model: str | None = None,
+        step_ms: int | None = None,
+        max_steps: int | None = None,
+        max_wall_seconds: float | None = None,
+        expose_states: bool = False,
+        sensors: Iterable[str | Sensor] = (),
+        actuators: Iterable[str | Actuator] = (),
+        folder: str | Path | None = None,
+        wrap: tuple[Callable[[Any], Any], ...] = (),
+        render_mode: str | None = None,
+        **config: Any,
+    ) -> None:
+        """Phase A 1 to 3: load the configuration, make the environment and the agents."""
+        if isinstance(agents, int):
+            config["agents"] = agents
+        elif agents is not None:
+            if policies is not None:
+                raise ConfigError("policies and agents are both policies; give one of them")
+            policies = agents
+        self.scenario = find_scenario(scenario)
+        own = isinstance(curricula, Scaffold)
+        self.curricula: Scaffold | None = curricula if own else None
+        self._seed: int | None = seed
+        self._expose, self._folder = expose_states, None if folder is None else Path(folder)
+        head = self.scenario.head if self.scenario is not None else None
+        self.limits = read_limits(head, time_model, step_ms, max_steps, max_wall_seconds)
+        self.world_env = make_env(scenario, self.scenario, render_mode, config)
+        self.env: Any = self.world_env
+        if curricula is not None and not own:
+            from piase_gym.wrappers import CurriculumWrapper
+
+            self.env = CurriculumWrapper(self.world_env, curricula)
+        self.course: Any = getattr(self.env, "course", None) if not own else None
+        for wrapper in wrap:
+            self.env = wrapper(self.env)
+        names = tuple(self.world_env.possible_agents)
+        self.manager = AgentManager(names, policies)
+        if self.course is not None:
+            followed = self.course.curricula
+            self.course.meet({n: a for n, a in self.manager.agents.items() if n in followed})
+        self.equipment = Equipment(self.world_env.world, sensors, actuators)
+        self.asker: AskInTurn | AskOnClock = (
+            AskInTurn(self.equipment.percept)
+            if self.limits.time_model == "discrete_steps"
+            else AskOnClock(self.limits.step_ms, self.equipment.percept)
+        )
+        self.summaries: list[Summary] = []
+        self._begun = self._stop = False
+        self.manager.configure(self.scenario.agents if self.scenario is not None else ())
+
+    # -- phase A ---------------------------------------------------------------------------
+
+    def initialize(self, seed: int | None = None) -> None:
+        """Phase A 4: set the initial conditions of an episode.
+
+        Args:
+            seed: Its seed; by default the simulation's, and for later episodes what follows.
+        """
+        given = seed if seed is not None else self._seed
+        self._seed = None
+        self.env.reset(seed=given)
+        self._order: list[int] | None = None
+        self._stop = False
+        self._stopped = "running"
+        self._tally = Tally(self.manager.names)
+        self._start = time.monotonic()
+        effective = self.world_env.runner.seed
+        assert effective is not None
+        self.manager.begin(effective)
+        self._begun = True
+        self._note("start", agents=self._policies())
+
+    def _policies(self) -> dict[str, str]:
+        return {name: type(agent).__name__ for name, agent in self.manager.agents.items()}
+
+    # -- phase B ---------------------------------------------------------------------------
+
+    def step(self) -> bool:
+        """Take one step: phases B1 to B9 in this order.
+
+        Returns:
+            Whether the episode goes on.
+        """
+        if not self._begun:
+            self.initialize()
+        if self._is_over():
+            return False
+        self._scheduled_events()
+        answers = self._ask_agents()
+        acts = self._submissions(answers)
+        before = self.world_env.agents
+        result = self.env.step({name: acts[name] for name in before})
+        self._feed_back(before, result)
+        self._log_states()
+        goes_on = not self._is_over()
+        if self.curricula is not None:
+            self.curricula.after_step(self)
+        return goes_on
+
+    def _scheduled_events(self) -> None:
+        """B1: the scenario's events of this step; the world's own dynamics are part of B5."""
+        events = self.scenario.scheduled if self.scenario is not None else ()
+        for event in events:
+            if event.trigger.step != self._tally.steps + 1:
+                continue
+            for response in event.response:
+                named = response.agent_id
+                whom = self.agents if named in (None, "all") else [str(named)]
+                for name in (name for name in whom if name in self.agents):
+                    if response.type == "message_to_agent":
+                        self.world_env.give_hint(name, response.content)
+                    elif self._tally.reach(name, response.milestone_name):
+                        self.events.post("milestone", name, name=response.milestone_name)
+
+    def _ask_agents(self) -> dict[int, Any]:
+        """B2 to B4: agents perceive, think, and submit what they choose."""
+        seats = self.manager.active(self.world_env.agents)
+        return self.asker.ask(self.world, seats, self._tally.steps)
+
+    def _submissions(self, answers: Mapping[int, Any]) -> dict[str, Act]:
+        """B4 and B5: translate answers, let who is away do nothing, and settle who goes first."""
+        acts: dict[str, Act] = {}
+        priority: dict[int, float] = {}
+        for number, name in enumerate(self.manager.names):
+            answer = answers.get(number)
+            if isinstance(answer, ActionCommand) and answer.execution_priority is not None:
+                priority[number] = answer.execution_priority
+            act = self._translate(number, answer)
+            acts[name] = self.world.noop if act is None else act
+        order = sorted(range(len(self.manager.names)), key=lambda n: (-priority.get(n, 0.0), n))
+        if priority or self._order is not None:
+            self.world.set_order(order)
+            self._order = order
+            self.events.post("order", order=order)
+        return acts
+
+    def _translate(self, number: int, answer: Any) -> Act:
+        """Return what the world is given for an answer, which may go through actuators."""
+        if answer is None:
+            return None
+        return self.equipment.actuation.act(number, answer, self._read)
+
+    def _read(self, number: int, answer: Any) -> Act:
+        """Return what an answer stands for in the world itself."""
+        return to_act(self.world, number, answer)
+
+    def _feed_back(self, before: list[str], result: Any) -> None:
+        """B6: tell agents what became of their actions, and count it."""
+        _, rewards, terminated, truncated, infos = result
+        tally = self._tally
+        tally.steps += 1
+        for name in before:
+            info = infos[name]
+            tally.add(name, rewards[name], info)
+            tally.terminated[name] |= terminated[name]
+            tally.truncated[name] |= truncated[name]
+            if self.manager.status[name] is SeatStatus.ACTIVE:
+                feedback = Feedback(
+                    rewards[name], terminated[name], truncated[name], info["outcome"]
+                )
+                self.manager.agents[name].learn(feedback)
+        for number, step in getattr(self.asker, "late", ()):
+            name = self.manager.names[number]
+            tally.late[name] += 1
+            self._note("late_answer", name, step_asked=step)
+
+    def _log_states(self) -> None:
+        """B7: agents show their inner states, if that is asked for; the bus has the rest."""
+        if self._expose and self.events.active:
+            for name in self.agents:
+                agent = self.manager.agents[name]
+                shown = agent.internal_state()
+                state = agent.get_state() if shown is None else shown
+                self.events.post("state", name, state=state)
+
+    def _is_over(self) -> bool:
+        """B8: tell whether the episode is over or a budget is used up."""
+        reasons = {
+            "episode": not self.world_env.agents,
+            "left": bool(self.world_env.agents) and not self.agents,
+            "asked": self._stop,
+            "steps": self._tally.steps >= self.limits.max_steps,
+            "wall_clock": time.monotonic() - self._start >= self.limits.max_wall_seconds,
+        }
+        self._stopped = next((reason for reason, holds in reasons.items() if holds), "running")
+        return self._stopped != "running"
+
+    # -- running ---------------------------------------------------------------------------
+
+    def run_simulation(self, num_steps: int) -> Summary:
+        """Take up to so many steps of the episode (phase B).
+
+        Returns:
+            The summary so far. An interrupt from the keyboard stops cleanly, between two steps.
+        """
+        if not self._begun:
+            self.initialize()
+        try:
+            for _ in range(num_steps):
+                if not self.step():
+                    break
+        except KeyboardInterrupt:
+            self._stopped = "interrupted"
+            self._stop = True
+        return self.summary()
+
+    def run(self, episodes: int = 1) -> Summary:
+        """Run whole episodes, phases A to C, and close the simulation.
+
+        Where agents follow curricula, it ends when these are over, if that is before.
+
+        Returns:
+            The summary of the last episode; `summaries` has all of them.
+        """
+        if episodes < 1:
+            raise ConfigError(f"episodes must be at least 1, not {episodes}")
+        try:
+            for number in range(episodes):
+                if number or not self._begun:
+                    self.initialize()
+                last = self._run_episode()
+                if last.stopped == "interrupted" or (self.course and self.course.over):
+                    break
+        finally:
+            self.close()
+        return last
+
+    def _run_episode(self) -> Summary:
+        """Phases B and C 1 to 2."""
+        try:
+            while self.step():
+                pass
+        except KeyboardInterrupt:
+            self._stopped = "interrupted"
+        return self.finish()
+
+    # -- phase C ---------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Phase C 3: give back resources; closing twice does no harm."""
+        self.asker.close()
+        self.env.close()
+
+    def __enter__(self) -> Simulation:
+        """Close at the end of a ``with`` block."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close."""
+        self.close()
+
+    # -- while it runs ---------------------------------------------------------------------
+
+    def post_event(self, kind: str, agent: str | None = None, **data: Any) -> None:
+        """Post an event of one's own on the bus."""
+        self.events.post(kind, agent, **data)
+
+    def stop(self) -> None:
+        """Stop before the next step."""
+        self._stop = True
+
+
+__all__ = ["Scaffold", "Simulation", "Summary"]
