@@ -11,7 +11,7 @@ from piase_gym.agents import make_agent
 from piase_gym.benchmarks.slot_batch import SlotBatch
 from piase_gym.curricula import ProgressStore
 from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.curricula.simulated import agent_of, base_fields, world_of
+from piase_gym.curricula.simulated_learner import agent_of, base_fields, world_of
 from piase_gym.errors import ConfigError
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import ConfigDict
 
 from piase_gym.core.rng import check_seed
-from piase_gym.curricula.automatic import make_director
 from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.directors import make_director
 from piase_gym.curricula.progress import typed
 from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.curricula.simulated import base_fields, world_of
+from piase_gym.curricula.simulated_learner import base_fields, world_of
 from piase_gym.envs.arguments import resolve
 from piase_gym.errors import ConfigError, MissingExtraError, StorageError
 
@@ -36,7 +36,7 @@ class CourseSettings:
         curriculum: A name or a path.
         world: The world, if the curriculum names none.
         config: Fields of the world's config, under those of the steps.
-        director: What says which step comes next; see `piase_gym.curricula.automatic.DIRECTORS`.
+        director: What says which step comes next; see `piase_gym.curricula.directors.DIRECTORS`.
         steps: The budget of environment steps.
         seed: Of everything.
         num_envs: Environments side by side.

@@ -37,7 +37,7 @@ from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.benchmarks.slot_batch import SlotBatch
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
-from piase_gym.curricula.journeys import PATH, SUCCESS, Journey, read_journeys, read_rows
+from piase_gym.curricula.learning_path import PATH, SUCCESS, LearningPath, read_paths, read_rows
 from piase_gym.errors import ConfigError, PiaseError
 
 
@@ -94,7 +94,7 @@ def is_over(folder: Path, settings: CourseSettings) -> bool:
         return False
     if read_settings_of(folder) != settings:
         raise ConfigError(f"the run in {folder} has other settings; name another --folder")
-    (journey,) = read_journeys(folder)
+    (journey,) = read_paths(folder)
     steps = _steps_of(folder)
     saved = int(load_policy(folder).get("steps", -1)) == steps
     return saved and (journey.outcome != "running" or steps >= settings.steps)
@@ -112,7 +112,7 @@ def summary(folder: Path) -> dict[str, Any]:
         StorageError, ProgressError: If there is no run in the folder, or it is damaged.
     """
     settings = read_settings_of(folder)
-    (journey,) = read_journeys(folder)
+    (journey,) = read_paths(folder)
     curriculum = load(settings.curriculum)
     return {
         "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
@@ -125,7 +125,7 @@ def summary(folder: Path) -> dict[str, Any]:
     }
 
 
-def _step(journey: Journey, order: int, name: str) -> dict[str, Any]:
+def _step(journey: LearningPath, order: int, name: str) -> dict[str, Any]:
     """Return how a step went; ``completed_at`` is ``None`` if it was not completed."""
     moves = [move for move in journey.moves if move.decision.step == order]
     done = [move.at for move in moves if move.decision.completed]
@@ -143,7 +143,7 @@ def examine(folder: Path, seeds: range) -> dict[int, int] | None:
     Raises:
         StorageError: If there is no policy, or it is damaged.
     """
-    settings, (journey,) = read_settings_of(folder), read_journeys(folder)
+    settings, (journey,) = read_settings_of(folder), read_paths(folder)
     curriculum, ppo = load(settings.curriculum), import_ppo()
     if journey.judged_by != SUCCESS or curriculum.partners:
         return None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.benchmarks.plots import COLOURS
-from piase_gym.curricula.journeys import Journey, short_name
+from piase_gym.curricula.learning_path import LearningPath, short_name
 from piase_gym.errors import ConfigError, MissingExtraError, StorageError
 
 BLUE, RED, GREEN, PINK = COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3]
@@ -24,8 +24,8 @@ LEGEND = (
 """What a decision looks like: its name, marker, edge and environment."""
 
 
-def plot_journeys(journeys: Sequence[Journey], path: str | Path) -> Path:
-    """Draw journeys into a picture; two panels for each agent, its steps and its success.
+def plot_journeys(journeys: Sequence[LearningPath], path: str | Path) -> Path:
+    """StepChoice journeys into a picture; two panels for each agent, its steps and its success.
 
     Args:
         journeys: The journeys.
@@ -63,14 +63,14 @@ def plot_journeys(journeys: Sequence[Journey], path: str | Path) -> Path:
     return place
 
 
-def orders_of(journey: Journey) -> list[int]:
+def orders_of(journey: LearningPath) -> list[int]:
     """Return the orders of all steps that are known."""
     seen = {move.decision.step for move in journey.moves} | set(journey.names)
     return sorted(seen | {order for s in journey.stretches for order in s.played})
 
 
-def draw(journey: Journey, upper: Any, lower: Any) -> None:
-    """Draw one journey into two panels."""
+def draw(journey: LearningPath, upper: Any, lower: Any) -> None:
+    """StepChoice one journey into two panels."""
     orders = orders_of(journey)
     rows = {order: row for row, order in enumerate(orders)}
     if journey.moves:
@@ -95,8 +95,8 @@ def draw(journey: Journey, upper: Any, lower: Any) -> None:
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
 
 
-def draw_moves(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
-    """Draw the step that the agent was in, and every decision at its end."""
+def draw_moves(journey: LearningPath, axes: Any, rows: dict[int, int]) -> None:
+    """StepChoice the step that the agent was in, and every decision at its end."""
     before = 0
     last: int | None = None
     for move in journey.moves:
@@ -112,7 +112,7 @@ def draw_moves(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
         axes.plot([before, journey.end], [row, row], color=BLUE, linewidth=3, zorder=2, alpha=0.5)
     used = set()
     for move in journey.moves:
-        kind = kind_of(move.decision)
+        kind = type_of(move.decision)
         used.add(kind)
         _, marker, edge, face = next(entry for entry in LEGEND if entry[0] == kind)
         size = {"completed": 13, "attempt": 4.5}.get(kind, 8)
@@ -127,7 +127,7 @@ def draw_moves(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
     )
 
 
-def kind_of(decision: Any) -> str:
+def type_of(decision: Any) -> str:
     """Return what a decision is drawn as."""
     if decision.outcome == "failed":
         return "failed"
@@ -138,7 +138,7 @@ def kind_of(decision: Any) -> str:
     return "branch" if decision.decision.startswith("BRANCH_TO_") else "attempt"
 
 
-def gathered(journey: Journey) -> tuple[list[int], list[dict[int, tuple[int, int]]]]:
+def gathered(journey: LearningPath) -> tuple[list[int], list[dict[int, tuple[int, int]]]]:
     """Return the edges of stretches, at most `BINS`, and for each: order -> (played, won)."""
     looks = sorted({stretch.at for stretch in journey.stretches})
     together = -(-len(looks) // BINS)
@@ -154,8 +154,8 @@ def gathered(journey: Journey) -> tuple[list[int], list[dict[int, tuple[int, int
     return edges, found
 
 
-def draw_drawn(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
-    """Draw which share of the episodes was of which step, where steps are drawn."""
+def draw_drawn(journey: LearningPath, axes: Any, rows: dict[int, int]) -> None:
+    """StepChoice which share of the episodes was of which step, where steps are drawn."""
     edges, found = gathered(journey)
     for left, right, place in zip(edges, edges[1:], found, strict=False):
         total = sum(played for played, _ in place.values())
@@ -168,8 +168,9 @@ def draw_drawn(journey: Journey, axes: Any, rows: dict[int, int]) -> None:
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
 
 
-def draw_success(journey: Journey, axes: Any, rows: dict[int, int]) -> str:
-    """Draw the share that was won: at each attempt's end, or step by step where steps are drawn.
+def draw_success(journey: LearningPath, axes: Any, rows: dict[int, int]) -> str:
+    """StepChoice the share that was won: at each attempt's end, or step by step where steps are
+    drawn.
 
     Returns:
         What it is: ``won``, or the name of the metric by which attempts are judged instead.
@@ -203,7 +204,7 @@ def draw_success(journey: Journey, axes: Any, rows: dict[int, int]) -> str:
 
 
 def draw_rates(points: Sequence[tuple[int, int, float]], axes: Any, rows: dict[int, int]) -> None:
-    """Draw the success of each attempt, a line for each stay in a step."""
+    """StepChoice the success of each attempt, a line for each stay in a step."""
     start = 0
     for number in range(1, len(points) + 1):
         if number == len(points) or points[number][1] != points[start][1]:

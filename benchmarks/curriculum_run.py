@@ -34,8 +34,8 @@ from piase_gym.benchmarks.course_tape import TAPE, RepeatedStore, Tape, no_repea
 from piase_gym.benchmarks.interrupts import first_interrupt
 from piase_gym.core.files import write_whole
 from piase_gym.curricula import ProgressStore, load
-from piase_gym.curricula.journeys import PATH, PROGRESS, read_rows
-from piase_gym.curricula.seats import EpisodeCounts
+from piase_gym.curricula.attempts import EpisodeCounts
+from piase_gym.curricula.learning_path import PATH, PROGRESS, read_rows
 from piase_gym.errors import ConfigError, StorageError, TrainingError
 
 SAVED = 20.0

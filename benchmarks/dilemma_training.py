@@ -60,7 +60,7 @@ EPISODES: Final = {"tit_for_tat": 200, "harvest": 50}
 SEEDS: Final = (0, 1, 2, 3, 4)
 
 
-class Player(Agent):
+class Replayer(Agent):
     """Plays a policy of `examples/ppo_batch.py` in batches, with drawn actions."""
 
     def __init__(self, policy: Policy, seed: int = 0) -> None:
@@ -74,7 +74,7 @@ class Player(Agent):
         Raises:
             UnsupportedError: Always; it acts in batches only.
         """
-        raise UnsupportedError("Player acts in batches only")
+        raise UnsupportedError("Replayer acts in batches only")
 
     @torch.no_grad()
     def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
@@ -91,7 +91,7 @@ def train_against(settings: Settings, seed: int, episodes: int) -> dict[str, Any
     trainer = Trainer(TIT_FOR_TAT, settings, seed, partners={"agent_1": "tit_for_tat"})
     trainer.train()
     spent = time.process_time() - start
-    shares = shares_against(Player(trainer.policy), "tit_for_tat", episodes=episodes, rounds=10)
+    shares = shares_against(Replayer(trainer.policy), "tit_for_tat", episodes=episodes, rounds=10)
     return {
         "seed": seed,
         "steps": trainer.steps,
@@ -108,7 +108,7 @@ def train_in_harvest(settings: Settings, seed: int, episodes: int) -> dict[str, 
 
     def look(steps: int, _won: float) -> None:
         if steps >= (len(path) + 1) * settings.total_steps // LOOKS:
-            path.append({"steps": steps, "episodes": _measured(Player(trainer.policy), episodes)})
+            path.append({"steps": steps, "episodes": _measured(Replayer(trainer.policy), episodes)})
 
     trainer.train(look)
     spent = time.process_time() - start

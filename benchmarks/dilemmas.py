@@ -24,7 +24,7 @@ from rich.console import Console
 import piase_gym
 from piase_gym.agents import Agent, Percept, make_agent
 from piase_gym.agents.base import Action, BatchPercept
-from piase_gym.agents.reciprocal import remember
+from piase_gym.agents.matrix_strategies import remember
 from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.partners import to_act

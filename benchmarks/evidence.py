@@ -27,8 +27,13 @@ from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.benchmarks.slot_batch import SlotBatch
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import DevelopmentalCurriculum, load
-from piase_gym.curricula.automatic import LearningProgress, Randomisation, Threshold
-from piase_gym.curricula.director import Director, ScriptedDirector
+from piase_gym.curricula.directors import (
+    Director,
+    LearningProgress,
+    Randomisation,
+    ScriptedDirector,
+    Threshold,
+)
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, StorageError, suggest
 

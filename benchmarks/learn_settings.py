@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from piase_gym.agents.catalogue import check_policy
+from piase_gym.agents.policies import check_policy
 from piase_gym.benchmarks.checkpoints import Folder
 from piase_gym.benchmarks.protocol import SEEDS
 from piase_gym.core.config import explain

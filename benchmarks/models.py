@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piase_gym import __version__
-from piase_gym.adapters.features import holds_symbols
+from piase_gym.adapters.encoders import holds_symbols
 from piase_gym.adapters.sb3 import vec_of
 from piase_gym.agents.sb3_network import FORMAT, network_of, write_space
 from piase_gym.benchmarks.learn_settings import TrainSettings

@@ -22,7 +22,7 @@ from gymnasium import spaces
 
 from piase_gym.agents import Agent, Percept, make_agent, policies
 from piase_gym.agents.base import Action
-from piase_gym.agents.catalogue import families
+from piase_gym.agents.policies import families
 from piase_gym.agents.population import POPULATION
 from piase_gym.benchmarks.fingerprints import fingerprint
 from piase_gym.benchmarks.settings import Setting

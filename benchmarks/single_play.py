@@ -26,7 +26,7 @@ def play_one(table: Table, seed: int, watch: Callable[[], None] | None = None) -
     """
     blank = table.job.blank(seed)
     start = time.perf_counter()
-    meter = Meter(table.world, blank.focal)
+    meter = CurriculumMetrics(table.world, blank.focal)
     try:
         agents = table.agents(table.job.setting.seats(seed))
         runner = EpisodeRunner(table.world, table.spec)
@@ -61,7 +61,7 @@ def _ask(runner: EpisodeRunner, agents: Sequence[Agent]) -> list[Any]:
     return acts
 
 
-class Meter:
+class CurriculumMetrics:
     """Measures an episode that is played on a single world."""
 
     def __init__(self, world: World[Any, Any], focal: Sequence[str]) -> None:

@@ -15,55 +15,60 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from piase_gym.curricula.actions import Action
-    from piase_gym.curricula.asynchronous import AsyncCurricula
-    from piase_gym.curricula.automatic import LearningProgress, Randomisation, Threshold
-    from piase_gym.curricula.conditions import Condition, Verdict
+    from piase_gym.curricula.async_curricula import AsyncCurricula
+    from piase_gym.curricula.conditions import Condition, ConditionResult
     from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision
-    from piase_gym.curricula.director import Director, ScriptedDirector
+    from piase_gym.curricula.directors import (
+        Director,
+        LearningProgress,
+        Randomisation,
+        ScriptedDirector,
+        Threshold,
+    )
     from piase_gym.curricula.loader import load, loads, names
     from piase_gym.curricula.manager import CurriculumManager
-    from piase_gym.curricula.metering import Meter
-    from piase_gym.curricula.modifying import EnvironmentModifierInterface
+    from piase_gym.curricula.metrics import CurriculumMetrics
+    from piase_gym.curricula.modifier import EnvironmentModifierInterface
     from piase_gym.curricula.parallel import ParallelCurricula
-    from piase_gym.curricula.parts import Criterion, Hint, MetricDefinition, Need, Rule
     from piase_gym.curricula.progress import AgentProgress
-    from piase_gym.curricula.schema import DevelopmentalCurriculum
+    from piase_gym.curricula.schema import (
+        Criterion,
+        CurriculumStep,
+        DevelopmentalCurriculum,
+        Hint,
+        MetricDefinition,
+        Need,
+        Rule,
+    )
     from piase_gym.curricula.setup import ScenarioSetupModule
-    from piase_gym.curricula.steps import CurriculumStep
     from piase_gym.curricula.store import ProgressStore
-    from piase_gym.curricula.tutors import Nudge, ScriptedTutor, Tutor
+    from piase_gym.curricula.tutors import ScriptedTutor, TimedHint, Tutor
     from piase_gym.runs.metrics import PiaAVTInterface
 
 _PLACES = {
-    "asynchronous": ("AsyncCurricula",),
-    "automatic": (
-        "LearningProgress",
-        "Randomisation",
-        "Threshold",
-    ),
-    "director": (
-        "Director",
-        "ScriptedDirector",
-    ),
-    "metering": ("Meter",),
-    "modifying": ("EnvironmentModifierInterface",),
-    "parallel": ("ParallelCurricula",),
-    "setup": ("ScenarioSetupModule",),
-    "tutors": (
-        "Nudge",
-        "ScriptedTutor",
-        "Tutor",
-    ),
     "actions": ("Action",),
-    "conditions": ("Condition", "Verdict"),
+    "async_curricula": ("AsyncCurricula",),
+    "conditions": ("Condition", "ConditionResult"),
     "decisions": ("AdaptationDecisionModule", "Decision"),
+    "directors": ("Director", "LearningProgress", "Randomisation", "ScriptedDirector", "Threshold"),
     "loader": ("load", "loads", "names"),
     "manager": ("CurriculumManager",),
+    "metrics": ("CurriculumMetrics",),
+    "modifier": ("EnvironmentModifierInterface",),
+    "parallel": ("ParallelCurricula",),
     "progress": ("AgentProgress",),
-    "parts": ("Criterion", "Hint", "MetricDefinition", "Need", "Rule"),
+    "schema": (
+        "Criterion",
+        "CurriculumStep",
+        "DevelopmentalCurriculum",
+        "Hint",
+        "MetricDefinition",
+        "Need",
+        "Rule",
+    ),
+    "setup": ("ScenarioSetupModule",),
     "store": ("ProgressStore",),
-    "schema": ("DevelopmentalCurriculum",),
-    "steps": ("CurriculumStep",),
+    "tutors": ("ScriptedTutor", "TimedHint", "Tutor"),
 }
 _MODULES = {name: f"piase_gym.curricula.{place}" for place in _PLACES for name in _PLACES[place]}
 _MODULES["PiaAVTInterface"] = "piase_gym.runs.metrics"
@@ -74,8 +79,10 @@ __all__ = [
     "AgentProgress",
     "AsyncCurricula",
     "Condition",
+    "ConditionResult",
     "Criterion",
     "CurriculumManager",
+    "CurriculumMetrics",
     "CurriculumStep",
     "Decision",
     "DevelopmentalCurriculum",
@@ -83,10 +90,8 @@ __all__ = [
     "EnvironmentModifierInterface",
     "Hint",
     "LearningProgress",
-    "Meter",
     "MetricDefinition",
     "Need",
-    "Nudge",
     "ParallelCurricula",
     "PiaAVTInterface",
     "ProgressStore",
@@ -96,8 +101,8 @@ __all__ = [
     "ScriptedDirector",
     "ScriptedTutor",
     "Threshold",
+    "TimedHint",
     "Tutor",
-    "Verdict",
     "load",
     "loads",
     "names",

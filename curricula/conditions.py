@@ -15,8 +15,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from piase_gym.curricula.kinds import Checker, Kind, kind_of, plain_value
-from piase_gym.curricula.words import ALLOWED, MOST_CHARACTERS, READ_AS, Word, read_words
+from piase_gym.curricula.condition_syntax import (
+    ALLOWED,
+    MOST_CHARACTERS,
+    READ_AS,
+    Kind,
+    Token,
+    TypeChecker,
+    plain_value,
+    tokenize,
+    type_of,
+)
 from piase_gym.errors import CurriculumError, suggest
 from piase_gym.runs.windows import Value
 
@@ -25,7 +34,7 @@ ATTEMPTS = "step_attempts"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ConditionResult:
     """What became of a condition.
 
     Attributes:
@@ -96,7 +105,7 @@ class Condition:
         if kinds is not None:
             for name in self.names:
                 if name not in kinds:
-                    column = next(w.column for w in read_words(self.text) if w.text == name)
+                    column = next(w.column for w in tokenize(self.text) if w.text == name)
                     raise CurriculumError(
                         f"column {column}: unknown metric {name!r}; {suggest(name, kinds)}"
                     )
@@ -104,7 +113,7 @@ class Condition:
         if mismatch is not None:
             raise CurriculumError(mismatch)
 
-    def evaluate(self, values: Mapping[str, Value]) -> Verdict:
+    def evaluate(self, values: Mapping[str, Value]) -> ConditionResult:
         """Tell whether the condition holds.
 
         Args:
@@ -116,24 +125,24 @@ class Condition:
         read = {name: plain_value(values.get(name)) for name in self.names}
         missing = tuple(name for name, value in read.items() if value is None)
         if missing:
-            return Verdict(False, read, missing)
-        problem = self._mismatch(tuple(kind_of(value) for value in read.values()))
+            return ConditionResult(False, read, missing)
+        problem = self._mismatch(tuple(type_of(value) for value in read.values()))
         if problem is not None:
-            return Verdict(False, read, problem=problem)
+            return ConditionResult(False, read, problem=problem)
         import rule_engine
 
         symbols = {f"v{n}": value for n, value in enumerate(read.values())}
         try:
-            return Verdict(bool(self._rule.matches(symbols)), read)
+            return ConditionResult(bool(self._rule.matches(symbols)), read)
         except (rule_engine.EngineError, ArithmeticError) as error:
-            return Verdict(False, read, problem=str(getattr(error, "message", error)))
+            return ConditionResult(False, read, problem=str(getattr(error, "message", error)))
 
     def _mismatch(self, kinds: tuple[Kind | None, ...]) -> str | None:
         """Say what does not fit if names have these kinds; ``None`` stands for any kind."""
         if kinds not in self._kinds:
             symbols = {f"v{n}": pair for n, pair in enumerate(zip(self.names, kinds, strict=True))}
             try:
-                kind = Checker(symbols).kind(self._rule.statement.expression)
+                kind = TypeChecker(symbols).kind(self._rule.statement.expression)
                 wrong = kind not in ("boolean", None)
                 told = f"the condition is a {kind}, neither true nor false; {ALLOWED}"
                 self._kinds[kinds] = told if wrong else None
@@ -145,14 +154,14 @@ class Condition:
 def _read(text: object) -> tuple[tuple[str, ...], Any]:
     """Return the names that a condition reads, and the rule that rule-engine made of it."""
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
-        read_words(text)  # which complains
+        tokenize(text)  # which complains
     return _read_once(str(text))
 
 
 @functools.lru_cache(maxsize=4096)
 def _read_once(text: str) -> tuple[tuple[str, ...], Any]:
     """Read a condition; the same text means the same in every curriculum."""
-    words = read_words(text)
+    words = tokenize(text)
     names = tuple(dict.fromkeys(word.text for word in words if word.kind == "name"))
     return names, _compile(words, names)
 
@@ -166,7 +175,7 @@ def _context() -> Any:
     return rule_engine.Context(resolver=rule_engine.resolve_item, decimal_context=numbers)
 
 
-def _compile(words: list[Word], names: tuple[str, ...]) -> Any:
+def _compile(words: list[Token], names: tuple[str, ...]) -> Any:
     """Hand a condition to rule-engine, its names replaced by ``v0``, ``v1``, ..."""
     import rule_engine
 

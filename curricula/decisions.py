@@ -16,10 +16,9 @@ from pydantic import ConfigDict
 from piase_gym.core.digest import canonical_json
 from piase_gym.curricula import actions
 from piase_gym.curricula.actions import Action
+from piase_gym.curricula.condition_syntax import plain_value, type_of
 from piase_gym.curricula.conditions import ATTEMPTS
-from piase_gym.curricula.kinds import kind_of, plain_value
-from piase_gym.curricula.parts import Criterion, Need
-from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.curricula.schema import Criterion, CurriculumStep, DevelopmentalCurriculum, Need
 from piase_gym.runs.metrics import PiaAVTInterface
 from piase_gym.runs.windows import Value
 
@@ -40,14 +39,14 @@ class Decision:
     Attributes:
         agent: The agent.
         curriculum: Name of the curriculum.
-        step: Order of the step.
+        step: SlotCommand of the step.
         name: Name of the step.
         attempt: Number of the attempt, from 1.
         decision: The decision, as the rule writes it, such as ``APPLY_HINT_01``.
         rule: The condition that held; ``None`` if the step is complete, or no rule held.
         reason: Why, in words.
         values: Every value that was read, by name.
-        next_step: Order of the step of the next attempt; ``None`` at the end.
+        next_step: SlotCommand of the step of the next attempt; ``None`` at the end.
         hint: Key of the hint for the next attempt, if any.
         completed: Whether the step is complete.
         status: Status of the step from now on.
@@ -133,7 +132,7 @@ def _shown(value: Value) -> str:
 
 def meets(criterion: Criterion, value: Value) -> bool:
     """Tell whether a value meets a criterion; no value and a value of another kind do not."""
-    if value is None or kind_of(value) != kind_of(criterion.value):
+    if value is None or type_of(value) != type_of(criterion.value):
         return False
     if isinstance(value, bool) and criterion.operator not in ("==", "!="):
         return False
@@ -292,7 +291,7 @@ def follow(
     return None if after is None else after.order
 
 
-def overruled(
+def replace_action(
     decision: Decision,
     curriculum: DevelopmentalCurriculum,
     action: Action,

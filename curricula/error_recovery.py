@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from piase_gym.runs.metric_table import REACHED
+from piase_gym.runs.metric_definitions import REACHED
 
 Key = tuple[str | int, ...]
 _ORDERS = 2_000_000_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from piase_gym.curricula.checking import NULLABLE
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.curricula.validation import NULLABLE
 
 MARK = "__type__"
 _SUITE_HEAD = ("name", "description", "target_developmental_stage", "author", "version")
@@ -21,7 +21,7 @@ def plain(curriculum: DevelopmentalCurriculum) -> dict[str, Any]:
     return {**value, "steps": steps}
 
 
-def piapes(curriculum: DevelopmentalCurriculum) -> dict[str, Any]:
+def to_prompt_suite(curriculum: DevelopmentalCurriculum) -> dict[str, Any]:
     """Return a curriculum as the prompt suite writes them, marked with ``__type__``.
 
     Nothing is left out; what the suite does not know, it keeps.
@@ -49,7 +49,7 @@ def dumps(curriculum: DevelopmentalCurriculum, *, marked: bool = False) -> str:
         curriculum: The curriculum.
         marked: Whether to write it as the prompt suite does.
     """
-    value = piapes(curriculum) if marked else plain(curriculum)
+    value = to_prompt_suite(curriculum) if marked else plain(curriculum)
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -70,4 +70,4 @@ def json_schema() -> dict[str, Any]:
     return {**head, **schema, "title": "piase_gym curriculum"}
 
 
-__all__ = ["dumps", "json_schema", "piapes", "plain"]
+__all__ = ["dumps", "json_schema", "plain", "to_prompt_suite"]

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from piase_gym.core.world import MAX_HINT
-from piase_gym.curricula import checking
-from piase_gym.curricula.analysis import COMPLETE, DEFAULT, Analysis, Outcome, analyse
+from piase_gym.curricula import validation
 from piase_gym.curricula.decisions import default_action, follow
 from piase_gym.curricula.loader import load
+from piase_gym.curricula.rule_analysis import COMPLETE, DEFAULT, Analysis, Outcome, analyse
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, PiaseError
-from piase_gym.runs.metric_table import REACHED
+from piase_gym.runs.metric_definitions import REACHED
 
 Level = Literal["error", "warning", "note"]
 END = -1
@@ -43,7 +43,7 @@ class Finding:
         return f"{self.place}: {self.message} ({self.level})"
 
 
-_Found = tuple[Level, checking.Path, str]
+_Found = tuple[Level, validation.Path, str]
 
 
 def lint(path_or_name: object, world: object = None) -> tuple[Finding, ...]:
@@ -96,7 +96,7 @@ def _comes_back(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> bo
     )
 
 
-def _at(step: CurriculumStep, *rest: str | int) -> checking.Path:
+def _at(step: CurriculumStep, *rest: str | int) -> validation.Path:
     return ("steps", step._index, *rest)
 
 
@@ -115,7 +115,7 @@ def _rules(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
     for number in range(len(step.rules)):
         if number in found.all:
             continue
-        path, label = _at(step, "adaptation_rules", number), checking.rule_label(step, number)
+        path, label = _at(step, "adaptation_rules", number), validation.rule_label(step, number)
         if number not in found.alone:
             told = "its condition can never hold"
         elif _only_when_complete(step, number):
@@ -242,14 +242,14 @@ def _metrics(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Itera
             told = f"{unsure[0]} has no value before the goal is reached, and then the whole "
             told += "condition is false; give each side of 'or' a rule of its own"
             path = _at(step, "adaptation_rules", number)
-            yield "warning", path, f"{checking.rule_label(step, number)}: {told}"
+            yield "warning", path, f"{validation.rule_label(step, number)}: {told}"
 
 
 def _has_or(text: str) -> bool:
     """Tell whether a condition has an ``or``."""
-    from piase_gym.curricula.words import read_words
+    from piase_gym.curricula.condition_syntax import tokenize
 
-    return any(word.text in ("or", "||") for word in read_words(text))
+    return any(word.text in ("or", "||") for word in tokenize(text))
 
 
 def _names(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from piase_gym.curricula import checking, fences
+from piase_gym.curricula import loader, validation
 from piase_gym.curricula.error_recovery import Recovery
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
@@ -60,7 +60,7 @@ def load(path_or_name: object) -> DevelopmentalCurriculum:
     try:
         document = read_file(path, MOST_BYTES)
     except ScenarioError as error:
-        raise CurriculumError(fences.in_file(path) or str(error)) from None
+        raise CurriculumError(loader.in_file(path) or str(error)) from None
     return build(document, str(path), path.parent)
 
 
@@ -78,7 +78,7 @@ def loads(text: str, source: str = "<text>", folder: Path | None = None) -> Deve
     try:
         document = read_text(text, source, as_json=True, most=MOST_BYTES)
     except ScenarioError as error:
-        raise CurriculumError(fences.in_text(text, source) or str(error)) from None
+        raise CurriculumError(loader.in_text(text, source) or str(error)) from None
     return build(document, source, folder)
 
 
@@ -119,11 +119,11 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
     told: dict[tuple[Place, str], None] = {}
     recovery, more = Recovery(document.data), True
     curriculum = None
-    while curriculum is None and more and len(told) < checking.MOST_PROBLEMS:
+    while curriculum is None and more and len(told) < validation.MOST_PROBLEMS:
         try:
             curriculum = DevelopmentalCurriculum.model_validate(recovery.data)
         except ValidationError as error:
-            rows = list(islice(_explain(error, document), checking.MOST_PROBLEMS))
+            rows = list(islice(_explain(error, document), validation.MOST_PROBLEMS))
             for key, message in rows:
                 words = recovery.wording(message)
                 if words is not None:
@@ -139,17 +139,17 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
         if not told:
             curriculum._warnings = tuple(f"{place}: {words}" for place, words, _ in warnings)
             return curriculum
-    lines = [f"{place}: {words}" for place, words in sorted(told)[: checking.MOST_PROBLEMS]]
+    lines = [f"{place}: {words}" for place, words in sorted(told)[: validation.MOST_PROBLEMS]]
     raise CurriculumError("\n".join(lines))
 
 
 def _explain(error: ValidationError, document: Document) -> Iterator[tuple[Key, str]]:
     """Yield each problem: the key of the part of the file, and words that name step and rule."""
-    for problem in checking.problems_in(error):
+    for problem in validation.problems_in(error):
         yield find(document, problem.path), problem.message
     shapes: dict[Key, list[str]] = {}
     others: set[Key] = set()
-    for key, told in checking.shapes_in(error, DevelopmentalCurriculum, document):
+    for key, told in validation.shapes_in(error, DevelopmentalCurriculum, document):
         wanted, is_shape, got = told.partition(EXPECTED)
         if is_shape:
             shapes.setdefault(key, [got]).insert(-1, wanted)
@@ -221,3 +221,26 @@ def _prompt_warnings(
                 prompts.load(path)
         except CurriculumError as error:
             yield place, f"{step.label}: its prompt is wrong:\n{error}", True
+
+
+def in_file(path: Path) -> str | None:
+    """Return the complaint about a fenced file, or ``None``."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            return in_text(stream.read(200), str(path))
+    except (OSError, ValueError):
+        return None
+
+
+def in_text(text: str, source: str) -> str | None:
+    """Return the complaint about a fenced text, or ``None``."""
+    first = text.lstrip("\ufeff \t\r\n").split("\n")[0].strip()
+    if not first.startswith(("```", "~~~")):
+        return None
+    line = text[: text.index(first)].count("\n") + 1
+    return (
+        f"{source}:{line}:1: the file is a block of Markdown ({first[:20]}), not JSON; "
+        "remove the line of the fence at its start and the one at its end"
+    )

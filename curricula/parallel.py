@@ -15,13 +15,13 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from numpy.typing import NDArray
 
 from piase_gym.core.rng import spread_seeds
-from piase_gym.curricula.course import Course
+from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.decisions import Decision
-from piase_gym.curricula.hosting import Hosts, Order, Recipe, Report
-from piase_gym.curricula.metering import Passage
-from piase_gym.curricula.plan import Plan
+from piase_gym.curricula.metrics import EpisodeRecord
+from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.setup import union_envelope
+from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotResult, WorkerPool
 from piase_gym.curricula.tutors import check_words
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, ResetNeededError, UnsupportedError
@@ -30,7 +30,7 @@ COURSE = ("director", "tutor", "progress", "seed", "metrics", "lag")
 """Options that are the curriculum's; all others are the environment's."""
 
 
-class SlotCourse:
+class SlotRun:
     """What runs in slots have in common: a course, hosts, and what goes between them.
 
     Args:
@@ -44,7 +44,7 @@ class SlotCourse:
 
     Attributes:
         course: Progress, metrics, decisions.
-        events: The bus on which the course posts.
+        events: The bus on which the controller posts.
 
     Raises:
         ConfigError: If a number is not allowed.
@@ -67,7 +67,7 @@ class SlotCourse:
                 raise ConfigError(f"{name} is a number from {least} on, not {value!r}")
         course = {name: options.pop(name) for name in COURSE if name in options}
         self.model = GymEnv(world, **options)
-        plan = Plan.of(curriculum, (self.model.agent,), **course)
+        plan = CurriculumOptions.of(curriculum, (self.model.agent,), **course)
         if plan.tutor is not None and getattr(plan.tutor, "watches", True):
             raise UnsupportedError(
                 "slots are not watched: give their tutor the attribute watches = False; then it "
@@ -76,10 +76,10 @@ class SlotCourse:
         envelope = union_envelope(plan.curricula.values(), self.model.config)
         self.model.enlarge(envelope)
         self.events = self.model.events
-        self.course = Course(self.model.world, plan, self.events, slots)
+        self.course = CurriculumController(self.model.world, plan, self.events, slots)
         self.agent, self.slots = self.model.agent, slots
-        recipe = Recipe(world, {**options, "envelope": envelope}, self.course.reads)
-        self.hosts = Hosts(recipe, slots, min(workers, slots), context)
+        recipe = EnvSpec(world, {**options, "envelope": envelope}, self.course.reads)
+        self.hosts = WorkerPool(recipe, slots, min(workers, slots), context)
         self.configs: list[Any] = [None] * slots
         self._told: list[Any] = [None] * slots
         self._aims: dict[int | None, Any] = {}
@@ -96,7 +96,7 @@ class SlotCourse:
         for slot, config in zip(slots, self.course.prepare(slots), strict=True):
             self.configs[slot] = config
 
-    def order_reset(self, slot: int, seed: int | None, step: int) -> Order:
+    def order_reset(self, slot: int, seed: int | None, step: int) -> SlotCommand:
         """Let an episode begin, and return what its slot is to be told."""
         course = self.course
         seat = course.began(slot, [self.agent])[self.agent]
@@ -109,14 +109,14 @@ class SlotCourse:
         self._told[slot], self._start[slot] = self.configs[slot], step
         if aim is not None:
             self._aimed[slot] = aim
-        return Order(slot, reset=True, seed=seed, config=config, hint=words, aim=aim)
+        return SlotCommand(slot, reset=True, seed=seed, config=config, hint=words, aim=aim)
 
     def broken(self, slot: int) -> None:
         """Take note that an episode was broken off before its end."""
         if self.course.seats[slot]:
             self.course.broken(slot, {})
 
-    def ended(self, report: Report, step: int) -> None:
+    def ended(self, report: SlotResult, step: int) -> None:
         """Take in an episode that has ended at a step of the run."""
         assert report.passage is not None
         number = self.course.attempts(report.slot).get(self.agent, 0)
@@ -132,7 +132,7 @@ class SlotCourse:
         self.model.close()
 
 
-def move(passage: Passage, slot: int, attempt: int, start: int) -> Passage:
+def move(passage: EpisodeRecord, slot: int, attempt: int, start: int) -> EpisodeRecord:
     """Return what an episode left behind, as one of a slot that began after so many steps."""
     row = passage.row
     by = start - row.start
@@ -141,7 +141,7 @@ def move(passage: Passage, slot: int, attempt: int, start: int) -> Passage:
     row.milestones = {name: at + by for name, at in row.milestones.items()}
     row.arrived = row.arrived + by if row.arrived else 0
     steps = [s._replace(step=s.step + by, slot=slot, attempt=attempt) for s in passage.steps]
-    return Passage(row, steps)
+    return EpisodeRecord(row, steps)
 
 
 class ParallelCurricula(VectorEnv[Any, Any, Any]):
@@ -166,7 +166,7 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
 
     Attributes:
         course: Progress, metrics, decisions.
-        events: The bus on which the course posts.
+        events: The bus on which the controller posts.
 
     Raises:
         ConfigError, CurriculumError, ProgressError: See `CurriculumWrapper`.
@@ -197,7 +197,7 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
         **options: Any,
     ) -> None:
         """Make the slots."""
-        self.run = SlotCourse(
+        self.run = SlotRun(
             world, curriculum, slots=slots, workers=workers, context=context, options=options
         )
         self.course, self.events = self.run.course, self.run.events
@@ -249,7 +249,7 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
             if self._over[slot]:
                 orders.append(self.run.order_reset(slot, None, self._step))
             else:
-                orders.append(Order(slot, given[slot]))
+                orders.append(SlotCommand(slot, given[slot]))
         self.run.hosts.send(orders)
         reports = self.run.hosts.gather(self.num_envs)
         ended = [report for report in reports if report.terminated or report.truncated]
@@ -274,20 +274,20 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
             },
         )
 
-    def _stack(self, reports: Sequence[Report]) -> Any:
+    def _stack(self, reports: Sequence[SlotResult]) -> Any:
         """Put the observations together."""
         space = self.single_observation_space
         empty: Any = create_empty_array(space, self.num_envs)
         return concatenate(space, [report.observation for report in reports], empty)
 
-    def _masks(self, reports: Sequence[Report]) -> dict[str, Any]:
+    def _masks(self, reports: Sequence[SlotResult]) -> dict[str, Any]:
         """Put the masks together, where there are masks."""
         if "action_mask" not in reports[0].info:
             return {}
         return {"action_mask": np.stack([report.info["action_mask"] for report in reports])}
 
     def render(self) -> tuple[Any, ...]:
-        """Draw every environment."""
+        """StepChoice every environment."""
         return tuple(self.run.hosts.picture(slot) for slot in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -295,4 +295,4 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
         self.run.close()
 
 
-__all__ = ["ParallelCurricula", "SlotCourse"]
+__all__ = ["ParallelCurricula", "SlotRun"]

@@ -13,10 +13,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
-from piase_gym.curricula import fences
-from piase_gym.curricula.checking import without_type
-from piase_gym.curricula.parts import Part
-from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.curricula import loader
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum, Part
+from piase_gym.curricula.validation import without_type
 from piase_gym.errors import CurriculumError, ScenarioError
 from piase_gym.scenarios.explaining import explain
 from piase_gym.scenarios.reading import read_file
@@ -266,7 +265,7 @@ def load(path: str | Path) -> PiaAGIPrompt:
     try:
         document = read_file(path)
     except ScenarioError as error:
-        raise CurriculumError(fences.in_file(path) or str(error)) from None
+        raise CurriculumError(loader.in_file(path) or str(error)) from None
     try:
         return PiaAGIPrompt.model_validate(document.data)
     except ValidationError as error:

@@ -12,10 +12,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from piase_gym.curricula.attempts import consequences
 from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision
 from piase_gym.curricula.loader import loads
 from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.curricula.seats import consequences
 from piase_gym.errors import CurriculumError, RunError, UnknownNameError
 from piase_gym.runs.history import History
 from piase_gym.runs.metrics import Metrics

@@ -1,8 +1,4 @@
-"""Curricula as data: what a file may say, as pydantic models, checked once.
-
-A curriculum is frozen. What can be checked without a world is checked when it is made; what needs
-the world is checked by `DevelopmentalCurriculum.configs`.
-"""
+"""The small parts of a curriculum: metrics, criteria, hints, rules."""
 
 from __future__ import annotations
 
@@ -13,18 +9,321 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from piase_gym.core.config import AgentId, WorldConfig
 from piase_gym.core.world import World
-from piase_gym.curricula import checking, naming
-from piase_gym.curricula.parts import MetricDefinition, Need, Part, Setting
-from piase_gym.curricula.steps import CurriculumStep, Name, Text
+from piase_gym.curricula import actions, validation
+from piase_gym.curricula.actions import Action
+from piase_gym.curricula.conditions import ATTEMPTS, Condition
 from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError
+from piase_gym.runs.windows import check_window
 from piase_gym.scenarios.explaining import find
 from piase_gym.scenarios.reading import Document
+
+Operator = Literal["==", "!=", "<", "<=", ">", ">="]
+
+
+def _window(value: Any) -> Any:
+    """Check a window where it is written."""
+    if value is not None:
+        check_window(value)
+    return value
+
+
+WindowSize = Annotated[dict[str, int], BeforeValidator(_window)]
+"""One of ``{"attempts": n}``, ``{"episodes": n}``, ``{"env_steps": n}``."""
+
+
+if TYPE_CHECKING:
+    _Clear = BaseModel
+else:
+
+    class _Complaining(type(BaseModel)):
+        """Lets a model that is made in Python complain like one that is read from a file."""
+
+        def __call__(cls, *args: Any, **fields: Any) -> Any:
+            try:
+                return super().__call__(*args, **fields)
+            except ValidationError as error:
+                found = validation.problems_in(error)
+                lines = [problem.message for problem in found]
+                for key, told in validation.shapes_in(error, cls, Document(fields)):
+                    where = ".".join((cls.__name__, *map(str, key)))
+                    lines.append(f"{where}: {told}")
+                raise CurriculumError("\n".join(dict.fromkeys(lines))) from None
+
+    class _Clear(BaseModel, metaclass=_Complaining):
+        pass
+
+
+class Part(_Clear):
+    """Common settings of the parts of a curriculum."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class MetricDefinition(Part):
+    """A name for a metric over a window, or for a metric that comes from outside.
+
+    Without `metric`, the name is asked for as it stands, and `type` says what its values are: so
+    a curriculum can use metrics of your own (`runs.Metrics.define`).
+    """
+
+    metric: str | None = Field(None, max_length=200, description="the metric that the name means")
+    window: WindowSize | None = Field(
+        None, description="how far to look back; default: the attempt"
+    )
+    type: Literal["number", "boolean"] | None = Field(
+        None, description="what its values are, if it is a metric of your own"
+    )
+
+
+class Criterion(Part):
+    """One thing that must be so for a step to be complete."""
+
+    metric: str = Field(min_length=1, max_length=200, description="a metric")
+    operator: Operator = Field("==", description="how it is compared")
+    value: StrictBool | StrictInt | StrictFloat | StrictStr = Field(
+        description="what it is compared with; nothing is converted"
+    )
+    window: WindowSize | None = Field(
+        None, description="how far to look back; default: the attempt"
+    )
+
+    def __str__(self) -> str:
+        """Return the criterion as a condition."""
+        value = str(self.value).lower() if isinstance(self.value, bool) else repr(self.value)
+        return f"{self.metric} {self.operator} {value}"
+
+
+class HintData(Part):
+    """What a hint says."""
+
+    model_config = ConfigDict(extra="allow")
+
+    message: str = Field(min_length=1, max_length=2000, description="the words")
+
+
+class Hint(Part):
+    """Words that a rule can have said to the agent in the next attempt."""
+
+    type: Literal["EVENT"] = Field("EVENT", description="always EVENT")
+    event_type: str = Field(
+        "ENVIRONMENT_HINT", min_length=1, max_length=200, description="for logs"
+    )
+    data: HintData = Field(description="the words, under `message`, and what else logs should have")
+
+    @property
+    def message(self) -> str:
+        """The words."""
+        return self.data.message
+
+
+class Rule(NamedTuple):
+    """An adaptation rule.
+
+    Attributes:
+        condition: When it holds.
+        action: What is decided then.
+    """
+
+    condition: Condition
+    action: Action
+
+    def __str__(self) -> str:
+        """Return the rule as one line."""
+        return f"{self.condition.text} -> {self.action}"
+
+
+class Need(NamedTuple):
+    """A metric that a curriculum reads, as the interface is asked for it.
+
+    Attributes:
+        metric: Its name.
+        window: Kind and size of the window; ``None`` for the attempt.
+    """
+
+    metric: str
+    window: tuple[str, int] | None = None
+
+    @property
+    def as_window(self) -> dict[str, int] | None:
+        """The window as the interface takes it."""
+        return None if self.window is None else {self.window[0]: self.window[1]}
+
+
+class Setting(NamedTuple):
+    """What a step takes over from its curriculum."""
+
+    on_no_rule: str = "REPEAT_STEP"
+    metrics: Mapping[str, MetricDefinition] = {}
+    steps: Mapping[int, str] | None = None
+
+
+MOST_RULES = 100
+Count = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
+SlotCommand = Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
+Text = Annotated[str, Field(max_length=20_000)]
+
+
+def _one_line(name: str) -> str:
+    """Check that a name can stand in a line of a log or a message."""
+    if not name.strip() or not name.isprintable():
+        raise ValueError("a name is one line of printable text")
+    return name
+
+
+Name = Annotated[str, Field(max_length=200), AfterValidator(_one_line)]
+Stage = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class CurriculumStep(Part):
+    """One step of a curriculum: a task, when it is done, and what to do while it is not."""
+
+    order: SlotCommand = Field(description="steps run sorted by it; unique")
+    name: Name = Field(description="unique")
+    prompt_reference: str | None = Field(
+        None, max_length=1000, description="path of a prompt file, from the curriculum's folder"
+    )
+    max_interactions: Count | None = Field(
+        None, description="environment steps of an episode; default: the world's max_steps"
+    )
+    episodes_per_attempt: Count = Field(1, description="episodes that make one attempt")
+    max_attempts: Count | None = Field(
+        None, description="after so many, if no rule holds, the curriculum has failed; default none"
+    )
+    completion_criteria: tuple[Criterion, ...] = Field(
+        (), max_length=MOST_RULES, description="all must hold; an empty list never completes"
+    )
+    adaptation_rules: tuple[tuple[StrictStr, StrictStr], ...] = Field(
+        (), max_length=MOST_RULES, description="[condition, decision]; the first that holds decides"
+    )
+    environment_config_overrides: dict[str, Any] = Field(
+        default_factory=dict, description="fields of the world's config, over those of its start"
+    )
+    agent_config_overrides: dict[str, Any] = Field(
+        default_factory=dict, description="passed to the agent's configure"
+    )
+    hints: dict[Annotated[str, Field(max_length=200)], Hint] = Field(
+        default_factory=dict, max_length=MOST_RULES, description="key -> hint"
+    )
+    agent_state: Literal["keep", "reset"] | tuple[StrictStr, ...] = Field(
+        "keep", description="what of the agent's state lasts into this step: keep, reset, or keys"
+    )
+    developmental_stage_prerequisite: Stage | None = Field(
+        None, description="a stage that the agent must have reached; else the step is skipped"
+    )
+    developmental_stage_reached: Stage | None = Field(
+        None, description="the stage that the agent has reached when it completes this step"
+    )
+    learning_objectives: tuple[Text, ...] | Text | None = Field(None, description="for readers")
+    success_criteria: tuple[Text, ...] | Text | None = Field(None, description="for readers")
+    conditions: Text | None = Field(None, description="for readers")
+    notes: Text | None = Field(None, description="for readers")
+    piase_scenario_reference: Text | None = Field(None, description="for readers")
+    piaavt_metrics_to_track: tuple[Text, ...] | None = Field(None, description="for readers")
+
+    _index: int = PrivateAttr(0)
+    _setting: Setting = PrivateAttr(Setting())
+    _conditions: tuple[Condition, ...] = PrivateAttr(())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_as(cls, data: Any) -> Any:
+        return validation.read_step(data)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        validation.complain(validation.step_problems(self))
+        self._conditions = tuple(Condition(rule[0]) for rule in self.adaptation_rules)
+        return self
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The adaptation rules, read."""
+        steps, hints = self._setting.steps, list(self.hints)
+        return tuple(
+            Rule(condition, actions.read(action, steps, hints))
+            for condition, (_, action) in zip(self._conditions, self.adaptation_rules, strict=True)
+        )
+
+    def alone(self, number: int) -> CurriculumStep:
+        """Return the step with one of its rules, counted from 0, and no other."""
+        copy = self.model_copy(update={"adaptation_rules": (self.adaptation_rules[number],)})
+        copy._conditions = (self._conditions[number],)
+        copy.__dict__.pop("rules", None)
+        return copy
+
+    @property
+    def label(self) -> str:
+        """Words for errors and reasons."""
+        return f"step {self.order} {self.name!r}"
+
+    @property
+    def on_no_rule(self) -> str:
+        """What is decided if the step is not complete and no rule holds."""
+        return self._setting.on_no_rule
+
+    def is_open(self, stages: Collection[str]) -> bool:
+        """Tell whether an agent that has reached these stages may take the step."""
+        wanted = self.developmental_stage_prerequisite
+        return wanted is None or wanted in stages
+
+    def need(self, name: str, window: Mapping[str, int] | None = None) -> Need:
+        """Return what the interface is asked for when the step reads a name."""
+        defined = self._setting.metrics.get(name)
+        if defined is not None:
+            name, window = defined.metric or name, window or defined.window
+        return Need(name, None if window is None else check_window(window))
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Every metric that the step reads, in order, each once."""
+        found = [self.need(c.metric, c.window) for c in self.completion_criteria]
+        names = [name for rule in self.rules for name in rule.condition.names]
+        found += [self.need(name) for name in names if name != ATTEMPTS]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the world's config that the step sets, `max_interactions` as `max_steps`.
+
+        A field ``scenario`` stands for the fields of that scenario, but for the names of its
+        agents, which are fixed by the environment.
+        """
+        fields = dict(self.environment_config_overrides)
+        if "scenario" in fields:
+            from piase_gym import scenarios
+
+            told = scenarios.load(fields.pop("scenario")).fields
+            kept = {name: value for name, value in told.items() if name not in validation.FIXED}
+            fields = {**kept, **fields}
+        if self.max_interactions is not None:
+            fields["max_steps"] = self.max_interactions
+        return fields
+
+    @property
+    def target_coords(self) -> tuple[float, ...] | str | None:
+        """Where ``reached_goal_<order>`` wants the agent to stand, if the step says so."""
+        return validation.target_of(self.agent_config_overrides)
+
 
 MOST_STEPS = 1000
 
@@ -67,7 +366,7 @@ class DevelopmentalCurriculum(Part):
     @model_validator(mode="before")
     @classmethod
     def _read_as(cls, data: Any) -> Any:
-        return checking.read_head(data)
+        return validation.read_head(data)
 
     @field_validator("steps")
     @classmethod
@@ -83,7 +382,7 @@ class DevelopmentalCurriculum(Part):
         for step in self.steps:
             step._setting = Setting(self.on_no_rule, self.metrics, names)
             step.__dict__.pop("rules", None)
-        checking.complain(checking.curriculum_problems(self))
+        validation.complain(validation.curriculum_problems(self))
         return self
 
     @property
@@ -134,7 +433,7 @@ class DevelopmentalCurriculum(Part):
         """Return the first step after `order` that is open, or ``None`` at the end.
 
         Args:
-            order: Order of a step; -1 for the beginning.
+            order: SlotCommand of a step; -1 for the beginning.
             stages: The developmental stages that the agent has reached.
         """
         later = bisect_right(self.steps, order, key=lambda step: step.order)
@@ -149,7 +448,7 @@ class DevelopmentalCurriculum(Part):
     @cached_property
     def sha256(self) -> str:
         """What the curriculum does, hashed; words for readers do not count."""
-        prose = set(checking.PROSE)
+        prose = set(validation.PROSE)
         value = self.model_dump(mode="json", exclude=prose)
         if not self.partners:
             del value["partners"]  # which keeps the hashes of curricula without any
@@ -174,7 +473,7 @@ class DevelopmentalCurriculum(Part):
                 "or give the world, its config or an environment"
             )
         if self.world is not None:
-            checking.same_world(self.world, chosen, self.source)
+            validation.same_world(self.world, chosen, self.source)
         config: WorldConfig = resolve(chosen, None, None, {})[0]
         return config
 
@@ -209,8 +508,8 @@ class DevelopmentalCurriculum(Part):
             CurriculumError: If it lacks one, or a step sets what it does not know.
         """
         configs = [config for _, config in self.configs(world.config)]
-        kinds = naming.kinds_of(self, naming.metrics_of(world, configs))
-        found = list(islice(naming.name_problems(self, kinds), checking.MOST_PROBLEMS))
+        kinds = validation.metric_types_of(self, validation.metrics_of(world, configs))
+        found = list(islice(validation.name_problems(self, kinds), validation.MOST_PROBLEMS))
         if found:
             rows = (f"{self.place(problem.path)}: {problem.message}" for problem in found)
             raise CurriculumError("\n".join(rows))

@@ -18,7 +18,7 @@ from piase_gym.errors import ConfigError, suggest
 
 
 @dataclass(frozen=True)
-class Situation:
+class DecisionContext:
     """What a tutor decides about: an attempt that is over and not complete.
 
     Attributes:
@@ -35,7 +35,7 @@ class Situation:
 
 
 @dataclass(frozen=True)
-class Glimpse:
+class TutorObservation:
     """What a tutor sees of an agent after a step of an episode.
 
     Attributes:
@@ -59,21 +59,21 @@ class Glimpse:
 class Tutor(Protocol):
     """What a tutor must be able to do."""
 
-    def choose(self, situation: Situation) -> str | None:
-        """Return one of `Situation.allowed`, or ``None`` for what the rules decide."""
+    def choose(self, situation: DecisionContext) -> str | None:
+        """Return one of `DecisionContext.allowed`, or ``None`` for what the rules decide."""
         ...
 
     def word(self, agent: str, key: str, message: str) -> str:
         """Return the words of a hint that was decided on; `message` is what the curriculum says."""
         ...
 
-    def watch(self, glimpse: Glimpse) -> str | None:
+    def watch(self, glimpse: TutorObservation) -> str | None:
         """Return words to show the agent now, or ``None`` to say nothing."""
         ...
 
 
 @dataclass(frozen=True)
-class Nudge:
+class TimedHint:
     """Words that a scripted tutor says in the midst of an episode.
 
     Attributes:
@@ -102,13 +102,13 @@ class ScriptedTutor:
         self,
         choices: Mapping[tuple[int, int], str] | None = None,
         words: Mapping[str, str] | None = None,
-        nudges: Sequence[Nudge] = (),
+        nudges: Sequence[TimedHint] = (),
     ) -> None:
         """Keep the script."""
         self.choices, self.words = dict(choices or {}), dict(words or {})
         self.nudges = tuple(nudges)
 
-    def choose(self, situation: Situation) -> str | None:
+    def choose(self, situation: DecisionContext) -> str | None:
         """Return what the script has for this step and attempt."""
         return self.choices.get((situation.step.order, situation.decision.attempt))
 
@@ -116,7 +116,7 @@ class ScriptedTutor:
         """Return what the script has for this hint."""
         return self.words.get(key, message)
 
-    def watch(self, glimpse: Glimpse) -> str | None:
+    def watch(self, glimpse: TutorObservation) -> str | None:
         """Return the words of a nudge that is due."""
         for nudge in self.nudges:
             here = nudge.order in (None, glimpse.step.order)
@@ -131,7 +131,7 @@ def allowed_decisions(step: CurriculumStep, curriculum: DevelopmentalCurriculum)
     return tuple(dict.fromkeys([*named, "REPEAT_STEP", curriculum.on_no_rule]))
 
 
-def check_choice(choice: object, situation: Situation) -> str:
+def check_choice(choice: object, situation: DecisionContext) -> str:
     """Return a tutor's choice, if it may be chosen.
 
     Raises:

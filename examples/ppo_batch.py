@@ -42,7 +42,7 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 import piase_gym
-from piase_gym.adapters.features import CellEncoder
+from piase_gym.adapters.encoders import CellEncoder
 from piase_gym.benchmarks.statistics import wilson
 
 HELD_OUT = range(2_000_000, 2_001_000)

@@ -12,7 +12,7 @@ from tests.piaavt import lines
 CORNER = Path(__file__).parent / "corner.curriculum.json"
 REFERENCE = Path("/work/shared/data/curricula/simple_grid_curriculum.json")
 UP, DOWN, LEFT, RIGHT, STAY = range(5)
-Player = Callable[[Any, str], Any]
+Replayer = Callable[[Any, str], Any]
 
 
 def step(order: int, **fields: Any) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def arrive(env: Any, agent: str) -> Any:
     return world.commands.index(act) if not isinstance(act, int) else act
 
 
-def play(env: Any, player: Player, most: int = 50, seed: int | None = 0) -> int:
+def play(env: Any, player: Replayer, most: int = 50, seed: int | None = 0) -> int:
     """Play whole episodes until all curricula are over; return how many."""
     count = 0
     while count < most and any(progress.active for progress in env.progress.values()):

@@ -43,7 +43,7 @@ FATES = ("playing", "arrived", "died", "starved", "caught", "cleared", "out of t
 
 
 @dataclass
-class Player(Agent):
+class Replayer(Agent):
     """An agent with all that the further rules need."""
 
     fate: str = "playing"
@@ -58,7 +58,7 @@ class Player(Agent):
 class ReferenceGridRules(ReferenceGridWorld):
     """The world from some state on: `step`, and `vector` and `mask` in between."""
 
-    agents: list[Player]  # type: ignore[assignment]
+    agents: list[Replayer]  # type: ignore[assignment]
 
     def __init__(self, config: GridWorldConfig, state: Mapping[str, Any], seed: int) -> None:
         """Take up the state of a world that was reset to `seed`."""
@@ -74,7 +74,7 @@ class ReferenceGridRules(ReferenceGridWorld):
         self.t = state["t"]
         self.agents = []
         for a in range(config.agents):
-            player = Player(a, state["x"][a], state["y"][a], state["heading"][a])
+            player = Replayer(a, state["x"][a], state["y"][a], state["heading"][a])
             player.level = config.levels[a] if a < len(config.levels) else 1
             player.energy = config.energy
             if config.layout == "tag":
@@ -156,7 +156,7 @@ class ReferenceGridRules(ReferenceGridWorld):
             elif waits and step and step <= self.t:
                 self.events.add("no room")
 
-    def _room(self, player: Player) -> Cell | None:
+    def _room(self, player: Replayer) -> Cell | None:
         """Return the nearest cell on which an agent can appear."""
         queue = [(player.x, player.y)]
         for x, y in queue:  # grows while it is walked through
@@ -171,12 +171,12 @@ class ReferenceGridRules(ReferenceGridWorld):
     def _only_to_last(self) -> bool:
         return not (self.goals or self.all_food or self.config.layout == "tag")
 
-    def _leave(self, player: Player, fate: str) -> None:
+    def _leave(self, player: Replayer, fate: str) -> None:
         player.alive = player.playing = False
         player.fate = fate
         self.events.add(fate)
 
-    def _did(self, player: Player, mark: str) -> None:
+    def _did(self, player: Replayer, mark: str) -> None:
         player.marks.add(mark)
         self.events.add(mark)
 
@@ -191,7 +191,7 @@ class ReferenceGridRules(ReferenceGridWorld):
         player.heading = MOVES[act]
         return self._go(player)
 
-    def _go(self, player: Player) -> tuple[float, str]:
+    def _go(self, player: Replayer) -> tuple[float, str]:
         rewards, ahead = self.config.rewards, player.at(1, 0)
         if self._tag(player, ahead):
             return rewards.tag, "ok"
@@ -221,7 +221,7 @@ class ReferenceGridRules(ReferenceGridWorld):
             return rewards.hazard, "ok"
         return rewards.move, "ok"
 
-    def _tag(self, player: Player, ahead: Cell) -> bool:
+    def _tag(self, player: Replayer, ahead: Cell) -> bool:
         """Tag the first runner on a cell, if there is one and this is a tagger."""
         if player.role != TAGGER:
             return False
@@ -233,7 +233,7 @@ class ReferenceGridRules(ReferenceGridWorld):
                 return True
         return False
 
-    def _use(self, player: Player) -> tuple[float, str]:
+    def _use(self, player: Replayer) -> tuple[float, str]:
         rewards, ahead = self.config.rewards, player.at(1, 0)
         if not player.could:
             self.events.add("illegal")
@@ -263,7 +263,7 @@ class ReferenceGridRules(ReferenceGridWorld):
             self.cells[ahead], player.carrying = player.carrying, 0
         return rewards.interact, "ok"
 
-    def _switch(self, player: Player) -> tuple[float, str]:
+    def _switch(self, player: Replayer) -> tuple[float, str]:
         """Turn over all switches and gates, unless somebody stands in a gate."""
         standers = [other for other in self.agents if other.alive]
         if any(self.cells[other.x, other.y] == codes.GATE_OPEN for other in standers):

@@ -13,7 +13,7 @@ import pytest
 from piase_gym import curricula
 from piase_gym.benchmarks import course_report as report
 from piase_gym.benchmarks.lines import read_lines
-from piase_gym.curricula.journeys import read_journeys
+from piase_gym.curricula.learning_path import read_paths
 from tests.courses import CORNER
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +43,7 @@ def test_a_training_is_summed_up_and_tested_and_not_done_again(tmp_path: Path) -
     assert [line["settings"]["seed"] for line in lines] == [2, 3]
     for line in lines:
         folder = tmp_path / f"corner-scripted-{line['settings']['seed']}"
-        (journey,) = read_journeys(folder)
+        (journey,) = read_paths(folder)
         assert line["outcome"] == journey.outcome
         assert line["env_steps"] == journey.end
         assert [row["order"] for row in line["steps"]] == [1, 2]

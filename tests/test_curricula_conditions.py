@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from piase_gym.curricula import Condition
-from piase_gym.curricula.kinds import Kind
-from piase_gym.curricula.words import MOST_CHARACTERS
+from piase_gym.curricula.condition_syntax import MOST_CHARACTERS, Kind
 from piase_gym.errors import CurriculumError
 
 # -- a slow interpreter: trees that are written as text, and computed by hand ---------------------

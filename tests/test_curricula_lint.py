@@ -264,7 +264,7 @@ def test_exports_are_read_back(marked: bool) -> None:
 
 
 def test_exports_have_what_the_prompt_suite_reads() -> None:
-    value = exporting.piapes(DevelopmentalCurriculum(**SIMPLE))
+    value = exporting.to_prompt_suite(DevelopmentalCurriculum(**SIMPLE))
     assert value["__type__"] == "DevelopmentalCurriculum"
     for name in ("name", "description", "target_developmental_stage", "author", "version"):
         assert isinstance(value[name], str)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from piase_gym import curricula
-from piase_gym.curricula import DevelopmentalCurriculum, simulated
-from piase_gym.curricula.journeys import read_journeys, table_rows
+from piase_gym.curricula import DevelopmentalCurriculum, simulated_learner
+from piase_gym.curricula.learning_path import read_paths, table_rows
 from piase_gym.errors import AgentError, CurriculumError
 
 STEP = {
@@ -34,18 +34,18 @@ def plan(**fields: Any) -> DevelopmentalCurriculum:
 )
 def test_a_simulation_meets_the_partners(partner: str, outcome: str) -> None:
     made = plan(partners={"agent_1": partner})
-    assert simulated.simulate(made, 1.0).journey.outcome == outcome
+    assert simulated_learner.simulate(made, 1.0).journey.outcome == outcome
 
 
 def test_partners_draw_the_same_for_the_same_seed() -> None:
     made = plan(partners={"agent_1": "random"})
-    runs = [simulated.simulate(made, 1.0, seed=seed, most=4) for seed in (3, 3, 4)]
+    runs = [simulated_learner.simulate(made, 1.0, seed=seed, most=4) for seed in (3, 3, 4)]
     values = [[m.decision.values for m in run.journey.moves] for run in runs]
     assert values[0] == values[1] != values[2]
 
 
 def test_without_partners_others_are_oracles_and_hashes_stay() -> None:
-    assert simulated.simulate(plan(), 1.0).journey.outcome == "finished"
+    assert simulated_learner.simulate(plan(), 1.0).journey.outcome == "finished"
     assert plan().sha256 == plan(partners={}).sha256 != plan(partners={"agent_1": "noop"}).sha256
 
 
@@ -71,7 +71,7 @@ def test_a_file_with_a_wrong_partner_is_told_with_its_line(tmp_path: Path) -> No
 
 def test_seats_that_do_not_exist_are_refused() -> None:
     with pytest.raises(AgentError, match="no agent 'agent_7'"):
-        simulated.simulate(plan(partners={"agent_7": "noop"}), 1.0)
+        simulated_learner.simulate(plan(partners={"agent_7": "noop"}), 1.0)
 
 
 def test_training_leaves_the_partners_their_seats(tmp_path: Path) -> None:
@@ -89,6 +89,6 @@ def test_training_leaves_the_partners_their_seats(tmp_path: Path) -> None:
     run.close()
     assert looks[-1].steps >= 2048
     assert looks[-1].won == 0.0  # nobody wins these games, though episodes end
-    (journey,) = read_journeys(tmp_path)
+    (journey,) = read_paths(tmp_path)
     assert journey.judged_by == "measure.efficiency"
     assert table_rows(journey)[0][6].endswith("%")

@@ -265,7 +265,7 @@ def damaged(good: Any, rng: random.Random) -> Any:
 @pytest.mark.parametrize("director", ["scripted", "learning_progress"])
 def test_damaged_progress_is_refused_or_can_be_gone_on_with(director: str, tmp_path: Path) -> None:
     import piase_gym
-    from piase_gym.curricula.journeys import explain, headings, read_journeys, table_rows
+    from piase_gym.curricula.learning_path import explain, headings, read_paths, table_rows
     from piase_gym.wrappers import CurriculumWrapper
     from tests import courses
 
@@ -309,7 +309,7 @@ def test_damaged_progress_is_refused_or_can_be_gone_on_with(director: str, tmp_p
             assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
         path.write_bytes(wrong)
         try:
-            for journey in read_journeys(path):
+            for journey in read_paths(path):
                 assert [*explain(journey), *table_rows(journey, [1, 2]), *headings(journey)]
         except ProgressError:
             assert path.read_bytes() == wrong

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from piase_gym.core.events import Events
-from piase_gym.curricula.course import Course
-from piase_gym.curricula.metering import Passage
-from piase_gym.curricula.plan import Plan
-from piase_gym.curricula.seats import EpisodeCounts
+from piase_gym.curricula.attempts import EpisodeCounts
+from piase_gym.curricula.controller import CurriculumController
+from piase_gym.curricula.metrics import EpisodeRecord
+from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.registry import find, load
 from piase_gym.runs.history import SPARE, Episode
 from tests.courses import curriculum, step
@@ -20,13 +20,15 @@ AGENT = "agent_0"
 DIRECTORS = ("scripted", "threshold", "randomisation", "learning_progress")
 
 
-def course_of(director: str, slots: int, wanted: int) -> Course:
+def course_of(director: str, slots: int, wanted: int) -> CurriculumController:
     won = [{"metric": "success_rate", "operator": ">=", "value": 0.5}]
     common = {"completion_criteria": won, "episodes_per_attempt": wanted}
     plan = curriculum(step(1, **common), step(2, **common))
     spec = find("GridWorld")[0]
     world = load(spec.world, spec)(load(spec.config, spec)())
-    return Course(world, Plan.of(plan, [AGENT], director=director), Events(), slots)
+    return CurriculumController(
+        world, CurriculumOptions.of(plan, [AGENT], director=director), Events(), slots
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -61,9 +63,9 @@ def test_every_episode_that_ends_is_counted_once(
             row = Episode(AGENT, number, slot, seat.number, 0, course.step - 1, course.step, 1)
             row.result = "abandoned" if fate == "broken" else fate
             if fate == "broken":
-                course.broken(slot, {AGENT: Passage(row)})
+                course.broken(slot, {AGENT: EpisodeRecord(row)})
             else:
-                course.ended(slot, {} if fate == "absent" else {AGENT: Passage(row)})
+                course.ended(slot, {} if fate == "absent" else {AGENT: EpisodeRecord(row)})
                 finished += fate != "absent"
         course.settle()
         idle = [slot for slot in range(slots) if not course.seats[slot]]
@@ -115,7 +117,7 @@ def test_a_decision_says_how_many_episodes_go_on_for_nothing() -> None:
     for slot in range(3):
         course.began(slot, [AGENT])
     course.step = 1
-    course.ended(0, {AGENT: Passage(Episode(AGENT, 1, 0, 1, 0, 0, 1, 1, result="won"))})
+    course.ended(0, {AGENT: EpisodeRecord(Episode(AGENT, 1, 0, 1, 0, 0, 1, 1, result="won"))})
     course.settle()
     (data,) = [d["data"] for d in told if d["event_type"] == "DSE_ADAPTATION_EVAL"]
     assert (data["episodes"], data["in_play"]) == (1, 2)

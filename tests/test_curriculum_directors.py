@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.curricula.automatic import LearningProgress, Randomisation, Threshold
-from piase_gym.curricula.director import pick
-from piase_gym.curricula.tutors import Nudge, ScriptedTutor
+from piase_gym.curricula.directors import LearningProgress, Randomisation, Threshold, pick
+from piase_gym.curricula.tutors import ScriptedTutor, TimedHint
 from piase_gym.errors import ConfigError
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.courses import CORNER, RIGHT, STAY, arrive, curriculum, dse, play, stay, step, told
@@ -221,7 +220,7 @@ def test_a_tutored_run_replays_without_the_tutor(inside: bool, tmp_path: Path) -
     path = tmp_path / "run.jsonl"
     tutor = ScriptedTutor(
         words={"HINT_01": "Down, then right."},
-        nudges=[Nudge(3, "Not there."), Nudge(5, "Go on!", order=2, attempt=2)],
+        nudges=[TimedHint(3, "Not there."), TimedHint(5, "Go on!", order=2, attempt=2)],
     )
     inner = piase_gym.parallel_env("GridWorld")
     if inside:
@@ -246,7 +245,7 @@ def test_a_tutored_run_replays_without_the_tutor(inside: bool, tmp_path: Path) -
 
 
 def test_tutors_must_say_something() -> None:
-    tutor = ScriptedTutor(nudges=[Nudge(1, "  ")])
+    tutor = ScriptedTutor(nudges=[TimedHint(1, "  ")])
     env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), CORNER, tutor=tutor)
     env.reset(seed=0)
     with pytest.raises(ConfigError, match="not blank"):

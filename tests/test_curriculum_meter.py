@@ -11,7 +11,7 @@ import pytest
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.curricula.metering import Meter, Reads
+from piase_gym.curricula.metrics import CurriculumMetrics, MetricInputs
 from piase_gym.errors import UnsupportedError
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.courses import RIGHT, STAY, curriculum, dse, step
@@ -120,8 +120,10 @@ def test_between_decisions_only_what_is_read_is_kept() -> None:
         env.reset(seed=0)
         assert len(env._keeps) == count
         assert not env.unwrapped.events.heard
-    assert Reads.of(["success_rate", "milestone.x", "reached_goal_1"]) == Reads(False, False)
-    assert Reads.of(["my_own"]) == Reads(True, True)
+    assert MetricInputs.of(["success_rate", "milestone.x", "reached_goal_1"]) == MetricInputs(
+        False, False
+    )
+    assert MetricInputs.of(["my_own"]) == MetricInputs(True, True)
 
 
 def test_targets_off_the_goal_are_seen_on_the_way() -> None:
@@ -151,7 +153,7 @@ def test_a_restored_episode_is_another_one() -> None:
 
 
 def test_the_meter_says_what_it_hears_of() -> None:
-    meter = Meter(["agent_0"])
+    meter = CurriculumMetrics(["agent_0"])
     meter.attempt("agent_0", {"order": 1})
     meter.hint("agent_0", "Look!")
     kind = "ENVIRONMENT_EVENT_OCCURRED"

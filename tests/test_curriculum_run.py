@@ -14,8 +14,8 @@ import pytest
 
 import piase_gym
 from piase_gym import curricula
-from piase_gym.curricula.journeys import Journey, explain, read_journeys, table_rows
-from piase_gym.curricula.simulated import SkilledLearner, simulate
+from piase_gym.curricula.learning_path import LearningPath, explain, read_paths, table_rows
+from piase_gym.curricula.simulated_learner import SkilledLearner, simulate
 from piase_gym.errors import (
     AgentError,
     ConfigError,
@@ -30,7 +30,7 @@ from tests.cli_runner import environment, piase
 from tests.courses import CORNER, STAY, curriculum, step
 
 
-def decided(journey: Journey) -> list[tuple[int, int, str]]:
+def decided(journey: LearningPath) -> list[tuple[int, int, str]]:
     return [(m.decision.step, m.decision.attempt, m.decision.decision) for m in journey.moves]
 
 
@@ -112,8 +112,8 @@ def walk(folder: Path) -> Any:
 
 def test_log_and_progress_tell_the_same_journey(tmp_path: Path) -> None:
     env = walk(tmp_path)
-    (logged,) = read_journeys(tmp_path / "run.jsonl")
-    (kept,) = read_journeys(tmp_path / "p.json")
+    (logged,) = read_paths(tmp_path / "run.jsonl")
+    (kept,) = read_paths(tmp_path / "p.json")
     want = [(d.step, d.attempt, d.decision) for d in env.decisions]
     assert decided(logged) == decided(kept) == want
     assert len(want) == 6
@@ -126,7 +126,7 @@ def test_log_and_progress_tell_the_same_journey(tmp_path: Path) -> None:
 
 def test_every_decision_is_explained_with_its_rule_and_values(tmp_path: Path) -> None:
     walk(tmp_path)
-    (journey,) = read_journeys(tmp_path / "run.jsonl")
+    (journey,) = read_paths(tmp_path / "run.jsonl")
     text = "\n".join(explain(journey))
     for move in journey.moves:
         d = move.decision
@@ -140,7 +140,7 @@ def test_every_decision_is_explained_with_its_rule_and_values(tmp_path: Path) ->
 
 def test_tables_count_attempts_hints_and_episodes(tmp_path: Path) -> None:
     walk(tmp_path)
-    (journey,) = read_journeys(tmp_path / "p.json")
+    (journey,) = read_paths(tmp_path / "p.json")
     rows = table_rows(journey, [1, 2, 3])
     assert [row[0] for row in rows] == ["1", "2", "3"]
     assert [row[2] for row in rows] == ["3", "3", "0"]
@@ -149,17 +149,17 @@ def test_tables_count_attempts_hints_and_episodes(tmp_path: Path) -> None:
 
 def test_what_is_no_journey_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProgressError, match="there is no"):
-        read_journeys(tmp_path / "nothing.json")
+        read_paths(tmp_path / "nothing.json")
     with pytest.raises(ProgressError, match="progress"):
-        read_journeys(tmp_path)
+        read_paths(tmp_path)
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(ProgressError, match="no progress"):
-        read_journeys(tmp_path / "x.json")
+        read_paths(tmp_path / "x.json")
     env = AvtLogger(piase_gym.parallel_env("GridWorld"), tmp_path / "plain.jsonl")
     env.reset(seed=0)
     env.close()
     with pytest.raises(RunError, match="nobody follows"):
-        read_journeys(tmp_path / "plain.jsonl")
+        read_paths(tmp_path / "plain.jsonl")
 
 
 def test_journeys_are_drawn(tmp_path: Path) -> None:
@@ -169,14 +169,14 @@ def test_journeys_are_drawn(tmp_path: Path) -> None:
     from piase_gym.benchmarks.curriculum_plot import plot_journeys
 
     walk(tmp_path)
-    journeys = read_journeys(tmp_path / "run.jsonl")
+    journeys = read_paths(tmp_path / "run.jsonl")
     picture = Image.open(plot_journeys(journeys, tmp_path / "path.png")).convert("RGB")
     colours = {colour for _, colour in picture.getcolors(1 << 24) or ()}
     assert {(0, 114, 178), (230, 159, 0)} <= colours  # attempts and hints
     with pytest.raises(ConfigError, match=r"\.png, \.svg or \.pdf"):
         plot_journeys(journeys, tmp_path / "path.txt")
     with pytest.raises(ConfigError, match="nothing to draw"):
-        plot_journeys([Journey("agent_0", "c", "steps")], tmp_path / "path.png")
+        plot_journeys([LearningPath("agent_0", "c", "steps")], tmp_path / "path.png")
 
 
 # -- training ------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_a_run_leaves_its_path_and_is_the_same_for_the_same_seed(tmp_path: Path)
         look = run.train()
         run.close()
         assert look.steps == run.trainer.steps == 1024
-        (journey,) = read_journeys(tmp_path / name)
+        (journey,) = read_paths(tmp_path / name)
         assert [m.decision for m in journey.moves] == run.course.decisions != []
         times = [m.at for m in journey.moves]
         assert times == sorted(times)
@@ -260,7 +260,7 @@ def test_decisions_log_path_table_and_progress_have_one_count(
     assert sum(look.episodes for look in looks) == sum(counts.counted.values())
     tables = []
     for source in ("run", "run/log.jsonl", "run/progress.json"):
-        (journey,) = read_journeys(tmp_path / source)
+        (journey,) = read_paths(tmp_path / source)
         tables.append([row[5] for row in table_rows(journey, [1, 2])])
         if source == "run/progress.json":
             continue
@@ -433,7 +433,7 @@ def test_drawn_steps_are_counted_and_told(tmp_path: Path) -> None:
     run = run_of(tmp_path, director="randomisation")
     run.train()
     run.close()
-    (journey,) = read_journeys(tmp_path)
+    (journey,) = read_paths(tmp_path)
     assert journey.drawn
     assert set(journey.drawn) == {1, 2}
     assert "each episode's step was drawn" in "\n".join(explain(journey))

@@ -17,7 +17,7 @@ from piase_gym.agents import Agent, Feedback
 from piase_gym.core.commands import Command, Param, Verb
 from piase_gym.core.models import ActionCommand
 from piase_gym.errors import ActionError, AgentError, ConfigError, PluginError, UnknownNameError
-from piase_gym.simulation.actuators import Actuation, Actuator
+from piase_gym.simulation.actuators import Actuator, ActuatorSet
 from piase_gym.simulation.sensors import Sensor
 from piase_gym.wrappers import AddActuators, AddSensors, AvtLogger
 from tests.checkers import parallel_api_test, parallel_seed_test
@@ -253,7 +253,7 @@ def test_what_a_world_does_not_know_is_explained() -> None:
 def test_actuators_follow_each_other() -> None:
     env = grid()
     env.reset(seed=0)
-    both = Actuation(env.world, [LEAP, MIRROR])
+    both = ActuatorSet(env.world, [LEAP, MIRROR])
     assert both.translate(0, Command("head", {"way": "up"})) == Command(
         "move", {"direction": "down"}
     )

@@ -16,7 +16,7 @@ from piase_gym import curricula
 from piase_gym.benchmarks import evidence
 from piase_gym.benchmarks.curriculum_run import PPO, import_ppo, make_course
 from piase_gym.benchmarks.lines import read_lines
-from piase_gym.curricula.automatic import Randomisation
+from piase_gym.curricula.directors import Randomisation
 from piase_gym.errors import ConfigError, StorageError
 
 WHOLE = (Path(__file__).parents[1] / "docs" / "evidence_curricula.md").read_text("utf-8")

@@ -11,7 +11,7 @@ import pytest
 
 import piase_gym
 from piase_gym.agents import Percept, make_agent
-from piase_gym.agents.reciprocal import STRATEGIES
+from piase_gym.agents.matrix_strategies import STRATEGIES
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ConfigError, UnknownNameError, UnsupportedError
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig

@@ -25,7 +25,7 @@ from piase_gym.worlds.physics_playground.scene import (
     ON_RAMP,
     new_scene,
 )
-from piase_gym.worlds.physics_playground.sensing import Senses
+from piase_gym.worlds.physics_playground.sensing import SensorSet
 from piase_gym.worlds.physics_playground.state import Hold
 from piase_gym.worlds.physics_playground.views import layout_of
 from tests import reference_physics as slow
@@ -193,7 +193,7 @@ def test_invented_scenes_are_seen_and_judged_as_the_reference_does(task: str, bo
         scene = scene_of(moment)
         form = layout_of(moment.config)
         total = rules.total(moment.state, moment.config)
-        senses = Senses(readable(scene), moment.config, form, total)
+        senses = SensorSet(readable(scene), moment.config, form, total)
         assert rules.measure(readable(scene))
         compare(moment, scene[0], senses.look())
         control.drive(readable(scene))

@@ -17,13 +17,13 @@ import piase_gym
 from piase_gym import runs
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.world import StepResult
-from piase_gym.runs import press, press_records, recorder, taps, writer
-from piase_gym.runs.book import Book, add_up
+from piase_gym.runs import env_recorder, press, press_records, recorder, writer
 from piase_gym.runs.bulk import SHORT, BulkEncoder
-from piase_gym.runs.levels import Levels
+from piase_gym.runs.episode_record import EpisodeRecord, add_up
 from piase_gym.runs.lines import Extra
+from piase_gym.runs.options import Levels
 from piase_gym.runs.press import Block
-from piase_gym.runs.stretch import Notation, Rows, Stretch
+from piase_gym.runs.stretch import EpisodeCountsAt, Notation, Rows
 from piase_gym.wrappers import AvtLogger
 from tests.piaavt import lines
 from tests.run_worlds import grid, keys
@@ -49,19 +49,23 @@ def stretches(draw: Any) -> tuple[list[str], Rows]:
     few = [draw(REWARDS) for _ in range(3)]
     dice = np.random.default_rng(draw(st.integers(0, 2**32)))
     gaps = dice.choice([1, 900, 10**6, 3 * 10**8], count).cumsum().tolist()
-    book = Book(agents, None, draw(st.integers(0, 10**9)), 0, 0, 0)
-    book.seat(playing)
+    episode_record = EpisodeRecord(agents, None, draw(st.integers(0, 10**9)), 0, 0, 0)
+    episode_record.seat(playing)
     digest = lambda: f"{dice.integers(0, 2**63):016x}"  # noqa: E731
     world: Any = SimpleNamespace(agents=agents, digest=digest, num_actions=256)
     notation = Notation(world, digests=True, vectors=False)
-    found = Stretch(book, notation, draw(st.integers(0, 10**12)), draw(st.integers(0, 10**6)))
+    found = EpisodeCountsAt(
+        episode_record, notation, draw(st.integers(0, 10**12)), draw(st.integers(0, 10**6))
+    )
     for gap in gaps:
         acts = dice.integers(0, 256, len(agents)).tolist()
         rewards = [few[i] for i in dice.integers(0, 3, len(agents))]
         outcomes = [OUTCOMES[i] for i in dice.integers(0, 7, len(agents))]
         if draw(st.integers(0, 9)) == 0:
             found.extras[found.step + len(found.notes) + 1] = draw(extras(len(playing)))
-        note = notation.pack(gap, book, acts, StepResult(rewards, [], [], outcomes, False, {}))
+        note = notation.pack(
+            gap, episode_record, acts, StepResult(rewards, [], [], outcomes, False, {})
+        )
         found.vectors.append(dice.integers(0, 256, len(agents) * length, np.uint8).tobytes())
         found.notes.append(note)
     (rows,) = found.take()
@@ -123,14 +127,14 @@ def test_sums_of_rewards_do_not_depend_on_groups() -> None:
     values = dice.normal(size=(999, 2)) * 10.0 ** dice.integers(-9, 9, (999, 2))
     sums = []
     for size in (1, 2, 7, 999):
-        book = Book(["a", "b"], None, 0, 0, 0, 0)
-        book.seat([0, 1])
+        episode_record = EpisodeRecord(["a", "b"], None, 0, 0, 0, 0)
+        episode_record.seat([0, 1])
         for start in range(0, 999, size):
             if size == 1:
-                book.add(values[start].tolist())
+                episode_record.add(values[start].tolist())
             else:
-                add_up(values[start : start + size], book.totals)
-        sums.append((book.total(0), book.total(1)))
+                add_up(values[start : start + size], episode_record.totals)
+        sums.append((episode_record.total(0), episode_record.total(1)))
     by_hand = [0.0, 0.0]
     for row in values.tolist():
         by_hand = [a + b for a, b in zip(by_hand, row, strict=True)]
@@ -172,7 +176,7 @@ def logged(make: Any, path: Path, way: str, monkeypatch: Any, **options: Any) ->
     monkeypatch.setattr(press, "MOST", 3)
     ticks = itertools.count(10**18, 123_457)
     clock = lambda: next(ticks)  # noqa: E731
-    monkeypatch.setattr(taps, "monotonic_ns", clock)
+    monkeypatch.setattr(env_recorder, "monotonic_ns", clock)
     monkeypatch.setattr(recorder.time, "monotonic_ns", clock)
     monkeypatch.setattr(recorder.time, "time_ns", lambda: 1_700_000_000 * 10**9)
     env = AvtLogger(make(), path, run_id="run", **options)

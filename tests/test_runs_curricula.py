@@ -91,7 +91,7 @@ def test_rooms_are_targets_too(room: str) -> None:
 
 
 def test_points_in_space_are_targets_too() -> None:
-    from piase_gym.runs.aims import NEAR, Aims
+    from piase_gym.runs.targets import NEAR, Targets
 
     class World:
         agents = ("drone_0",)
@@ -100,10 +100,10 @@ def test_points_in_space_are_targets_too() -> None:
             return [1.0, 2.0, 0.25]
 
     for target, near in (([1.0, 2.0 + NEAR], True), ([1, 2.6, 0], False), ("roof", False)):
-        aims = Aims()
-        aims.hear(ATTEMPT, "drone_0", {"target_coords": target})
-        assert aims.reached(World(), [0]) == ["drone_0"] * near  # type: ignore[arg-type]
-        assert aims.reached(World(), [0]) == []  # type: ignore[arg-type]
+        targets = Targets()
+        targets.hear(ATTEMPT, "drone_0", {"target_coords": target})
+        assert targets.reached(World(), [0]) == ["drone_0"] * near  # type: ignore[arg-type]
+        assert targets.reached(World(), [0]) == []  # type: ignore[arg-type]
 
 
 def test_the_slots_of_a_batch_have_attempts_of_their_own(tmp_path: Path) -> None:

@@ -308,7 +308,7 @@ def test_classes_of_ones_own_need_trust(tmp_path: Path) -> None:
 def test_curricula_vouch_for_nothing(saved: dict[str, Any], tmp_path: Path) -> None:
     from piase_gym import curricula
     from piase_gym.benchmarks.course_env import make_course
-    from piase_gym.curricula.simulated import simulate
+    from piase_gym.curricula.simulated_learner import simulate
 
     sprung = tmp_path / "sprung"
     path = edited(

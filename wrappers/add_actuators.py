@@ -9,7 +9,7 @@ from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
 from piase_gym.errors import ConfigError
-from piase_gym.simulation.actuators import Actuation, Actuator
+from piase_gym.simulation.actuators import Actuator, ActuatorSet
 
 
 class AddActuators(BaseParallelWrapper[str, Any, Any]):
@@ -33,7 +33,7 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
         if not hasattr(env.unwrapped, "facts"):
             raise ConfigError(f"AddActuators needs a world of piase_gym, not {type(env).__name__}")
         self._face: Any = env.unwrapped
-        self.actuation = Actuation(self._face.world, actuators)
+        self.actuation = ActuatorSet(self._face.world, actuators)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

@@ -11,7 +11,7 @@ from pettingzoo.utils import BaseParallelWrapper
 
 from piase_gym.core.text_encoding import CHARSET
 from piase_gym.errors import ConfigError
-from piase_gym.simulation.sensors import Senses, Sensor
+from piase_gym.simulation.sensors import Sensor, SensorSet
 
 
 class AddSensors(BaseParallelWrapper[str, Any, Any]):
@@ -44,7 +44,7 @@ class AddSensors(BaseParallelWrapper[str, Any, Any]):
         super().__init__(env)
         if not hasattr(env.unwrapped, "facts"):
             raise ConfigError(f"AddSensors needs a world of piase_gym, not {type(env).__name__}")
-        self.senses = Senses(sensors)
+        self.senses = SensorSet(sensors)
         self.observation_spaces = {
             name: self._space(env.observation_space(name)) for name in env.possible_agents
         }

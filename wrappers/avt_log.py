@@ -12,8 +12,8 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 
 from piase_gym.envs.parallel import WorldParallelEnv
+from piase_gym.runs.record import record
 from piase_gym.runs.recorder import Recorder
-from piase_gym.runs.recording import record
 
 if TYPE_CHECKING:
     from piase_gym.envs.batch import BatchEnv

@@ -11,13 +11,13 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
-from piase_gym.curricula.batch_guide import BatchGuide, require_batch
-from piase_gym.curricula.batch_guide import make_room as make_room_in_batch
-from piase_gym.curricula.course import Course
+from piase_gym.curricula.batch_controller import BatchController, require_batch
+from piase_gym.curricula.batch_controller import ensure_envelope as make_room_in_batch
+from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.decisions import Decision
-from piase_gym.curricula.guide import Guide, make_room
-from piase_gym.curricula.modifying import EnvironmentModifierInterface
-from piase_gym.curricula.plan import Plan
+from piase_gym.curricula.env_controller import EnvController, ensure_envelope
+from piase_gym.curricula.modifier import EnvironmentModifierInterface
+from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.parallel import WorldParallelEnv
@@ -90,7 +90,7 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
 class _Led:
     """What the wrappers of all kinds share."""
 
-    course: Course
+    course: CurriculumController
 
     @property
     def progress(self) -> Mapping[str, AgentProgress]:
@@ -124,14 +124,14 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
             (env.observation_space(n), face.observation_space(n)) for n in env.possible_agents
         ]
         fixed = None if all(one is other for one, other in spaces) else type(env).__name__
-        plan = Plan.of(curricula, face.possible_agents, **options)
-        make_room(face, plan.curricula, fixed)
-        self.guide = Guide(face, plan)
-        self.course = self.guide.course
+        plan = CurriculumOptions.of(curricula, face.possible_agents, **options)
+        ensure_envelope(face, plan.curricula, fixed)
+        self.controller = EnvController(face, plan)
+        self.course = self.controller.course
         # A step costs eight microseconds, so what is looked up in each is looked up here.
         self._driver = face.runner
         self._step = env.step
-        self._keeps = self.guide.keeps
+        self._keeps = self.controller.keeps
 
     # PettingZoo's wrapper looks every attribute up twice; the busiest one takes the short way.
     @property
@@ -151,10 +151,10 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
 
         `seed` seeds the world, as always; it never picks the step.
         """
-        self.guide.before_reset()
+        self.controller.before_reset()
         observations, infos = self.env.reset(seed=seed, options=options)
-        self.guide.after_reset()
-        self._keeps = self.guide.keeps
+        self.controller.after_reset()
+        self._keeps = self.controller.keeps
         return observations, infos
 
     def step(self, actions: Any) -> Any:
@@ -164,12 +164,12 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
         for place, keep in self._keeps:
             keep(tick[place])
         if tick[4] or tick[5]:  # `ended` and `notes`
-            self.guide.noted(tick)
+            self.controller.noted(tick)
         return found
 
     def close(self) -> None:
         """Close the environment."""
-        self.guide.close()
+        self.controller.close()
         self.env.close()
 
 
@@ -184,35 +184,35 @@ class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstruct
         RecordConstructorArgs.__init__(self, curricula=curricula, _disable_deepcopy=True, **options)
         face = _face(env, GymEnv)
         fixed = None if env.observation_space is face.observation_space else type(env).__name__
-        plan = Plan.of(curricula, (face.agent,), **options)
-        make_room(face, plan.curricula, fixed)
-        self.guide = Guide(face, plan)
-        self.course = self.guide.course
+        plan = CurriculumOptions.of(curricula, (face.agent,), **options)
+        ensure_envelope(face, plan.curricula, fixed)
+        self.controller = EnvController(face, plan)
+        self.course = self.controller.course
         super().__init__(env)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode of the step that the learner is in; see `ParallelCurriculum.reset`."""
-        self.guide.before_reset()
+        self.controller.before_reset()
         found = self.env.reset(seed=seed, options=options)
-        self.guide.after_reset()
+        self.controller.after_reset()
         return found
 
     def step(self, action: Any) -> Any:
         """Let the learner act once; at the end of an episode, decide."""
         found = self.env.step(action)
-        tick = self.guide.runner.tick
+        tick = self.controller.runner.tick
         assert tick is not None
-        for place, keep in self.guide.keeps:
+        for place, keep in self.controller.keeps:
             keep(tick[place])
         if tick.ended or tick.notes:
-            self.guide.noted(tick)
+            self.controller.noted(tick)
         return found
 
     def close(self) -> None:
         """Close the environment."""
-        self.guide.close()
+        self.controller.close()
         self.env.close()
 
 
@@ -223,30 +223,30 @@ class BatchCurriculum(_Led):
         """Wrap `env`; see `CurriculumWrapper`."""
         batch = require_batch(env, BatchEnv)
         self.env = env
-        plan = Plan.of(curricula, batch.agents, **options)
+        plan = CurriculumOptions.of(curricula, batch.agents, **options)
         make_room_in_batch(batch, plan.curricula, batch.enlarge)
-        self.guide = BatchGuide(batch, plan)
-        self.course = self.guide.course
+        self.controller = BatchController(batch, plan)
+        self.course = self.controller.course
 
     @property
     def unwrapped(self) -> BatchEnv:
         """The batch itself."""
-        return self.guide.batch
+        return self.controller.batch
 
     def reset(self, seed: Any = None, *, which: Any = None) -> Any:
         """Start episodes of the steps that the agents are in; see `BatchEnv.reset`."""
-        self.guide.before_reset(which)
+        self.controller.before_reset(which)
         return self.env.reset(seed, which=which)
 
     def step(self, actions: Any) -> Any:
         """Let every agent act once; decide where an attempt is over."""
         found = self.env.step(actions)
-        self.guide.after_step()
+        self.controller.after_step()
         return found
 
     def close(self) -> None:
         """Decide what is left, and close the batch."""
-        self.guide.close()
+        self.controller.close()
         self.env.close()
 
     def __getattr__(self, name: str) -> Any:
@@ -262,28 +262,28 @@ class VectorCurriculum(_Led, VectorWrapper):
     def __init__(self, env: VectorEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
         face = require_batch(env, BatchVectorEnv)
-        plan = Plan.of(curricula, face.batch.agents, **options)
+        plan = CurriculumOptions.of(curricula, face.batch.agents, **options)
         make_room_in_batch(face.batch, plan.curricula, face.enlarge)
-        self.guide = BatchGuide(face.batch, plan)
-        self.course = self.guide.course
+        self.controller = BatchController(face.batch, plan)
+        self.course = self.controller.course
         super().__init__(env)
 
     def reset(
         self, *, seed: Any = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start episodes of the step that the learner is in."""
-        self.guide.before_reset((options or {}).get("reset_mask"))
+        self.controller.before_reset((options or {}).get("reset_mask"))
         return self.env.reset(seed=seed, options=options)
 
     def step(self, actions: Any) -> Any:
         """Let the learner act once in every environment; decide where an attempt is over."""
         found = self.env.step(actions)
-        self.guide.after_step()
+        self.controller.after_step()
         return found
 
     def close(self, **kwargs: Any) -> None:
         """Decide what is left, and close the environments."""
-        self.guide.close()
+        self.controller.close()
         self.env.close(**kwargs)
 
 

@@ -10,16 +10,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from piase_gym.adapters.features import CellEncoder, CellFeatures
-    from piase_gym.adapters.ray_env import rllib
+    from piase_gym.adapters.encoders import CellEncoder, CellFeatures
+    from piase_gym.adapters.rllib import rllib
     from piase_gym.adapters.sb3 import sb3_vec
 
 __all__ = ["CellEncoder", "CellFeatures", "rllib", "sb3_vec"]
 
 _LAZY = {
-    "CellEncoder": "piase_gym.adapters.features",
-    "CellFeatures": "piase_gym.adapters.features",
-    "rllib": "piase_gym.adapters.ray_env",
+    "CellEncoder": "piase_gym.adapters.encoders",
+    "CellFeatures": "piase_gym.adapters.encoders",
+    "rllib": "piase_gym.adapters.rllib",
     "sb3_vec": "piase_gym.adapters.sb3",
 }
 

@@ -10,8 +10,8 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from piase_gym.adapters.common import Source, own_env, require_vector
-from piase_gym.adapters.slots import SlotStep, SlotVec
+from piase_gym.adapters.checks import Source, own_env, require_vector
+from piase_gym.adapters.sb3_base import AgentVecEnv, VecStep
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.world import World
@@ -27,8 +27,8 @@ from piase_gym.worlds.array_world import ArrayWorld
 _WON = RESULTS.index(Result.WON)
 
 
-class Sb3BatchVec(SlotVec):
-    """A batch of an array world, stepped by its kernel; see `SlotVec`."""
+class Sb3BatchVec(AgentVecEnv):
+    """A batch of an array world, stepped by its kernel; see `AgentVecEnv`."""
 
     def __init__(self, batch: BatchEnv, render_mode: str | None = "rgb_array") -> None:
         """Put the VecEnv on a batch with reset in the same step."""
@@ -41,11 +41,11 @@ class Sb3BatchVec(SlotVec):
         shown, infos = self.batch.reset(seed)
         return shown, infos["alive"], infos["seed"].tolist()
 
-    def _advance(self, actions: NDArray[Any]) -> SlotStep:
+    def _advance(self, actions: NDArray[Any]) -> VecStep:
         shown, rewards, terminated, truncated, infos = self.batch.step(actions)
         ended, last = infos["_final_obs"], infos["final_obs"]
         won = infos["result"] == _WON
-        return SlotStep(shown, infos["alive"], rewards, terminated, truncated, won, ended, last)
+        return VecStep(shown, infos["alive"], rewards, terminated, truncated, won, ended, last)
 
     def _masks(self) -> NDArray[Any]:
         return self.batch.masks()
@@ -66,8 +66,8 @@ class Sb3BatchVec(SlotVec):
         super().close()
 
 
-class Sb3ParallelVec(SlotVec):
-    """ParallelEnvs of any world, stepped one after the other; see `SlotVec`.
+class Sb3ParallelVec(AgentVecEnv):
+    """ParallelEnvs of any world, stepped one after the other; see `AgentVecEnv`.
 
     Args:
         envs: Environments with ``view="vector"`` and the same agents and spaces.
@@ -97,7 +97,7 @@ class Sb3ParallelVec(SlotVec):
         seeds = [int(env.runner.seed or 0) for env in self.envs]
         return self._shown.copy(), self._alive(), seeds
 
-    def _advance(self, actions: NDArray[Any]) -> SlotStep:
+    def _advance(self, actions: NDArray[Any]) -> VecStep:
         grid = (self._envs, self._agents)
         rewards, ended = np.zeros(grid), np.zeros(self._envs, np.bool_)
         terminated, truncated, won = (np.zeros(grid, np.bool_) for _ in range(3))
@@ -115,7 +115,7 @@ class Sb3ParallelVec(SlotVec):
                 self._look(e, env.reset()[0])
         shown_now = self._shown.copy()
         alive = self._alive()
-        return SlotStep(shown_now, alive, rewards, terminated, truncated, won, ended, last)
+        return VecStep(shown_now, alive, rewards, terminated, truncated, won, ended, last)
 
     def _look(self, number: int, shown: Mapping[str, Any]) -> None:
         """Take over observations and masks of an environment."""
@@ -172,7 +172,7 @@ def sb3_vec(
     partners: Partners | None = None,
     render_mode: str | None = "rgb_array",
     **config: Any,
-) -> SlotVec:
+) -> AgentVecEnv:
     """Make an SB3 VecEnv of a world, with parameters shared by all of the caller's agents.
 
     Array worlds are stepped by their kernel, others one environment after the other.
@@ -233,7 +233,7 @@ def vec_of(
     partners: Partners,
     focal: int = -1,
     render_mode: str | None = "rgb_array",
-) -> SlotVec:
+) -> AgentVecEnv:
     """Make the VecEnv of a world.
 
     Args:

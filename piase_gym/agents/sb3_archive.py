@@ -43,7 +43,7 @@ LARGEST_DATA = 1 << 25
 _CLASSES = (
     "stable_baselines3.",
     "sb3_contrib.",
-    "piase_gym.adapters.features",
+    "piase_gym.adapters.encoders",
     "torch.nn.modules.activation",
     "torch.optim",
 )

@@ -223,7 +223,7 @@ def network_of(plan: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     kind = MaskableActorCriticPolicy if plan["masked"] else ActorCriticPolicy
     kwargs: dict[str, Any] = {"net_arch": list(plan["layers"]), "activation_fn": torch.nn.ReLU}
     if plan["cells"]:
-        from piase_gym.adapters.features import CellFeatures
+        from piase_gym.adapters.encoders import CellFeatures
 
         kwargs["features_extractor_class"] = CellFeatures
         kwargs["features_extractor_kwargs"] = {"features_dim": plan["width"]}

@@ -117,7 +117,7 @@ def export(
             metavar="CURRICULUM", help="A name or a file.", autocompletion=complete_curricula
         ),
     ],
-    piapes: Annotated[
+    to_prompt_suite: Annotated[
         bool, typer.Option("--piapes", help="Mark it for the prompt suite (__type__).")
     ] = False,
     out: Annotated[
@@ -132,7 +132,7 @@ def export(
     from piase_gym import curricula
     from piase_gym.curricula.export import dumps
 
-    text = dumps(curricula.load(name), marked=piapes)
+    text = dumps(curricula.load(name), marked=to_prompt_suite)
     if out is None:
         typer.echo(text, nl=False)
         return

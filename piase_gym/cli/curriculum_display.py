@@ -14,7 +14,7 @@ from piase_gym.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.curriculum_run import CourseRun, CourseSettings, Look
-    from piase_gym.curricula.journeys import Journey
+    from piase_gym.curricula.learning_path import LearningPath
 
 
 class Display:
@@ -64,7 +64,7 @@ def told_drawn(look: Look) -> str:
 
 def told(look: Look) -> str:
     """Say which attempt is under way, and what the last one came to, as the table has it."""
-    from piase_gym.curricula.journeys import judged_by, short_name
+    from piase_gym.curricula.learning_path import judged_by, short_name
 
     where = f"step {look.order} '{look.name}', attempt {look.attempt}"
     last = look.decided
@@ -83,9 +83,9 @@ def told(look: Look) -> str:
 
 def show_run(course: CourseRun, folder: Path) -> None:
     """Print what came of a run, and draw its path."""
-    from piase_gym.curricula.journeys import read_journeys, still
+    from piase_gym.curricula.learning_path import read_paths, still
 
-    journeys = read_journeys(folder)
+    journeys = read_paths(folder)
     for journey in journeys:
         console.print(table_of(journey, [step.order for step in course.curriculum.steps]))
         for line in still(journey):
@@ -111,9 +111,9 @@ def show_run(course: CourseRun, folder: Path) -> None:
         console.print(f"The path is drawn in {escape(str(folder / 'path.png'))}", soft_wrap=True)
 
 
-def table_of(journey: Journey, orders: list[int] | None = None) -> Table:
+def table_of(journey: LearningPath, orders: list[int] | None = None) -> Table:
     """Return the table of a journey's steps."""
-    from piase_gym.curricula.journeys import headings, table_rows
+    from piase_gym.curricula.learning_path import headings, table_rows
 
     table = Table(title=escape(f"{journey.curriculum}: {journey.agent}"))
     for heading in headings(journey):

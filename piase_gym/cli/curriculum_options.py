@@ -22,7 +22,7 @@ def complete_curricula(incomplete: str) -> Completions:
 
 def complete_directors(incomplete: str) -> Completions:
     """Complete the names of directors."""
-    from piase_gym.curricula.automatic import DIRECTORS
+    from piase_gym.curricula.directors import DIRECTORS
 
     return [(name, "") for name in DIRECTORS if name.startswith(incomplete)]
 

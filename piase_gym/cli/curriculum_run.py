@@ -65,7 +65,7 @@ def run(
     """Train a policy through a curriculum; Ctrl-C ends after an update, --resume goes on."""
     from piase_gym.benchmarks.curriculum_run import CourseRun, CourseSettings, read_settings_of
     from piase_gym.curricula import load
-    from piase_gym.curricula.simulated import world_of
+    from piase_gym.curricula.simulated_learner import world_of
 
     import_modules(module)
     given: dict[str, Any] = {"world": world, "director": director, "steps": steps, "seed": seed}
@@ -104,10 +104,10 @@ def default_folder(name: str, given: dict[str, Any]) -> Path:
 
 def explain(source: Source) -> None:
     """Say why each decision fell: the rule, the values that it read, what it did."""
-    from piase_gym.curricula.journeys import explain as told
-    from piase_gym.curricula.journeys import read_journeys
+    from piase_gym.curricula.learning_path import explain as told
+    from piase_gym.curricula.learning_path import read_paths
 
-    for number, journey in enumerate(read_journeys(source)):
+    for number, journey in enumerate(read_paths(source)):
         if number:
             console.print()
         for line in told(journey):
@@ -120,9 +120,9 @@ def plot(
         Path, typer.Option("--out", "-o", metavar="FILE", help="A .png, .svg or .pdf file.")
     ] = Path("path.png"),
 ) -> None:
-    """Draw the path: steps over environment steps, attempts, hints, branches, success."""
+    """StepChoice the path: steps over environment steps, attempts, hints, branches, success."""
     from piase_gym.benchmarks.curriculum_plot import plot_journeys
-    from piase_gym.curricula.journeys import read_journeys
+    from piase_gym.curricula.learning_path import read_paths
 
-    place = plot_journeys(read_journeys(source), out)
+    place = plot_journeys(read_paths(source), out)
     errors.print(f"wrote {escape(str(place))}", soft_wrap=True)

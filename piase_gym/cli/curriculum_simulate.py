@@ -18,7 +18,7 @@ from piase_gym.cli.options import (
 from piase_gym.cli.settings import read_settings
 
 if TYPE_CHECKING:
-    from piase_gym.curricula.journeys import Journey
+    from piase_gym.curricula.learning_path import LearningPath
 
 
 def simulate(
@@ -47,9 +47,9 @@ def simulate(
     else something legal at random.
     """
     from piase_gym.curricula import load
-    from piase_gym.curricula.journeys import explain as told
-    from piase_gym.curricula.simulated import simulate as send
-    from piase_gym.curricula.simulated import world_of
+    from piase_gym.curricula.learning_path import explain as told
+    from piase_gym.curricula.simulated_learner import simulate as send
+    from piase_gym.curricula.simulated_learner import world_of
 
     import_modules(module)
     curriculum = load(name)
@@ -77,7 +77,7 @@ def simulate(
     )
 
 
-def path_lines(journey: Journey) -> list[str]:
+def path_lines(journey: LearningPath) -> list[str]:
     """Return a line for each decision, equal ones in a row together."""
     lines: list[str] = []
     stay: list[Any] = []
@@ -98,7 +98,7 @@ def stay_line(stay: list[Any], metric: str = "success_rate") -> str:
         stay: The decisions.
         metric: The share by which attempts are judged.
     """
-    from piase_gym.curricula.journeys import short_name
+    from piase_gym.curricula.learning_path import short_name
 
     first, last = stay[0], stay[-1]
     attempts = f"attempt {first.attempt}"

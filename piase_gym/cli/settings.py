@@ -1,4 +1,4 @@
-"""Reads ``key=value`` from the command line into the fields of a config."""
+"""MetricInputs ``key=value`` from the command line into the fields of a config."""
 
 from __future__ import annotations
 

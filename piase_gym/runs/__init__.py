@@ -13,17 +13,14 @@ from piase_gym.runs.schema import LEVELS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from piase_gym.runs.branches import Branch
-    from piase_gym.runs.checks import ValidationReport, validate
-    from piase_gym.runs.counting import Stats, stats
-    from piase_gym.runs.divergence import Divergence, ReplayReport
+    from piase_gym.runs.counterfactuals import ForkReport, fork
     from piase_gym.runs.exports import export
-    from piase_gym.runs.forks import ForkReport, fork
-    from piase_gym.runs.metric_table import METRICS, MetricSpec, metric_types
+    from piase_gym.runs.metric_definitions import METRICS, MetricSpec, metric_types
     from piase_gym.runs.metrics import Metrics, PiaAVTInterface
     from piase_gym.runs.pictures import frames, plot, render
-    from piase_gym.runs.player import replay
     from piase_gym.runs.reader import Run, read
-    from piase_gym.runs.recording import declare_curriculum, log, record
+    from piase_gym.runs.record import declare_curriculum, log, record
+    from piase_gym.runs.replay import Divergence, ReplayReport, replay
     from piase_gym.runs.sinks import (
         ConsoleSink,
         EventSink,
@@ -31,6 +28,8 @@ if TYPE_CHECKING:
         LoggerInterface,
         MemorySink,
     )
+    from piase_gym.runs.statistics import Stats, stats
+    from piase_gym.runs.validation import ValidationReport, validate
     from piase_gym.runs.windows import View
 
 _LAZY = {

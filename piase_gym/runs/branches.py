@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents.base import Agent, Feedback, Percept
-from piase_gym.agents.catalogue import make_agent, names_file, policies
+from piase_gym.agents.policies import make_agent, names_file, policies
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import StreamId, episode_seed, stream_key
@@ -27,8 +27,8 @@ from piase_gym.errors import (
 )
 from piase_gym.registry import world_spec
 from piase_gym.runs.manifest import rebuild
-from piase_gym.runs.player import Player, read_act
 from piase_gym.runs.reader import Event, Run
+from piase_gym.runs.replay import Replayer, read_act
 
 RECORDED = "recorded"
 """The policy that does what the log says, and nothing (the no-op) after its end."""
@@ -102,11 +102,11 @@ class Cut:
                 self.agents[name].set_id(name)
         self.seed = self.episode = self.since = -1
         self.rest: list[dict[str, Any]] = []
-        self.player = Player(run)
-        self.player.on_reset, self.player.before_step = self._reset, self._perceive
-        self.player.on_step = self._learn
+        self.replayer = Replayer(run)
+        self.replayer.on_reset, self.replayer.before_step = self._reset, self._perceive
+        self.replayer.on_step = self._learn
         self._drive(at)
-        world = self.player.world(slot)
+        world = self.replayer.world(slot)
         if self.seed < 0 or not any(world.alive):
             raise RunError(f"no episode is going on after step {at}; cut it elsewhere")
         self.snapshot = self._value(world)
@@ -118,7 +118,7 @@ class Cut:
             ActionError: If one is none, or is not allowed to its agent at the cut.
             AgentError: If an agent is not in play at the cut.
         """
-        world = self.player.world(self.slot)
+        world = self.replayer.world(self.slot)
         for name, wanted in change.actions.items():
             number = world.agents.index(name)
             if not world.alive[number]:
@@ -132,14 +132,14 @@ class Cut:
     def _drive(self, at: int) -> None:
         """Execute all lines before the first step after the cut, then keep the episode's rest."""
         over, last = False, 0
-        for number, event in self.player.events():
+        for number, event in self.replayer.events():
             data = event["event_data"]
             here = data.get("slot", 0) == self.slot
             if data.get("kind") == "step":
                 over, last = over or event["step"] > at, event["step"]
             if not over:
-                self.player.play(number, event)
-                report = self.player.report
+                self.replayer.play(number, event)
+                report = self.replayer.report
                 found = report.first_divergence or report.broken
                 if found is not None:
                     raise RunError(f"the run cannot be executed up to the cut: {found}")
@@ -166,7 +166,7 @@ class Cut:
         """Let agents see what they saw and choose; what they did then is in the log."""
         if slot != self.slot:
             return
-        world = self.player.world(slot)
+        world = self.replayer.world(slot)
         for name, agent in self.agents.items():
             number = self.run.agents.index(name)
             if world.alive[number]:
@@ -207,7 +207,7 @@ class Cut:
         self._vary(world, agents, pair, vary)
         recorder = None
         if logs is not None:
-            from piase_gym.runs.recording import record
+            from piase_gym.runs.record import record
 
             name = BRANCHES[change is not None]
             recorder = record(runner, logs / name, overwrite=True, run_id=f"{logs.name}-{name}")

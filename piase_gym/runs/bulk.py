@@ -16,8 +16,8 @@ import orjson
 from numpy.typing import NDArray
 
 from piase_gym.runs.expand import step_events
+from piase_gym.runs.json_values import encode
 from piase_gym.runs.lines import THREE, Encoder, Extra, StepItem, Texts, moment
-from piase_gym.runs.plain import encode
 from piase_gym.runs.stretch import Rows
 
 SHORT = 8

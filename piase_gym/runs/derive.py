@@ -12,14 +12,13 @@ from typing import Any
 
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.world import StepResult, World
-from piase_gym.runs.aims import Aims
-from piase_gym.runs.book import Book
+from piase_gym.runs.curriculum_goals import StepGoals
+from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent, goal_prefix, step_events, task_event
-from piase_gym.runs.levels import Levels
 from piase_gym.runs.manifest import command_value
-from piase_gym.runs.options import Tally
+from piase_gym.runs.options import Levels, Tally
 from piase_gym.runs.schema import EVENTS, SCHEMA_VERSION, SYSTEM, goal_of_result
-from piase_gym.runs.step_goals import StepGoals
+from piase_gym.runs.targets import Targets
 
 PRIORITY = 5
 """Initial priority of an episode's goal, of 0 to 10."""
@@ -51,7 +50,7 @@ class Deriver:
         self.wants = levels.wants
         self.step, self.episodes = 0, 0
         self.prefix = goal_prefix(run_id, schema)
-        self.aims = Aims()
+        self.targets = Targets()
         self.step_goals = StepGoals(self.prefix, schema)
         self.messages = self.hints = self.void = 0
         self.tallies = {name: Tally() for name in self.agents}
@@ -71,32 +70,38 @@ class Deriver:
 
     # -- episodes and their goals ---------------------------------------------------------
 
-    def open_book(self, old: Book | None, slot: int | None, seed: int, totals: Any = None) -> Book:
+    def open_episode_record(
+        self, old: EpisodeRecord | None, slot: int | None, seed: int, totals: Any = None
+    ) -> EpisodeRecord:
         """Begin an episode, after the one before was closed; a void one lends its number."""
         if old is not None and not old.begun:
             self.void += 1
             number = old.episode
         else:
             number, self.episodes = self.episodes, self.episodes + 1
-        self.aims.again(slot or 0)
+        self.targets.again(slot or 0)
         now, prefix = time.monotonic_ns(), self.prefix
-        return Book(self.agents, slot, number, seed, now, self.step, totals, prefix)
+        return EpisodeRecord(self.agents, slot, number, seed, now, self.step, totals, prefix)
 
-    def begun(self, book: Book) -> list[AgentEvent]:
+    def begun(self, episode_record: EpisodeRecord) -> list[AgentEvent]:
         """Open the goals of those in play, in the first step of an episode."""
-        book.begun = True
+        episode_record.begun = True
         found: list[AgentEvent] = []
         if self.wants(SYSTEM, "LEARNING_EPISODE_START"):
-            data = {"seed": book.seed, "agents": list(book.names), **book.where}
+            data = {
+                "seed": episode_record.seed,
+                "agents": list(episode_record.names),
+                **episode_record.where,
+            }
             found.append((SYSTEM, "LEARNING_EPISODE_START", data))
-        for agent in book.playing:
-            found += self.opened(book, agent)
+        for agent in episode_record.playing:
+            found += self.opened(episode_record, agent)
         return found
 
-    def opened(self, book: Book, agent: int) -> list[AgentEvent]:
+    def opened(self, episode_record: EpisodeRecord, agent: int) -> list[AgentEvent]:
         """Return that an agent has an episode to master."""
-        name, goal = self.agents[agent], book.goal(agent)
-        book.joined[agent] = self.step
+        name, goal = self.agents[agent], episode_record.goal(agent)
+        episode_record.joined[agent] = self.step
         if not self.wants(name, "GOAL_CREATED"):
             return []
         created = {
@@ -105,12 +110,12 @@ class Deriver:
             "description": self._description(agent),
             "type": "EXTRINSIC_TASK",
             "initial_priority": PRIORITY,
-            **book.where,
+            **episode_record.where,
         }
-        activated = {"goal_id": goal, "reason": "the episode begins", **book.where}
+        activated = {"goal_id": goal, "reason": "the episode begins", **episode_record.where}
         found: list[AgentEvent] = [(name, "GOAL_CREATED", created)]
         found.append((name, "GOAL_ACTIVATED", activated))
-        return found + self._task(book, name, "GOAL_ACTIVATED", {"goal_id": goal})
+        return found + self._task(episode_record, name, "GOAL_ACTIVATED", {"goal_id": goal})
 
     def _description(self, agent: int) -> str:
         """Return the goal of an agent in words, in the config of now."""
@@ -121,94 +126,106 @@ class Deriver:
                 self._goals[number] = goals(number) or f"take part in {self.world.name}"
         return self._goals[agent]
 
-    def closed_goal(self, book: Book, agent: int, reason: str) -> list[AgentEvent]:
+    def closed_goal(
+        self, episode_record: EpisodeRecord, agent: int, reason: str
+    ) -> list[AgentEvent]:
         """Return how an agent's episode ended.
 
         Args:
-            book: The episode, with the rewards of all steps.
+            episode_record: The episode, with the rewards of all steps.
             agent: The agent's number.
             reason: ``won``, ``lost``, ``drawn``, ``ended``, or why it was broken off.
         """
-        name, joined = self.agents[agent], book.joined.pop(agent)
+        name, joined = self.agents[agent], episode_record.joined.pop(agent)
         state = goal_of_result(reason, self.schema)
-        total, steps = book.total(agent), self.step - joined
+        total, steps = episode_record.total(agent), self.step - joined
         self.tallies[name].add(state, reason, total, steps)
-        book.returns[name], book.lengths[name], book.results[name] = total, steps, reason
+        episode_record.returns[name], episode_record.lengths[name], episode_record.results[name] = (
+            total,
+            steps,
+            reason,
+        )
         if not self.wants(name, "GOAL_STATUS_CHANGED"):
             return []
         change = {
-            "goal_id": book.goal(agent),
+            "goal_id": episode_record.goal(agent),
             "old_state": "ACTIVE",
             "new_state": state,
             "reason": reason,
             "metrics": {"return": total, "steps": steps},
-            **book.where,
+            **episode_record.where,
         }
         # One analysis of the toolkit reads the first name, another the second.
         found: list[AgentEvent] = [(name, "GOAL_STATUS_CHANGED", change)]
         found.append((name, "GOAL_STATE_CHANGED", change))
-        return found + self._task(book, name, "GOAL_STATUS_CHANGED", change)
+        return found + self._task(episode_record, name, "GOAL_STATUS_CHANGED", change)
 
     def _task(
-        self, book: Book, agent: str, event_type: str, data: Mapping[str, Any]
+        self, episode_record: EpisodeRecord, agent: str, event_type: str, data: Mapping[str, Any]
     ) -> list[AgentEvent]:
         """Return the task update that goes with a goal line."""
         if not self.wants(agent, "TASK_STATUS_UPDATE"):
             return []
         found = task_event(agent, event_type, data)
         if found is not None and self.schema > 1:
-            found[2].update(book.where)
+            found[2].update(episode_record.where)
         return [] if found is None else [found]
 
-    def reported(self, book: Book) -> list[AgentEvent]:
+    def reported(self, episode_record: EpisodeRecord) -> list[AgentEvent]:
         """Return the report of an episode that is over."""
         if not self.wants(SYSTEM, "LEARNING_EPISODE_END"):
             return []
         data = {
-            "seed": book.seed,
-            "steps": self.step - book.start,
-            "results": dict(book.results),
-            "returns": dict(book.returns),
-            "lengths": dict(book.lengths),
-            **({"measures": dict(book.measures)} if book.measures else {}),
-            **book.where,
+            "seed": episode_record.seed,
+            "steps": self.step - episode_record.start,
+            "results": dict(episode_record.results),
+            "returns": dict(episode_record.returns),
+            "lengths": dict(episode_record.lengths),
+            **({"measures": dict(episode_record.measures)} if episode_record.measures else {}),
+            **episode_record.where,
         }
         return [(SYSTEM, "LEARNING_EPISODE_END", data)]
 
-    def broken_off(self, book: Book | None, reason: str) -> list[AgentEvent]:
+    def broken_off(self, episode_record: EpisodeRecord | None, reason: str) -> list[AgentEvent]:
         """End an episode that did not come to its own end."""
-        if book is None or not book.begun or (book.over and not book.joined):
+        if (
+            episode_record is None
+            or not episode_record.begun
+            or (episode_record.over and not episode_record.joined)
+        ):
             return []
         found: list[AgentEvent] = []
-        for agent in sorted(book.joined):
-            found += self.closed_goal(book, agent, reason)
-        found += self.reported(book)
-        book.seat(())
+        for agent in sorted(episode_record.joined):
+            found += self.closed_goal(episode_record, agent, reason)
+        found += self.reported(episode_record)
+        episode_record.seat(())
         return found
 
-    def seats_changed(self, book: Book, world: World[Any, Any]) -> list[AgentEvent]:
+    def seats_changed(
+        self, episode_record: EpisodeRecord, world: World[Any, Any]
+    ) -> list[AgentEvent]:
         """Close the goals of those who ended, open those of who entered."""
         alive = world.alive
         now = [i for i, playing in enumerate(alive) if playing]
         found: list[AgentEvent] = []
-        for agent in [i for i in book.playing if not alive[i]]:
+        for agent in [i for i in episode_record.playing if not alive[i]]:
             name, measures = self.agents[agent], world.measure(agent)
             if measures:
-                book.measures[name] = dict(measures)
-            found += self.closed_goal(book, agent, book.results[name])
-        for agent in [i for i in now if i not in book.joined]:
-            found += self.opened(book, agent)
+                episode_record.measures[name] = dict(measures)
+            found += self.closed_goal(episode_record, agent, episode_record.results[name])
+        for agent in [i for i in now if i not in episode_record.joined]:
+            found += self.opened(episode_record, agent)
         if not now:
-            found += self.reported(book)
-        if tuple(now) != book.playing:
-            book.seat(now)
+            found += self.reported(episode_record)
+        if tuple(now) != episode_record.playing:
+            episode_record.seat(now)
         return found
 
     # -- steps ----------------------------------------------------------------------------
 
     def step_data(
         self,
-        book: Book,
+        episode_record: EpisodeRecord,
         world: World[Any, Any],
         acts: Sequence[Any],
         tick: StepResult,
@@ -218,14 +235,14 @@ class Deriver:
         """Return the data of a step's line.
 
         Args:
-            book: The episode, of before the step.
+            episode_record: The episode, of before the step.
             world: The world, after it.
             acts: What every agent did.
             tick: What followed.
             letters: The letters sent in it.
             digest: The digest of the state after it.
         """
-        seats = list(zip(book.names, book.playing, strict=True))
+        seats = list(zip(episode_record.names, episode_record.playing, strict=True))
         return {
             "kind": "step",
             "commands": {name: act_value(acts[i]) for name, i in seats},
@@ -234,40 +251,42 @@ class Deriver:
             "terminated": {name: bool(tick.terminated[i]) for name, i in seats},
             "truncated": {name: bool(tick.truncated[i]) for name, i in seats},
             "digest": digest,
-            **self.more(book, world, tick, letters),
+            **self.more(episode_record, world, tick, letters),
         }
 
     def more(
         self,
-        book: Book,
+        episode_record: EpisodeRecord,
         world: World[Any, Any],
         tick: StepResult,
         letters: Sequence[Mapping[str, Any]],
     ) -> dict[str, Any]:
         """Return the rarer entries of a step's line."""
-        more: dict[str, Any] = dict(book.where)
+        more: dict[str, Any] = dict(episode_record.where)
         names = self.agents
-        if tick.ended and book.slot is not None:
-            more["results"] = self._results(book, world, tick)
+        if tick.ended and episode_record.slot is not None:
+            more["results"] = self._results(episode_record, world, tick)
         for key in ("milestones", "feedback") if tick.notes else ():
             found = {names[i]: note[key] for i, note in tick.notes.items() if note.get(key)}
             if found:
                 more[key] = found
-        if tick.ended and book.slot is None:
-            more["results"] = self._results(book, world, tick)
-        if self.aims:
-            arrived = self.aims.reached(world, book.playing, book.slot or 0)
+        if tick.ended and episode_record.slot is None:
+            more["results"] = self._results(episode_record, world, tick)
+        if self.targets:
+            arrived = self.targets.reached(world, episode_record.playing, episode_record.slot or 0)
             if arrived:
                 more["targets"] = arrived
         if letters:
             more["messages"] = list(letters)
         return more
 
-    def _results(self, book: Book, world: World[Any, Any], tick: StepResult) -> dict[str, str]:
+    def _results(
+        self, episode_record: EpisodeRecord, world: World[Any, Any], tick: StepResult
+    ) -> dict[str, str]:
         """Return how the episodes of those ended who end in a step."""
-        ended = [i for i in book.playing if tick.terminated[i] or tick.truncated[i]]
+        ended = [i for i in episode_record.playing if tick.terminated[i] or tick.truncated[i]]
         results = {self.agents[i]: str(world.result(i)) for i in ended}
-        book.results.update(results)
+        episode_record.results.update(results)
         return results
 
     def singles(
@@ -307,9 +326,14 @@ class Deriver:
 
     # -- the end --------------------------------------------------------------------------
 
-    def summary(self, books: Sequence[Book | None], seconds: float) -> dict[str, Any]:
+    def summary(
+        self, episode_records: Sequence[EpisodeRecord | None], seconds: float
+    ) -> dict[str, Any]:
         """Return the summary of the run."""
-        void = sum(book is not None and not book.begun for book in books)
+        void = sum(
+            episode_record is not None and not episode_record.begun
+            for episode_record in episode_records
+        )
         return {
             "steps": self.step,
             "episodes": self.episodes - void,

@@ -15,7 +15,7 @@ import orjson
 from piase_gym.core.files import replacing
 from piase_gym.errors import ConfigError, LogWriteError, RunError, suggest
 from piase_gym.runs.expand import goal_prefix, step_events
-from piase_gym.runs.plain import encode
+from piase_gym.runs.json_values import encode
 from piase_gym.runs.reader import DAMAGE, Event, Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, component_id
 from piase_gym.runs.sinks import check_out, packer
@@ -89,7 +89,7 @@ def export(
     if packed and kind not in ("jsonl", "minari"):
         raise ConfigError(f"{place}: only JSON Lines are written as {place.suffix}")
     if kind == "minari":
-        from piase_gym.runs.datasets import to_minari
+        from piase_gym.runs.minari_export import to_minari
 
         return to_minari(run, os.fspath(out), overwrite)
     place = Path(out)

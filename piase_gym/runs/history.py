@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.runs.book import add_up
+from piase_gym.runs.episode_record import add_up
 from piase_gym.runs.expand import goal_prefix
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.reader import Event
-from piase_gym.runs.recent import Item, Recent, Step
+from piase_gym.runs.recent_events import Item, Recent, Step
 from piase_gym.runs.schema import ATTEMPT, REBUILD, played_out
 from piase_gym.runs.stretch import Rows
 

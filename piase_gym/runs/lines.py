@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from piase_gym.runs.expand import goal_prefix, step_events
-from piase_gym.runs.plain import encode
+from piase_gym.runs.json_values import encode
 from piase_gym.runs.schema import (
     EVENT_TYPES,
     EVENTS,

@@ -13,7 +13,7 @@ from typing import Any
 
 from piase_gym.errors import AgentError, ConfigError, PiaseError, UnknownNameError
 from piase_gym.runs.history import History
-from piase_gym.runs.metric_table import (
+from piase_gym.runs.metric_definitions import (
     MEASURE,
     METRICS,
     MILESTONE,
@@ -98,7 +98,7 @@ class Metrics(PiaAVTInterface):
         if isinstance(run_or_env, Run):
             self._read(run_or_env)
         elif not given:
-            from piase_gym.runs.follow import follow
+            from piase_gym.runs.live import follow
 
             self._recorder = follow(run_or_env, self.history)
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from piase_gym.core.files import replacing
 from piase_gym.errors import ConfigError, LogWriteError, RunError
 from piase_gym.runs.history import History
-from piase_gym.runs.player import Player
 from piase_gym.runs.reader import Run, read
+from piase_gym.runs.replay import Replayer
 from piase_gym.runs.sinks import check_out
 from piase_gym.runs.tables import need
 
@@ -37,15 +37,15 @@ def frames(
     Yields:
         Arrays of shape (height, width, 3).
     """
-    player = Player(path if isinstance(path, Run) else read(path))
-    for number, event in player.events():
+    replayer = Replayer(path if isinstance(path, Run) else read(path))
+    for number, event in replayer.events():
         if stop is not None and event["step"] > stop:
             return
-        player.play(number, event)
+        replayer.play(number, event)
         data = event["event_data"]
         shown = data.get("kind") in ("reset", "restore", "step") and data.get("slot", 0) == slot
         if shown and event["step"] >= start:
-            yield player.world(slot).rgb()
+            yield replayer.world(slot).rgb()
 
 
 def render(

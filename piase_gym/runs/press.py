@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import OUTCOMES
+from piase_gym.runs.json_values import encode
 from piase_gym.runs.lines import Encoder, Extra, StepItem, moment
-from piase_gym.runs.plain import encode
 
 FEW = 64
 """So few lines are not worth to have the compiled code made, or loaded."""

@@ -253,7 +253,7 @@ def press_records(  # type: ignore[no-untyped-def]
 
 @kernel
 def add_up(numbers, size, totals):  # type: ignore[no-untyped-def]
-    """Add rewards one after the other, as `piase_gym.runs.book.add_up` does.
+    """Add rewards one after the other, as `piase_gym.runs.episode_record.add_up` does.
 
     Args:
         numbers: Records, see `press_records`, as float64.

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.runs.json_values import encode
 from piase_gym.runs.lines import CALM_END, Encoder, Extra, Texts, moment
-from piase_gym.runs.plain import encode
 from piase_gym.runs.press import RewardTexts, packed
 from piase_gym.runs.stretch import Notation, Rows
 

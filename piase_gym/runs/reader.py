@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.errors import RunError
+from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, parse, raw_lines
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD
-from piase_gym.runs.source import GIVEN_UP, MOST_BAD, Problem, parse, raw_lines
 
 Event = dict[str, Any]
 DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)

@@ -1,7 +1,7 @@
 """Writes a run: manifest, goals, steps, snapshots, summary. It knows events and no files.
 
-`Recorder` has what single environments and batches share; `piase_gym.runs.taps` feeds it. Which
-lines follow from what happens is the matter of `piase_gym.runs.derive`.
+`Recorder` has what single environments and batches share; `piase_gym.runs.env_recorder` feeds it.
+Which lines follow from what happens is the matter of `piase_gym.runs.derive`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from piase_gym.core.world import World
-from piase_gym.runs.book import Book
 from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.derive import Deriver
+from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
-from piase_gym.runs.levels import Levels
+from piase_gym.runs.json_values import encode
 from piase_gym.runs.lines import Group, Line, StepItem
-from piase_gym.runs.options import Options
-from piase_gym.runs.plain import encode
+from piase_gym.runs.options import Levels, Options
 from piase_gym.runs.press import Block
 from piase_gym.runs.schema import SYSTEM, UNSEALED
 from piase_gym.runs.sinks import LoggerInterface
@@ -84,7 +83,7 @@ class Recorder(Deriver):
     ) -> None:
         """Queue one line, if the levels want it."""
         name = agent or SYSTEM
-        self.aims.hear(event_type, agent, data)
+        self.targets.hear(event_type, agent, data)
         data, goals = self.step_goals.hear(event_type, agent, data)
         number = self.present if episode is None else episode
         clock = time.monotonic_ns() if ns is None else ns
@@ -109,9 +108,9 @@ class Recorder(Deriver):
             self.settle()
             self.stretch.closed, self.stretch = True, None
 
-    def open_stretch(self, book: Book, notation: Notation, time: int) -> None:
+    def open_stretch(self, episode_record: EpisodeRecord, notation: Notation, time: int) -> None:
         """Let plain steps follow; they become text later, all at once."""
-        self.stretch = Stretch(book, notation, self.step, time)
+        self.stretch = Stretch(episode_record, notation, self.step, time)
         self.writer.queue.append(self.stretch)
 
     def settle(self) -> None:
@@ -132,22 +131,22 @@ class Recorder(Deriver):
             parts = [(agent, event_type, encode(data)) for agent, event_type, data in entries]
             self.put(Group(ns, self.step, episode, parts))
 
-    def begin(self, book: Book) -> None:
+    def begin(self, episode_record: EpisodeRecord) -> None:
         """Open the goals of those in play, in the first step of an episode."""
-        ns = max(book.ns, self._last_ns)  # lines stay in the order of their clocks
-        self.put_entries(self.begun(book), book.episode, ns)
+        ns = max(episode_record.ns, self._last_ns)  # lines stay in the order of their clocks
+        self.put_entries(self.begun(episode_record), episode_record.episode, ns)
 
-    def break_off(self, book: Book | None, reason: str) -> None:
+    def break_off(self, episode_record: EpisodeRecord | None, reason: str) -> None:
         """End an episode that did not come to its own end."""
         ns = time.monotonic_ns()
         self.settle()
-        entries = self.broken_off(book, reason)
-        if book is not None:
-            self.put_entries(entries, book.episode, ns)
+        entries = self.broken_off(episode_record, reason)
+        if episode_record is not None:
+            self.put_entries(entries, episode_record.episode, ns)
 
     # -- the end --------------------------------------------------------------------------
 
-    def books(self) -> Sequence[Book | None]:
+    def episode_records(self) -> Sequence[EpisodeRecord | None]:
         """Return the books of all environments."""
         return ()
 
@@ -161,8 +160,8 @@ class Recorder(Deriver):
         self.closed = True
         for leave in self._leave:
             leave()
-        for book in self.books():
-            self.break_off(book, reason)
+        for episode_record in self.episode_records():
+            self.break_off(episode_record, reason)
         goals = [line for line in self.step_goals.end() if self.wants(line[0], line[1])]
         self.put_entries(goals, self.present, time.monotonic_ns())
         if self.options.snapshot_every < NEVER:
@@ -179,7 +178,7 @@ class Recorder(Deriver):
         return {
             "control": "end",
             "reason": reason,
-            "summary": self.summary(self.books(), seconds),
+            "summary": self.summary(self.episode_records(), seconds),
             "lines": self.writer.encoder.count + 1,
             "checksum": self.writer.checksum,
             "seal": UNSEALED,

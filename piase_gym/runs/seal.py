@@ -8,8 +8,8 @@ from typing import Literal
 
 import xxhash
 
+from piase_gym.runs.log_file import Problem, Raw, parse, raw_lines
 from piase_gym.runs.schema import sealed
-from piase_gym.runs.source import Problem, Raw, parse, raw_lines
 
 CHANGED = "lines were changed after they were written"
 

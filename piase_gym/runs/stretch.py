@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import OUTCOMES
-from piase_gym.runs.book import Book, add_up
+from piase_gym.runs.episode_record import EpisodeRecord, add_up
 from piase_gym.runs.lines import Extra
 
 if TYPE_CHECKING:
@@ -69,21 +69,23 @@ class Notation:
             self.vectors, self.vector_type = world.packed_vectors, world.vectors()[0].dtype
         self.brief = self.take is not None and self.vectors is None
 
-    def pack(self, ns: int, book: Book, acts: Sequence[Any], tick: StepResult) -> bytes:
+    def pack(
+        self, ns: int, episode_record: EpisodeRecord, acts: Sequence[Any], tick: StepResult
+    ) -> bytes:
         """Return a step as bytes, of a world that does not do it itself.
 
         Raises:
             TypeError, ValueError, struct.error: If an act is no index below 256, a reward no
                 number, or an outcome not one of `OUTCOMES`.
         """
-        indices = bytes(book.pick(acts))
+        indices = bytes(episode_record.pick(acts))
         rewards, outcomes = tick[0], tick[3]
         digest = int(self._digest(), 16) if self._digest is not None else 0
-        if book.everybody:
+        if episode_record.everybody:
             return self._pack(ns, digest, *rewards, *indices, *map(OUTCOMES.index, outcomes))
         count = len(acts)
         numbers: list[float] = [0] * (3 * count)
-        for i, index in zip(book.playing, indices, strict=True):
+        for i, index in zip(episode_record.playing, indices, strict=True):
             numbers[i], numbers[count + i] = rewards[i], index
             numbers[2 * count + i] = OUTCOMES.index(outcomes[i])
         return self._pack(ns, digest, *numbers)
@@ -102,7 +104,7 @@ class Stretch:
     One thread appends to `notes` while another may `settle` and `take`.
 
     Attributes:
-        book: The episode.
+        episode_record: The episode.
         notation: What the bytes mean.
         step: The step of the run before the first of the notes.
         time: The step of the episode before it.
@@ -114,13 +116,34 @@ class Stretch:
     """
 
     __slots__ = (
-        "_ready", "book", "closed", "extras", "notation", "notes", "run", "step", "time", "vectors"
+        "_ready",
+        "closed",
+        "episode_record",
+        "extras",
+        "notation",
+        "notes",
+        "run",
+        "step",
+        "time",
+        "vectors"
     )  # fmt: skip
 
-    def __init__(self, book: Book, notation: Notation, step: int, time: int) -> None:
+    def __init__(
+        self, episode_record: EpisodeRecord, notation: Notation, step: int, time: int
+    ) -> None:
         """Begin after a step of the run."""
-        self.book, self.notation, self.step, self.time = book, notation, step, time
-        self.run = (book.slot, book.episode, book.playing, book.names)
+        self.episode_record, self.notation, self.step, self.time = (
+            episode_record,
+            notation,
+            step,
+            time,
+        )
+        self.run = (
+            episode_record.slot,
+            episode_record.episode,
+            episode_record.playing,
+            episode_record.names,
+        )
         self.notes: list[bytes] = []
         self.vectors: list[bytes] = []
         self.extras: dict[int, Extra] = {}
@@ -140,7 +163,7 @@ class Stretch:
         told = [step for step in tuple(self.extras) if step <= self.step] if self.extras else ()
         extras = {step: self.extras.pop(step) for step in told}
         rows = Rows(self.notation, data, self.run, *start, vectors, extras)
-        self.notation.add_up(data, self.book.totals)
+        self.notation.add_up(data, self.episode_record.totals)
         self._ready.append(rows)
 
     def take(self) -> list[Rows]:

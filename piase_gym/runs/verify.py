@@ -23,15 +23,15 @@ from piase_gym.core.commands import Outcome
 from piase_gym.core.digest import digest_json
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import RunError
-from piase_gym.runs.book import Book
 from piase_gym.runs.derive import PERCEPT, Deriver
-from piase_gym.runs.divergence import MISSING, Divergence, ReplayReport, differences
+from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.history import History
-from piase_gym.runs.levels import Levels
+from piase_gym.runs.json_values import encode
 from piase_gym.runs.manifest import command_table
-from piase_gym.runs.plain import encode
+from piase_gym.runs.options import Levels
 from piase_gym.runs.reader import Event, Run
+from piase_gym.runs.replay import MISSING, Divergence, ReplayReport, differences
 from piase_gym.runs.schema import (
     ATTEMPT,
     EVENT_TYPES,
@@ -103,7 +103,7 @@ class Verifier(Deriver):
         levels = Levels(manifest["level"], manifest.get("levels"), manifest["world"])
         super().__init__(world, levels, run.run_id, manifest["schema_version"])
         self.run, self.report = run, report
-        self.books: dict[int | None, Book] = {}
+        self.episode_records: dict[int | None, EpisodeRecord] = {}
         self._times: dict[int | None, int] = {}
         self._at: dict[int | None, int] = {}
         """The step of the run at the last step, reset or restore of each slot."""
@@ -134,7 +134,7 @@ class Verifier(Deriver):
             self._own_line(number, event)
         elif event["event_type"] in _EARLY and not played_out(event["event_data"].get("reason")):
             self._early.append((number, event))
-            if None in self.books and event["step"] != self.step:
+            if None in self.episode_records and event["step"] != self.step:
                 self.differ(number, event, None, "step", event["step"], self.step)
         else:
             self.differ(number, event, None, "line", _of(event), MISSING)
@@ -213,16 +213,18 @@ class Verifier(Deriver):
         given = data
         if kind.startswith("DSE_") and self.step_goals.owns(data.get("goal_id")):
             given = {key: value for key, value in data.items() if key != "goal_id"}
-        self.aims.hear(kind, agent, given)
+        self.targets.hear(kind, agent, given)
         follows: Sequence[tuple[str, Mapping[str, Any]]] = ()
         if self._decisions is not None:
             given, follows = self._decisions(kind, agent, given)
         expected, goals = self.step_goals.hear(kind, agent, given)
-        self._frame(number, event, self.step if self.books.keys() <= {None} else event["step"])
+        self._frame(
+            number, event, self.step if self.episode_records.keys() <= {None} else event["step"]
+        )
         self._values(number, event, expected)
         self._own.append((number, event))
         for what, about in follows:
-            self.aims.hear(what, agent, about)
+            self.targets.hear(what, agent, about)
             told, more = self.step_goals.hear(what, agent, about)
             goals += [(agent or SYSTEM, what, dict(told)), *more]
         wanted = [entry for entry in goals if self.wants(entry[0], entry[1])]
@@ -379,30 +381,35 @@ class Verifier(Deriver):
         self._check_slot(slot)
         restored = data["kind"] == "restore"
         self._take_step(slot, event["step"])
-        old = self.books.get(slot)
+        old = self.episode_records.get(slot)
         reason = "restored" if restored else "reset"
         before = self._lines(self.broken_off(old, reason), _episode(old), self.step)
-        book = self.books[slot] = self.open_book(old, slot, seed)
-        book.seat(i for i, playing in enumerate(world.alive) if playing)
+        episode_record = self.episode_records[slot] = self.open_episode_record(old, slot, seed)
+        episode_record.seat(i for i, playing in enumerate(world.alive) if playing)
         self._times[slot], self._at[slot] = steps, self.step
         if world.mailboxes is not None:
             self._letters = len(world.mailboxes.history)
-        wanted = {"kind": data["kind"], "seed": seed, "agents": list(book.names), **book.where}
+        wanted = {
+            "kind": data["kind"],
+            "seed": seed,
+            "agents": list(episode_record.names),
+            **episode_record.where,
+        }
         wanted["digest"] = world.digest()
         if restored:
             wanted["snapshot"] = data["snapshot"]
         entries: list[AgentEvent] = [(SYSTEM, _TYPES[data["kind"]], wanted)]
         if not restored:
-            entries += self.percepts(book.names, world, 0, slot)
-        after = self._lines(entries, book.episode, self.step)
+            entries += self.percepts(episode_record.names, world, 0, slot)
+        after = self._lines(entries, episode_record.episode, self.step)
         self.expect(number, event, before, after)
 
     def _check_slot(self, slot: Any) -> None:
         """Raise if there is no such slot."""
         count = self.run.manifest["num_envs"]
-        if slot is None and count == 1 and not self.books.keys() - {None}:
+        if slot is None and count == 1 and not self.episode_records.keys() - {None}:
             return
-        if type(slot) is int and 0 <= slot < count and None not in self.books:
+        if type(slot) is int and 0 <= slot < count and None not in self.episode_records:
             return
         raise RunError(f"there is no slot {slot!r} in this run of {count} environments")
 
@@ -422,35 +429,35 @@ class Verifier(Deriver):
         """A slot did a step."""
         data = event["event_data"]
         slot = data.get("slot")
-        book = self.books.get(slot)
-        if book is None:
+        episode_record = self.episode_records.get(slot)
+        if episode_record is None:
             raise RunError("there is a step before the first reset")
         if slot is not None and not self._stopped:
             if not self._turns:
                 self._next = 0
                 slots = sorted(n for n in self._at if n is not None)
-                self._turns.extend(n for n in slots if self.books[n].playing)
+                self._turns.extend(n for n in slots if self.episode_records[n].playing)
             if self._turns.popleft() != slot:
                 self.differ(number, event, None, "slot", slot, "another slot")
         self.step = step = self._at[slot]
         before: list[Wanted] = []
-        if not book.begun:
-            before = self._lines(self.begun(book), book.episode, step)
+        if not episode_record.begun:
+            before = self._lines(self.begun(episode_record), episode_record.episode, step)
         self.step = step = self._at[slot] = step + 1
         self._times[slot] += 1
         letters = self._sent(world, data)
         self.messages += len(letters)
-        wanted = self.step_data(book, world, acts, tick, letters, world.digest())
-        names = book.names
-        book.add([float(tick.rewards[i]) for i in book.playing])
+        wanted = self.step_data(episode_record, world, acts, tick, letters, world.digest())
+        names = episode_record.names
+        episode_record.add([float(tick.rewards[i]) for i in episode_record.playing])
         entries: list[AgentEvent] = [(SYSTEM, "ENVIRONMENT_EVENT_OCCURRED", wanted)]
-        entries += self.singles(wanted, book.episode, self.run.manifest["actions"])
+        entries += self.singles(wanted, episode_record.episode, self.run.manifest["actions"])
         entries += self.percepts(names, world, self._times[slot], slot)
         self._add_targets(wanted, names, data.get("targets"))
         if tick.ended or world.awaiting_agents:
-            entries += self.seats_changed(book, world)
+            entries += self.seats_changed(episode_record, world)
         turns, self._turns = self._turns, deque()
-        self.expect(number, event, before, self._lines(entries, book.episode, step))
+        self.expect(number, event, before, self._lines(entries, episode_record.episode, step))
         self._turns = turns
 
     def _add_targets(self, wanted: dict[str, Any], names: Sequence[str], told: Any) -> None:
@@ -486,9 +493,11 @@ class Verifier(Deriver):
         """
         kind, slot = data["kind"], event["event_data"].get("slot")
         self.hints += kind == "hint"
-        book = self.books.get(slot)
-        hint_in_slot = kind == "hint" and slot is not None and book is not None
-        episode = book.episode if hint_in_slot and book is not None else self.present
+        episode_record = self.episode_records.get(slot)
+        hint_in_slot = kind == "hint" and slot is not None and episode_record is not None
+        episode = (
+            episode_record.episode if hint_in_slot and episode_record is not None else self.present
+        )
         where = {} if slot is None else {"slot": slot}
         self._take_step(slot, event["step"])
         wanted = [Wanted(SYSTEM, _TYPES[kind], {**data, **where}, self.step, episode)]
@@ -512,11 +521,13 @@ class Verifier(Deriver):
             self._lacks_turn(number, event)
             return
         data, slot = event["event_data"], event["event_data"].get("slot")
-        book = self.books.get(slot)
-        if book is None:
+        episode_record = self.episode_records.get(slot)
+        if episode_record is None:
             self.differ(number, event, None, "line", _of(event), MISSING)
             return
-        self._frame(number, event, event["step"] if slot is not None else self.step, book.episode)
+        self._frame(
+            number, event, event["step"] if slot is not None else self.step, episode_record.episode
+        )
         for key in data.keys() - {"kind", "snapshot", "slot"}:
             self.differ(number, event, None, key, data[key], MISSING)
 
@@ -529,15 +540,19 @@ class Verifier(Deriver):
                 reasons[str(early["event_data"]["reason"])] += 1
         reason = reasons.most_common(1)[0][0]
         seconds = told.get("seconds") if isinstance(told, dict) else None
-        self._take_step(max(self.books, default=None, key=lambda slot: slot or 0), event["step"])
+        self._take_step(
+            max(self.episode_records, default=None, key=lambda slot: slot or 0), event["step"]
+        )
         before: list[Wanted] = []
-        for slot in sorted(self.books, key=lambda slot: slot or 0):
-            book = self.books[slot]
-            before += self._lines(self.broken_off(book, reason), book.episode, self.step)
+        for slot in sorted(self.episode_records, key=lambda slot: slot or 0):
+            episode_record = self.episode_records[slot]
+            before += self._lines(
+                self.broken_off(episode_record, reason), episode_record.episode, self.step
+            )
         goals = [line for line in self.step_goals.end() if self.wants(line[0], line[1])]
         before += self._lines(goals, self.present, self.step)
         told_seconds = seconds if isinstance(seconds, float) and seconds >= 0.0 else 0.0
-        summary = self.summary(list(self.books.values()), told_seconds)
+        summary = self.summary(list(self.episode_records.values()), told_seconds)
         if self.world.mailboxes is None and isinstance(told, dict):
             more = told.get("messages")  # letters that came after the last step are in no line
             if type(more) is int and more > self.messages:
@@ -557,9 +572,9 @@ _TYPES = {
 """The types of the lines that are inputs, by their kind."""
 
 
-def _episode(book: Book | None) -> int:
+def _episode(episode_record: EpisodeRecord | None) -> int:
     """Return the number of an episode, if there is one."""
-    return 0 if book is None else book.episode
+    return 0 if episode_record is None else episode_record.episode
 
 
 def _alike(event: Event, wanted: Wanted) -> bool:

@@ -104,7 +104,7 @@ def _wrong(made: object) -> str | None:
     return None if isinstance(made, Actuator) else f"it offers a {kind}, not an Actuator"
 
 
-class Actuation:
+class ActuatorSet:
     """Several actuators over one world; what one gives, the next may translate further.
 
     Args:
@@ -199,4 +199,4 @@ class Actuation:
         return "\n".join([f"{text}\n\nFurther commands:", *rows])
 
 
-__all__ = ["Actuation", "Actuator", "actuators", "find_actuator", "register_actuator"]
+__all__ = ["Actuator", "ActuatorSet", "actuators", "find_actuator", "register_actuator"]

@@ -17,7 +17,7 @@ MakePercept = Callable[[World[Any, Any], int, int], Percept]
 """Returns what an agent perceives: of (world, its number, step)."""
 
 
-class Asker(Protocol):
+class ActionCollector(Protocol):
     """Shows agents what they perceive and collects what they answer."""
 
     def ask(self, world: World[Any, Any], seats: Mapping[int, Agent], step: int) -> dict[int, Any]:
@@ -29,7 +29,7 @@ class Asker(Protocol):
         ...
 
 
-class AskInTurn:
+class StepClock:
     """Discrete steps: the world waits until every agent has answered."""
 
     def __init__(self, percept: MakePercept = Percept) -> None:
@@ -67,7 +67,7 @@ class _Request:
         self.done.set()
 
 
-class AskOnClock:
+class WallClock:
     """Real time: a step lasts so many milliseconds, whether or not an agent has answered.
 
     Agents think in threads of their own, about a copy of the world as it was when they were asked.

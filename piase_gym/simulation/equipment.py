@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from piase_gym.agents.base import Percept
 from piase_gym.core.commands import Command
 from piase_gym.core.world import World
-from piase_gym.simulation.actuators import Actuation, Actuator
-from piase_gym.simulation.sensors import Reading, Senses, Sensor
+from piase_gym.simulation.actuators import Actuator, ActuatorSet
+from piase_gym.simulation.sensors import Reading, Sensor, SensorSet
 
 
 class EquippedPercept(Percept):
@@ -24,7 +24,7 @@ class EquippedPercept(Percept):
         """Stand for agent number `index` of `world` in step `step`."""
         super().__init__(world, index, step)
         self.senses = equipment.senses
-        self.actuation = Actuation(world, equipment.actuators)
+        self.actuation = ActuatorSet(world, equipment.actuators)
 
     def _parts(self) -> tuple[str, ...]:
         """Return the names of what can be read, the readings of sensors among them."""
@@ -86,8 +86,8 @@ class Equipment:
         sensors: Iterable[str | Sensor] = (),
         actuators: Iterable[str | Actuator] = (),
     ) -> None:
-        self.senses = Senses(sensors)
-        self.actuation = Actuation(world, actuators)
+        self.senses = SensorSet(sensors)
+        self.actuation = ActuatorSet(world, actuators)
         self.actuators = self.actuation.actuators
 
     def percept(self, world: World[Any, Any], index: int, step: int) -> Percept:

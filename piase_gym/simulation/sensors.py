@@ -111,7 +111,7 @@ def _wrong(made: object) -> str | None:
     return None if isinstance(made, Sensor) else f"it offers a {type(made).__name__}, not a Sensor"
 
 
-class Senses:
+class SensorSet:
     """Several sensors together, in their order.
 
     Args:
@@ -164,4 +164,4 @@ class Senses:
         return len(self.sensors) * (MAX_LINE + 1)
 
 
-__all__ = ["Senses", "Sensor", "find_sensor", "register_sensor", "sensors"]
+__all__ = ["Sensor", "SensorSet", "find_sensor", "register_sensor", "sensors"]

@@ -18,7 +18,7 @@ from piase_gym.envs.partners import to_act
 from piase_gym.errors import ConfigError
 from piase_gym.simulation.actuators import Actuator
 from piase_gym.simulation.agent_manager import AgentManager, Agents, SeatStatus
-from piase_gym.simulation.clock import AskInTurn, AskOnClock
+from piase_gym.simulation.clock import StepClock, WallClock
 from piase_gym.simulation.ending import Ending
 from piase_gym.simulation.equipment import Equipment
 from piase_gym.simulation.sensors import Sensor
@@ -27,7 +27,7 @@ from piase_gym.simulation.summary import Summary, Tally
 
 
 @runtime_checkable
-class Scaffold(Protocol):
+class CurriculumHook(Protocol):
     """A curriculum's part in a simulation (phase B9)."""
 
     def after_step(self, simulation: Simulation) -> None:
@@ -96,8 +96,8 @@ class Simulation(Ending):
                 raise ConfigError("policies and agents are both policies; give one of them")
             policies = agents
         self.scenario = find_scenario(scenario)
-        own = isinstance(curricula, Scaffold)
-        self.curricula: Scaffold | None = curricula if own else None
+        own = isinstance(curricula, CurriculumHook)
+        self.curricula: CurriculumHook | None = curricula if own else None
         self._seed: int | None = seed
         self._expose, self._folder = expose_states, None if folder is None else Path(folder)
         head = self.scenario.head if self.scenario is not None else None
@@ -117,10 +117,10 @@ class Simulation(Ending):
             followed = self.course.curricula
             self.course.meet({n: a for n, a in self.manager.agents.items() if n in followed})
         self.equipment = Equipment(self.world_env.world, sensors, actuators)
-        self.asker: AskInTurn | AskOnClock = (
-            AskInTurn(self.equipment.percept)
+        self.asker: StepClock | WallClock = (
+            StepClock(self.equipment.percept)
             if self.limits.time_model == "discrete_steps"
-            else AskOnClock(self.limits.step_ms, self.equipment.percept)
+            else WallClock(self.limits.step_ms, self.equipment.percept)
         )
         self.summaries: list[Summary] = []
         self._begun = self._stop = False
@@ -338,4 +338,4 @@ class Simulation(Ending):
         self._stop = True
 
 
-__all__ = ["Scaffold", "Simulation", "Summary"]
+__all__ = ["CurriculumHook", "Simulation", "Summary"]

@@ -53,7 +53,7 @@ def can_read_keys() -> bool:
 
 
 class Terminal:
-    """Reads single keys; a context manager that restores the terminal at its end.
+    """MetricInputs single keys; a context manager that restores the terminal at its end.
 
     Ctrl-C raises `KeyboardInterrupt` as ever. A hang-up or a request to terminate raises
     `SystemExit`, so that the terminal is restored then too.

@@ -21,7 +21,7 @@ from piase_gym.worlds.physics_playground.keeping import Kept, RowTeller
 from piase_gym.worlds.physics_playground.layouts import new_state
 from piase_gym.worlds.physics_playground.reading import Reading
 from piase_gym.worlds.physics_playground.referee import Referee, Step
-from piase_gym.worlds.physics_playground.sensing import Senses
+from piase_gym.worlds.physics_playground.sensing import SensorSet
 from piase_gym.worlds.physics_playground.state import PlayState
 from piase_gym.worlds.physics_playground.views import PhysicsFacts
 
@@ -105,7 +105,7 @@ class Playing(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         form = views.layout_of(self.config)
         arena = Arena(play, self.config, self.sim)
         referee = Referee(play, self.config, arena)
-        senses = Senses(arena.scene, self.config, form, referee.total)
+        senses = SensorSet(arena.scene, self.config, form, referee.total)
         prepare(self.sim)
         arena.look()
         self.play, self.arena, self.referee = play, arena, referee

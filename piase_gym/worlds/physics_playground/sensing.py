@@ -160,7 +160,7 @@ def tell(scene, rows, masks):
             permit(s, a, masks[a])
 
 
-class Senses:
+class SensorSet:
     """Writes the rows of one episode; what does not change in it is written once.
 
     Args:

@@ -143,7 +143,7 @@ AUTOMATA: Final[dict[str, Automaton]] = {
     "random": Automaton((0.5,), (_STAY,)),
     "tit_for_tat": Automaton((1.0, 0.0), (((0, 1), (0, 1)),) * 2),
 }
-"""The strategies of `piase_gym.agents.reciprocal` as they play against one other."""
+"""The strategies of `piase_gym.agents.matrix_strategies` as they play against one other."""
 
 
 def automaton(strategy: str | Automaton) -> Automaton:

@@ -1,0 +1,119 @@
+"""Who takes part in an episode, and for which attempt it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.metrics import EpisodeRecord
+from piase_gym.curricula.schema import CurriculumStep
+
+
+@dataclass
+class AttemptState:
+    """An attempt that is under way.
+
+    Attributes:
+        step: The step.
+        attempt: Number of the attempt at it.
+        number: Number of the attempt in the run.
+        wanted: How many episodes it has.
+        begun: How many of them have begun.
+        ended: How many have come to their end.
+        env_steps: Steps of those.
+    """
+
+    step: CurriculumStep
+    attempt: int
+    number: int
+    wanted: int
+    begun: int = 0
+    ended: int = 0
+    env_steps: int = 0
+
+    def as_json(self) -> dict[str, int]:
+        """Return which attempt it is and how far it is, as `path.jsonl` has it."""
+        told = {"step": self.step.order, "attempt": self.attempt, "ended": self.ended}
+        return {**told, "wanted": self.wanted, "begun": self.begun}
+
+
+@dataclass(frozen=True)
+class Participation:
+    """One agent's part in an episode that goes on.
+
+    Attributes:
+        agent: The agent.
+        number: Number of the attempt in the run for which it counts, or `SPARE`, or 0.
+        sequence: Which episode of the controller it is.
+        hint: Key of the hint that is given, if any.
+        step: The step.
+        attempt: Number of the attempt at it.
+    """
+
+    agent: str
+    number: int
+    sequence: int
+    step: CurriculumStep
+    attempt: int
+    hint: str | None = None
+
+
+@dataclass
+class EpisodeCounts:
+    """How many of an agent's episodes have ended in a run, counted where decisions count them.
+
+    Attributes:
+        counted: SlotCommand of a step -> episodes that counted for an attempt at it.
+        won: SlotCommand of a step -> how many of those were won.
+        uncounted: Episodes that counted for no attempt, because theirs had all of its episodes
+            already or was over.
+    """
+
+    counted: dict[int, int] = field(default_factory=dict)
+    won: dict[int, int] = field(default_factory=dict)
+    uncounted: int = 0
+
+    def add(self, order: int, won: bool) -> None:
+        """Count an episode for an attempt at a step."""
+        self.counted[order] = self.counted.get(order, 0) + 1
+        self.won[order] = self.won.get(order, 0) + won
+
+    def since(self, before: EpisodeCounts) -> EpisodeCounts:
+        """Return what was counted since `before`."""
+        counted = {o: n - before.counted.get(o, 0) for o, n in self.counted.items()}
+        played = {order: n for order, n in counted.items() if n}
+        won = {order: self.won[order] - before.won.get(order, 0) for order in played}
+        return EpisodeCounts(played, won, self.uncounted - before.uncounted)
+
+    def copy(self) -> EpisodeCounts:
+        """Return the counts as they are now."""
+        return EpisodeCounts(dict(self.counted), dict(self.won), self.uncounted)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An episode that has ended, and waits to be counted."""
+
+    step: int
+    slot: int
+    seats: Mapping[str, Participation]
+    passages: Mapping[str, EpisodeRecord]
+
+
+def consequences(decision: Decision) -> list[tuple[str, dict[str, Any]]]:
+    """Return the events that follow from a decision."""
+    about = {"order": decision.step, "name": decision.name, "attempt": decision.attempt}
+    found: list[tuple[str, dict[str, Any]]] = []
+    if decision.completed:
+        found.append(("DSE_STEP_COMPLETED", about))
+    if decision.outcome == "failed":
+        found.append(("DSE_CURRICULUM_FAILED", {**about, "reason": decision.reason}))
+    elif decision.outcome == "finished":
+        found.append(("DSE_AGENT_CURRICULUM_FINISHED", about))
+    elif decision.decision.startswith("BRANCH_TO_"):
+        found.append(("DSE_BRANCH", {**about, "next_step": decision.next_step}))
+    elif decision.next_step == decision.step and decision.hint is None:
+        found.append(("DSE_REPEAT_STEP", about))
+    return found

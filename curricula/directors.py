@@ -1,0 +1,387 @@
+"""Directors: what says, between episodes, which step comes next.
+
+Hand-made curricula and automatic ones go through the same door: a director is asked for the step
+of an episode (`Director.assign`), is told how each episode went (`Director.observe`), and decides
+when an attempt is over (`Director.take`). `ScriptedDirector` does what the curriculum says.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from piase_gym.core.rng import Stream, mix64
+from piase_gym.curricula import actions
+from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision, follow
+from piase_gym.curricula.manager import CurriculumManager
+from piase_gym.curricula.progress import MOST, T, typed
+from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
+from piase_gym.errors import ConfigError, ProgressError, UnknownNameError
+from piase_gym.runs.history import Episode
+from piase_gym.runs.metrics import PiaAVTInterface
+from piase_gym.runs.windows import Value
+
+STREAM = 1000
+"""Directors draw for agent number i from the stream ``STREAM + i`` of the curriculum's seed."""
+
+
+@dataclass(frozen=True)
+class StepChoice:
+    """The step of one episode, drawn.
+
+    Attributes:
+        order: SlotCommand of the step.
+        values: By what it was drawn.
+    """
+
+    order: int
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AttemptResult:
+    """An attempt that is over.
+
+    Attributes:
+        agent: The agent.
+        step: The step.
+        attempt: Number of the attempt at this step, from 1.
+        env_steps: Steps of its episodes.
+        episodes: How many episodes.
+    """
+
+    agent: str
+    step: CurriculumStep
+    attempt: int
+    env_steps: int
+    episodes: int
+
+
+class Director(ABC):
+    """Base class of directors.
+
+    Attributes:
+        manager: The curricula of the agents, and their progress.
+        avt: Metrics of the agents.
+        seed: The seed of the curriculum, from which all draws follow.
+        agents: The agents with a curriculum, in a stable order.
+    """
+
+    per_slot: ClassVar[bool] = False
+    """Whether each environment of a batch gets a step of its own, drawn at each reset.
+
+    Else all are in the agent's step, and an attempt is the first episodes of any of them.
+    """
+    manager: CurriculumManager
+    avt: PiaAVTInterface
+    seed: int
+    agents: Sequence[str]
+
+    def open(
+        self, manager: CurriculumManager, avt: PiaAVTInterface, seed: int, agents: Sequence[str]
+    ) -> None:
+        """Begin, or go on after progress was loaded.
+
+        Raises:
+            ConfigError: If the curricula do not suit this director.
+        """
+        self.manager, self.avt, self.seed, self.agents = manager, avt, seed, tuple(agents)
+
+    def curriculum(self, agent: str) -> DevelopmentalCurriculum:
+        """Return the curriculum of an agent."""
+        return self.manager.curricula[agent]
+
+    def memory(self, agent: str) -> dict[str, Any]:
+        """Return what is remembered of an agent, which is saved with its progress; JSON-able."""
+        return self.manager.progress(agent).memory
+
+    def check(self, memory: Mapping[str, Any]) -> None:
+        """Check what was remembered of an agent, before anything goes on from it.
+
+        Raises:
+            ProgressError: If it is damaged.
+        """
+
+    def episodes(self, step: CurriculumStep) -> int:
+        """Return how many episodes make an attempt at a step."""
+        return step.episodes_per_attempt
+
+    def assign(self, agent: str, slot: int = 0) -> StepChoice | None:
+        """Return the step of an agent's next episode in a slot, or ``None`` at the end.
+
+        Directors `per_slot` draw it, once for each call.
+        """
+        progress = self.manager.progress(agent)
+        return StepChoice(progress.current_step_order) if progress.active else None
+
+    def observe(self, agent: str, order: int, episode: Episode) -> None:
+        """Take in an episode that counts, in the order in which episodes ended."""
+
+    @abstractmethod
+    def take(self, tried: AttemptResult) -> Decision | None:
+        """Decide after an attempt; ``None`` if there is nothing to decide."""
+
+
+def remembered(memory: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
+    """Return something that a director remembers.
+
+    Raises:
+        ProgressError: If it is of another type.
+    """
+    try:
+        return typed(kind, memory.get(name, default))
+    except ValueError as error:
+        raise ProgressError(f"this progress is damaged: {name}: {error}") from None
+
+
+class ScriptedDirector(Director):
+    """Does what the curriculum says: criteria first, then the first rule that holds."""
+
+    def open(
+        self, manager: CurriculumManager, avt: PiaAVTInterface, seed: int, agents: Sequence[str]
+    ) -> None:
+        """Begin."""
+        super().open(manager, avt, seed, agents)
+        self._module = AdaptationDecisionModule(avt)
+
+    def take(self, tried: AttemptResult) -> Decision:
+        """Decide by criteria and rules."""
+        return self._module.decide(
+            tried.agent,
+            self.curriculum(tried.agent),
+            tried.step,
+            tried.attempt,
+            stages=self.manager.progress(tried.agent).stages,
+            env_steps=tried.env_steps,
+            episodes=tried.episodes,
+        )
+
+
+class SamplingDirector(Director):
+    """Draws a step for each episode by weights; subclasses say the weights.
+
+    StepChoice number k in slot s is a function of the seed, the agent, s and k alone, and of the
+    weights at that time: it does not matter who hosts the slot.
+    """
+
+    per_slot = True
+
+    def check(self, memory: Mapping[str, Any]) -> None:
+        """Check the draws that are remembered."""
+        if not all(0 <= count <= MOST for count in remembered(memory, "draws", list[int], [])):
+            raise ProgressError("this progress is damaged: draws: counts are 0 or more")
+
+    def weights(self, agent: str) -> Sequence[float]:
+        """Return a weight for each step of the agent's curriculum; they need not add up to 1."""
+        return [1.0] * len(self.curriculum(agent).steps)
+
+    def assign(self, agent: str, slot: int = 0) -> StepChoice:
+        """StepChoice a step."""
+        steps, weights = self.curriculum(agent).steps, list(self.weights(agent))
+        draws = self.memory(agent).setdefault("draws", [])
+        draws += [0] * (slot + 1 - len(draws))
+        number = STREAM + self.agents.index(agent)
+        stream = Stream(mix64(mix64(self.seed) + slot) >> 1, number, counter=draws[slot])
+        draws[slot] += 1
+        chosen = pick(weights, stream.uniform())
+        total = sum(weights)
+        values: dict[str, Value] = {
+            f"weight_{step.order}": round(weight / total, 12)
+            for step, weight in zip(steps, weights, strict=True)
+        }
+        return StepChoice(steps[chosen].order, values)
+
+    def take(self, tried: AttemptResult) -> None:
+        """Decide nothing: every episode is drawn anew."""
+
+
+def pick(weights: Sequence[float], unit: float) -> int:
+    """Return the place into which a number in ``[0, 1)`` falls among weights.
+
+    Raises:
+        ConfigError: If the weights are not numbers from 0 on, one of them positive.
+
+    Example:
+        >>> [pick([1.0, 0.0, 3.0], unit) for unit in (0.0, 0.24, 0.26, 0.99)]
+        [0, 0, 2, 2]
+    """
+    total = sum(weights)
+    if not 0.0 < total < float("inf") or min(weights) < 0.0:
+        raise ConfigError(f"weights are numbers from 0 on, not all 0; not {list(weights)!r:.80}")
+    point, before = unit * total, 0.0
+    last = 0
+    for place, weight in enumerate(weights):
+        if weight > 0.0:
+            last, before = place, before + weight
+            if point < before:
+                return place
+    return last
+
+
+class Threshold(Director):
+    """Goes on to the next step when a share of the last episodes was won.
+
+    Criteria and rules of the curriculum are not asked. After the last step the agent stays there.
+
+    Args:
+        share: The share of episodes to win, above 0 and at most 1.
+        episodes: How many episodes make an attempt; by default each step's own number.
+    """
+
+    def __init__(self, share: float = 0.8, episodes: int | None = None) -> None:
+        """Check the settings.
+
+        Raises:
+            ConfigError: If one is not allowed.
+        """
+        if isinstance(share, bool) or not 0.0 < share <= 1.0:
+            raise ConfigError(f"share is a number above 0 and at most 1, not {share!r}")
+        if episodes is not None and (isinstance(episodes, bool) or episodes < 1):
+            raise ConfigError(f"episodes is a positive number, not {episodes!r}")
+        self.share = share
+        self._episodes = episodes
+
+    def episodes(self, step: CurriculumStep) -> int:
+        """Return how many episodes make an attempt."""
+        return self._episodes or step.episodes_per_attempt
+
+    def take(self, tried: AttemptResult) -> Decision:
+        """Decide by the share of episodes that were won."""
+        curriculum = self.curriculum(tried.agent)
+        value = self.avt.get_performance_metric(tried.agent, "success_rate")
+        mastered = isinstance(value, int | float) and value >= self.share
+        stages = self.manager.progress(tried.agent).stages
+        proceed = actions.plain("PROCEED")
+        after = follow(curriculum, tried.step, proceed, stages)
+        goes_on = mastered and after is not None
+        word = "at least" if mastered else "less than"
+        end = "; it is the last step" if mastered and not goes_on else ""
+        return Decision(
+            agent=tried.agent,
+            curriculum=curriculum.name,
+            step=tried.step.order,
+            name=tried.step.name,
+            attempt=tried.attempt,
+            decision="PROCEED" if goes_on else "REPEAT_STEP",
+            rule=None,
+            reason=f"success_rate is {value!r}, {word} {self.share:g}{end}",
+            values={"success_rate": value, "step_attempts": tried.attempt},
+            next_step=after if goes_on else tried.step.order,
+            completed=mastered,
+            status="completed_success" if mastered else "in_progress",
+            env_steps=tried.env_steps,
+            episodes=tried.episodes,
+        )
+
+
+class Randomisation(SamplingDirector):
+    """Draws every episode's step, all alike or by fixed weights.
+
+    Args:
+        weights: SlotCommand of a step -> its weight; steps that are not named are not drawn. By
+        default
+            all are alike.
+    """
+
+    def __init__(self, weights: Mapping[int, float] | None = None) -> None:
+        """Keep the weights."""
+        self._weights = None if weights is None else dict(weights)
+
+    def weights(self, agent: str) -> Sequence[float]:
+        """Return the weight of each step.
+
+        Raises:
+            ConfigError: If a weight is of a step that does not exist.
+        """
+        steps = self.curriculum(agent).steps
+        if self._weights is None:
+            return [1.0] * len(steps)
+        strange = set(self._weights) - {step.order for step in steps}
+        if strange:
+            known = ", ".join(str(step.order) for step in steps)
+            raise ConfigError(f"there is no step {min(strange)} to weigh; steps are {known}")
+        return [float(self._weights.get(step.order, 0.0)) for step in steps]
+
+
+class LearningProgress(SamplingDirector):
+    """Draws steps at which success is changing; a share of the draws is uniform.
+
+    Args:
+        rate: By which share each episode moves the slow mean, above 0 and at most 1; the fast mean
+            moves `speed` times as much.
+        speed: How much faster the fast mean is, from 1 on.
+        explore: The share of draws that are uniform, above 0 and at most 1.
+    """
+
+    def __init__(self, rate: float = 0.02, speed: float = 10.0, explore: float = 0.2) -> None:
+        """Check the settings.
+
+        Raises:
+            ConfigError: If one is not allowed.
+        """
+        for name, value in (("rate", rate), ("explore", explore)):
+            if isinstance(value, bool) or not 0.0 < value <= 1.0:
+                raise ConfigError(f"{name} is a number above 0 and at most 1, not {value!r}")
+        if isinstance(speed, bool) or speed < 1.0:
+            raise ConfigError(f"speed is a number from 1 on, not {speed!r}")
+        self.rate, self.fast_rate, self.explore = rate, min(1.0, rate * speed), explore
+
+    def check(self, memory: Mapping[str, Any]) -> None:
+        """Check the draws and means that are remembered."""
+        super().check(memory)
+        means = remembered(memory, "means", dict[str, tuple[float, float]], {})
+        if not all(0.0 <= mean <= 1.0 for pair in means.values() for mean in pair):
+            raise ProgressError("this progress is damaged: means: they are from 0 to 1")
+
+    def _means(self, agent: str, order: int) -> list[float]:
+        """Return fast mean and slow mean of a step; until its first episode both are 0."""
+        known: dict[str, Any] = self.memory(agent).setdefault("means", {})
+        means: list[float] = known.setdefault(str(order), [0.0, 0.0])
+        return means
+
+    def observe(self, agent: str, order: int, episode: Episode) -> None:
+        """DecisionAt the means of a step by whether an episode was won."""
+        means, won = self._means(agent, order), float(episode.result == "won")
+        means[0] += self.fast_rate * (won - means[0])
+        means[1] += self.rate * (won - means[1])
+
+    def weights(self, agent: str) -> Sequence[float]:
+        """Return each step's share of the learning progress, mixed with the uniform one."""
+        orders = [step.order for step in self.curriculum(agent).steps]
+        progress = [abs(fast - slow) for fast, slow in (self._means(agent, o) for o in orders)]
+        total, even = sum(progress), 1.0 / len(orders)
+        if total <= 0.0:
+            return [even] * len(orders)
+        return [self.explore * even + (1.0 - self.explore) * p / total for p in progress]
+
+
+DIRECTORS: dict[str, Callable[[], Director]] = {
+    "learning_progress": LearningProgress,
+    "randomisation": Randomisation,
+    "scripted": ScriptedDirector,
+    "threshold": Threshold,
+}
+"""Directors by name, with their default settings."""
+
+
+def make_director(director: Any) -> Director:
+    """Return a director of a name, or the given director itself; ``None`` means ``scripted``.
+
+    Raises:
+        UnknownNameError: If no director has this name.
+        ConfigError: If it is neither.
+    """
+    if director is None:
+        return ScriptedDirector()
+    if isinstance(director, Director):
+        return director
+    if not isinstance(director, str):
+        raise ConfigError(f"a director is a Director or a name, not {type(director).__name__}")
+    if director not in DIRECTORS:
+        raise UnknownNameError("director", director, DIRECTORS)
+    return DIRECTORS[director]()
+
+
+__all__ = ["DIRECTORS", "LearningProgress", "Randomisation", "Threshold", "make_director"]

@@ -1,0 +1,473 @@
+"""Journeys: the ways that agents took through curricula, read back and put into words.
+
+A journey comes from the folder of `piase curriculum run`, from a log, or from a file of progress.
+The folder and the log know at which step of the whole training a decision fell; progress counts
+only the steps of the attempts that were decided on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from piase_gym.curricula.conditions import ATTEMPTS
+from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.progress import AgentProgress, typed
+from piase_gym.curricula.store import ProgressStore
+from piase_gym.errors import PiaseError, ProgressError, RunError
+from piase_gym.runs.history import AgentHistory, History
+from piase_gym.runs.reader import DAMAGE, Run, damaged, read
+
+PATH = "path.jsonl"
+PROGRESS = "progress.json"
+"""What the folder of a run has: a row for each update, and the progress of its agents."""
+ATTEMPT, EVAL = "DSE_STEP_ATTEMPT_START", "DSE_ADAPTATION_EVAL"
+BEGIN = "DSE_AGENT_CURRICULUM_START"
+SUCCESS = "success_rate"
+
+
+@dataclass(frozen=True)
+class DecisionAt:
+    """A decision, and when it fell.
+
+    Attributes:
+        at: Environment steps until then.
+        decision: The decision.
+    """
+
+    at: int
+    decision: Decision
+
+
+@dataclass(frozen=True)
+class EpisodeCountsAt:
+    """What was played between two looks at the training.
+
+    Attributes:
+        at: Environment steps until the second look.
+        played: SlotCommand of a step -> episodes of it that ended.
+        won: SlotCommand of a step -> how many of those were won; empty if nobody wrote it down.
+    """
+
+    at: int
+    played: Mapping[int, int]
+    won: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """An attempt that nothing was decided about yet.
+
+    Attributes:
+        step: SlotCommand of the step.
+        attempt: Number of the attempt at it.
+        ended: Episodes of it that have ended; ``None`` if nobody wrote it down.
+        wanted: Episodes that it needs.
+        begun: Episodes of it that have begun.
+    """
+
+    step: int
+    attempt: int
+    ended: int | None = None
+    wanted: int | None = None
+    begun: int | None = None
+
+
+@dataclass
+class LearningPath:
+    """The way of one agent.
+
+    Attributes:
+        agent: The agent.
+        curriculum: Name of the curriculum.
+        counted: What `at` counts, in words.
+        names: SlotCommand -> name of the steps that are known.
+        moves: The decisions, in order.
+        stretches: What was played, if that is known; all that there is where steps are drawn.
+        outcome: ``running``, ``finished`` or ``failed``.
+        drawn: SlotCommand -> episodes, where steps were drawn episode by episode.
+        under_way: The attempt that is under way, if there is one.
+        uncounted: Episodes that have ended and counted for no attempt.
+        director: What said which step comes next, if that is known.
+    """
+
+    agent: str
+    curriculum: str
+    counted: str
+    names: dict[int, str] = field(default_factory=dict)
+    moves: list[DecisionAt] = field(default_factory=list)
+    stretches: list[EpisodeCountsAt] = field(default_factory=list)
+    outcome: str = "running"
+    drawn: dict[int, int] = field(default_factory=dict)
+    director: str | None = None
+    under_way: UnderWay | None = None
+    uncounted: int = 0
+
+    @property
+    def end(self) -> int:
+        """Environment steps until the last thing that is known."""
+        return max([*(m.at for m in self.moves), *(s.at for s in self.stretches)], default=0)
+
+    @property
+    def judged_by(self) -> str:
+        """What attempts are judged by: success, or a share that every decision has read."""
+        return judged_by([move.decision for move in self.moves])
+
+    def add(self, at: int, decision: Decision) -> None:
+        """Take in the next decision."""
+        self.moves.append(DecisionAt(at, decision))
+        self.names[decision.step] = decision.name
+        self.outcome = decision.outcome
+
+
+def judged_by(decisions: Sequence[Decision]) -> str:
+    """Return what attempts are judged by: success, or a share that every decision has read."""
+    read = [set(decision.values) - {ATTEMPTS} for decision in decisions]
+    shares = [
+        name
+        for name in sorted(set.intersection(*read) if read else ())
+        if all(_is_share(decision.values[name]) for decision in decisions)
+    ]
+    return SUCCESS if not shares or any(SUCCESS in names for names in read) else shares[0]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What a row of a run says of an agent."""
+
+    order: int
+    attempt: int
+    outcome: str
+    decided_at: list[int]
+    episodes: dict[int, tuple[int, int]]
+    uncounted: int = 0
+    under_way: UnderWay | None = None
+    names: Mapping[int, str] = field(default_factory=dict)
+    director: str | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a run."""
+
+    steps: int
+    won: float
+    agents: dict[str, _Entry]
+
+
+def read_paths(path: str | Path) -> list[LearningPath]:
+    """Return the journeys in a run's folder, a log, or a file of progress.
+
+    Raises:
+        ProgressError: If there is nothing of the kind, or it is damaged.
+        RunError: If it is a log that cannot be read, or one without curricula.
+    """
+    place = Path(path)
+    if place.is_dir():
+        return _of_folder(place)
+    if not place.exists():
+        raise ProgressError(
+            f"there is no {place}; give the folder of 'piase curriculum run', a log (.jsonl, "
+            ".jsonl.zst) or a file of progress (.json)"
+        )
+    if place.name == PATH and (place.parent / PROGRESS).exists():
+        return _of_folder(place.parent)
+    if place.suffix == ".json":
+        return [_of_progress(entry) for entry in ProgressStore(place).read().values()]
+    return _of_log(read(place))
+
+
+def _of_progress(progress: AgentProgress) -> LearningPath:
+    """Return the journey that progress tells of."""
+    journey = LearningPath(progress.agent_id, progress.curriculum, "steps of counted attempts")
+    at = 0
+    for decision in progress.decisions:
+        at += decision.env_steps
+        journey.add(at, decision)
+    if not progress.decisions and "draws" in progress.memory:
+        journey.drawn = dict(progress.step_episodes)
+    elif progress.active and progress.attempt:
+        journey.under_way = UnderWay(progress.current_step_order, progress.attempt)
+    journey.outcome = progress.outcome
+    return journey
+
+
+def _of_folder(folder: Path) -> list[LearningPath]:
+    """Return the journeys of a run of `piase curriculum run`."""
+    place = folder / PROGRESS
+    if not place.exists():
+        raise ProgressError(f"{folder} has no {PROGRESS}; give the folder of a curriculum's run")
+    journeys = {agent: _of_progress(p) for agent, p in ProgressStore(place).read().items()}
+    rows = list(read_rows(folder / PATH))
+    for agent, journey in journeys.items():
+        mine = [(row["steps"], row["agents"][agent]) for row in rows if agent in row["agents"]]
+        journey.counted = "environment steps"
+        # Progress may be ahead of the rows by what was decided since the last of them.
+        ends = [at for _, entry in mine for at in entry["decided_at"]]
+        last = rows[-1]["steps"] if rows else 0
+        journey.moves = [
+            DecisionAt(ends[n] if n < len(ends) else max(last, 0), move.decision)
+            for n, move in enumerate(journey.moves)
+        ]
+        for at, entry in mine:
+            played = {int(order): n for order, (n, _) in entry["episodes"].items()}
+            won = {int(order): n for order, (_, n) in entry["episodes"].items()}
+            journey.stretches.append(EpisodeCountsAt(at, played, won))
+            journey.names |= {int(order): name for order, name in entry.get("names", {}).items()}
+            journey.director = entry.get("director", journey.director)
+            journey.uncounted += entry.get("uncounted", 0)
+            if journey.under_way is not None and entry.get("under_way") is not None:
+                journey.under_way = UnderWay(**entry["under_way"])
+    return list(journeys.values())
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a run; a last line that was cut off is left out."""
+    if not path.exists():
+        return
+    lines = path.read_bytes().splitlines()
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = orjson.loads(line)
+            typed(_Row, row)
+        except ValueError as error:
+            cut_off = isinstance(error, orjson.JSONDecodeError)
+            if number < len(lines) or not cut_off:
+                told = "" if cut_off else f": {error}"
+                raise ProgressError(f"{path}: line {number} is damaged{told}") from None
+        else:
+            yield row
+
+
+def _of_log(run: Run) -> list[LearningPath]:
+    """Return the journeys that a log tells of."""
+    slots = int(run.manifest.get("num_envs") or 1)
+    journeys: dict[str, LearningPath] = {}
+    history, drawn, number = History(1), set[str](), 0
+    try:
+        for number, event in run.numbered():  # noqa: B007
+            history.feed(event)
+            agent, data, kind = event["agent_id"], event["event_data"], event["event_type"]
+            if kind not in (BEGIN, ATTEMPT, EVAL):
+                continue
+            name = str(data.get("name" if kind == BEGIN else "curriculum", ""))
+            journey = journeys.setdefault(agent, LearningPath(agent, name, "environment steps"))
+            if kind == BEGIN:
+                journey.director = data.get("director")
+            elif kind == ATTEMPT:
+                journey.names[data["order"]] = data["name"]
+                journey.under_way = UnderWay(data["order"], data["attempt"])
+                if "drawn_by" in data:
+                    drawn.add(agent)
+            else:
+                known = Decision.__dataclass_fields__
+                told = {name: value for name, value in data.items() if name in known}
+                journey.add(event["step"] * slots, typed(Decision, told))
+                journey.under_way = None
+    except DAMAGE as error:
+        if isinstance(error, PiaseError):
+            raise
+        raise damaged(run.path, number, error) from error
+    if not journeys:
+        raise RunError(f"{run.path}: nobody follows a curriculum in this run")
+    for agent, journey in journeys.items():
+        _count_episodes(journey, history.of(agent), slots, agent in drawn)
+    return list(journeys.values())
+
+
+def _count_episodes(journey: LearningPath, known: AgentHistory, slots: int, drawn: bool) -> None:
+    """Count what was played, from the history of an agent in a log."""
+    finished = sorted((row for row in known.episodes if row.finished), key=lambda row: row.end)
+    for row in finished:
+        if row.attempt < 1:
+            journey.uncounted += 1
+            continue
+        order = known.attempts[row.attempt - 1].order or 0
+        won = {order: int(row.result == "won")}
+        journey.stretches.append(EpisodeCountsAt(row.end * slots, {order: 1}, won))
+        if drawn:
+            journey.drawn[order] = journey.drawn.get(order, 0) + 1
+    if drawn:
+        journey.under_way = None
+    elif journey.under_way is not None:
+        last = known.attempts[-1]
+        mine = [row for row in known.episodes if row.attempt == last.number]
+        ended = sum(row.finished for row in mine)
+        journey.under_way = replace(journey.under_way, ended=ended, wanted=last.episodes)
+
+
+# -- in words ----------------------------------------------------------------------------------
+
+
+def explain(journey: LearningPath) -> Iterator[str]:
+    """Yield lines that say what was decided after each attempt, and why.
+
+    Attempts in a row with one decision and one reason but for its numbers are not drawn together:
+    every decision has its line.
+    """
+    head = f"{journey.agent} in '{journey.curriculum}'"
+    if journey.drawn:
+        yield f"{head}: each episode's step was drawn; nothing was decided between attempts."
+        total = sum(journey.drawn.values())
+        for order, count in sorted(journey.drawn.items()):
+            yield f"  {_label(journey, order)}: {_count(count, 'episode')}, {count / total:.0%}"
+        return
+    if not journey.moves:
+        yield f"{head}: nothing was decided yet."
+        yield from still(journey)
+        return
+    last = journey.moves[-1]
+    yield f"{head}: {_count(len(journey.moves), 'decision')}; the curriculum {_end(journey)}."
+    for move in journey.moves:
+        yield from _told(journey, move)
+    if journey.under_way is None and journey.outcome == "running":
+        yield f"Now in {_label(journey, last.decision.next_step or 0)}."
+    yield from still(journey)
+
+
+def still(journey: LearningPath) -> Iterator[str]:
+    """Yield lines about what no decision rests on: the attempt under way, uncounted episodes."""
+    now = journey.under_way
+    if now is not None:
+        told = f"Now in {_label(journey, now.step)}, attempt {now.attempt}"
+        if now.ended is not None and now.wanted is not None:
+            told += f": {now.ended} of {_count(now.wanted, 'episode')} ended"
+            if now.begun is not None and now.begun > now.ended:
+                told += f", {now.begun - now.ended} in play"
+        yield f"{told}."
+    if journey.uncounted:
+        which = "counted for no attempt: others had begun before and filled it"
+        yield f"{_count(journey.uncounted, 'more episode')} {which}."
+
+
+def _told(journey: LearningPath, move: DecisionAt) -> Iterator[str]:
+    """Yield the lines of one decision."""
+    decision = move.decision
+    after = f"after {_count(decision.episodes, 'episode')}"
+    yield f"{_label(journey, decision.step)}, attempt {decision.attempt}, {after}:"
+    yield f"  {decision.decision}: {_meaning(journey, decision)}"
+    yield f"  why: {decision.reason}"
+    values = ", ".join(f"{name} = {_shown(value)}" for name, value in decision.values.items())
+    yield f"  read: {values or 'nothing'}"
+
+
+def _meaning(journey: LearningPath, decision: Decision) -> str:
+    """Return what a decision does, in words."""
+    if decision.outcome == "failed":
+        return "the curriculum is failed"
+    if decision.outcome == "finished":
+        return "that was the last step; the curriculum is finished"
+    if decision.hint is not None:
+        return f"the step is tried again, with the hint {decision.hint}"
+    if decision.next_step == decision.step:
+        return "the step is tried again"
+    way = "on" if decision.next_step is not None and decision.next_step > decision.step else "back"
+    done = "complete; " if decision.completed else "not complete, but "
+    return f"{done}{way} to {_label(journey, decision.next_step or 0)}"
+
+
+def _label(journey: LearningPath, order: int) -> str:
+    name = journey.names.get(order)
+    return f"step {order}" if name is None else f"step {order} '{name}'"
+
+
+def _end(journey: LearningPath) -> str:
+    words = {"running": "goes on", "finished": "is finished", "failed": "is failed"}
+    return words[journey.outcome]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _shown(value: object) -> str:
+    """Return a value as conditions write it."""
+    if value is None:
+        return "no value yet"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+
+
+def table_rows(journey: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str, ...]]:
+    """Return for each step: order, name, attempts, hints, branches away, episodes, last success.
+
+    Args:
+        journey: The journey.
+        orders: Steps to list even if they were never reached.
+    """
+    seen = {move.decision.step for move in journey.moves} | set(journey.drawn)
+    seen |= {order for stretch in journey.stretches for order in stretch.played}
+    rows: list[tuple[str, ...]] = []
+    for order in sorted(seen | set(orders)):
+        mine = [move.decision for move in journey.moves if move.decision.step == order]
+        episodes = sum(d.episodes for d in mine) or journey.drawn.get(order, 0)
+        rows.append(
+            (
+                str(order),
+                journey.names.get(order, ""),
+                str(len(mine)),
+                str(sum(d.hint is not None for d in mine)),
+                str(sum(d.decision.startswith("BRANCH_TO_") for d in mine)),
+                f"{episodes:,}",
+                _last_success(journey, order, mine),
+                "yes" if any(d.completed for d in mine) else "no",
+            )
+        )
+    return rows
+
+
+def _is_share(value: object) -> bool:
+    """Tell whether a value is a number from 0 to 1."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def short_name(metric: str) -> str:
+    """Return what a metric is called in tables and plots."""
+    return "won" if metric == SUCCESS else metric.rpartition(".")[2]
+
+
+def headings(journey: LearningPath) -> tuple[str, ...]:
+    """Return what the columns of `table_rows` are."""
+    return (*HEADINGS[:-2], short_name(journey.judged_by), HEADINGS[-1])
+
+
+def _last_success(journey: LearningPath, order: int, mine: list[Decision]) -> str:
+    """Return the share that was won at the end, of the last attempt or the last episodes.
+
+    Where attempts are judged by another share, return that.
+    """
+    metric = journey.judged_by
+    rates = [d.values[metric] for d in mine if metric in d.values]
+    if rates and isinstance(rates[-1], int | float):
+        return f"{rates[-1]:.0%}"
+    if metric != SUCCESS:
+        return ""
+    played = won = 0
+    for stretch in reversed(journey.stretches):
+        if played < 100 and stretch.won:
+            played += stretch.played.get(order, 0)
+            won += stretch.won.get(order, 0)
+    return f"{won / played:.0%}" if played else ""
+
+
+HEADINGS = ("step", "name", "attempts", "hints", "branches", "episodes", "won", "done")
+"""What the columns of `table_rows` are, where attempts are judged by success."""
+
+__all__ = [
+    "HEADINGS",
+    "DecisionAt",
+    "EpisodeCountsAt",
+    "LearningPath",
+    "explain",
+    "headings",
+    "judged_by",
+    "read_paths",
+    "short_name",
+    "still",
+    "table_rows",
+]

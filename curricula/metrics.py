@@ -1,0 +1,161 @@
+"""The meter: metrics of agents in a curriculum, from what finished episodes leave behind.
+
+It answers by the code that answers from a log: `piase_gym.runs.Metrics` over a `History`. What it
+saves is to follow every step: gauges (`piase_gym.curricula.episode_collector`) hand it whole
+episodes.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from piase_gym.errors import UnsupportedError
+from piase_gym.runs.history import SPARE, Attempt, Episode, History
+from piase_gym.runs.metric_definitions import METRICS
+from piase_gym.runs.metrics import Metrics as RunMetrics
+from piase_gym.runs.metrics import PiaAVTInterface
+from piase_gym.runs.recent_events import Step
+from piase_gym.runs.schema import ATTEMPT
+from piase_gym.runs.windows import Value, View, Window
+
+_OF_STEPS = frozenset({"illegal_rate", "invalid_rate", "messages_sent", "env_steps"})
+_PARTS = ("milestone.", "measure.", "reached_goal_")
+FOLLOWED = (ATTEMPT, "ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED")
+"""The event types that the meter hears of: attempts, hints, milestones."""
+
+
+@dataclass(frozen=True)
+class MetricInputs:
+    """What metrics read of single steps; the rest is known at the end of an episode.
+
+    Attributes:
+        rewards: Whether sums of rewards are read.
+        steps: Whether outcomes and messages of single steps are read.
+    """
+
+    rewards: bool = True
+    steps: bool = True
+
+    @classmethod
+    def of(cls, metrics: Iterable[str]) -> MetricInputs:
+        """Return what some metrics read; those of one's own may read everything."""
+        names = set(metrics)
+        strange = {n for n in names if n not in METRICS and not n.startswith(_PARTS)}
+        return cls(
+            rewards=bool(strange or "mean_return" in names),
+            steps=bool(strange or names & _OF_STEPS),
+        )
+
+
+@dataclass
+class EpisodeRecord:
+    """What one agent's part in one episode leaves behind.
+
+    Attributes:
+        row: The episode.
+        steps: Its steps, if somebody reads them.
+    """
+
+    row: Episode
+    steps: Sequence[Step] = ()
+
+
+class CurriculumMetrics(PiaAVTInterface):
+    """Answers for the agents of curricula.
+
+    Args:
+        agents: The agents.
+        milestones: The world's `milestones`.
+        measures: The world's `measures`.
+        own: Metrics of one's own by name, as `piase_gym.runs.Metrics.define` takes them.
+        retain: How many steps are remembered one by one; episodes all are.
+
+    Attributes:
+        history: What is remembered.
+    """
+
+    def __init__(
+        self,
+        agents: Sequence[str],
+        milestones: Sequence[str] = (),
+        measures: Sequence[str] = (),
+        own: Mapping[str, Callable[[View], Value]] | None = None,
+        retain: int = 100_000,
+    ) -> None:
+        """Begin without episodes."""
+        self.history = History(retain)
+        self.history.manifest = {"milestones": milestones, "measures": measures}
+        for agent in agents:
+            self.history.of(agent)
+        self._metrics = RunMetrics(self.history)
+        for name, metric in (own or {}).items():
+            self._metrics.define(name, metric)
+
+    # -- questions ------------------------------------------------------------------------
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all metrics that have been heard of."""
+        return self._metrics.names()
+
+    def get_performance_metric(
+        self, agent_id: str, metric: str, window: Window = None, *, slot: int | None = None
+    ) -> Value:
+        """Return the value of a metric; see `piase_gym.runs.Metrics`."""
+        return self._metrics.get_performance_metric(agent_id, metric, window, slot=slot)
+
+    def check_event_occurred(
+        self,
+        agent_id: str,
+        signature: str | Mapping[str, Any],
+        window: Window = None,
+        *,
+        slot: int | None = None,
+    ) -> bool:
+        """Tell whether an attempt began, a hint was given or a milestone reached.
+
+        Raises:
+            UnsupportedError: If it is about other events, which only `piase_gym.runs.Metrics` sees.
+        """
+        kind = signature if isinstance(signature, str) else signature.get("event_type")
+        if kind not in FOLLOWED:
+            raise UnsupportedError(
+                f"the meter of a curriculum does not hear of {kind or 'events without a type'}; "
+                f"it hears of {', '.join(FOLLOWED)}; piase_gym.runs.Metrics hears of all"
+            )
+        return self._metrics.check_event_occurred(agent_id, signature, window, slot=slot)
+
+    # -- what is told ---------------------------------------------------------------------
+
+    def attempt(self, agent: str, data: Mapping[str, Any]) -> Attempt:
+        """Take in that an attempt begins; `data` is that of its line in the log."""
+        self._feed(ATTEMPT, agent, data)
+        return self.history.of(agent).attempts[-1]
+
+    def hint(self, agent: str, message: str | None, slot: int | None = None) -> None:
+        """Take in that an agent was given a hint."""
+        data = {"kind": "hint", "agent": agent, "message": message}
+        self._feed("ENVIRONMENT_EVENT_OCCURRED", "system", data | _slot(slot))
+
+    def take(self, passage: EpisodeRecord, slot: int | None = None) -> None:
+        """Take in an agent's episode; episodes stay in the order in which they began."""
+        row = passage.row
+        known = self.history.of(row.agent)
+        bisect.insort(known.episodes, row, key=lambda other: other.sequence)
+        if row.attempt != SPARE:
+            known.steps.extend(passage.steps)
+        for name in row.milestones:
+            data = {"kind": "milestone", "name": name}
+            self._feed("ENVIRONMENT_STATE_CHANGED", row.agent, data | _slot(slot))
+
+    def _feed(self, event_type: str, agent: str, data: Mapping[str, Any]) -> None:
+        """Take in an event as a log would have it."""
+        event = {"event_type": event_type, "agent_id": agent, "event_data": dict(data)}
+        self.history.feed({**event, "step": self.history.step, "episode": 0})
+
+
+def _slot(slot: int | None) -> dict[str, int]:
+    """Return the entry that says which environment is meant."""
+    return {} if slot is None else {"slot": slot}

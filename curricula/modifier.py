@@ -1,0 +1,80 @@
+"""How an environment is changed while agents follow curricula: seed 002's modifier interface."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from piase_gym.core.difficulty import Fields, adjust, introduce
+from piase_gym.curricula.setup import Orders, ScenarioSetupModule
+
+
+class EnvironmentModifierInterface(ABC):
+    """How an environment is changed by an engine or a tutor (seed 002).
+
+    Difficulty and elements hold from the next reset on, for the rest of the step: an episode keeps
+    the rules under which it began. A hint holds at once.
+    """
+
+    @abstractmethod
+    def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
+        """Turn dials of the world; return the fields of the config that change."""
+
+    @abstractmethod
+    def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
+        """Put something into the world; return the fields of the config that change."""
+
+    @abstractmethod
+    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
+        """Show words to an agent."""
+
+
+class Modifier(EnvironmentModifierInterface):
+    """Changes the environment of a controller by its world's dials and elements.
+
+    Args:
+        setup: What makes the configs.
+        give: Shows words to an agent, at once.
+        told: Called with the fields that changed.
+    """
+
+    def __init__(
+        self,
+        setup: ScenarioSetupModule,
+        give: Callable[[str, str], None],
+        told: Callable[[Fields], None],
+    ) -> None:
+        """Wait for changes."""
+        self._setup, self._give, self._told = setup, give, told
+        self.orders: Orders = {}
+
+    def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
+        """Turn dials of the world, such as ``{"hazards": 3}`` or ``{"by": -0.1}``.
+
+        Raises:
+            ConfigError: If there is no such dial, or the value is not allowed.
+            EnvelopeError: If the world does not fit its envelope then.
+        """
+        config = self._setup.config(self.orders)
+        return self._change(adjust(self._setup.world.difficulty_parameters, config, params))
+
+    def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
+        """Put something into the world, such as ``{"type": "wall", "position": [2, 3]}``.
+
+        Raises:
+            ConfigError: If there is no such element, or it cannot be put there.
+            EnvelopeError: If the world does not fit its envelope then.
+        """
+        config = self._setup.config(self.orders)
+        return self._change(introduce(self._setup.world.elements, config, element_config))
+
+    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
+        """Show words to an agent, in its text and its vector, until the episode ends."""
+        self._give(agent_id, hint)
+
+    def _change(self, fields: Fields) -> Fields:
+        """Let fields hold from the next reset on, for the rest of the step."""
+        self._setup.tweak(fields, self.orders)
+        self._told(fields)
+        return fields

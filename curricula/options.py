@@ -1,0 +1,129 @@
+"""What users write about a run of curricula, checked: director, tutor, where progress is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from piase_gym.core.rng import check_seed
+from piase_gym.curricula import loader, window_memory
+from piase_gym.curricula.directors import Director, make_director
+from piase_gym.curricula.schema import DevelopmentalCurriculum
+from piase_gym.curricula.store import ProgressStore
+from piase_gym.curricula.tutors import Tutor
+from piase_gym.errors import AgentError, ConfigError
+
+if TYPE_CHECKING:
+    from piase_gym.agents.base import Agent
+
+Curricula = Mapping[str, DevelopmentalCurriculum]
+
+
+@dataclass(frozen=True)
+class CurriculumOptions:
+    """What to follow, and how.
+
+    Attributes:
+        curricula: The curriculum of each agent.
+        director: What says which step comes next.
+        tutor: Who may choose among decisions, and word hints.
+        store: Where progress is kept.
+        agents: Agents to be configured when they come to a step.
+        seed: The seed of the curricula, from which all draws of the director follow.
+        metrics: Metrics of one's own.
+        lag: An episode that begins at a step depends on those that ended so many steps before it.
+    """
+
+    curricula: Curricula
+    director: Director
+    tutor: Tutor | None = None
+    store: ProgressStore | None = None
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    seed: int = 0
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    lag: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        curricula: Any,
+        own: Sequence[str],
+        *,
+        director: Any = None,
+        tutor: Tutor | None = None,
+        progress: str | Path | ProgressStore | None = None,
+        agents: Mapping[str, Agent] | None = None,
+        seed: int = 0,
+        metrics: Mapping[str, Any] | None = None,
+        lag: int = 1,
+    ) -> CurriculumOptions:
+        """Return a plan from what users write.
+
+        Args:
+            curricula: Agent -> curriculum, its name or its path; or one curriculum, for the agent
+                that it is written for, the only agent of the caller or, if it names a `lead`, all.
+            own: The caller's agents.
+            director: A director or its name; by default what the curriculum says.
+            tutor: A tutor.
+            progress: A file in which progress is kept.
+            agents: Agents to be configured.
+            seed: ``0..2**63-1``.
+            metrics: Metrics of one's own by name, as `piase_gym.runs.Metrics.define` takes them.
+            lag: 1 or more.
+
+        Raises:
+            AgentError: If an agent is not there.
+            CurriculumError: If a curriculum cannot be used.
+            ProgressError: If progress is damaged, or does not belong to the curricula.
+            ConfigError: If something else is not allowed.
+        """
+        if tutor is not None and not isinstance(tutor, Tutor):
+            raise ConfigError(f"a tutor has choose, word and watch; {type(tutor).__name__} has not")
+        if not isinstance(lag, int) or isinstance(lag, bool) or lag < 1:
+            raise ConfigError(f"lag is a positive number of steps, not {lag!r}")
+        store = progress
+        if isinstance(progress, str | Path):
+            store = ProgressStore(progress)
+        if store is not None and not isinstance(store, ProgressStore):
+            raise ConfigError(f"progress is kept in a file, named by a path, not by {progress!r}")
+        plan = cls(
+            _assign(curricula, own),
+            make_director(director),
+            tutor,
+            store,
+            dict(agents or {}),
+            check_seed(seed),
+            dict(metrics or {}),
+            lag,
+        )
+        # What is wrong with progress is told before anything is changed.
+        for kept in ({} if store is None else store.load(plan.curricula)).values():
+            plan.director.check(kept.memory)
+            if window_memory.RECENT in kept.memory:
+                window_memory.check(kept)
+        return plan
+
+
+def _assign(curricula: Any, own: Sequence[str]) -> dict[str, DevelopmentalCurriculum]:
+    """Return the curriculum of each agent, in the order of the agents."""
+    if not isinstance(curricula, Mapping):
+        curriculum = loader.load(curricula)
+        if curriculum.agent is not None:
+            return _assign({curriculum.agent: curriculum}, own)
+        if len(own) > 1 and curriculum.lead is None:
+            raise ConfigError(
+                f"{curriculum.source}: this environment has the agents {', '.join(own)}; say whose "
+                f"curriculum it is, such as {{{own[0]!r}: ...}}, or name a 'lead' in it"
+            )
+        return dict.fromkeys(own, curriculum)
+    if not curricula:
+        raise ConfigError("no curriculum is given; give one, or a mapping of agents to curricula")
+    for name in curricula:
+        if name not in own:
+            raise AgentError(
+                f"there is a curriculum for {name!r}, but no such agent to follow it; "
+                f"the caller's agents are {', '.join(own)}"
+            )
+    return {name: loader.load(curricula[name]) for name in own if name in curricula}

@@ -1,0 +1,292 @@
+"""WorkerPool of slots: environments of one learner each, in this process or in others.
+
+A host knows nothing of curricula. It is told which config and which hint an episode gets, steps its
+slots, and hands over what finished episodes leave behind. Who hosts a slot changes nothing in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import multiprocessing
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
+
+from piase_gym.core.events import Event
+from piase_gym.curricula.episode_collector import EpisodeCollector
+from piase_gym.curricula.metrics import EpisodeRecord, MetricInputs
+from piase_gym.envs.single import GymEnv
+from piase_gym.errors import ClosedError
+
+NOTHING: Mapping[str, Any] = {}
+PRELOADED = ["numba", "piase_gym.curricula.slot_workers"]
+
+
+class EnvSpec(NamedTuple):
+    """How to make the environment of a slot.
+
+    Attributes:
+        world: An id, a world or a config.
+        options: Arguments of `GymEnv`.
+        reads: What is read of single steps.
+    """
+
+    world: Any
+    options: Mapping[str, Any]
+    reads: MetricInputs
+
+
+class SlotCommand(NamedTuple):
+    """What a slot is to do.
+
+    Attributes:
+        slot: The slot.
+        action: The learner's action, for a step.
+        reset: Whether to begin an episode instead.
+        seed: Its seed; ``None`` to go on from the last.
+        config: Its config, if that is another one.
+        hint: Words that the learner is shown from its beginning on.
+        aim: Data of an attempt that begins with it.
+    """
+
+    slot: int
+    action: Any = None
+    reset: bool = False
+    seed: int | None = None
+    config: Any = None
+    hint: str | None = None
+    aim: Mapping[str, Any] | None = None
+
+
+class SlotResult(NamedTuple):
+    """What became of it.
+
+    Attributes:
+        slot: The slot.
+        observation: What the learner observes.
+        reward: Its reward.
+        terminated: Whether its episode ended by the rules.
+        truncated: Whether it ended by a limit.
+        info: The environment's info.
+        passage: What the episode left behind, if it ended or was broken off.
+        error: What went wrong, if anything.
+    """
+
+    slot: int
+    observation: Any = None
+    reward: float = 0.0
+    terminated: bool = False
+    truncated: bool = False
+    info: Mapping[str, Any] = NOTHING
+    passage: EpisodeRecord | None = None
+    error: Exception | None = None
+
+
+class _Slot:
+    """One environment and its gauge."""
+
+    def __init__(self, recipe: EnvSpec) -> None:
+        self.env = GymEnv(recipe.world, **copy.deepcopy(dict(recipe.options)))
+        self.agent = self.env.agent
+        self.collector = EpisodeCollector(self.env.runner, [self.agent], recipe.reads)
+        self._hint: str | None = None
+        self._going = False
+        self.env.events.subscribe(self._begin, ("begun",))
+
+    def _begin(self, _event: Event) -> None:
+        """An episode begins; nobody has seen it yet."""
+        self.collector.begin()
+        if self._hint is not None:
+            self.env.world.give_hint(self.env.number, self._hint)
+
+    def obey(self, order: SlotCommand) -> SlotResult:
+        """Do what a slot is to do."""
+        return self._reset(order) if order.reset else self._step(order)
+
+    def _reset(self, order: SlotCommand) -> SlotResult:
+        """Begin an episode; one that goes on is broken off."""
+        passage = self.collector.fold({}).get(self.agent) if self._going else None
+        if order.aim is not None:
+            self.collector.aim(self.agent, order.aim)
+        if order.config is not None:
+            self.env.runner.adopt(order.config)
+        self._hint = order.hint
+        observation, info = self.env.reset(seed=order.seed)
+        self.collector.settle()
+        self._going = True
+        return SlotResult(order.slot, observation, info=info, passage=passage)
+
+    def _step(self, order: SlotCommand) -> SlotResult:
+        """Let the learner act once."""
+        observation, reward, terminated, truncated, info = self.env.step(order.action)
+        tick = self.env.runner.tick
+        assert tick is not None
+        for place, keep in self.collector.keeps:
+            keep(tick[place])
+        passage = None
+        if (tick.ended or tick.notes) and self.collector.note(tick):
+            passage = self.collector.fold({})[self.agent]
+            self._going = False
+        return SlotResult(
+            order.slot, observation, float(reward), terminated, truncated, info, passage
+        )
+
+
+class SlotWorker:
+    """WorkerPool slots in this process."""
+
+    def __init__(self, recipe: EnvSpec, slots: Sequence[int]) -> None:
+        """Make the environments."""
+        self._slots = {slot: _Slot(recipe) for slot in slots}
+
+    def obey(self, orders: Sequence[SlotCommand]) -> list[SlotResult]:
+        """Let slots do what they are told, and report.
+
+        An error of one slot does not keep the others from doing their part.
+        """
+        return [self._one(order) for order in orders]
+
+    def _one(self, order: SlotCommand) -> SlotResult:
+        try:
+            return self._slots[order.slot].obey(order)
+        except Exception as error:  # it is raised again where the order came from
+            return SlotResult(order.slot, error=error)
+
+    def picture(self, slot: int) -> Any:
+        """StepChoice an environment."""
+        return self._slots[slot].env.world.rgb()
+
+    def close(self) -> None:
+        """Close the environments."""
+        for slot in self._slots.values():
+            slot.env.close()
+
+
+def serve(connection: Connection, recipe: EnvSpec, slots: Sequence[int]) -> None:
+    """SlotWorker slots in another process until it is told to stop, or nobody is there any more."""
+    host: SlotWorker | None = None
+    try:
+        host = SlotWorker(recipe, slots)
+        while (message := connection.recv()) is not None:
+            if isinstance(message, int):
+                connection.send(host.picture(message))
+            else:
+                connection.send(host.obey(message))
+    except (EOFError, KeyboardInterrupt, BrokenPipeError):
+        pass
+    except Exception as error:
+        connection.send([SlotResult(-1, error=error)])
+    finally:
+        if host is not None:
+            host.close()
+        connection.close()
+
+
+class WorkerPool:
+    """All slots of a run, hosted by so many processes.
+
+    Args:
+        recipe: How to make an environment.
+        slots: How many slots there are; slot s is hosted by worker ``s % workers``.
+        workers: How many processes; 0 hosts all slots in this one.
+        context: How processes are started: ``forkserver``, ``spawn`` or ``fork``.
+    """
+
+    def __init__(
+        self, recipe: EnvSpec, slots: int, workers: int, context: str = "forkserver"
+    ) -> None:
+        """Start the workers."""
+        self.workers = workers
+        self._local = SlotWorker(recipe, range(slots)) if workers == 0 else None
+        self._pipes: list[Any] = []
+        self._processes: list[Any] = []
+        self._ready: list[SlotResult] = []
+        starter = multiprocessing.get_context(context)
+        if context == "forkserver":
+            starter.set_forkserver_preload(PRELOADED)
+        for worker in range(workers):
+            mine, theirs = starter.Pipe()
+            own = range(worker, slots, workers)
+            process: Any = starter.Process(  # type: ignore[attr-defined]
+                target=serve, args=(theirs, recipe, own), daemon=True
+            )
+            process.start()
+            theirs.close()
+            self._pipes.append(mine)
+            self._processes.append(process)
+
+    def send(self, orders: Sequence[SlotCommand]) -> None:
+        """Let slots do what they are told; each slot must be done with what it was told before."""
+        if self._local is not None:
+            self._ready += self._local.obey(orders)
+            return
+        for worker, pipe in enumerate(self._pipes):
+            own = [order for order in orders if order.slot % self.workers == worker]
+            if own:
+                self._talk(worker, pipe.send, own)
+
+    def gather(self, count: int) -> list[SlotResult]:
+        """Wait for so many reports; they come in the order of their slots."""
+        found: list[SlotResult] = []
+        while len(found) < count:
+            found += self.receive()
+        return sorted(found, key=lambda report: report.slot)
+
+    def receive(self) -> list[SlotResult]:
+        """Wait for the next reports, in the order in which they arrive.
+
+        Raises:
+            ClosedError: If a worker has died.
+            PiaseError: What went wrong in a slot.
+        """
+        found, self._ready = self._ready, []
+        if self._local is None:
+            for pipe in wait(self._pipes):
+                worker = self._pipes.index(pipe)
+                found += self._talk(worker, self._pipes[worker].recv)
+        for report in found:
+            if report.error is not None:
+                raise report.error
+        return found
+
+    def _talk(self, worker: int, do: Any, *args: Any) -> Any:
+        """Use the pipe of a worker.
+
+        Raises:
+            ClosedError: If there is nobody at its other end.
+        """
+        try:
+            return do(*args)
+        except (EOFError, OSError) as error:
+            code = self._processes[worker].exitcode
+            raise ClosedError(
+                f"worker {worker} of {self.workers} has died (exit code {code}); what was decided "
+                "before is kept"
+            ) from error
+
+    def picture(self, slot: int) -> Any:
+        """StepChoice an environment; no slot may be busy."""
+        if self._local is not None:
+            return self._local.picture(slot)
+        worker = slot % self.workers
+        self._talk(worker, self._pipes[worker].send, slot)
+        return self._talk(worker, self._pipes[worker].recv)
+
+    def close(self) -> None:
+        """Stop the workers; closing twice does no harm."""
+        if self._local is not None:
+            self._local.close()
+        for pipe in self._pipes:
+            with contextlib.suppress(OSError):
+                pipe.send(None)
+            pipe.close()
+        for process in self._processes:
+            process.join(5)
+            if process.is_alive():
+                process.terminate()
+                process.join()
+        self._pipes, self._processes = [], []
+
+
+__all__ = ["EnvSpec", "SlotCommand", "SlotResult", "SlotWorker", "WorkerPool"]

@@ -1,0 +1,416 @@
+"""What can be wrong with a curriculum beyond its shape; every problem knows its place."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticCustomError
+
+from piase_gym.curricula import actions
+from piase_gym.curricula.condition_syntax import Kind, type_of
+from piase_gym.curricula.conditions import ATTEMPTS, Condition
+from piase_gym.errors import CurriculumError, PiaseError, suggest
+from piase_gym.runs.metric_definitions import MEASURE, METRICS, MILESTONE, metric_types
+from piase_gym.scenarios.explaining import NO_ENTRIES, located
+from piase_gym.scenarios.reading import Document, Key
+
+if TYPE_CHECKING:
+    from piase_gym.curricula.schema import Criterion, CurriculumStep, DevelopmentalCurriculum
+
+
+Path = tuple[str | int, ...]
+MOST_PROBLEMS = 20
+"""How many problems are told at once; a file with more has one cause, or is no curriculum."""
+PROSE = frozenset(
+    "description author learning_objectives success_criteria conditions notes evaluation_strategy "
+    "piase_scenario_reference piaavt_metrics_to_track overall_learning_goals".split()
+)
+"""Fields for readers, which change nothing."""
+FIXED = ("agent_ids", "envelope")
+"""Fields of a config that fix the spaces, which steps cannot change."""
+
+
+class Problem(NamedTuple):
+    """Something wrong: the way to its place in the file, and words that name step and rule."""
+
+    path: Path
+    message: str
+
+
+def complain(problems: Iterable[Problem]) -> None:
+    """Raise what a validator of pydantic may raise, if there is any problem."""
+    found = list(islice(problems, MOST_PROBLEMS))
+    if found:
+        told = "\n".join(problem.message for problem in found)
+        context = {"told": told, "problems": found}
+        raise PydanticCustomError("curriculum", "{told}", context)
+
+
+def problems_in(error: ValidationError) -> list[Problem]:
+    """Return the problems that `complain` has put into a pydantic error."""
+    found: list[Problem] = []
+    for item in error.errors(include_url=False):
+        if item["type"] == "curriculum":
+            before = tuple(item["loc"])
+            found += [Problem((*before, *p.path), p.message) for p in item["ctx"]["problems"]]
+    return found[:MOST_PROBLEMS]
+
+
+def shapes_in(
+    error: ValidationError, model: type[BaseModel], document: Document
+) -> Iterator[tuple[Key, str]]:
+    """Yield what pydantic itself has found: the key of the part, and what is wrong with it."""
+    for key, told in located(error, model, document, skip="curriculum"):
+        if key != ("steps",) or not told.startswith(NO_ENTRIES):
+            yield key, told
+        elif not document.data["steps"]:  # pydantic says so too of steps that are all wrong
+            yield key, "a curriculum has at least one step"
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def without_type(data: Any, wanted: str) -> Any:
+    """Return a mapping without the mark of the prompt suite.
+
+    Raises:
+        ValueError: If it is marked as something else.
+    """
+    if not isinstance(data, Mapping) or "__type__" not in data:
+        return data
+    if data["__type__"] != wanted:
+        raise ValueError(f"__type__ is {data['__type__']!r:.60}; allowed here: {wanted!r}")
+    return {name: value for name, value in data.items() if name != "__type__"}
+
+
+NULLABLE = frozenset(PROSE | {"target_developmental_stage", "version"})
+"""Fields of a curriculum that may be null, as the prompt suite writes what it does not know."""
+
+
+def read_head(data: Any) -> Any:
+    """Return a curriculum's data without marks and nulls of the prompt suite."""
+    data = without_type(data, "DevelopmentalCurriculum")
+    if not isinstance(data, Mapping):
+        return data
+    kept = {n: v for n, v in data.items() if v is not None or n not in NULLABLE}
+    version = kept.get("version")
+    if isinstance(version, int | float) and not isinstance(version, bool):
+        kept["version"] = str(version)
+    return kept
+
+
+def read_step(data: Any) -> Any:
+    """Return a step's data with the other name of `environment_config_overrides` replaced."""
+    data = without_type(data, "CurriculumStep")
+    short, long = "environment_config", "environment_config_overrides"
+    if isinstance(data, Mapping) and data.get("prompt_reference") == "":
+        data = {**data, "prompt_reference": None}
+    if not isinstance(data, Mapping) or short not in data:
+        return data
+    rest = {name: value for name, value in data.items() if name != short}
+    if rest.setdefault(long, data[short]) != data[short]:
+        raise ValueError(f"{short!r} and {long!r} differ; give one of them")
+    return rest
+
+
+def target_of(overrides: Mapping[str, Any]) -> tuple[float, ...] | str | None:
+    """Return ``motivation.current_goal_details.target_coords`` of an agent's settings."""
+    place: Any = overrides
+    for key in ("motivation", "current_goal_details", "target_coords"):
+        place = place.get(key) if isinstance(place, Mapping) else None
+    if isinstance(place, str) and place:
+        return place
+    if not isinstance(place, list | tuple) or len(place) not in (2, 3):
+        return None
+    numbers = all(isinstance(part, int | float) and type(part) is not bool for part in place)
+    return tuple(place) if numbers and all(map(math.isfinite, place)) else None
+
+
+def same_world(own: str, given: object, source: str) -> None:
+    """Check that a curriculum is used in its own world.
+
+    Raises:
+        CurriculumError: If it is not.
+    """
+    from piase_gym.registry import find
+
+    name = getattr(given, "world", given)
+    wanted, found = find(own)[0].name, find(name)[0].name
+    if wanted != found:
+        raise CurriculumError(f"{source}: the curriculum is for {wanted}, not for {found}")
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+
+def rule_label(step: CurriculumStep, number: int) -> str:
+    """Return words for a rule, counted from 1."""
+    condition = step.adaptation_rules[number][0]
+    shown = condition if len(condition) <= 60 else condition[:57] + "..."
+    return f"{step.label}, rule {number + 1} ({shown})"
+
+
+def step_problems(step: CurriculumStep) -> Iterator[Problem]:
+    """Yield what is wrong with a step by itself."""
+    for number, (condition, action) in enumerate(step.adaptation_rules):
+        path, label = ("adaptation_rules", number), rule_label(step, number)
+        try:
+            Condition(condition)
+        except CurriculumError as error:
+            yield Problem((*path, 0), f"{label}: {error}")
+        try:
+            actions.read(action, None, list(step.hints))
+        except CurriculumError as error:
+            yield Problem((*path, 1), f"{label}: {error}")
+    if step.max_interactions is not None and "max_steps" in step.environment_config_overrides:
+        told = "max_interactions means the world's max_steps; give one of them"
+        yield Problem(("max_interactions",), f"{step.label}: {told}")
+    for name in FIXED:
+        if name in step.environment_config_overrides:
+            told = f"{name!r} fixes the spaces of the environment, which a step cannot change"
+            yield Problem(("environment_config_overrides", name), f"{step.label}: {told}")
+    yield from _target_problems(step)
+
+
+def _target_problems(step: CurriculumStep) -> Iterator[Problem]:
+    """Yield what is wrong with a step's target."""
+    motivation = step.agent_config_overrides.get("motivation")
+    details = motivation.get("current_goal_details") if isinstance(motivation, Mapping) else None
+    if isinstance(details, Mapping) and "target_coords" in details and step.target_coords is None:
+        path = ("agent_config_overrides", "motivation", "current_goal_details", "target_coords")
+        given = f"{details['target_coords']!r:.60}"
+        told = f"target_coords are two or three numbers or the name of a place, not {given}"
+        yield Problem(path, f"{step.label}: {told}")
+
+
+# -- the whole ------------------------------------------------------------------------------------
+
+
+def curriculum_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
+    """Yield what is wrong with a curriculum, but for what needs its world's config."""
+    yield from _world_problems(curriculum)
+    yield from _partner_problems(curriculum)
+    yield from _twice(curriculum)
+    from piase_gym.curricula import validation
+
+    try:
+        kinds = validation.metric_types_of(curriculum, validation.own_metrics(curriculum))
+    except PiaseError:
+        return  # the world is unknown or cannot be imported, which is told already
+    yield from validation.name_problems(curriculum, kinds)
+
+
+def _world_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
+    """Yield a problem if there is no such world."""
+    if curriculum.world is not None:
+        from piase_gym.registry import find, load
+
+        try:
+            spec, _ = find(curriculum.world)
+            load(spec.config, spec)
+        except PiaseError as error:
+            yield Problem(("world",), f"world: {error.args[0]}")
+
+
+def _partner_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
+    """Yield partners that do not exist, or that play the learner's own seat."""
+    from piase_gym.agents.policies import check_policy, names_file
+
+    for agent, policy in curriculum.partners.items():
+        if agent == curriculum.agent:
+            told = f"partners: {agent} is the agent that the curriculum is for"
+            yield Problem(("partners", agent), told)
+        try:
+            check_policy(policy)
+        except PiaseError as error:
+            yield Problem(("partners", agent), f"partners: {agent}: {error.args[0]}")
+        if names_file(policy):
+            told = (
+                f"partners: {agent}: a curriculum cannot make us load {policy!r}, for that may run "
+                f"code; name it yourself, as the environment's partners={{{agent!r}: {policy!r}}}"
+            )
+            yield Problem(("partners", agent), told)
+
+
+def _twice(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
+    """Yield orders and names that are given twice."""
+    for field in ("order", "name"):
+        seen: dict[Any, CurriculumStep] = {}
+        for step in sorted(curriculum.steps, key=lambda step: step._index):
+            value = getattr(step, field)
+            if value in seen:
+                told = f"the {field} {value!r} is taken by {seen[value].label} already"
+                yield Problem(("steps", step._index, field), f"{step.label}: {told}")
+            seen.setdefault(value, step)
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_OWN = 'declare a metric of your own as "metrics": {NAME: {"type": "number"}}'
+
+
+def _kind(found: type) -> Kind:
+    return "boolean" if found is bool else "number"
+
+
+class MetricTypes(dict[str, Kind]):
+    """MetricTypes of metrics by name; milestones and measures of an unknown world are all known."""
+
+    open = True
+
+    def __missing__(self, name: str) -> Kind:
+        if self.open and name.startswith(MILESTONE):
+            return "boolean"
+        if self.open and name.startswith(MEASURE):
+            return "number"
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return self.get(name) is not None
+
+    def get(self, name: object, default: Any = None) -> Any:
+        """Return a kind."""
+        try:
+            return self[str(name)]
+        except KeyError:
+            return default
+
+
+def metric_types_of(
+    curriculum: DevelopmentalCurriculum, given: Mapping[str, type] | None = None
+) -> MetricTypes:
+    """Return the kind of every name that a curriculum can use.
+
+    Args:
+        curriculum: The curriculum.
+        given: The metrics of its world, with their types; ``None`` if they are not known.
+    """
+    kinds = MetricTypes({ATTEMPTS: "number"})
+    types = metric_types(orders=[step.order for step in curriculum.steps])
+    kinds.update({name: _kind(found) for name, found in types.items()})
+    if given is not None:
+        kinds.update({name: _kind(found) for name, found in given.items()})
+        kinds.open = False
+    for name, definition in curriculum.metrics.items():
+        meant = definition.metric or name
+        kinds[name] = kinds.get(meant) or definition.type or "number"
+    return kinds
+
+
+def metrics_of(world: Any, configs: Iterable[Any]) -> dict[str, type[float] | type[bool]]:
+    """Return the metrics of a world with their types.
+
+    Args:
+        world: The world, or its class.
+        configs: Configs of its episodes; stories in them log milestones of their own.
+    """
+    from piase_gym.worlds.text_room.proofreading import milestones_of
+
+    stories = [getattr(config, "story", None) for config in configs]
+    told = [name for story in stories if story is not None for name in milestones_of(story)]
+    return metric_types([*world.milestones, *told], world.measures)
+
+
+def own_metrics(curriculum: DevelopmentalCurriculum) -> dict[str, type[float] | type[bool]] | None:
+    """Return the metrics of the curriculum's own world, or ``None`` if they are not known.
+
+    The world is imported only if a metric of its own is read, for that takes time.
+    """
+    read = [d.metric or n for n, d in curriculum.metrics.items()]
+    for step in curriculum.steps:
+        read += [c.metric for c in step.completion_criteria]
+        read += [name for condition in step._conditions for name in condition.names]
+    if curriculum.world is None or not any(n.startswith((MILESTONE, MEASURE)) for n in read):
+        return None
+    from piase_gym.registry import find, load
+
+    spec, _ = find(curriculum.world)
+    try:
+        configs = [config for _, config in curriculum.configs()]
+    except PiaseError:
+        return None  # the loader tells what is wrong with them
+    return metrics_of(load(spec.world, spec).kind_for(configs[0]), configs)
+
+
+# -- problems -------------------------------------------------------------------------------------
+
+
+def name_problems(curriculum: DevelopmentalCurriculum, kinds: MetricTypes) -> Iterator[Problem]:
+    """Yield what is wrong with the names that a curriculum defines and reads."""
+    yield from _metric_problems(curriculum, kinds)
+    for step in curriculum.steps:
+        before: Path = ("steps", step._index)
+        for number, criterion in enumerate(step.completion_criteria):
+            told = _criterion_problem(criterion, kinds)
+            if told:
+                label = f"{step.label}, criterion {number + 1} ({criterion})"
+                path = (*before, "completion_criteria", number)
+                yield Problem(path, f"{label}: {told}")
+        for number in range(len(step.adaptation_rules)):
+            yield from _rule_problems(curriculum, step, number, kinds)
+
+
+def _metric_problems(curriculum: DevelopmentalCurriculum, kinds: MetricTypes) -> Iterator[Problem]:
+    """Yield what is wrong with the names that a curriculum defines."""
+    known = MetricTypes(
+        {n: k for n, k in kinds.items() if n not in curriculum.metrics or n in METRICS}
+    )
+    known.open = kinds.open
+    for name, definition in curriculum.metrics.items():
+        path, label, meant = ("metrics", name), f"metric {name!r:.80}", definition.metric
+        if not _NAME.fullmatch(name) or name == ATTEMPTS:
+            yield Problem(path, f"{label}: a name has letters, digits and _, and is not {ATTEMPTS}")
+        elif meant is None and definition.type is None:
+            told = "give 'metric', or the 'type' of a metric of your own: number or boolean"
+            yield Problem(path, f"{label}: {told}")
+        elif meant is None and name in known:
+            told = "every world has this metric, with its own type; give it another name"
+            if name not in METRICS or definition.type != kinds[name]:
+                yield Problem(path, f"{label}: {told}")
+        elif meant is not None and meant not in known and definition.type is None:
+            told = f"unknown metric {meant!r:.80}; {suggest(meant, known)}"
+            yield Problem((*path, "metric"), f"{label}: {told}")
+        elif meant is not None and name in METRICS and meant != name:
+            told = f"{name!r} is a metric of every world and cannot stand for {meant!r}"
+            yield Problem(path, f"{label}: {told}")
+
+
+def _criterion_problem(criterion: Criterion, kinds: MetricTypes) -> str | None:
+    """Say what is wrong with a criterion."""
+    if criterion.metric == ATTEMPTS:
+        return f"{ATTEMPTS} is for rules; a step is complete by what the agent has done"
+    if criterion.metric not in kinds:
+        names = [name for name in kinds if name != ATTEMPTS]
+        return f"unknown metric {criterion.metric!r}; {suggest(criterion.metric, names)}; {_OWN}"
+    kind = kinds[criterion.metric]
+    if type_of(criterion.value) != kind:
+        return (
+            f"{criterion.metric!r} is a {kind} and {criterion.value!r:.60} is a "
+            f"{type_of(criterion.value)}; nothing is converted"
+        )
+    if kind == "boolean" and criterion.operator not in ("==", "!="):
+        return f"true and false have no order; {suggest(criterion.operator, ('==', '!='))}"
+    return None
+
+
+def _rule_problems(
+    curriculum: DevelopmentalCurriculum, step: CurriculumStep, number: int, kinds: MetricTypes
+) -> Iterator[Problem]:
+    """Yield what is wrong with a rule in its curriculum."""
+    action = step.adaptation_rules[number][1]
+    path: Path = ("steps", step._index, "adaptation_rules", number)
+    label = rule_label(step, number)
+    try:
+        step._conditions[number].check(kinds)
+    except CurriculumError as error:
+        own = f"; {_OWN}" if "unknown metric" in str(error) else ""
+        yield Problem((*path, 0), f"{label}: {error}{own}")
+    try:
+        names = {other.order: other.name for other in curriculum.steps}
+        actions.read(action, names, list(step.hints))
+    except CurriculumError as error:
+        yield Problem((*path, 1), f"{label}: {error}")

@@ -1,0 +1,266 @@
+"""The VecEnv of Stable-Baselines3 whose slots are the agents of several environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.spaces import Discrete, Space
+from numpy.typing import NDArray
+
+from piase_gym.core.snapshot import DAMAGE
+from piase_gym.envs.actions import to_indices
+from piase_gym.envs.window import Window
+from piase_gym.errors import (
+    ActionError,
+    ConfigError,
+    MissingExtraError,
+    SnapshotError,
+    suggest,
+)
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import tile_images
+else:
+    try:
+        from stable_baselines3.common.vec_env import VecEnv
+        from stable_baselines3.common.vec_env.base_vec_env import tile_images
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("sb3_vec", "train") from error
+
+RENDER_MODES = ("rgb_array", "human")
+"""How SB3 can draw slots."""
+
+
+@dataclass(slots=True)
+class VecStep:
+    """What a step (or a reset) leaves in every slot, as arrays (envs, agents, ...).
+
+    Attributes:
+        shown: Observations to go on from.
+        alive: Who is in play.
+        rewards, terminated, truncated, won: What the step brought.
+        ended: Which environments have been reset within the step, shape (envs,).
+        last: Observations before that reset.
+    """
+
+    shown: NDArray[Any]
+    alive: NDArray[np.bool_]
+    rewards: NDArray[Any]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    won: NDArray[np.bool_]
+    ended: NDArray[np.bool_]
+    last: NDArray[Any]
+
+
+class AgentVecEnv(VecEnv):
+    """Several environments as an SB3 VecEnv with parameters shared by all agents.
+
+    Slot ``e * agents + a`` is agent a of environment e. When an agent ends before the others, its
+    slot goes on with zeros for observations, no reward and a mask for the no-op, until the
+    environment resets; so it begins if the agent enters after the reset. To the learner such a
+    stretch is an episode of its own; it has no
+    ``episode`` and ``is_success`` in its infos, so it does not count in SB3's statistics.
+    """
+
+    def __init__(
+        self, envs: int, agents: int, seen: Space[Any], acts: Space[Any], render_mode: str | None
+    ) -> None:
+        """Take note of the sizes and spaces.
+
+        Raises:
+            ConfigError: If there is no such render mode here.
+        """
+        if render_mode not in (None, *RENDER_MODES):
+            hint = suggest(render_mode, RENDER_MODES)
+            raise ConfigError(f"unknown render_mode {render_mode!r}; {hint}")
+        self._envs, self._agents = envs, agents
+        self._seed: int | None = None
+        self._actions: NDArray[Any] = np.zeros(0)
+        self.render_mode = render_mode
+        self._window = Window() if render_mode == "human" else None
+        super().__init__(envs * agents, seen, acts)
+        self.metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 8}
+        self._returns = np.zeros(self.num_envs)
+        self._lengths = np.zeros(self.num_envs, np.int64)
+        self._playing = np.zeros(self.num_envs, np.bool_)
+
+    # -- what the two kinds do in their own way -------------------------------------------
+
+    def _begin(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
+        """Start all episodes; return observations, who is in play, and the effective seeds."""
+        raise NotImplementedError
+
+    def _advance(self, actions: NDArray[Any]) -> VecStep:
+        """Let everyone act once, actions (envs, agents, ...)."""
+        raise NotImplementedError
+
+    def _masks(self) -> NDArray[Any] | None:
+        """Return the masks (envs, agents, actions), or None where there are none."""
+        raise NotImplementedError
+
+    def _picture(self, env: int) -> Any:
+        """Draw an environment."""
+        raise NotImplementedError
+
+    def _keep(self) -> Any:
+        """Return the environments as a JSON-able value."""
+        raise NotImplementedError
+
+    def _take_up(self, kept: Any) -> NDArray[np.bool_]:
+        """Take up what `_keep` returned; return who is in play."""
+        raise NotImplementedError
+
+    # -- what SB3 asks for ----------------------------------------------------------------
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seed the next reset: environment e gets ``seed + e``."""
+        self._seed = seed
+        return [None if seed is None else seed + e for e in range(self._envs)]
+
+    def reset(self) -> NDArray[Any]:
+        """Start all episodes and return observations (slots, length)."""
+        shown, alive, seeds = self._begin(self._seed)
+        self._seed = None
+        self._returns[:], self._lengths[:] = 0.0, 0
+        self._playing = alive.reshape(-1)
+        self.reset_infos = [{"seed": seed} for seed in seeds for _ in range(self._agents)]
+        return self._flat(shown)
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Take the actions, one a slot."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
+        """Let everyone act; return observations, rewards, dones and infos by slot."""
+        given = self._checked(self._actions)
+        found = self._advance(given.reshape(self._envs, self._agents, *given.shape[1:]))
+        entered = found.alive.reshape(-1) & ~self._playing  # what they waited is over
+        dones = (found.terminated | found.truncated | found.ended[:, None]).reshape(-1) | entered
+        rewards = found.rewards.reshape(-1)
+        self._returns += rewards
+        self._lengths += 1
+        rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for slot in np.flatnonzero(dones).tolist():
+            rows[slot] = self._end(slot, found)
+        self._returns[dones], self._lengths[dones] = 0.0, 0
+        self._playing = found.alive.reshape(-1)
+        return self._flat(found.shown), rewards.astype(np.float32), dones, rows
+
+    def _checked(self, actions: Any) -> NDArray[Any]:
+        """Return the actions of all slots as an array.
+
+        Raises:
+            ActionError: If it is not one action a slot.
+        """
+        if isinstance(self.action_space, Discrete):
+            return to_indices(actions, (self.num_envs,))
+        wanted = (self.num_envs, *(self.action_space.shape or ()))
+        if np.shape(actions) != wanted:
+            told = f"arrays of shape {wanted}, not {np.shape(actions)}"
+            raise ActionError(f"actions are {told}")
+        return np.asanyarray(actions)
+
+    def _end(self, slot: int, found: VecStep) -> dict[str, Any]:
+        """Return the infos of a slot whose episode, or whose wait, is over."""
+        env, agent = divmod(slot, self._agents)
+        last = found.last if found.ended[env] else found.shown
+        if not self._playing[slot]:
+            last = np.zeros_like(last)
+        won = bool(found.won[env, agent])
+        row = {
+            "terminal_observation": last[env, agent].copy(),
+            "TimeLimit.truncated": bool(found.truncated[env, agent]),
+            "won": won,
+        }
+        if self._playing[slot]:
+            row["is_success"] = won
+            told = {"r": float(self._returns[slot]), "l": int(self._lengths[slot])}
+            row["episode"] = told
+        return row
+
+    def _flat(self, shown: NDArray[Any]) -> NDArray[Any]:
+        """Return (envs, agents, length) as (slots, length)."""
+        return shown.reshape(self.num_envs, *shown.shape[2:])
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the masks of all slots, shape (slots, actions)."""
+        masks = self._masks()
+        if masks is None:
+            raise AttributeError("continuous actions have no masks")
+        return masks.reshape(self.num_envs, -1).astype(np.bool_)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the environments and the running statistics as a JSON-able value."""
+        counts = {"returns": self._returns.tolist(), "lengths": self._lengths.tolist()}
+        return {"envs": self._keep(), **counts}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up a snapshot of as many environments of the same config.
+
+        Raises:
+            SnapshotError: If it is of something else, or damaged.
+        """
+        try:
+            returns = np.array(snapshot["returns"], np.float64)
+            lengths = np.array(snapshot["lengths"], np.int64)
+            envs = snapshot["envs"]
+        except DAMAGE as error:
+            raise SnapshotError(f"this snapshot is damaged: {error!r:.200}") from None
+        if not returns.shape == lengths.shape == self._returns.shape:
+            raise SnapshotError(f"this snapshot is not one of {self.num_envs} slots")
+        self._playing = self._take_up(envs).reshape(-1)
+        self._returns, self._lengths = returns, lengths
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
+    ) -> list[Any]:
+        """Answer ``action_masks``, which sb3-contrib's MaskablePPO asks for slot by slot."""
+        if method_name != "action_masks":
+            raise AttributeError(f"slots have no method {method_name!r}")
+        return list(self.action_masks()[list(self._get_indices(indices))])
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Tell whether slots have an attribute."""
+        if attr_name == "action_masks":
+            return isinstance(self.action_space, Discrete)
+        return attr_name == "render_mode"
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute of each slot."""
+        slots = list(self._get_indices(indices))
+        if attr_name == "action_masks" and self.has_attr(attr_name):
+            return [lambda slot=slot: self.action_masks()[slot] for slot in slots]
+        if attr_name in ("render_mode", "spec"):
+            return [getattr(self, attr_name, None)] * len(slots)
+        raise AttributeError(f"slots have no attribute {attr_name!r}")
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refuse: slots are rows of arrays."""
+        raise AttributeError(f"slots have no attribute {attr_name!r} that can be set")
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """Say that no slot is wrapped."""
+        return [False for _ in self._get_indices(indices)]
+
+    def render(self, mode: str | None = None) -> NDArray[np.uint8] | None:
+        """Draw all environments, tiled, as one picture, or in a window (``human``)."""
+        if (mode or self.render_mode) != "human":
+            return super().render(mode)
+        picture = tile_images([self._picture(env) for env in range(self._envs)])
+        self._window = self._window or Window()
+        self._window.show(np.asarray(picture, np.uint8), "sb3_vec", self.metadata["render_fps"])
+        return None
+
+    def close(self) -> None:
+        """Close the window."""
+        if self._window is not None:
+            self._window.close()
+
+    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+        """Return a picture of every environment (once each, not once a slot)."""
+        return [self._picture(env) for env in range(self._envs)]

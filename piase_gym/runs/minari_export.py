@@ -1,0 +1,174 @@
+"""Runs as Minari datasets, one an agent, for offline learning.
+
+Observations are vectors. They are made by executing the run again, so a log of any level will do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gymnasium.spaces import Discrete
+
+from piase_gym.errors import ConfigError, LogWriteError, RunError, UnsupportedError
+from piase_gym.runs.reader import Event, Run
+from piase_gym.runs.replay import Replayer
+from piase_gym.runs.tables import need
+
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+
+
+class _Episode:
+    """One agent's episode while it is gathered."""
+
+    def __init__(self, seed: int, first: Any) -> None:
+        self.seed = seed
+        self.observations = [first]
+        self.actions: list[int] = []
+        self.rewards: list[float] = []
+        self.terminations: list[bool] = []
+        self.truncations: list[bool] = []
+
+
+def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
+    """Write the episodes of each agent as a dataset ``<name>/<agent>-v0``.
+
+    Returns:
+        The ids of the datasets.
+
+    Raises:
+        ConfigError: If the name cannot be one of datasets.
+        LogWriteError: If a dataset exists.
+        RunError: If the run cannot be executed again, so that nothing is known of observations.
+        UnsupportedError: If the world has no fixed table of commands.
+        MissingExtraError: If Minari is not installed.
+    """
+    need("h5py", "Minari datasets")
+    minari = need("minari", "Minari datasets")
+    if not _ID.fullmatch(name):
+        raise ConfigError(f"{name!r} cannot be part of a dataset's id")
+    if not run.manifest["actions"]:
+        raise UnsupportedError(
+            f"{run.manifest['world']} has no fixed table of commands, so its actions are no numbers"
+        )
+    gathered = _Gatherer(run)
+    gathered.drive()
+    known = minari.list_local_datasets()
+    for agent, episodes in gathered.finished.items():
+        if episodes and not overwrite and f"{name}/{agent}-v0" in known:
+            where = f"{name}/{agent}-v0"
+            raise LogWriteError(f"there is a dataset {where} already; or overwrite=True")
+    ids = []
+    for agent, episodes in gathered.finished.items():
+        if not episodes:
+            continue
+        dataset = f"{name}/{agent}-v0"
+        if dataset in known:
+            minari.delete_dataset(dataset)
+        _write(minari, dataset, episodes, gathered)
+        ids.append(dataset)
+    return ids
+
+
+def _write(minari: Any, dataset: str, episodes: list[_Episode], gathered: _Gatherer) -> None:
+    """Write one dataset."""
+    import warnings
+
+    from minari.data_collector import EpisodeBuffer
+
+    world = gathered.replayer.world()
+    buffers = [
+        EpisodeBuffer(
+            id=number,
+            seed=episode.seed if episode.seed < 1 << 63 else None,
+            observations=episode.observations,
+            actions=episode.actions,
+            rewards=episode.rewards,
+            terminations=episode.terminations,
+            truncations=episode.truncations,
+        )
+        for number, episode in enumerate(episodes)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that no author, e-mail or code link is given
+        minari.create_dataset_from_buffers(
+            dataset,
+            buffers,
+            observation_space=world.vector_space,
+            action_space=Discrete(world.num_actions),
+            description=f"Run {gathered.replayer.run.run_id} of {world.name}.",
+            algorithm_name="piase_gym",
+        )
+
+
+class _Gatherer:
+    """Executes a run again and gathers what each agent saw, did and got."""
+
+    def __init__(self, run: Run) -> None:
+        self.replayer = Replayer(run)
+        self.finished: dict[str, list[_Episode]] = {name: [] for name in run.agents}
+        self._open: dict[tuple[int, str], _Episode] = {}
+        self._seeds: dict[int, int] = {}
+
+    def drive(self) -> None:
+        """Execute the whole run."""
+        self.replayer.on_reset, self.replayer.on_step = self._reset, self._step
+        report = self.replayer.report
+        for number, event in self.replayer.events():
+            self.replayer.play(number, event)
+            found = report.first_divergence or report.broken
+            if found is not None:
+                raise RunError(f"{self.replayer.run.path} cannot be executed again: {found}")
+        for key in list(self._open):  # the run ended in the midst of them
+            self._close(key, cut=True)
+
+    def _reset(self, slot: int, event: Event) -> None:
+        """Let episodes begin."""
+        self._seeds[slot] = event["event_data"]["seed"]
+        for key in [key for key in self._open if key[0] == slot]:
+            self._close(key, cut=True)
+        self._enter(slot)
+
+    def _enter(self, slot: int) -> None:
+        """Open an episode for everybody who is in play and has none."""
+        world = self.replayer.world(slot)
+        vectors = world.vectors()
+        for number, name in enumerate(world.agents):
+            if world.alive[number] and (slot, name) not in self._open:
+                self._open[slot, name] = _Episode(self._seeds[slot], vectors[number])
+
+    def _step(self, slot: int, event: Event, tick: Any) -> None:
+        """Take in a step."""
+        world, data = self.replayer.world(slot), event["event_data"]
+        vectors = world.vectors()
+        for name, command in data["commands"].items():
+            episode = self._open.get((slot, name))
+            if episode is None:
+                continue
+            number = world.agents.index(name)
+            if not isinstance(command, int):
+                command = _index(command, self.replayer.run.manifest["actions"], world)
+            episode.observations.append(vectors[number])
+            episode.actions.append(command)
+            episode.rewards.append(float(tick.rewards[number]))
+            episode.terminations.append(bool(tick.terminated[number]))
+            episode.truncations.append(bool(tick.truncated[number]))
+            if tick.terminated[number] or tick.truncated[number]:
+                self._close((slot, name))
+        if world.awaiting_agents:
+            self._enter(slot)
+
+    def _close(self, key: tuple[int, str], cut: bool = False) -> None:
+        """End an agent's episode; one that was broken off counts as truncated."""
+        episode = self._open.pop(key)
+        if episode.actions:
+            if cut:
+                episode.truncations[-1] = True
+            self.finished[key[1]].append(episode)
+
+
+def _index(command: Any, table: list[Any], world: Any) -> int:
+    """Return the index of a command; what could not be read counts as the no-op."""
+    if command in table:
+        return table.index(command)
+    return int(list(world.commands).index(world.noop))

@@ -1,0 +1,160 @@
+"""`record`: log whatever environment of ours is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from piase_gym.errors import ConfigError
+from piase_gym.runs.options import Options
+from piase_gym.runs.recorder import Recorder
+from piase_gym.runs.sinks import FileSink, LoggerInterface
+
+FACES = {
+    "WorldParallelEnv": "parallel",
+    "WorldAECEnv": "aec",
+    "GymEnv": "gymnasium",
+    "BatchEnv": "batch",
+    "BatchVectorEnv": "vector",
+}
+
+
+def record(
+    env: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    level: str = "actions",
+    levels: Mapping[str, str] | None = None,
+    experiment_id: str = "default",
+    run_id: str | None = None,
+    sinks: Iterable[LoggerInterface] = (),
+    snapshot_every: int = 1000,
+    on_error: str = "warn",
+    overwrite: bool = False,
+    more: Mapping[str, Any] | None = None,
+) -> Recorder:
+    """Log an environment from now on, without wrapping it.
+
+    Args:
+        env: An environment of piase_gym with any environment, or a wrapper around one.
+        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``; ``None`` if there
+            are `sinks`.
+        level: ``"critical"``, ``"actions"``, ``"events"`` or ``"full"``.
+        levels: Other levels for some agents and components.
+        experiment_id: The experiment that the run belongs to.
+        run_id: Name of the run; default: a new one.
+        sinks: Further places for the lines.
+        snapshot_every: Steps between two full snapshots of the state.
+        on_error: What to do when lines cannot be written: ``"warn"`` or ``"stop"``.
+        overwrite: Whether a log that is at `path` already may be lost.
+        more: Further entries of the manifest, with names of your own.
+
+    Returns:
+        The recorder; its `finish` completes the log, and so does closing the environment.
+
+    Raises:
+        ConfigError: If the environment is not one of ours, or an argument is not allowed.
+        LogWriteError: If the file exists, has another writer, or cannot be opened.
+
+    Example:
+        >>> import piase_gym
+        >>> from piase_gym import runs
+        >>> env = piase_gym.parallel_env("GridWorld", agents=2)
+        >>> memory = runs.MemorySink()
+        >>> recorder = runs.record(env, sinks=[memory])
+        >>> _ = env.reset(seed=0)
+        >>> _ = env.step({"agent_0": 0, "agent_1": 1})
+        >>> env.close()
+        >>> [event["event_type"] for event in memory.events][:2]
+        ['SIMULATION_CONTROL', 'ENVIRONMENT_EVENT_OCCURRED']
+    """
+    options = Options(
+        level, levels, experiment_id, run_id, snapshot_every, on_error, dict(more or {})
+    )
+    options.check()
+    places = list(sinks)
+    wrong = [sink for sink in places if not isinstance(sink, LoggerInterface)]
+    if wrong:
+        raise ConfigError(f"a sink is a LoggerInterface, not {type(wrong[0]).__name__}")
+    if path is None and not places:
+        raise ConfigError("a log needs a place to go: give a path, or sinks")
+    listen = tap(env)
+    if path is not None:
+        places.insert(0, FileSink(path, overwrite))
+    try:
+        recorder: Recorder = listen(places, options)
+        return recorder
+    except BaseException:
+        for sink in places:
+            sink.close()
+        raise
+
+
+def tap(env: Any) -> Any:
+    """Return what makes the recorder for an environment."""
+    core = env.unwrapped if hasattr(env, "unwrapped") else env
+    face = FACES.get(type(core).__name__, type(core).__name__)
+    runner = core if type(core).__name__ == "EpisodeRunner" else getattr(core, "driver", None)
+    if runner is not None:
+        from piase_gym.runs.env_recorder import EnvRecorder
+
+        return lambda sinks, options: EnvRecorder(runner, sinks, options, face)
+    batch = next((e for e in (core, getattr(core, "batch", None)) if hasattr(e, "digests")), None)
+    if batch is not None:
+        from piase_gym.runs.batch_recorder import BatchRecorder
+
+        return lambda sinks, options: BatchRecorder(batch, sinks, options, face)
+    raise ConfigError(
+        f"{type(core).__name__} is not an environment of piase_gym; allowed: a ParallelEnv, AEC, "
+        "Gymnasium or batched environment of one of its worlds, or a wrapper around one"
+    )
+
+
+def declare_curriculum(
+    env: Any, agent: str, name: str, version: str, sha256: str, **more: Any
+) -> None:
+    """Say which curriculum an agent follows: in the manifests of logs that begin from now on.
+
+    Logs that are being written get a line ``DSE_AGENT_CURRICULUM_START``.
+
+    Args:
+        env: The environment, or a wrapper around it.
+        agent: Who follows it.
+        name: The curriculum's name.
+        version: Its version.
+        sha256: The SHA-256 of its canonical JSON, in hexadecimal digits.
+        more: Further entries of the line.
+    """
+    entry = {"name": name, "version": version, "sha256": sha256}
+    log(env, "DSE_AGENT_CURRICULUM_START", {**entry, **more}, agent)
+    core = env.unwrapped if hasattr(env, "unwrapped") else env
+    core.events.origin.setdefault("curricula", {})[agent] = entry
+
+
+def log(
+    env: Any,
+    event_type: str,
+    data: Mapping[str, Any],
+    agent: str | None = None,
+    *,
+    component: str | None = None,
+    log_level: str | None = None,
+) -> None:
+    """Write a line of your own into the logs of an environment; without a log nothing happens.
+
+    Args:
+        env: The environment, or a wrapper around it.
+        event_type: Such as ``EMOTION_STATE_UPDATED`` or ``MODEL_PARAMETER_UPDATE``.
+        data: Plain values, the line's `event_data`.
+        agent: Whom it concerns; default ``system``.
+        component: The `source_component_id`; by default what is usual for the event type.
+        log_level: The `log_level`, likewise.
+    """
+    core = env.unwrapped if hasattr(env, "unwrapped") else env
+    events = getattr(core, "events", None)
+    if events is None:
+        raise ConfigError(f"{type(core).__name__} has no events bus")
+    if events.active:
+        more = {"component": component, "log_level": log_level}
+        events.post("log", agent, event_type=event_type, data=data, **more)

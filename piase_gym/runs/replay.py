@@ -1,0 +1,468 @@
+"""What a replay found: where log and replay first differ, and in what."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.world import Act, World
+from piase_gym.errors import PiaseError, RunError
+from piase_gym.runs.history import History
+from piase_gym.runs.json_values import encode
+from piase_gym.runs.log_file import Problem
+from piase_gym.runs.manifest import rebuild
+from piase_gym.runs.options import Levels
+from piase_gym.runs.reader import DAMAGE, Event, Run, read
+from piase_gym.runs.schema import event_number, moment_of
+from piase_gym.runs.seal import Seal, check_seal
+from piase_gym.runs.verify import Verifier
+
+MOST_DETAILS = 100
+"""So many further differences are kept."""
+
+
+class _Missing:
+    """What stands for an entry, or a line, that is not there."""
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING: Final = _Missing()
+"""The value of an entry that is not there."""
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Where a run and its replay first differ.
+
+    Attributes:
+        step: The step of the run (0 before the first one).
+        episode: The episode.
+        agent: The agent, or ``None`` if the whole state is meant.
+        field: ``outcome``, ``reward``, ``terminated``, ``truncated``, ``result``, ``digest``, a
+            field of the line or of its `event_data`, of the state such as ``state.x[0]``, or
+            ``line`` if another line has to be there, or none.
+        logged: The value in the log.
+        replayed: The value now; `MISSING` if there is none.
+        line: Number of the line.
+        slot: The environment in a batch, or ``None``.
+    """
+
+    step: int
+    episode: int
+    agent: str | None
+    field: str
+    logged: Any
+    replayed: Any
+    line: int
+    slot: int | None = None
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        whom = f" of {self.agent}" if self.agent else ""
+        where = f" in slot {self.slot}" if self.slot is not None else ""
+        return (
+            f"step {self.step} (episode {self.episode}{where}, line {self.line}): "
+            f"{self.field}{whom} was {self.logged!r:.80}, is now {self.replayed!r:.80}"
+        )
+
+
+@dataclass
+class ReplayReport:
+    """What `replay` found.
+
+    Attributes:
+        steps: How many steps were executed again.
+        episodes: How many episodes were begun again.
+        first_divergence: Where log and replay first differ, if they do.
+        details: What else differs in the same line, and in the next stored snapshot.
+        complete: Whether the run has its summary.
+        problems: Lines that could not be read, or that are not where they belong. Nothing behind
+            the first of them is executed.
+        seal: Whether nothing was changed since the log was written.
+    """
+
+    steps: int = 0
+    episodes: int = 0
+    first_divergence: Divergence | None = None
+    details: list[Divergence] = field(default_factory=list)
+    complete: bool = False
+    problems: list[Problem] = field(default_factory=list)
+    seal: Seal = field(default_factory=lambda: Seal("unsealed", "it was not looked at"))
+
+    @property
+    def broken(self) -> Problem | None:
+        """The first line that cannot be read, or is not where it belongs."""
+        return next((p for p in self.problems if p.severity == "error"), None)
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that the log says came out again, and its seal is not broken."""
+        equal = self.first_divergence is None and self.broken is None
+        return equal and self.seal.state != "broken"
+
+    @property
+    def sound(self) -> bool:
+        """Whether all came out again, and the seal says that nothing was changed."""
+        return self.ok and self.seal.state == "sealed"
+
+    @property
+    def verdict(self) -> str:
+        """One word or two: ``sound``, ``equal but unsealed``, ``different``, ``damaged``."""
+        if self.first_divergence is not None:
+            return "different"
+        if self.broken is not None or self.seal.state == "broken":
+            return "damaged"
+        return "sound" if self.sound else "equal but unsealed"
+
+    def add(self, found: Divergence) -> None:
+        """Take note of a difference."""
+        if self.first_divergence is None:
+            self.first_divergence = found
+        elif len(self.details) < MOST_DETAILS:
+            self.details.append(found)
+
+    def __str__(self) -> str:
+        """Say it in a few lines: what differs, what was executed, what the seal says."""
+        done = f"{self.steps} steps in {self.episodes} episodes"
+        parts = []
+        if self.first_divergence is not None:
+            details = [f"\n  {detail}" for detail in self.details[:10]]
+            parts.append(f"differs at {self.first_divergence}{''.join(details)}")
+        elif self.broken is not None:
+            parts.append(f"{self.broken}; the {done} before it are equal")
+        elif self.seal.state == "broken":
+            parts.append(f"{done} are equal; the change is in what a replay cannot tell")
+        else:
+            parts.append(f"{done}: equal" + ("" if self.complete else "; the run was cut short"))
+        parts.append(str(self.seal))
+        parts += [str(p) for p in self.problems[:10] if p != self.broken]
+        return "\n  ".join(parts)
+
+
+def differences(logged: Any, now: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield paths and both values of what differs between two JSON values.
+
+    A number is not a truth value, a whole number is not a float, and null is not an entry that is
+    missing.
+    """
+    if isinstance(logged, dict) and isinstance(now, dict):
+        for key in {**logged, **now}:
+            inner = f"{path}.{key}" if path else str(key)
+            yield from differences(logged.get(key, MISSING), now.get(key, MISSING), inner)
+    elif isinstance(logged, list) and isinstance(now, list) and len(logged) == len(now):
+        for place, (one, other) in enumerate(zip(logged, now, strict=True)):
+            yield from differences(one, other, f"{path}[{place}]")
+    elif type(logged) is not type(now) or logged != now:
+        yield path, logged, now
+
+
+def replay(path: str | os.PathLike[str] | Run, *, until: int | None = None) -> ReplayReport:
+    """Execute a run again and compare.
+
+    The seal is checked first. Then every line is compared that follows from the run: outcomes,
+    rewards, states, perceptions, goals, milestones, messages, the summary.
+
+    Args:
+        path: The log, or a run that was read.
+        until: Stop after this step of the run.
+
+    Returns:
+        Whether all came out again, and if not, where it first differs.
+
+    Raises:
+        RunError: If the log is empty, has no manifest, is of a later version or of another
+            version of its world, or has no steps because of its level.
+        UnknownNameError: If its world does not exist here.
+    """
+    replayer = Replayer(read(path) if not isinstance(path, Run) else path)
+    run, report = replayer.run, replayer.report
+    report.seal = check_seal(run.path, run.manifest["schema_version"])
+    history: History | None = History()
+    for number, event in replayer.events():
+        if until is not None and event["step"] > until:
+            return report
+        history = _feed(replayer, history, event)
+        replayer.play(number, event)
+        if report.broken is not None or (report.first_divergence is not None and replayer.settled):
+            return report
+    replayer.verifier.end()
+    return report
+
+
+def _feed(replayer: Replayer, history: History | None, event: Event) -> History | None:
+    """Let a history follow, from which decisions of curricula are computed again.
+
+    Returns:
+        The history; ``None`` if the run has no curriculum, or its lines are damaged.
+    """
+    if history is None:
+        return None
+    begins = event["event_type"] == "DSE_AGENT_CURRICULUM_START"
+    if event["step"] > 0 and not replayer.verifier.decides and not begins:
+        return None  # curricula begin before the first step
+    try:
+        history.feed(event)
+    except (PiaseError, *DAMAGE):
+        return None  # the line itself will be named
+    if begins and not replayer.verifier.decides:
+        replayer.verifier.follow(history)
+    return history
+
+
+class Replayer:
+    """Drives worlds by the lines of a log. Also used by forks, pictures and exports.
+
+    Attributes:
+        run: The run.
+        report: What was found so far.
+        verifier: Compares the lines.
+        settled: Whether a divergence is explained as far as the log allows.
+        on_reset: Called with a slot after each reset or restore.
+        before_step: Called with a slot and the step's event before each step.
+        on_step: Called with a slot, the step's event and the `StepResult` after each step.
+    """
+
+    def __init__(self, run: Run) -> None:
+        """Make the world of the manifest.
+
+        Raises:
+            RunError: If it cannot be made, or the log has no steps because of its level.
+        """
+        self.run = run
+        self.report = ReplayReport()
+        self.settled = False
+        self.on_reset: Callable[[int, Event], None] | None = None
+        self.before_step: Callable[[int, Event], None] | None = None
+        self.on_step: Callable[[int, Event, Any], None] | None = None
+        self._worlds: dict[int, World[Any, Any]] = {0: rebuild(run.manifest)}
+        self._pending: dict[int, Any] = {}
+        self._last_id = 0
+        self._clock = ""
+        manifest = run.manifest
+        levels = Levels(manifest["level"], manifest.get("levels"), manifest["world"])
+        if not levels.steps:
+            level = manifest["level"] if manifest["level"] == "critical" else "critical for system"
+            raise RunError(f"{run.path}: logged at level {level!r}, which leaves out the steps")
+        shared = self._worlds[0] if manifest["num_envs"] == 1 else rebuild(manifest)
+        self.verifier = Verifier(run, shared, self.report)
+
+    def world(self, slot: int = 0) -> World[Any, Any]:
+        """Return the world of one environment, made when it is first asked for."""
+        if slot not in self._worlds:
+            self._worlds[slot] = rebuild(self.run.manifest)
+        return self._worlds[slot]
+
+    def events(self) -> Iterator[tuple[int, Event]]:
+        """Yield the lines that can be read, and report the others."""
+
+        def report(problem: Problem) -> None:
+            self.report.problems.append(problem)
+
+        yield from self.run.numbered(report)
+
+    def play(self, number: int, event: Event) -> None:
+        """Do what one line says, and compare the line with what has to be there."""
+        data, kind = event["event_data"], event["event_type"]
+        self._follow(number, event)
+        if self.report.broken is not None:
+            self.settled = True
+            return
+        act = data.get("kind")
+        handler = _HANDLERS.get((kind, act)) if isinstance(act, str) else None
+        if handler is not None:
+            self._guard(getattr(self, handler), number, event, data)
+        elif kind == "SIMULATION_CONTROL" and data.get("control") == "end":
+            self.report.complete = True
+            self._guard(self._end, number, event, data)
+        elif kind == "SIMULATION_CONTROL" and not self.report.episodes:
+            self._guard(self._start, number, event, data)
+        else:
+            self._guard(self._line, number, event, data)
+
+    def _guard(
+        self, do: Callable[[int, Event, dict[str, Any]], None], number: int, event: Event, data: Any
+    ) -> None:
+        """Do it; what a damaged line leads to is a problem with that line, not an accident."""
+        try:
+            do(number, event, data)
+        except (PiaseError, *DAMAGE) as error:
+            reason = f"{type(error).__name__}: {error}"
+            if isinstance(error, KeyError):
+                reason = f"the line lacks {error}"
+            elif isinstance(error, PiaseError):
+                reason = str(error)
+            self.verifier.differ(number, event, None, "line", "an executable line", reason)
+            self.report.problems.append(Problem(number, f"cannot be executed: {reason}"))
+            self.settled = True
+
+    def _follow(self, number: int, event: Event) -> None:
+        """Check that no line is missing, doubled, from elsewhere, or from before the last."""
+        run, problems = self.run, self.report.problems
+        for name, value in (
+            ("simulation_run_id", run.run_id),
+            ("experiment_id", run.experiment_id),
+        ):
+            if event[name] != value:
+                what = "run" if name == "simulation_run_id" else "experiment"
+                problems.append(Problem(number, f"the line is of another {what}, {event[name]!r}"))
+        found = event_number(event["event_id"], run.run_id, run.manifest["schema_version"])
+        if found != number:
+            reason = f"event_id {event['event_id']} stands where event {number} has to be"
+            problems.append(Problem(number, reason))
+        moment = moment_of(event["timestamp"])
+        if moment < self._clock:
+            why = "is before that of the line before" if moment else "is no time"
+            problems.append(Problem(number, f"the timestamp {event['timestamp']!r:.60} {why}"))
+        self._clock = moment
+
+    # -- lines ----------------------------------------------------------------------------
+
+    def _line(self, number: int, event: Event, _data: dict[str, Any]) -> None:
+        """Compare a line that does nothing."""
+        self.verifier.line(number, event)
+
+    def _start(self, number: int, event: Event, _data: dict[str, Any]) -> None:
+        """Compare the manifest."""
+        self.verifier.manifest(number, event)
+
+    def _end(self, number: int, event: Event, _data: dict[str, Any]) -> None:
+        """Compare the summary."""
+        self.verifier.finished(number, event)
+
+    def _reset(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Begin an episode."""
+        slot = data.get("slot", 0)
+        world = self.world(slot)
+        config = self._pending.pop(slot, None)
+        if config is not None:
+            world.configure(config)
+        seed = data["seed"]
+        if type(seed) is not int or not 0 <= seed < 1 << 63:
+            raise RunError(f"seed {seed!r} is not a seed")
+        world.reset(seed)
+        self.report.episodes += 1
+        self.verifier.entered(number, event, world, seed, 0)
+        if self.on_reset is not None:
+            self.on_reset(slot, event)
+
+    def _restore(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Take up a state from elsewhere."""
+        slot = data.get("slot", 0)
+        world, snapshot = self.world(slot), data["snapshot"]
+        world.restore(snapshot)
+        self._pending.pop(slot, None)
+        waiting = snapshot.get("next_config")
+        if waiting is not None:
+            self._pending[slot] = world.config.changed(waiting)
+        self.report.episodes += 1
+        episode = snapshot.get("episode") or {}
+        seed, steps = episode.get("seed", data["seed"]), episode.get("steps", 0)
+        self.verifier.entered(number, event, world, seed, steps)
+        if self.on_reset is not None:
+            self.on_reset(slot, event)
+
+    def _reconfigure(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Take note of another config."""
+        slot = data.get("slot", 0)
+        current = self._pending.get(slot, self.world(slot).config)
+        config = current.changed(data["changes"])
+        self.world(slot).check_config(config)
+        self._pending[slot] = config
+        told = {"kind": "reconfigure", "changes": current.diff(config)}
+        self.verifier.told(number, event, told)
+
+    def _hint(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Give a hint."""
+        world = self.world(data.get("slot", 0))
+        agent, message = data["agent"], data["message"]
+        world.give_hint(world.agents.index(agent), message)
+        self.verifier.told(number, event, {"kind": "hint", "agent": agent, "message": message})
+
+    def _order(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Let agents act in another order."""
+        self.world(data.get("slot", 0)).set_order(data["order"])
+        self.verifier.told(number, event, {"kind": "order", "order": data["order"]})
+
+    def _send(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Put a letter into a mailbox."""
+        mail = self.world(data.get("slot", 0)).mailboxes
+        if mail is None:
+            raise RunError("this world has no mailboxes")
+        letter = mail.send(data["sender"], data["recipient"], data["message"])
+        self.verifier.told(number, event, {"kind": "send", **letter._asdict()})
+
+    def _poll(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Empty a mailbox."""
+        mail = self.world(data.get("slot", 0)).mailboxes
+        if mail is None:
+            raise RunError("this world has no mailboxes")
+        self.verifier.polled(number, event, data["agent"], mail.poll(data["agent"]))
+
+    def _step(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Do a step, and compare what followed."""
+        slot = data.get("slot", 0)
+        world = self.world(slot)
+        commands = data["commands"]
+        if self.before_step is not None:
+            self.before_step(slot, event)
+        acts = [read_act(commands.get(name)) for name in world.agents]
+        tick = world.step(acts)
+        self.report.steps += 1
+        self.verifier.stepped(number, event, world, acts, tick)
+        if self.on_step is not None:
+            self.on_step(slot, event, tick)
+
+    def _snapshot(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Compare a stored snapshot field by field."""
+        self.verifier.snapshot(number, event)
+        world, logged_all = self.world(data.get("slot", 0)), data["snapshot"]
+        now = orjson.loads(encode(world.snapshot()))
+        fields = logged_all.get("config")
+        if isinstance(fields, dict) and now["config"].keys() - fields.keys():
+            logged_all = {**logged_all, "config": _with_new_fields(fields, world)}
+        for path, logged, found in differences(logged_all, now, ""):
+            self.verifier.differ(number, event, None, path, logged, found)
+        if self.report.first_divergence is not None:
+            self.settled = True
+
+
+def _with_new_fields(fields: dict[str, Any], world: World[Any, Any]) -> dict[str, Any]:
+    """Return a logged config with the fields that its world got later, at their defaults."""
+    try:
+        config = type(world.config)(**fields)
+    except PiaseError:
+        return fields  # damaged, as the comparison will show
+    return {**config.model_dump(mode="json", exclude={"envelope"}), **fields}
+
+
+_HANDLERS: Mapping[tuple[str, str], str] = {
+    **{
+        ("ENVIRONMENT_EVENT_OCCURRED", kind): f"_{kind}"
+        for kind in ("step", "reset", "hint", "order", "send", "poll")
+    },
+    **{
+        ("ENVIRONMENT_STATE_CHANGED", kind): f"_{kind}"
+        for kind in ("reconfigure", "restore", "snapshot")
+    },
+}
+"""What does what the lines of an event type and kind say."""
+
+
+def read_act(value: Any) -> Act:
+    """Return a logged command as what a world takes."""
+    if value is None or type(value) is int:
+        return value
+    if isinstance(value, Mapping):
+        kind, parameters, misread = (value.get(k) for k in ("type", "parameters", "misread"))
+        if misread in tuple(Outcome):
+            return InvalidAction(Outcome(misread), str(value.get("message", "")))
+        if isinstance(kind, str) and isinstance(parameters, Mapping):
+            return Command(kind, parameters)
+    raise RunError(f"a command is an index or has type and parameters; it is not {value!r:.60}")

@@ -1,0 +1,84 @@
+"""Where agents are to go in their curriculum steps, and whether they stand there.
+
+A line ``DSE_STEP_ATTEMPT_START`` may name ``target_coords``; from then on each step line says under
+``targets`` who stands on them for the first time in the episode.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from piase_gym.core.world import World
+from piase_gym.runs.schema import ATTEMPT
+
+NEAR = 0.5
+"""Where places are floats, an agent this near stands on its target."""
+_OVER = ("DSE_AGENT_CURRICULUM_FINISHED", "DSE_CURRICULUM_FAILED")
+
+
+class Targets:
+    """The targets of agents, in all environments or in single ones of a batch."""
+
+    def __init__(self) -> None:
+        """Start without targets."""
+        self._targets: dict[tuple[int | None, str], Any] = {}
+        self._arrived: set[tuple[int, str]] = set()
+
+    def __bool__(self) -> bool:
+        """Tell whether anybody has a target."""
+        return bool(self._targets)
+
+    def wanted(self, playing: Sequence[int], agents: Sequence[str], slot: int = 0) -> bool:
+        """Tell whether somebody in play has still to arrive."""
+        names = [agents[number] for number in playing]
+        return any(
+            name in names and at in (None, slot) and (slot, name) not in self._arrived
+            for at, name in self._targets
+        )
+
+    def hear(self, event_type: str, agent: str | None, data: Mapping[str, Any]) -> None:
+        """Take note of what the curriculum says."""
+        if agent is None or event_type not in (ATTEMPT, *_OVER):
+            return
+        slot, target = data.get("slot"), data.get("target_coords")
+        for key in [key for key in self._targets if key[1] == agent]:
+            if slot is None or key[0] == slot:
+                del self._targets[key]
+        self._arrived = {
+            key for key in self._arrived if key[1] != agent or slot not in (None, key[0])
+        }
+        if event_type == ATTEMPT and target is not None:
+            self._targets[slot, agent] = target
+
+    def again(self, slot: int = 0) -> None:
+        """An episode begins."""
+        self._arrived = {key for key in self._arrived if key[0] != slot}
+
+    def reached(self, world: World[Any, Any], playing: Sequence[int], slot: int = 0) -> list[str]:
+        """Return who stands on its target for the first time in this episode."""
+        found = []
+        for number in playing:
+            name = world.agents[number]
+            target = self._targets.get((slot, name), self._targets.get((None, name)))
+            if target is None or (slot, name) in self._arrived:
+                continue
+            if _same_place(world.position(number), target):
+                self._arrived.add((slot, name))
+                found.append(name)
+        return found
+
+
+def _same_place(place: Any, target: Any) -> bool:
+    """Tell whether a place is the target: the same name, cell, or point in space."""
+    if not isinstance(place, Sequence) or isinstance(place, str):
+        return bool(place == target)
+    if not isinstance(target, Sequence) or len(place) < len(target) or isinstance(target, str):
+        return False
+    try:
+        apart = [abs(float(a) - float(b)) for a, b in zip(place, target, strict=False)]
+    except (TypeError, ValueError):
+        return False
+    whole = all(isinstance(part, int) for part in (*place, *target))
+    return not any(apart) if whole else math.hypot(*apart) <= NEAR
