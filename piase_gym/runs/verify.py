@@ -24,6 +24,7 @@ from piase_gym.core.digest import digest_json
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import RunError
 from piase_gym.runs.derive import PERCEPT, Deriver
+from piase_gym.runs.divergence import MISSING, Divergence, ReplayReport, differences
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.history import History
@@ -31,7 +32,6 @@ from piase_gym.runs.json_values import encode
 from piase_gym.runs.manifest import command_table
 from piase_gym.runs.options import Levels
 from piase_gym.runs.reader import Event, Run
-from piase_gym.runs.replay import MISSING, Divergence, ReplayReport, differences
 from piase_gym.runs.schema import (
     ATTEMPT,
     EVENT_TYPES,
