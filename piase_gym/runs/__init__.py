@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from piase_gym.runs.pictures import frames, plot, render
     from piase_gym.runs.reader import Run, read
     from piase_gym.runs.record import declare_curriculum, log, record
-    from piase_gym.runs.replay import Divergence, ReplayReport, replay
+    from piase_gym.runs.divergence import Divergence, ReplayReport
+    from piase_gym.runs.replay import replay
     from piase_gym.runs.sinks import (
         ConsoleSink,
         EventSink,

@@ -11,7 +11,7 @@ import orjson
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.world import Act, World
 from piase_gym.errors import PiaseError, RunError
-from piase_gym.runs.divergence import ReplayReport
+from piase_gym.runs.divergence import ReplayReport, differences
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import Problem
