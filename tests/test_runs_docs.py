@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from piase_gym.runs import metrics, record
+from piase_gym.runs import metrics, recording
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
@@ -37,7 +37,7 @@ def test_every_metric_is_on_the_page() -> None:
     assert [name for name in metrics.METRICS if f"`{name}`" not in TEXT] == []
 
 
-@pytest.mark.parametrize("module", [metrics, record])
+@pytest.mark.parametrize("module", [metrics, recording])
 def test_examples_in_code(module: object) -> None:
     found = doctest.testmod(module)  # type: ignore[arg-type]
     assert found.attempted

@@ -12,8 +12,8 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 
 from piase_gym.envs.parallel import WorldParallelEnv
-from piase_gym.runs.record import record
 from piase_gym.runs.recorder import Recorder
+from piase_gym.runs.recording import record
 
 if TYPE_CHECKING:
     from piase_gym.envs.batch import BatchEnv
@@ -32,7 +32,8 @@ def AvtLogger(  # the wrapper's name in the seed's words, whatever it returns
             or a wrapper around one.
         path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``; ``None`` if there
             are `sinks`.
-        options: See `piase_gym.runs.record`: `level`, `levels`, `experiment_id`, `run_id`, `sinks`,
+        options: See `piase_gym.runs.recording`: `level`, `levels`, `experiment_id`, `run_id`,
+        `sinks`,
             `snapshot_every`, `on_error`, `overwrite`, `more`.
 
     Returns:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from piase_gym.adapters.encoders import CellEncoder, CellFeatures
-    from piase_gym.adapters.rllib import rllib
+    from piase_gym.adapters.rllib_env import rllib
     from piase_gym.adapters.sb3 import sb3_vec
 
 __all__ = ["CellEncoder", "CellFeatures", "rllib", "sb3_vec"]
@@ -19,7 +19,7 @@ __all__ = ["CellEncoder", "CellFeatures", "rllib", "sb3_vec"]
 _LAZY = {
     "CellEncoder": "piase_gym.adapters.encoders",
     "CellFeatures": "piase_gym.adapters.encoders",
-    "rllib": "piase_gym.adapters.rllib",
+    "rllib": "piase_gym.adapters.rllib_env",
     "sb3_vec": "piase_gym.adapters.sb3",
 }
 

@@ -14,14 +14,14 @@ from piase_gym.runs.schema import LEVELS, SCHEMA_VERSION
 if TYPE_CHECKING:
     from piase_gym.runs.branches import Branch
     from piase_gym.runs.counterfactuals import ForkReport, fork
+    from piase_gym.runs.divergence import Divergence, ReplayReport
     from piase_gym.runs.exports import export
     from piase_gym.runs.metric_definitions import METRICS, MetricSpec, metric_types
     from piase_gym.runs.metrics import Metrics, PiaAVTInterface
     from piase_gym.runs.pictures import frames, plot, render
     from piase_gym.runs.reader import Run, read
-    from piase_gym.runs.record import declare_curriculum, log, record
-    from piase_gym.runs.divergence import Divergence, ReplayReport
-    from piase_gym.runs.replay import replay
+    from piase_gym.runs.recording import declare_curriculum, log, record
+    from piase_gym.runs.replayer import replay
     from piase_gym.runs.sinks import (
         ConsoleSink,
         EventSink,
@@ -39,31 +39,31 @@ _LAZY = {
     "EventSink": "sinks",
     "FileSink": "sinks",
     "LoggerInterface": "sinks",
-    "METRICS": "metric_table",
+    "METRICS": "metric_definitions",
     "MemorySink": "sinks",
-    "MetricSpec": "metric_table",
+    "MetricSpec": "metric_definitions",
     "Metrics": "metrics",
     "PiaAVTInterface": "metrics",
     "ReplayReport": "divergence",
     "Run": "reader",
-    "ValidationReport": "checks",
+    "ValidationReport": "validation",
     "View": "windows",
-    "metric_types": "metric_table",
-    "ForkReport": "forks",
+    "metric_types": "metric_definitions",
+    "ForkReport": "counterfactuals",
     "Branch": "branches",
-    "fork": "forks",
+    "fork": "counterfactuals",
     "declare_curriculum": "recording",
     "export": "exports",
-    "Stats": "counting",
-    "stats": "counting",
+    "Stats": "statistics",
+    "stats": "statistics",
     "frames": "pictures",
     "plot": "pictures",
     "render": "pictures",
     "log": "recording",
     "read": "reader",
     "record": "recording",
-    "replay": "player",
-    "validate": "checks",
+    "replay": "replayer",
+    "validate": "validation",
 }
 
 __all__ = [

@@ -28,7 +28,7 @@ from piase_gym.errors import (
 from piase_gym.registry import world_spec
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.reader import Event, Run
-from piase_gym.runs.replay import Replayer, read_act
+from piase_gym.runs.replayer import Replayer, read_act
 
 RECORDED = "recorded"
 """The policy that does what the log says, and nothing (the no-op) after its end."""
@@ -207,7 +207,7 @@ class Cut:
         self._vary(world, agents, pair, vary)
         recorder = None
         if logs is not None:
-            from piase_gym.runs.record import record
+            from piase_gym.runs.recording import record
 
             name = BRANCHES[change is not None]
             recorder = record(runner, logs / name, overwrite=True, run_id=f"{logs.name}-{name}")

@@ -12,8 +12,8 @@ from piase_gym.runs.history import History
 from piase_gym.runs.lines import Group, Line, StepItem, data_of
 from piase_gym.runs.options import Options
 from piase_gym.runs.press import Block
-from piase_gym.runs.record import tap
 from piase_gym.runs.recorder import NEVER, Recorder
+from piase_gym.runs.recording import tap
 from piase_gym.runs.schema import ATTEMPT, SYSTEM
 from piase_gym.runs.stretch import Rows
 from piase_gym.runs.writer import Writer

@@ -12,7 +12,7 @@ from gymnasium.spaces import Discrete
 
 from piase_gym.errors import ConfigError, LogWriteError, RunError, UnsupportedError
 from piase_gym.runs.reader import Event, Run
-from piase_gym.runs.replay import Replayer
+from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.tables import need
 
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")

@@ -14,7 +14,7 @@ from piase_gym.core.files import replacing
 from piase_gym.errors import ConfigError, LogWriteError, RunError
 from piase_gym.runs.history import History
 from piase_gym.runs.reader import Run, read
-from piase_gym.runs.replay import Replayer
+from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.sinks import check_out
 from piase_gym.runs.tables import need
 
