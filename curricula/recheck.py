@@ -94,6 +94,9 @@ class Recheck:
         if found.completed and stage and stage not in stages:
             stages.append(stage)
         now = {**found.as_json(), "by": data.get("by")}
+        if "in_play" in data:  # how many episodes were under way: told, and no part of the decision
+            in_play = data["in_play"]
+            now["in_play"] = in_play if type(in_play) is int and in_play >= 0 else 0
         if data.get("by") == "tutor":  # whose choice is an input; what it was told is not
             return {**data, "values": now["values"]}
         return now

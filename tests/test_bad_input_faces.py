@@ -204,7 +204,7 @@ LEVELS: dict[str, tuple[dict[str, Any], type[PiaseError], str]] = {
         "no free cell left for 4 agents",
     ),
     "a start outside": ({"start_pos": (9, 9)}, ConfigError, r"start_pos.*\(9, 9\).*outside"),
-    "alphabet too large": ({"symbols": 99}, ConfigError, "symbols.*less than or equal to"),
+    "alphabet too large": ({"symbols": 99}, ConfigError, "symbols.*at most 16"),
     "nobody at the start": ({"agents": 2, "join_at": (1, 2)}, ConfigError, "join_at"),
     "an agent twice": ({"agents": 2, "agent_ids": ("a", "a")}, ConfigError, "differ"),
     "misspelt key": ({"goal_po": (1, 1)}, ConfigError, "did you mean 'goal_pos'"),

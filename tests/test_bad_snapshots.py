@@ -197,7 +197,7 @@ def damaged_by_chance(rng: random.Random, snapshot: Any) -> Any:
 def look_of(env: Any) -> str:
     """Return all that a caller can see of an environment, snapshot included."""
     seen: list[Any] = [env.snapshot(), getattr(env, "agents", ())]
-    runner = getattr(getattr(env, "unwrapped", env), "driver", None)
+    runner = getattr(getattr(env, "unwrapped", env), "runner", None)
     if runner is not None:
         seen += [runner.seed, runner.steps, runner.played, repr(runner.world.config)]
         seen += [repr(runner.pending), [v.tolist() for v in runner.world.vectors()]]
@@ -221,7 +221,7 @@ SNAPSHOT_MAKERS: dict[str, Callable[[], Any]] = {
     "grid": lambda: parallel_env(
         "GridWorld", agents=2, partners={"agent_1": "q_learning"}, **CROWD
     ),
-    "tag": lambda: gym_env("piase/GridWorld-Tag-10x10-4p-v0"),
+    "tag": lambda: gym_env("piase/GridWorld-Tag-10x10-4p-v1"),
     "rooms": lambda: parallel_env("TextRoom", actions="text", view="text", **TALK),
     "story": lambda: parallel_env("lost_key", actions="text", view="text"),
     "matrix": lambda: gym_env("SocialDilemma", partners="best_response:tit_for_tat"),

@@ -137,7 +137,7 @@ def lengths_and_results(env: Any) -> list[tuple[int, Any]]:
     return [(step, result) for result in np.atleast_1d(info["result"])]
 
 
-LIMITED = ["piase/GridWorld-DoorKey-8x8-v0", "piase/TextRoom-LostKey-v0", "piase/SocialDilemma-v0"]
+LIMITED = ["piase/GridWorld-DoorKey-8x8-v0", "piase/TextRoom-LostKey-v1", "piase/SocialDilemma-v0"]
 
 
 @pytest.mark.parametrize("task", LIMITED)

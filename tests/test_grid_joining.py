@@ -172,7 +172,7 @@ def test_wrong_entries_are_refused() -> None:
         GridWorldConfig(agents=2, join_at=(1, None))
     with pytest.raises(ConfigError, match="join_at has 3 entries for 2 agents"):
         GridWorldConfig(agents=2, join_at=(0, 1, 1))
-    with pytest.raises(ConfigError, match="greater than or equal to 0"):
+    with pytest.raises(ConfigError, match="at least 0"):
         GridWorldConfig(agents=2, join_at=(0, -1))
     env = parallel_env("GridWorld", agents=2, join_at=(0, 3), max_steps=5, envelope={"agents": 3})
     env.reset(seed=0)
