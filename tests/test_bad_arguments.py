@@ -165,7 +165,6 @@ def test_unknown_render_modes(make: Callable[..., Any], mode: Any) -> None:
         ({1: "random"}, AgentError, ("1", "agent_0, agent_1")),
         ({"agent_0": "random", "agent_1": "noop"}, AgentError, ("agent",)),
         ({"agent_1": ["random"]}, PiaseError, ("policy", "'random'")),
-        ("random", PiaseError, ("partners",)),
         (["random"], PiaseError, ("partners",)),
     ],
     ids=short,

@@ -65,7 +65,7 @@ def test_a_logged_run_replays(tmp_path: Path) -> None:
 
 def test_mistakes_of_run_are_one_line() -> None:
     for words, told in (
-        (("nothing",), "unknown scenario"),
+        (("nothing",), "unknown world, id or scenario"),
         (("lost_key", "--agent", "genius"), "unknown policy"),
         (("lost_key", "--agent", "eve=random"), "no agent 'eve'"),
         (("lost_key", "--render", "hologram"), "unknown --render"),

@@ -231,7 +231,7 @@ def test_worlds_and_envelopes_are_looked_at() -> None:
         if "step 1 's1': GridWorld: unknown key" in message
     ]
     assert told(wrong, "error")
-    assert "unknown world or id 'Gird'" in lint(made, "Gird")[0].message
+    assert "unknown world, id or scenario 'Gird'" in lint(made, "Gird")[0].message
 
 
 def test_findings_have_places(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_a_limit_that_makes_no_sense() -> None:
 
 
 def test_the_masks_are_those_of_the_learners_own_seat() -> None:
-    fields: dict[str, Any] = {"agents": 2, "map": "@.G\n..@", "partners": "noop"}
+    fields: dict[str, Any] = {"agents": 2, "map": "@kG\n..@", "partners": "noop"}
     masks = []
     for agent in ("agent_0", "agent_1"):
         env = piase_gym.gym_env("GridWorld", agent=agent, **fields)

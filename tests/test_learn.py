@@ -260,9 +260,8 @@ def test_bad_partners_are_refused(tmp_path: Path) -> None:
         train(small(partners={"agent_0": "random"}), tmp_path / "a")
     with pytest.raises(AgentError, match="there is no agent 'agent_7'"):
         train(small(partners={"agent_7": "random"}), tmp_path / "b")
-    pair = small(config={**TINY, "agents": 2}, partners={"agent_1": "rendom"})
     with pytest.raises(UnknownNameError, match="unknown policy 'rendom'"):
-        train(pair, tmp_path / "c")
+        small(config={**TINY, "agents": 2}, partners={"agent_1": "rendom"})
 
 
 def test_success_in_a_batch_is_success_alone() -> None:

@@ -188,7 +188,7 @@ def test_pictures_are_those_of_the_run(log: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="gif"):
         runs.render(log, tmp_path / "run.bmp")
     with pytest.raises(RunError, match="no step"):
-        runs.render(log, tmp_path / "run.gif", start=10**6)
+        runs.render(log, tmp_path / "none.gif", start=10**6)
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])

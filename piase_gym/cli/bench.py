@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Group
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -318,8 +319,9 @@ def show_results(results: Results) -> None:
             task = row[0]
             console.print(Text(task, "bold cyan"), soft_wrap=True)
         console.print(f"  {line}", soft_wrap=True, markup=False)
-        told = "; ".join(part for part in (f"{tables.HEAD[raw]} {row[raw]}", row[-1]) if part)
-        console.print(Text(f"    {told}", "dim"), soft_wrap=True)
+        told = [f"{tables.HEAD[raw]} {row[raw]}", row[-1]]
+        for part in filter(None, told):
+            console.print(Padding(Text(part, "dim"), (0, 0, 0, 4)))
     for why, names in tables.by_reason(results.skipped).items():
         console.print(f"not played: {', '.join(names)}: {why}", soft_wrap=True, markup=False)
 

@@ -108,6 +108,7 @@ class Verifier(Deriver):
         self._at: dict[int | None, int] = {}
         """The step of the run at the last step, reset or restore of each slot."""
         self._turns: deque[int] = deque()
+        self._unstepped: set[int] = set()
         """The slots of a batch whose lines of the present step have still to come."""
         self._letters = 0
         self._due: deque[Wanted] = deque()
@@ -126,13 +127,16 @@ class Verifier(Deriver):
         """Take in a line that is no input."""
         if self._stopped:
             return
+        early = event["event_type"] in _EARLY and not played_out(event["event_data"].get("reason"))
+        if self._turns and early and event["event_data"].get("slot") in self._turns:
+            self._pass_turns()
         if self._due:
             self._match(number, event, self._due.popleft())
         elif self._turns:
             self._lacks_turn(number, event)
         elif not self._claims(event):
             self._own_line(number, event)
-        elif event["event_type"] in _EARLY and not played_out(event["event_data"].get("reason")):
+        elif early:
             self._early.append((number, event))
             if None in self.episode_records and event["step"] != self.step:
                 self.differ(number, event, None, "step", event["step"], self.step)
@@ -339,6 +343,22 @@ class Verifier(Deriver):
         wanted = f"the step of slot {self._turns[0]}"
         self.differ(number, event, None, "line", _of(event), wanted)
 
+    def _pass_turns(self) -> None:
+        """Let the slots whose turn it is do no step; they have to begin new episodes instead.
+
+        So it is where the caller's agents have ended and only partners were still playing.
+        """
+        self._unstepped.update(self._turns)
+        self._turns.clear()
+
+    def _check_unstepped(self, number: int, event: Event) -> None:
+        """Take note of slots that neither did a step nor began a new episode."""
+        if self._unstepped:
+            self._turns.extend(sorted(self._unstepped))
+            self._unstepped.clear()
+            self._lacks_turn(number, event)
+            self._turns.clear()
+
     def _unfounded(self) -> None:
         """Take note that nothing leads to a line."""
         number, event = self._early[0]
@@ -379,6 +399,9 @@ class Verifier(Deriver):
         data = event["event_data"]
         slot = data.get("slot")
         self._check_slot(slot)
+        if slot in self._turns:
+            self._pass_turns()
+        self._unstepped.discard(slot)
         restored = data["kind"] == "restore"
         self._take_step(slot, event["step"])
         old = self.episode_records.get(slot)
@@ -435,10 +458,15 @@ class Verifier(Deriver):
         if slot is not None and not self._stopped:
             if not self._turns:
                 self._next = 0
+                self._check_unstepped(number, event)
                 slots = sorted(n for n in self._at if n is not None)
                 self._turns.extend(n for n in slots if self.episode_records[n].playing)
-            if self._turns.popleft() != slot:
+            while self._turns and self._turns[0] != slot:
+                self._unstepped.add(self._turns.popleft())
+            if not self._turns:
                 self.differ(number, event, None, "slot", slot, "another slot")
+            else:
+                self._turns.popleft()
         self.step = step = self._at[slot]
         before: list[Wanted] = []
         if not episode_record.begun:
