@@ -28,7 +28,8 @@ class Compiled:
         self.batch = self.world.new_batch(num_envs, [config])
         self.batch.states["given"] = seed + np.arange(num_envs)
         assert self.world.reset_batch(self.batch, np.arange(num_envs)) == 0
-        self.outputs = self.batch.flat()
+        b = self.batch
+        self.outputs = [getattr(b, name).reshape(-1) for name in OUTPUTS]
 
     def step(self, actions: Any) -> int:
         return self.world.step_batch(self.batch, 1, -1, actions)

@@ -23,7 +23,7 @@ def near(cell: Cell) -> list[Cell]:
 
 def grid_of(world: GridWorld) -> dict[Cell, int]:
     """Return the objects by place."""
-    flat, side = world.get_state()["cells"], world.k.side
+    flat, side = world.get_state()["cells"], world.side
     rows, columns = range(world.config.height), range(world.config.width)
     return {(x, y): flat[y * side + x] for y in rows for x in columns}
 

@@ -89,7 +89,7 @@ def random_act(rng: random.Random, mask: np.ndarray, symbols: int, eager: float)
 def compare(world: GridWorld, reference: ReferenceGridRules, case: str) -> None:
     """Compare everything that agents get, and the state."""
     state, n = world.get_state(), world.config.agents
-    side = world.k.side
+    side = world.side
     found: dict[str, Any] = {"counter": state["counters"][1], "movers": []}
     found["movers"] = state["movers"][: state["num_movers"]]
     width, height = world.config.width, world.config.height

@@ -41,7 +41,7 @@ def from_map(*rows: str, **settings: Any) -> GridWorld:
     world = make(width=width, height=height, agents=agents, **settings)
     world.reset(0)
     state = world.get_state()
-    side = world.k.side
+    side = world.side
     for y, row in enumerate(rows):
         for x, sign in enumerate(row):
             state["cells"][y * side + x] = FLOOR if sign.isdigit() else SIGNS[sign]
@@ -67,7 +67,7 @@ def all_won(world: GridWorld, agents: Sequence[int]) -> bool:
 def reference_of(world: GridWorld) -> ReferenceGridWorld:
     """Return the reference in the present state of a world with one agent."""
     reference = ReferenceGridWorld(world.config)
-    record, side = world.states[0], world.k.side
+    record, side = world.states[0], world.side
     width, height = world.config.width, world.config.height
     cells = record["cells"].reshape(side, side)
     reference.cells = {(x, y): int(cells[y, x]) for y in range(height) for x in range(width)}

@@ -33,7 +33,7 @@ def test_everything_in_sight_is_where_it_says(task: str, observe: str, seed: int
     dice = Stream(seed)
     for _ in range(6):
         record = env.world.states[0]
-        cells = record["cells"].reshape(env.world.k.side, -1)
+        cells = record["cells"].reshape(env.world.side, -1)
         for name in env.agents:
             facts = env.facts(name)
             around = env.world.surroundings(facts)

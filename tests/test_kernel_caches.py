@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import piase_gym
+from piase_gym.compiled.cache import stamp
 
 PACKAGE = Path(piase_gym.__file__).parent
 
@@ -27,14 +31,15 @@ SOURCES = {
     "worlds/marbles/__init__.py": "",
     "worlds/marbles/table.py": "REWARD = 20\n",
     "worlds/marbles/helpers.py": (
-        "from piase_gym.kernels import device\n"
+        "from piase_gym.compiled import helper\n"
         "from piase_gym.worlds.marbles.table import REWARD\n"
-        "@device\n"
+        "@helper\n"
         "def worth(count):\n"
+        "    'Return what marbles are worth.'\n"
         "    return count * REWARD + 300\n"
     ),
     "worlds/marbles/rules.py": (
-        "from piase_gym.kernels import kernel\n"
+        "from piase_gym.compiled import kernel\n"
         "from piase_gym.shared_by_worlds import SHARED\n"
         "from piase_gym.worlds.marbles.helpers import worth\n"
         "@kernel\n"
@@ -64,9 +69,33 @@ print(json.dumps({"text": env.world.text(facts)}))
 
 STAMP = """
 import json
-from piase_gym.kernels import source_stamp
-from piase_gym.worlds import grid_world
-print(json.dumps(source_stamp(list(grid_world.__path__)[0])))
+from piase_gym.compiled.cache import stamp
+from piase_gym.worlds.grid_world.kernels import KERNELS
+print(json.dumps(stamp(KERNELS.step)))
+"""
+OTHERS = """
+import json
+from pathlib import Path
+import numba
+import other
+import piase_gym.worlds.marbles.rules
+other.twice(3)
+import another
+print(json.dumps([Path(f.stats.cache_path).parts for f in (other.twice, another.twice)]))
+"""
+TWICE = "import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return x + x\n"
+PLAY = """
+import json
+import numpy as np
+import piase_gym
+from piase_gym.worlds.grid_world.kernels import KERNELS
+for make in (piase_gym.parallel_env, piase_gym.batch_env):
+    many = {"num_envs": 2} if make is piase_gym.batch_env else {}
+    env = make("GridWorld", width=5, height=5, **many)
+    env.reset(seed=0)
+    env.step(np.zeros((2, 1), np.int32) if many else {"agent_0": 0})
+misses = sum(sum(kernel.stats.cache_misses.values()) for kernel in KERNELS)
+print(json.dumps({"misses": misses, "hits": len(KERNELS)}))
 """
 
 
@@ -130,19 +159,75 @@ def test_an_edited_rule_or_table_is_never_served_stale(
     assert run(copied, MARBLES)["score"] == 5341
 
 
+def test_a_docstring_elsewhere_costs_nothing(copied: Path) -> None:
+    assert run(copied, MARBLES) == {"score": 5341, "hits": 0}
+    edit(copied / "piase_gym/worlds/marbles/helpers.py", "what marbles are", "what pebbles are")
+    assert run(copied, MARBLES) == {"score": 5341, "hits": 1}
+
+
 @pytest.mark.slow
 def test_an_edited_rule_of_grid_world_is_never_served_stale(copied: Path) -> None:
     assert "column 4, row 3" in run(copied, WALK)["text"]
-    rules = copied / "piase_gym" / "worlds" / "grid_world" / "ticks.py"
-    edit(rules, "0, 0, -1, 0, 1, 0, 0, 0, 0]", "0, 0, -2, 0, 2, 0, 0, 0, 0]")
+    edit(copied / "piase_gym/compiled/windows.py", "DX = np.array([0, 1,", "DX = np.array([0, 2,")
     assert "column 5, row 3" in run(copied, WALK)["text"]
 
 
-def test_what_grids_share_is_part_of_the_stamp(copied: Path) -> None:
+@pytest.mark.slow
+def test_a_second_process_compiles_nothing(copied: Path) -> None:
+    assert run(copied, PLAY)["misses"] > 0
+    assert run(copied, PLAY)["misses"] == 0
+
+
+def test_what_kernels_refer_to_is_part_of_the_stamp(copied: Path) -> None:
     before = run(copied, STAMP)
-    shared = copied / "piase_gym" / "worlds" / "painted_map.py"
-    edit(shared, "DX = np.array([0, 1, 0, -1])", "DX = np.array([0, 2, 0, -2])")
-    assert run(copied, STAMP) != before
+    events = copied / "piase_gym/worlds/grid_world/events.py"
+    edit(events, '"""What can become', '"""Whatever became')
+    assert run(copied, STAMP) == before
+    edit(events, "RUNNER: Final = 2", "RUNNER: Final = 3")
+    changed = run(copied, STAMP)
+    edit(copied / "piase_gym/compiled/draws.py", "0xBF58476D1CE4E5B9", "0xBF58476D1CE4E5B7")
+    assert len({before, changed, run(copied, STAMP)}) == 3
+
+
+def test_others_keep_their_cache(copied: Path) -> None:
+    for name in ("other", "another"):
+        (copied / f"{name}.py").write_text(TWICE, "utf-8")
+    for parts in run(copied, OTHERS):
+        assert Path(*parts).parent == copied / "cache"
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", [b"", b"nonsense", None], ids=["empty", "nonsense", "cut"])
+def test_a_damaged_file_of_the_cache_is_compiled_anew(
+    copied: Path, suffix: str, damage: bytes | None
+) -> None:
+    assert run(copied, MARBLES) == {"score": 5341, "hits": 0}
+    paths = list((copied / "cache").rglob(f"*{suffix}"))
+    assert paths
+    for path in paths:
+        path.write_bytes(path.read_bytes()[:-9] if damage is None else damage)
+    assert run(copied, MARBLES) == {"score": 5341, "hits": 0}
+    assert run(copied, MARBLES) == {"score": 5341, "hits": 1}
+
+
+def test_closures_are_refused_and_so_is_what_cannot_be_hashed() -> None:
+    seven = 7
+
+    def add(x: int) -> int:
+        return x + seven
+
+    def look(x: int) -> Any:
+        return x + len(os.environ)
+
+    def late(x: int) -> Any:
+        return not_there_yet(x)  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(TypeError, match="must not be a closure"):
+        stamp(add)
+    with pytest.raises(TypeError, match="allowed: functions, numbers, arrays"):
+        stamp(look)
+    with pytest.raises(NameError, match="not_there_yet, which must come before"):
+        stamp(late)
 
 
 def test_a_machine_where_nothing_can_be_written(copied: Path) -> None:
@@ -157,3 +242,42 @@ def test_a_machine_where_nothing_can_be_written(copied: Path) -> None:
     for _ in range(2):
         assert run(copied, MARBLES, **settings) == {"score": 5341, "hits": 0}
     assert sorted(path for path in copied.rglob("*")) == before
+
+
+WORDS = """
+import numpy as np
+from piase_gym.compiled import kernel, load64, readable, store64
+from piase_gym.compiled.memory import record
+
+@kernel
+def move(records, start, to):
+    s = records[0]
+    store64(s.cells, to, load64(s.cells, start))
+
+records = readable(np.zeros(1, record([("cells", "u1", 16)])))
+records["cells"] = np.arange(16)
+move(records, 1, 8)
+found = records["cells"][0].tolist()
+try:
+    move(records, %d, %d)
+    print("unnoticed")
+except IndexError:
+    print(found[8:] == list(range(1, 9)))
+"""
+
+
+@pytest.mark.parametrize(("start", "to"), [(9, 0), (-1, 0), (0, 9), (0, -1)])
+def test_words_beyond_an_array_are_noticed_where_bounds_are_checked(start: int, to: int) -> None:
+    settings = {**os.environ, "NUMBA_BOUNDSCHECK": "1"}
+    command = [sys.executable, "-c", WORDS % (start, to)]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "True", done.stderr
+
+
+def test_numba_has_an_upper_bound_and_this_is_below_it() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    found = [line for line in project["project"]["dependencies"] if line.startswith("numba")]
+    bounds = dict(re.findall(r"([<>]=?)(\d+\.\d+)", found[0]))
+    now = tuple(int(part) for part in version("numba").split(".")[:2])
+    lowest, stop = (tuple(map(int, bounds[sign].split("."))) for sign in (">=", "<"))
+    assert lowest <= now < stop

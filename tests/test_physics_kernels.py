@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from piase_gym.kernels import readable
+from piase_gym.compiled import readable
 from piase_gym.worlds.physics_playground import control, rules
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.items import KINDS

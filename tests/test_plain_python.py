@@ -1,4 +1,4 @@
-"""Kernels are Python: without the compiler the same rules give the same states."""
+"""Kernels are Python: without the compiler the same rules give all that a caller sees."""
 
 from __future__ import annotations
 
@@ -10,36 +10,52 @@ from typing import Any
 
 import pytest
 
+from piase_gym.registry import tasks
+
 PLAY = """
 import json, sys
 import numpy as np
 import piase_gym
 
-name, fields = json.loads(sys.argv[1])
-rng = np.random.default_rng(0)
-env = piase_gym.parallel_env(name, **fields)
-env.reset(seed=3)
-seen = [env.digest()]
-for _ in range(25):
-    if not env.agents:
-        env.reset()
-    env.step({agent: int(rng.integers(env.world.num_actions)) for agent in env.agents})
-    seen.append(env.digest())
-batch = piase_gym.batch_env(name, num_envs=2, **fields)
-batch.reset(seed=3)
-shape = (2, len(batch.agents))
-for _ in range(10):
-    batch.step(rng.integers(0, batch.action_space.n, shape))
-    seen += batch.digests()
-env.reconfigure({"max_steps": 20})
-env.reset()
-print(json.dumps([*seen, env.digest()]))
+def plain(value):
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict) or hasattr(value, "keys"):
+        return {str(key): plain(value[key]) for key in value.keys()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+def play(name, fields, steps):
+    rng = np.random.default_rng(0)
+    env = piase_gym.parallel_env(name, view="both", **fields)
+    seen = [env.reset(seed=3)]
+    for step in range(steps):
+        if not env.agents:
+            seen.append(env.reset())
+        acts = {agent: int(rng.integers(env.world.num_actions)) for agent in env.agents}
+        seen += [env.step(acts), env.state(), env.digest()]
+    env.restore(env.snapshot())
+    seen += [env.world.vectors(), env.world.masks(), env.world.ansi()]
+    batch = piase_gym.batch_env(name, num_envs=2, autoreset="same_step", **fields)
+    seen.append(batch.reset(seed=3))
+    shape = (2, len(batch.agents))
+    for _ in range(steps):
+        seen += [batch.step(rng.integers(0, batch.action_space.n, shape)), batch.digests()]
+        seen += [batch.batch.masks.copy(), batch.batch.final_obs.copy()]
+    env.reconfigure({"max_steps": 20})
+    seen += [env.reset(), env.digest()]
+    return seen
+
+cases, steps = json.loads(sys.argv[1])
+seen = [play(name, fields, steps) for name, fields in cases]
+print(json.dumps(plain(seen), default=str))
 """
 
 
-def play(case: Any, **settings: str) -> Any:
-    """Play in another process and return the digests of its states."""
-    command = [sys.executable, "-W", "error", "-c", PLAY, json.dumps(case)]
+def play(cases: Any, steps: int = 12, **settings: str) -> Any:
+    """Play in another process and return all that was seen, case by case."""
+    command = [sys.executable, "-W", "error", "-c", PLAY, json.dumps([cases, steps])]
     done = subprocess.run(
         command, env={**os.environ, **settings}, capture_output=True, text=True, check=False
     )
@@ -47,16 +63,58 @@ def play(case: Any, **settings: str) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        ("GridWorld", {"layout": "door_key", "agents": 2, "width": 8, "height": 8}),
-        ("GridWorld", {"layout": "tag", "agents": 3, "width": 8, "height": 8, "symbols": 2}),
-        ("SocialDilemma", {"game": "prisoners_dilemma", "noise": 0.1}),
-        ("SocialDilemma", {"game": "harvest", "agents": 3, "width": 12, "height": 10}),
-        ("SocialDilemma", {"game": "cleanup", "agents": 3, "width": 12, "height": 10}),
-    ],
-    ids=["door_key", "tag", "matrix", "harvest", "cleanup"],
-)
-def test_the_same_states_without_the_compiler(case: Any) -> None:
-    assert play(case, NUMBA_DISABLE_JIT="1") == play(case)
+def assert_same(cases: Any, steps: int, **settings: str) -> None:
+    """Play the same with other settings and without, and compare."""
+    ours, theirs = play(cases, steps, **settings), play(cases, steps)
+    for case, one, other in zip(cases, ours, theirs, strict=True):
+        assert len(one) == len(other)
+        for number, (found, expected) in enumerate(zip(one, other, strict=True)):
+            assert found == expected, f"{case[0]} differs at {number}"
+
+
+CASES = {
+    "door_key": ("GridWorld", {"layout": "door_key", "agents": 2, "width": 8, "height": 8}),
+    "tag": (
+        "GridWorld",
+        {"layout": "tag", "agents": 3, "width": 8, "height": 8, "symbols": 2, "max_steps": 5},
+    ),
+    "foraging": ("GridWorld", {"layout": "foraging", "agents": 2, "width": 8, "height": 8}),
+    "rooms": (
+        "GridWorld",
+        {
+            "layout": "multi_room",
+            "doors": "mixed",
+            "agents": 2,
+            "width": 9,
+            "height": 9,
+            "collisions": "pass",
+            "see_through_walls": False,
+            "fruits": 2,
+            "movers": 1,
+            "boxes": 1,
+            "energy": 9,
+        },
+    ),
+    "grid": ("GridWorld", {"layout": "maze", "width": 7, "height": 7, "observe": "grid"}),
+    "matrix": ("SocialDilemma", {"game": "prisoners_dilemma", "noise": 0.1}),
+    "many": ("SocialDilemma", {"game": "public_goods", "agents": 3, "symbols": 1}),
+    "harvest": ("SocialDilemma", {"game": "harvest", "agents": 3, "width": 12, "height": 10}),
+    "cleanup": ("SocialDilemma", {"game": "cleanup", "agents": 3, "width": 12, "height": 10}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_without_the_compiler(name: str) -> None:
+    assert_same([CASES[name]], 12, NUMBA_DISABLE_JIT="1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["GridWorld", "SocialDilemma"])
+def test_every_task_is_the_same_without_the_compiler(world: str) -> None:
+    ids = [name for name in tasks() if name.startswith(f"piase/{world}-")]
+    assert_same([(name, {}) for name in ids], 2, NUMBA_DISABLE_JIT="1")
+
+
+@pytest.mark.slow
+def test_the_same_where_bounds_are_checked() -> None:
+    assert_same([CASES["rooms"]], 12, NUMBA_BOUNDSCHECK="1")

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from piase_gym import kernels
+from piase_gym.compiled import bits, integer, kernel, readable, uniform
+from piase_gym.compiled import stream_key as compiled_key
+from piase_gym.compiled.memory import record
 from piase_gym.core.rng import (
     GOLDEN,
     MAX_SEED,
@@ -24,7 +26,6 @@ from piase_gym.core.rng import (
     stream_key,
     stream_keys,
 )
-from piase_gym.kernels import kernel
 
 WORD = 2**64
 SEEDS = st.integers(0, MAX_SEED)
@@ -123,13 +124,14 @@ def test_mix64_of_arrays_is_mix64(values: list[int]) -> None:
 
 
 @kernel
-def draw_compiled(seed, stream, keys, counters, stop, raw, whole, unit):  # type: ignore[no-untyped-def]
+def draw_compiled(records, seed, stream, stop, raw, whole, unit):  # type: ignore[no-untyped-def]
     """Fill three arrays with draws of each kind from one stream."""
-    keys[stream] = kernels.stream_key(seed, np.uint64(stream))
+    s = records[0]
+    s.keys[stream] = compiled_key(seed, np.uint64(stream))
     for i in range(raw.shape[0]):
-        raw[i] = kernels.bits(keys, counters, stream)
-        whole[i] = kernels.integer(keys, counters, stream, stop)
-        unit[i] = kernels.uniform(keys, counters, stream)
+        raw[i] = bits(s, stream)
+        whole[i] = integer(s, stream, stop)
+        unit[i] = uniform(s, stream)
 
 
 @pytest.mark.parametrize("stop", [1, 2, 6, 1000, 2**31 - 1, 2**31])
@@ -137,10 +139,11 @@ def draw_compiled(seed, stream, keys, counters, stop, raw, whole, unit):  # type
 @pytest.mark.parametrize("stream", [StreamId.LAYOUT, StreamId.CHANNEL, StreamId.PARTNER + 3])
 def test_compiled_draws_equal_python_draws(seed: int, stream: int, stop: int) -> None:
     count = 50
-    keys, counters = np.zeros(32, np.uint64), np.zeros(32, np.uint64)
+    records = np.zeros(1, record([("keys", "<u8", 32), ("counters", "<u8", 32)]))
+    keys, counters = records["keys"][0], records["counters"][0]
     raw, whole = np.zeros(count, np.uint64), np.zeros(count, np.int64)
     unit = np.zeros(count)
-    draw_compiled(np.uint64(seed), int(stream), keys, counters, stop, raw, whole, unit)
+    draw_compiled(readable(records), np.uint64(seed), int(stream), stop, raw, whole, unit)
 
     python = Stream(seed, stream)
     for i in range(count):

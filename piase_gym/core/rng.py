@@ -4,7 +4,7 @@ A draw is ``mix64(key + counter * GOLDEN)``, the finaliser of SplitMix64 (Steele
 2014, "Fast splittable pseudorandom number generators") over a counter. A stream is keyed by the
 effective seed of the episode and the stream's number, so streams never disturb each other, the
 whole random state is two integers, and nothing depends on the size of a batch. Integers, floats
-and shuffles use integer arithmetic only; `piase_gym.kernels` holds the compiled twins.
+and shuffles use integer arithmetic only; `piase_gym.compiled` holds the compiled twins.
 """
 
 from __future__ import annotations

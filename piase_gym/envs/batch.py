@@ -426,19 +426,7 @@ def tell_begun(events: Events, slots: NDArray[np.int64]) -> None:
 
 def _renew(slots: Slots, events: Events, ended: NDArray[np.int64]) -> int:
     """Start the next episodes of environments, as the kernel does in the same step."""
-    batch = slots.batch
-    batch.final_obs[ended] = batch.obs[ended]
-    outputs: tuple[NDArray[Any], ...] = (
-        batch.rewards,
-        batch.terminated,
-        batch.truncated,
-        batch.events,
-    )
-    kept = [part[ended] for part in outputs]
-    batch.states["episode"][ended] += np.uint64(1)
-    faults = slots.world.reset_batch(batch, ended)
-    for part, values in zip(outputs, kept, strict=True):
-        part[ended] = values
+    faults = slots.world.renew_batch(slots.batch, ended)
     if not faults:
         tell_begun(events, ended)
     return faults

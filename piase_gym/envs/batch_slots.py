@@ -14,6 +14,7 @@ from piase_gym.core.world import Facts
 from piase_gym.envs.partners import agent_number
 from piase_gym.errors import ConfigError, GenerationError, UnsupportedError
 from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.batch_arrays import stacked
 
 AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
 """How kernels know the modes of autoreset."""
@@ -259,7 +260,7 @@ class BatchConfigs(Slots):
         self.configs.append(config)
         self.awaiting_agents |= self._comes_late(config)
         table = self.world.new_batch(1, [config]).tables
-        self.batch.tables = np.concatenate([self.batch.tables, table])
+        self.batch.tables = stacked([self.batch.tables, table])
         return len(self.configs) - 1
 
     def _require_learner(self, config: Any) -> None:

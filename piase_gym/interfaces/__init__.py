@@ -1,6 +1,7 @@
-"""The interfaces of the documents that piase_gym implements.
+"""The interfaces of the documents that piase_gym implements; each is made as ``Name(world,
+**config)``.
 
-Each is made as ``Name(world, **config)``. They are imported when they are first asked for.
+They are imported when they are first asked for.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import device, kernel, load64, peek, poke, store64
+from piase_gym.compiled import helper, kernel, load, load64, store, store64
 from piase_gym.runs.press import SPARE
 
 PIECES = 13
@@ -18,7 +18,7 @@ DONE, SECOND, REWARD, FULL = range(4)
 _MILLION = 1_000_000
 
 
-@device
+@helper
 def put(out, at, pool, start, stop):  # type: ignore[no-untyped-def]
     """Copy ``pool[start:stop]``; both arrays have `SPARE` bytes to spare."""
     place, shift = start, at - start
@@ -33,7 +33,7 @@ def put(out, at, pool, start, stop):  # type: ignore[no-untyped-def]
     return stop + shift
 
 
-@device
+@helper
 def put_number(out, at, value):  # type: ignore[no-untyped-def]
     """Write a number that is not negative."""
     count, rest = 1, value
@@ -42,36 +42,36 @@ def put_number(out, at, value):  # type: ignore[no-untyped-def]
         count += 1
     rest = value
     for place in range(at + count - 1, at - 1, -1):
-        poke(out, place, 48 + rest % 10)
+        store(out, place, 48 + rest % 10)
         rest //= 10
     return at + count
 
 
-@device
+@helper
 def put_micros(out, at, value):  # type: ignore[no-untyped-def]
     """Write the microseconds of a second, six digits."""
     for place in range(at + 5, at - 1, -1):
-        poke(out, place, 48 + value % 10)
+        store(out, place, 48 + value % 10)
         value //= 10
     return at + 6
 
 
-@device
+@helper
 def put_piece(out, at, pool, offsets, piece):  # type: ignore[no-untyped-def]
     """Copy one of the pieces in a pool."""
     return put(out, at, pool, offsets[piece], offsets[piece + 1])
 
 
-@device
+@helper
 def put_hex(out, at, value):  # type: ignore[no-untyped-def]
     """Write 64 bits as sixteen hexadecimal digits."""
     for place in range(16):
         digit = np.int64((value >> np.uint64(60 - 4 * place)) & np.uint64(15))
-        poke(out, at + place, digit + (48 if digit < 10 else 87))
+        store(out, at + place, digit + (48 if digit < 10 else 87))
     return at + 16
 
 
-@device
+@helper
 def find(known, count, bits):  # type: ignore[no-untyped-def]
     """Return where a reward is among those whose text is known, or -1."""
     for place in range(count):
@@ -136,7 +136,7 @@ def press(  # type: ignore[no-untyped-def]
                 if not alive[row, agent]:
                     continue
                 if not first:
-                    poke(out, at, 44)
+                    store(out, at, 44)
                     at += 1
                 first = False
                 at = put(out, at, pool, offsets[names + agent], offsets[names + agent + 1])
@@ -230,7 +230,7 @@ def press_records(  # type: ignore[no-untyped-def]
             at = put_number(out, at, np.int64(word & np.uint64(0xFFFFFFFF)))
         for place in range(count):
             at = put_piece(out, at, pool, offsets, RECORD + count + place)
-            code = peek(records, first + codes + playing[place])
+            code = np.int64(load(records, first + codes + playing[place]))
             at = put_piece(out, at, pool, offsets, last + 2 + code)
         for place in range(count):
             at = put_piece(out, at, pool, offsets, RECORD + 2 * count + place)

@@ -31,14 +31,14 @@ class RecordPress:
         from piase_gym.runs import press_kernel
 
         self.encoder, self._notation = encoder, notation
-        self._press = Direct(press_kernel.press_records)
+        self._press = press_kernel.press_records
         self._numbers, self._result = np.zeros(10, np.int64), np.zeros(4, np.int64)
         self._out, self._free = np.empty(0, np.uint8), 0
         self._second = -1
         self._known = RewardTexts(notation.agents)
         self._pools = Texts(self._pieces)
         self._missing = press_kernel.REWARD
-        notation.compiled = Direct(press_kernel.add_up)
+        notation.compiled = press_kernel.add_up
 
     def _pieces(self, party: tuple[tuple[str, ...], tuple[int, ...]]) -> Any:
         """Return the pieces of lines of one second in which some agents are in play."""
@@ -111,22 +111,3 @@ class RecordPress:
                 found.append(text)
             if reason == self._missing:
                 known.learn(bits)
-
-
-class Direct:
-    """A compiled function whose arguments are always of the same types.
-
-    They are looked up in the first call only.
-    """
-
-    def __init__(self, compiled: Any) -> None:
-        """Take the function."""
-        self._compiled, self._run = compiled, compiled
-
-    def __call__(self, *args: Any) -> None:
-        """Call it."""
-        self._run(*args)
-        if self._run is self._compiled:
-            from piase_gym.kernels import direct
-
-            self._run = direct(self._compiled, *args)

@@ -17,9 +17,20 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.commands import RESULTS, Command, InvalidAction, Outcome, Result
+from piase_gym.compiled import readable
+from piase_gym.compiled.stepping import (
+    ABSENT,
+    BEGIN,
+    CONTINUE,
+    OUTPUTS,
+    REBUILD,
+    SHOW,
+    Kernels,
+)
+from piase_gym.core.commands import OUTCOMES, RESULTS, Command, InvalidAction, Outcome, Result
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_bytes
+from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import (
     Act,
     Capabilities,
@@ -30,8 +41,7 @@ from piase_gym.core.world import (
     check_index,
     explain_invalid,
 )
-from piase_gym.errors import SnapshotError
-from piase_gym.kernels import ABSENT
+from piase_gym.errors import GenerationError, SnapshotError
 from piase_gym.worlds.batch_arrays import Batch, leading_size
 
 C = TypeVar("C", bound=WorldConfig)
@@ -45,6 +55,14 @@ _MISREADS = {
     Outcome.TIMEOUT: ABSENT - 3,
     Outcome.REFUSED: ABSENT - 4,
 }
+
+
+@functools.lru_cache(maxsize=64)
+def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
+    """Return the index in `OUTCOMES` of what each event means, of all that fit into a byte."""
+    codes = np.zeros(256, np.uint8)
+    codes[: len(outcome_of)] = [OUTCOMES.index(outcome) for outcome in outcome_of]
+    return codes
 
 
 class StepNotes(NamedTuple):
@@ -67,6 +85,7 @@ class StepNotes(NamedTuple):
     outcomes: Sequence[Outcome]
 
 
+_FIRST = np.zeros(1, np.int64)
 _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does, for steps in which nothing ends."""
 _VIEWS = (
@@ -89,6 +108,8 @@ class ArrayWorld(World[C, F]):
     """The outcome of every event code."""
     result_of: ClassVar[Sequence[Result]]
     """The result of every value of the record's field ``fate``; the first, in play, has none."""
+    kernels: ClassVar[Kernels]
+    """Its compiled rules."""
 
     @property
     @abstractmethod
@@ -152,42 +173,12 @@ class ArrayWorld(World[C, F]):
     def new_single(self, config: C) -> NDArray[Any]:
         """Return the record of a batch of one, shape (1,), with the table of `config`.
 
-        Its fields are those of `stepping.single`.
+        Its fields are those of `compiled.stepping.single`.
         """
 
     @abstractmethod
     def new_batch(self, count: int, configs: Sequence[C]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
-
-    @abstractmethod
-    def reset_batch(self, batch: Batch, which: NDArray[np.int64]) -> int:
-        """Start the next episode of some environments; return how many could not be made."""
-
-    @abstractmethod
-    def look_batch(self, batch: Batch) -> None:
-        """Write vectors and masks again, after the records were replaced."""
-
-    def opens(self, config: C, agent: int) -> bool:
-        """Tell whether an agent is in play from the reset on under a config."""
-        return agent < config.agents
-
-    @abstractmethod
-    def explain_fault(self, fault: int, config: C) -> str:
-        """Say why no level could be made from a config."""
-
-    @abstractmethod
-    def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
-        """Advance every environment by one step, and write all arrays of `batch`.
-
-        See `stepping.stepping` for the arguments and the result.
-        """
-
-    def positions(self, states: NDArray[Any]) -> NDArray[Any] | None:
-        """Return where all agents of many environments are, shape (envs, agents, coordinates).
-
-        It is what `position` says of each; ``None`` where the world only knows it one by one.
-        """
-        return None
 
     def result(self, agent: int) -> Result:
         """Return how the episode ended for an agent, as its fate says."""
@@ -203,23 +194,81 @@ class ArrayWorld(World[C, F]):
         return found
 
     @abstractmethod
-    def run_reset(self, seed: np.uint64) -> None:
-        """Call the reset kernel on the batch of one; raise if no level can be made."""
-
-    @abstractmethod
-    def run_step(self) -> int:
-        """Call the step kernel; return how many agents ended or reached something."""
-
-    @abstractmethod
     def state_problem(self, record: Any, table: Any) -> str:
         """Say what is impossible in a record under a table, or return an empty string.
 
         Kernels check no bounds, so nothing else may come near them.
         """
 
-    @abstractmethod
-    def refresh(self) -> None:
-        """Rebuild what is derived from the canonical state, vectors and masks included."""
+    def opens(self, config: C, agent: int) -> bool:
+        """Tell whether an agent is in play from the reset on under a config."""
+        return agent < config.agents
+
+    def explain_fault(self, fault: int, config: C) -> str:
+        """Say why no level could be made; worlds whose levels can fail say more."""
+        return f"{self.name}: no level can be made (fault {fault})"
+
+    def positions(self, states: NDArray[Any]) -> NDArray[Any] | None:
+        """Return where all agents of many environments are, shape (envs, agents, coordinates).
+
+        It is what `position` says of each; ``None`` where the world only knows it one by one.
+        """
+        return None
+
+    # -- many environments ----------------------------------------------------------------
+
+    def reset_batch(self, batch: Batch, which: NDArray[np.int64], what: int = BEGIN) -> int:
+        """Start the next episode of some environments; return how many could not be made.
+
+        Args:
+            batch: The environments.
+            which: Their numbers.
+            what: A constant of `compiled.stepping`.
+        """
+        batch.outputs["codes"] = codes_of(self.outcome_of)
+        faults = int(self.kernels.reset(*batch.records(), batch.outputs, which, what))
+        batch.alive[which] = batch.states["alive"][which, : len(self.agents)]
+        return faults
+
+    def look_batch(self, batch: Batch) -> None:
+        """Write vectors and masks again, after the records were replaced."""
+        self.reset_batch(batch, np.arange(len(batch.states)), SHOW)
+        batch.any_over = bool(batch.states["over"].any())
+
+    def step_batch(self, batch: Batch, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
+        """Advance every environment by one step, and write all arrays of `batch`.
+
+        Args:
+            batch: The environments.
+            mode: A value of `faces.slots.AUTORESET`: 0 leaves environments that are over alone, 1
+                resets them in the next step, 2 in the same step (their last observations are then
+                in ``batch.final_obs``).
+            focal: The agent whose end is that of the episode; -1 for the last of all.
+            acts: The index of every agent's command, environments first.
+
+        Returns:
+            How many environments could not be reset, or ``-1 - i`` if act i is not in the table
+            (those of agents that are not in play count too); nothing has changed then.
+        """
+        over = np.flatnonzero(batch.states["over"]) if batch.any_over and mode == 1 else None
+        count = int(self.kernels.step(*batch.records(), batch.outputs, acts, focal))
+        if count < 0:
+            return count
+        batch.any_over = count > 0
+        if mode == 2 and count:
+            return self.renew_batch(batch, np.flatnonzero(batch.states["ended"]))
+        if over is None or not over.size:
+            return 0
+        batch.states["episode"][over] += np.uint64(1)
+        faults = self.reset_batch(batch, over)
+        batch.outcomes[over] = codes_of(self.outcome_of)[batch.events[over]]
+        return faults
+
+    def renew_batch(self, batch: Batch, ended: NDArray[np.int64]) -> int:
+        """Let episodes that have ended give way to the next in the same step, as `step_batch`."""
+        batch.final_obs[ended] = batch.obs[ended]
+        batch.states["episode"][ended] += np.uint64(1)
+        return self.reset_batch(batch, ended, CONTINUE)
 
     # -- an episode -----------------------------------------------------------------------
 
@@ -237,7 +286,8 @@ class ArrayWorld(World[C, F]):
     def begin(self, seed: int) -> None:
         """Start the episode of an effective seed."""
         self._marks = [0] * len(self.agents)
-        self.run_reset(np.uint64(seed))
+        if fault := self.make_level(self.one, seed):
+            raise GenerationError(self.explain_fault(fault, self.config))
 
     def step(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step."""
@@ -245,7 +295,7 @@ class ArrayWorld(World[C, F]):
             self._pack(self._act_view, 0, *acts)
         except (struct.error, TypeError):
             return self._step_decoded(acts)
-        notable = self.run_step()
+        notable = self.kernels.step_one(readable(self.one))
         if notable < 0:
             return self._step_decoded(acts)  # which says what is wrong
         outcomes = self.outcome_of
@@ -281,6 +331,33 @@ class ArrayWorld(World[C, F]):
         if isinstance(act, Command):
             return self._index_of.get(act, _MISREADS[Outcome.UNPARSABLE])
         return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
+
+    def make_level(self, one: NDArray[Any], seed: int) -> int:
+        """Start an episode in a batch of one; return what kept that from being done, or 0."""
+        state = one["state"]
+        state["given"], state["episode"], state["next_config"] = seed, 0, 0
+        self._reset_one(one, BEGIN)
+        return int(state["fault"][0])
+
+    def _reset_one(self, one: NDArray[Any], what: int) -> None:
+        """Call the kernel `reset` on a batch of one."""
+        x, outputs = one[0], np.zeros(1, OUTPUTS)
+        outputs["rows"] = len(self.agents)
+        for name in ("obs", "masks", "rewards", "terminated", "truncated", "events"):
+            outputs[name] = x[name].ctypes.data
+        records = readable(one["state"]), readable(one["table"]), readable(outputs)
+        self.kernels.reset(*records, _FIRST, what)
+
+    def refresh(self) -> None:
+        """Rebuild what is derived from the canonical state, vectors and masks included."""
+        self._reset_one(self.one, REBUILD)
+
+    def give_hint(self, agent: int, hint: str | None) -> None:
+        """Show a hint in the text and, hashed, in the vector."""
+        super().give_hint(agent, hint)
+        code = slice(agent * HINT_CODE, (agent + 1) * HINT_CODE)
+        self.states["hint"][0, code] = hash_text(self.hints[agent])
+        self.refresh()
 
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Do what `step` does; commands are translated to indices."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.kernels import readable
+from piase_gym.compiled import readable
+from piase_gym.compiled.stepping import ADDRESSES, OUTPUTS
 
 
 class Batch:
@@ -23,6 +24,7 @@ class Batch:
         rewards: float64, shape (envs, agents); `terminated`, `truncated` (bool) and `events`
             (uint8) likewise.
         alive: Who is in play, bool, shape (envs, agents).
+        any_over: Whether the episode of some environment may be over.
         outcomes: What became of commands in a step, indices of `OUTCOMES`, uint8, likewise.
     """
 
@@ -43,9 +45,6 @@ class Batch:
         """
         envs, agents, length, actions = shape
         self.states, self.tables = states, tables
-        self.static: Any = None  # what the kernels are compiled for, under `static_tables`
-        self.static_tables: Any = None
-        self.run: Any = None  # the machine code of the step for just these arrays
         self.obs = np.zeros((envs, agents, length), dtype)
         self.final_obs = np.zeros_like(self.obs)
         self.masks = np.zeros((envs, agents, actions), np.int8)
@@ -55,31 +54,46 @@ class Batch:
         self.events = np.zeros((envs, agents), np.uint8)
         self.alive = np.zeros((envs, agents), np.bool_)
         self.outcomes = np.zeros((envs, agents), np.uint8)
-        self._flat: tuple[NDArray[Any], ...] = ()
+        self.any_over = False
+        self._outputs: NDArray[Any] | None = None
 
     def records(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return states and tables as kernels take them."""
         return readable(self.states), readable(self.tables)
 
-    def flat(self) -> tuple[NDArray[Any], ...]:
-        """Return the outputs as kernels take them: obs, masks, rewards, flags, events."""
-        return self._rows()[:6]
-
-    def flat_told(self) -> tuple[NDArray[Any], ...]:
-        """Return what only steps write: last observations of episodes, who is in play, outcomes."""
-        return self._rows()[6:]
-
-    def _rows(self) -> tuple[NDArray[Any], ...]:
-        """Return flat views of all outputs, which cost more to make than to keep."""
-        if not self._flat:
-            parts = (self.obs, self.masks, self.rewards, self.terminated, self.truncated)
-            every = (*parts, self.events, self.final_obs, self.alive, self.outcomes)
-            self._flat = tuple(part.reshape(-1) for part in every)
-        return self._flat
+    @property
+    def outputs(self) -> NDArray[Any]:
+        """Where the arrays lie that kernels write, shape (1,); see `stepping.OUTPUTS`."""
+        if self._outputs is None:
+            self._outputs = outputs_of(self, self.events.size)
+        return readable(self._outputs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave views and machine code behind when a batch is copied or pickled."""
-        return {**self.__dict__, "_flat": (), "run": None}
+        """Leave addresses behind when a batch is copied or pickled."""
+        return {**self.__dict__, "_outputs": None}
+
+
+def outputs_of(arrays: Any, rows: int) -> NDArray[Any]:
+    """Return where arrays lie that are attributes, for so many agents, shape (1,)."""
+    outputs = np.zeros(1, OUTPUTS)
+    outputs["rows"] = rows
+    for name in ADDRESSES:
+        outputs[name] = getattr(arrays, name).ctypes.data
+    return outputs
+
+
+def stacked(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return tables one after the other, of the very type of the first.
+
+    NumPy would make a new type that is equal; numba takes longer to find out that it is, in every
+    call, than many a step takes.
+    """
+    whole = np.zeros(sum(map(len, tables)), tables[0].dtype)
+    start = 0
+    for table in tables:
+        whole[start : start + len(table)] = table
+        start += len(table)
+    return whole
 
 
 def leading_size(record: np.dtype[Any], names: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Free cells and how to draw one of them, while a level is made. Compiled."""
+"""Sets of cells as words with a bit a column, and free cells, while a level is made. Compiled."""
 
 # Kernels are typed by numba, not by annotations.
 # mypy: disable-error-code="no-untyped-def"
@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import device, helper, integer
+from piase_gym.compiled import helper, inline, integer
 from piase_gym.worlds.grid_world.cells import FLOOR
-from piase_gym.worlds.painted_map import put
 
 LAYOUT_STREAM = 0
 ONE = np.uint64(1)
@@ -20,13 +19,18 @@ _ONES = np.uint64(0x0101010101010101)
 _2, _4, _56 = np.uint64(2), np.uint64(4), np.uint64(56)
 
 
-@helper
+@inline
 def draw(s, stop):
     """Draw an integer in ``0..stop-1`` from the layout stream."""
-    return integer(s.keys, s.counters, LAYOUT_STREAM, np.int64(stop))
+    return _draw(s, np.int64(stop))
 
 
-@device
+@helper
+def _draw(s, stop):
+    return integer(s, LAYOUT_STREAM, stop)
+
+
+@inline
 def popcount(word):
     """Return how many bits of a uint64 are set."""
     word -= (word >> ONE) & _EVERY_2
@@ -34,21 +38,34 @@ def popcount(word):
     return np.int64((((word + (word >> _4)) & _EVERY_8) * _ONES) >> _56)
 
 
-@device
+@inline
 def span(first, last):
     """Return a uint64 with the bits `first` to `last` set."""
     width = np.uint64(63 - (last - first))
     return (~np.uint64(0) >> width) << np.uint64(first)
 
 
-@helper
-def find_free(s, w, k, number):
+@inline
+def fill(seeds, free):
+    """Return all cells of a row that lie in one run of free cells with a seed (which are free)."""
+    right = ((seeds + free) ^ free) | seeds
+    span, run = free & (free >> ONE), ONE
+    left = seeds | (free & (seeds >> ONE))
+    for _ in range(5):  # runs of 2, 4, 8, 16, 32 cells to the left
+        run <<= ONE
+        left |= span & (left >> run)
+        span &= span >> run
+    return (right | left) & free
+
+
+@inline
+def find_free(s, w, number):
     """Return the free cell with this number, row by row, as y * side + x, or -1."""
-    return pick(s, w, k, number, 0, w.width - 1)
+    return pick(s, w, np.int64(number), np.int64(0), np.int64(w.width - 1))
 
 
 @helper
-def pick(s, w, k, number, first, last):
+def pick(s, w, number, first, last):
     """Return the free cell with this number in columns `first` to `last`, or -1."""
     columns = span(first, last)
     left = number
@@ -58,14 +75,19 @@ def pick(s, w, k, number, first, last):
         if left < here:
             for _ in range(left):
                 bits &= bits - ONE
-            return y * k.side + popcount((bits & (~bits + ONE)) - ONE)
+            return y * w.side + popcount((bits & (~bits + ONE)) - ONE)
         left -= here
     return -1
 
 
-@helper
-def random_free(s, w, k, first, last):
+@inline
+def random_free(s, w, first, last):
     """Draw a free floor cell in columns `first` to `last`. Returns y * side + x, or -1."""
+    return _random_free(s, w, np.int64(first), np.int64(last))
+
+
+@helper
+def _random_free(s, w, first, last):
     if last < first:
         return -1
     columns = span(first, last)
@@ -74,16 +96,20 @@ def random_free(s, w, k, first, last):
         count += popcount(s.free[y] & columns)
     if count == 0:
         return -1
-    return pick(s, w, k, draw(s, count), first, last)
+    return pick(s, w, draw(s, count), first, last)
+
+
+@inline
+def place_at(s, w, x, y, code):
+    """Put an object on a cell (`FLOOR` clears it)."""
+    _place_at(s, w, np.int64(x), np.int64(y), np.int64(code))
 
 
 @helper
-def place_at(s, k, x, y, code):
-    """Put an object on a cell (`FLOOR` clears it)."""
-    px, py, value = np.int64(x), np.int64(y), np.int64(code)
-    put(s, k, px, py, value)
-    bit = ONE << np.uint64(px)
-    if value == FLOOR:
-        s.free[py] |= bit
+def _place_at(s, w, x, y, code):
+    s.cells[y * w.side + x] = code
+    bit = ONE << np.uint64(x)
+    if code == FLOOR:
+        s.free[y] |= bit
     else:
-        s.free[py] &= ~bit
+        s.free[y] &= ~bit

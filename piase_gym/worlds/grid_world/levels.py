@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import helper, load64, peek, scratch, store64, stream_key, uniform
+from piase_gym.compiled import helper, inline, load64, store64, stream_key, uniform
+from piase_gym.compiled.windows import cell_at, locate, paint_agent, paint_cells
 from piase_gym.worlds.grid_world.cells import (
-    AGENT,
     BOX,
     FLOOR,
     FOOD,
@@ -23,7 +23,14 @@ from piase_gym.worlds.grid_world.cells import (
     MOVER,
 )
 from piase_gym.worlds.grid_world.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RUNNER, TAGGER
-from piase_gym.worlds.grid_world.free import LAYOUT_STREAM, draw, find_free, place_at, random_free
+from piase_gym.worlds.grid_world.free import (
+    LAYOUT_STREAM,
+    ONE,
+    draw,
+    find_free,
+    place_at,
+    random_free,
+)
 from piase_gym.worlds.grid_world.joining import hold_back
 from piase_gym.worlds.grid_world.layouts import build
 from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES, MAX_SIDE
@@ -37,14 +44,13 @@ from piase_gym.worlds.grid_world.solvable import (
     spread,
 )
 from piase_gym.worlds.grid_world.state import NUM_STREAMS
-from piase_gym.worlds.painted_map import locate, paint_agent, repaint, top
 
 TRIES = 200
 """Levels drawn with agents anywhere, and again as many with agents together."""
 
 
-@helper
-def reset(s, w, k, seed):
+@inline
+def begin(s, w, seed):
     """Start the episode with effective seed `seed` (uint64); `s.fault` says what failed."""
     s.seed = seed
     for stream in range(NUM_STREAMS):
@@ -52,103 +58,111 @@ def reset(s, w, k, seed):
         s.counters[stream] = 0
     s.t = 0
     s.width, s.height, s.agents = w.width, w.height, w.agents
-    for a in range(k.capacity):
+    for a in range(len(s.x)):
         s.order[a] = a
         store64(s.hint, 8 * a, np.uint64(0))
     for attempt in range(2 * TRIES if w.search else 1):
-        generate(s, w, k, attempt >= TRIES)
-        if s.fault == 0 and w.search and not solvable(s, w, k):
+        generate(s, w, attempt >= TRIES)
+        if s.fault == 0 and w.search and not solvable(s, w):
             s.fault = NO_WAY
         if s.fault == 0:
             break
+    rebuild(s, w)
 
 
 @helper
-def generate(s, w, k, together):
+def rebuild(s, w):
+    """Show the grid and the agents anew, the agent of the lowest number on top."""
+    paint_cells(s, w)
+    for a in range(w.agents - 1, -1, -1):
+        locate(s, w, a)
+        if s.alive[a]:
+            paint_agent(s, a)
+
+
+@helper
+def generate(s, w, together):
     """Build the map, then place objects, goals and agents.
 
     Many agents in many locked rooms hardly ever all find a key of their own. So, if `together`,
     they start where they can walk to the same key or switch.
     """
     s.fault = 0
-    for a in range(k.capacity):
+    for a in range(len(s.x)):
         s.x[a] = s.y[a] = 0
         s.heading[a] = s.carry[a] = s.alive[a] = s.fate[a] = s.marks[a] = s.said[a] = 0
         s.role[a] = s.level[a] = s.energy[a] = 0
     difficulty = -1.0
     if w.least_difficulty >= 0.0:
         spread = w.most_difficulty - w.least_difficulty
-        difficulty = w.least_difficulty + spread * uniform(s.keys, s.counters, LAYOUT_STREAM)
-    lay_plan(s, w, k)
-    split = build(s, w, k, difficulty)
+        difficulty = w.least_difficulty + spread * uniform(s, LAYOUT_STREAM)
+    lay_plan(s, w)
+    split = build(s, w, difficulty)
     if split > 0:
-        place(s, w, k, KEY, 0, split - 1)
-    place_goals(s, w, k, split + 1 if split > 0 else 0)
+        place(s, w, KEY, 0, split - 1)
+    place_goals(s, w, split + 1 if split > 0 else 0)
     for a in range(w.agents):
         if w.starts[a, 0] >= 0:
-            enter(s, w, k, a, fixed_start(s, w, k, a))
+            enter(s, w, a, fixed_start(s, w, a))
     if together:
-        enter_together(s, w, k)
+        enter_together(s, w)
     else:
-        enter_freely(s, w, k, split - 1 if split > 0 else w.width - 1)
-    if k.full:
-        scatter(s, w, k, difficulty)
-    s.left = w.agents
-    if k.full and w.latecomers:
-        hold_back(s, w, k)
+        enter_freely(s, w, split - 1 if split > 0 else w.width - 1)
+    scatter(s, w, difficulty)
+    if w.latecomers:
+        hold_back(s, w)
 
 
-@helper
-def enter_freely(s, w, k, last):
+@inline
+def enter_freely(s, w, last):
     """Put the agents whose start is random on free cells of the columns up to `last`."""
     for a in range(w.agents):
         if w.starts[a, 0] < 0:
-            enter(s, w, k, a, random_free(s, w, k, 0, last))
+            enter(s, w, a, random_free(s, w, 0, last))
 
 
-@scratch
-def enter_together(s, w, k):
+@helper
+def enter_together(s, w):
     """Put them where all can walk to one key or switch, drawn at random, if there is any."""
-    free = np.zeros(k.side, np.uint64)
-    for y in range(k.side):
+    free = np.zeros(w.side, np.uint64)
+    for y in range(w.side):
         free[y] = s.free[y]
-    confine(s, w, k, free)
-    enter_freely(s, w, k, w.width - 1)
-    for y in range(k.side):
+    confine(s, w, free)
+    enter_freely(s, w, w.width - 1)
+    for y in range(w.side):
         s.free[y] = free[y]
     for a in range(w.agents):
-        s.free[np.int64(s.y[a])] &= ~(np.uint64(1) << np.uint64(s.x[a]))
+        s.free[np.int64(s.y[a])] &= ~(ONE << np.uint64(s.x[a]))
 
 
-@scratch
-def confine(s, w, k, free):
+@helper
+def confine(s, w, free):
     """Leave in ``s.free`` what can be walked to from a random free cell beside a key or switch."""
-    boards, region = np.zeros((KINDS, k.side), np.uint64), np.zeros(k.side, np.uint64)
-    tools, scrap = np.zeros(k.side, np.uint64), np.zeros(k.side, np.uint64)
-    sort(s, w, k, boards)
+    boards, region = np.zeros((KINDS, w.side), np.uint64), np.zeros(w.side, np.uint64)
+    tools, scrap = np.zeros(w.side, np.uint64), np.zeros(w.side, np.uint64)
+    sort(s, w, boards)
     for y in range(w.height):
         tools[y] = boards[KEYS, y] | boards[SWITCHES, y]
     for y in range(w.height):
         s.free[y] = free[y] & around(tools, w, y)
-    cell = random_free(s, w, k, 0, w.width - 1)
+    cell = random_free(s, w, 0, w.width - 1)
     if cell >= 0:
-        spread(w, cell % k.side, cell // k.side, 0, boards, scrap, region)
+        spread(w, cell % w.side, cell // w.side, np.int64(0), boards, scrap, region)
     for y in range(w.height):
         s.free[y] = free[y] & region[y] if cell >= 0 else free[y]
 
 
 @helper
-def lay_plan(s, w, k):
+def lay_plan(s, w):
     """Take over what the config fixes."""
-    for y in range(k.side):
+    for y in range(w.side):
         free = np.uint64(0)
-        for x in range(0, k.side, 8):
-            store64(s.cells, y * k.side + x, load64(w.plan, y * MAX_SIDE + x))
-        for x in range(k.side):
-            if peek(s.cells, y * k.side + x) == FLOOR:
-                free |= np.uint64(1) << np.uint64(x)
+        for x in range(0, w.side, 8):
+            store64(s.cells, y * w.side + x, load64(w.plan, y * MAX_SIDE + x))
+        for x in range(w.side):
+            if cell_at(s, w, x, y) == FLOOR:
+                free |= ONE << np.uint64(x)
         s.free[y] = free
-    repaint(s, k)
     s.num_food, s.all_food = w.num_food, w.all_food
     s.num_patches, s.num_movers = w.num_patches, w.num_movers
     for i in range(MAX_PATCHES):
@@ -161,7 +175,7 @@ def lay_plan(s, w, k):
 
 
 @helper
-def place_goals(s, w, k, first):
+def place_goals(s, w, first):
     """Put the goals where the config says, or at random from column `first` on."""
     for g in range(MAX_GOALS):
         s.goals[g, 0] = s.goals[g, 1] = 0
@@ -169,27 +183,27 @@ def place_goals(s, w, k, first):
     for g in range(s.num_goals):
         if w.num_goals:
             s.goals[g, 0], s.goals[g, 1] = w.goals[g, 0], w.goals[g, 1]
-            place_at(s, k, w.goals[g, 0], w.goals[g, 1], GOAL)
+            place_at(s, w, w.goals[g, 0], w.goals[g, 1], GOAL)
         else:
-            cell = place(s, w, k, GOAL, first, w.width - 1)
-            s.goals[g, 0], s.goals[g, 1] = cell % k.side, cell // k.side
+            cell = place(s, w, GOAL, first, w.width - 1)
+            s.goals[g, 0], s.goals[g, 1] = cell % w.side, cell // w.side
 
 
 @helper
-def scatter(s, w, k, difficulty):
+def scatter(s, w, difficulty):
     """Put boxes, hazards, fruit, drones and food on random free cells."""
     last = w.width - 1
     for _ in range(w.boxes):
-        place(s, w, k, BOX, 0, last)
+        place(s, w, BOX, 0, last)
     for _ in range(w.hazards):
-        place(s, w, k, HAZARD, 0, last)
+        place(s, w, HAZARD, 0, last)
     for _ in range(w.fruits):
-        cell = place(s, w, k, FRUIT, 0, last)
-        s.patches[s.num_patches, 0], s.patches[s.num_patches, 1] = cell % k.side, cell // k.side
+        cell = place(s, w, FRUIT, 0, last)
+        s.patches[s.num_patches, 0], s.patches[s.num_patches, 1] = cell % w.side, cell // w.side
         s.num_patches += 1
     for _ in range(w.movers):
-        cell = place(s, w, k, MOVER, 0, last)
-        s.movers[s.num_movers, 0], s.movers[s.num_movers, 1] = cell % k.side, cell // k.side
+        cell = place(s, w, MOVER, 0, last)
+        s.movers[s.num_movers, 0], s.movers[s.num_movers, 1] = cell % w.side, cell // w.side
         s.movers[s.num_movers, 2] = draw(s, 4)
         s.num_movers += 1
     spread = w.food_level - w.min_food_level
@@ -197,46 +211,44 @@ def scatter(s, w, k, difficulty):
         spread = np.int64(difficulty * spread + 0.5)
     for _ in range(w.food):
         weight = w.min_food_level + draw(s, 1 + spread)
-        place(s, w, k, FOOD + weight - 1, 0, last)
+        place(s, w, FOOD + weight - 1, 0, last)
         s.num_food += 1
         s.all_food += weight
 
 
-@helper
-def place(s, w, k, code, first, last):
+@inline
+def place(s, w, code, first, last):
     """Put an object on a random free cell in a range of columns. Returns the cell."""
-    cell = random_free(s, w, k, first, last)
+    cell = random_free(s, w, first, last)
     if cell < 0:
         s.fault = NO_FREE_CELL
         return 0
-    place_at(s, k, cell % k.side, cell // k.side, code)
+    place_at(s, w, cell % w.side, cell // w.side, code)
     return cell
 
 
-@helper
-def fixed_start(s, w, k, a):
+@inline
+def fixed_start(s, w, a):
     """Return the start that the config gives, or the first free cell, row by row; -1 for none."""
     x, y = w.starts[a, 0], w.starts[a, 1]
-    cell = y * k.side + x
-    if peek(s.cells, cell) == FLOOR and (w.pass_through or top(s, k, x, y) < AGENT):
+    cell = y * w.side + x
+    if cell_at(s, w, x, y) == FLOOR and (w.pass_through or s.free[y] >> np.uint64(x) & ONE):
         return cell
-    return find_free(s, w, k, 0)
+    return find_free(s, w, 0)
 
 
-@helper
-def enter(s, w, k, a, cell):
+@inline
+def enter(s, w, a, cell):
     """Put agent `a`, facing right, on a cell; -1 stands for none."""
     if cell < 0:
         s.fault = NO_FREE_CELL
         return
-    x, y = cell % k.side, cell // k.side
+    x, y = cell % w.side, cell // w.side
     s.x[a], s.y[a] = x, y
-    s.free[y] &= ~(np.uint64(1) << np.uint64(x))
+    s.free[y] &= ~(ONE << np.uint64(x))
     s.heading[a] = 1
     s.alive[a] = 1
     s.level[a], s.energy[a] = w.levels[a], w.energy
     s.role[a] = NO_ROLE
     if w.taggers:
         s.role[a] = TAGGER if a < w.taggers else RUNNER
-    locate(s, k, a)
-    paint_agent(s, k, a)

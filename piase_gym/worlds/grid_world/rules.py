@@ -1,7 +1,7 @@
-"""GridWorld's rules: what each command does. Compiled, one record an environment.
+"""GridWorld's rules: what each command does, and what a step is. Compiled.
 
-Agents act one after the other, as `ticks` calls them; the first to claim a cell has it. What the
-world does of itself is in `dynamics`.
+Agents act one after the other, in the order of ``s.order``; the first to claim a cell has it. What
+the world does of itself is in `dynamics`.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import ABSENT, device, helper, peek
+from piase_gym.compiled import helper, hot, inline
+from piase_gym.compiled.stepping import ABSENT
+from piase_gym.compiled.windows import advance, ahead, cell_at, paint_at, put, seen_ahead
 from piase_gym.worlds.grid_world.cells import (
     AGENT,
     BARE,
@@ -19,13 +21,13 @@ from piase_gym.worlds.grid_world.cells import (
     CLOSED,
     FLOOR,
     FRUIT,
-    GATE_OPEN,
     GOAL,
     HAZARD,
     KEY,
     OPEN,
+    WALKABLE,
 )
-from piase_gym.worlds.grid_world.dynamics import toggle
+from piase_gym.worlds.grid_world.dynamics import appear, gather, live, marked, toggle, uncover
 from piase_gym.worlds.grid_world.events import (
     ARRIVED,
     BLOCKED,
@@ -34,12 +36,14 @@ from piase_gym.worlds.grid_world.events import (
     DIED,
     DROP,
     EAT,
+    ESCAPED,
     HURT,
     ILLEGAL,
     LATE,
     MOVE,
     NONE,
     OPEN_DOOR,
+    OUT_OF_TIME,
     PICK_UP,
     PUSH,
     REACH_GOAL,
@@ -52,139 +56,258 @@ from piase_gym.worlds.grid_world.events import (
     UNPARSABLE,
     WAS_CAUGHT,
 )
-from piase_gym.worlds.painted_map import DX, DY, ahead_of, appear, leave, put, uncover
+from piase_gym.worlds.grid_world.joining import let_in
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
 MOVES = 4
 STAYING = 4
 INTERACTING = 5
 ACTIONS = 6
+ENTERED = sum(1 << code for code in WALKABLE)
+"""The cells that an agent can step onto, a bit a code."""
 
 
-@device
-def walk(s, w, k, a, heading, o, rewards, events):
+# -- what an agent does -------------------------------------------------------------------
+
+
+@inline
+def act(s, w, full, a, index, o, rewards, events):
+    """Carry out the command with this index, without a message. Returns the event."""
+    if index < 0:
+        return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
+    if index < MOVES:
+        return walk(s, w, full, a, HEADING_OF[index], o, rewards, events)
+    return STAY if index == STAYING else interact(s, w, a)
+
+
+@hot
+def walk(s, w, full, a, heading, o, rewards, events):
     """Turn agent `a` and let it try to step ahead. Returns the event."""
     s.heading[a] = heading
-    seen = ahead_of(s, w, a, 1)
-    ground = seen
-    event = MOVE
-    if seen == BOX and push(s, w, k, a, heading):
-        ground, event = FLOOR, PUSH
-    elif seen >= AGENT:
-        if w.taggers and chase(s, w, k, a, heading, o, rewards, events):
-            appear(s, w, k, a)
+    ground, event = np.int64(seen_ahead(s, w, a, 1)), MOVE
+    if ground >= AGENT:
+        if full and w.taggers and chase(s, w, a, o, rewards, events):
+            appear(s, w, full, a)
             return TAG
-        if w.pass_through:
-            x, y = np.int64(s.x[a]) + DX[heading], np.int64(s.y[a]) + DY[heading]
-            ground = peek(s.cells, y * k.side + x)
-    free = ground == FLOOR or ground == GOAL or ground == OPEN or ground == GATE_OPEN
-    if not free and (ground < HAZARD or ground > BARE):
-        appear(s, w, k, a)
+        if full and w.pass_through:
+            x, y = ahead(s, a, 1)
+            ground = np.int64(cell_at(s, w, x, y))
+    elif full and ground == BOX and push(s, w, a):
+        ground, event = FLOOR, PUSH
+    if ground >= AGENT or not ENTERED >> ground & 1:
+        appear(s, w, full, a)
         return BLOCKED
-    leave(s, w, k, a, heading)
+    x, y = np.int64(s.x[a]), np.int64(s.y[a])
+    paint_at(s, a, cell_at(s, w, x, y))
+    advance(s, w, a)
+    if full and w.pass_through:
+        uncover(s, w, x, y)
     if ground == GOAL:
         s.alive[a] = 0
         s.fate[a] = ARRIVED
         return REACH_GOAL
-    event = arrive(s, w, k, a, ground, event)
-    if s.alive[a]:
-        appear(s, w, k, a)
+    if full and (ground == FRUIT or ground == HAZARD):
+        event = meet(s, w, a, ground)
+    if not full or s.alive[a]:
+        appear(s, w, full, a)
     return event
 
 
 @helper
-def arrive(s, w, k, a, ground, event):
-    """Let agent `a` meet what is on the cell that it entered. Returns the event."""
+def meet(s, w, a, ground):
+    """Let agent `a` meet fruit or a hazard on the cell that it entered. Returns the event."""
     if ground == FRUIT:
-        put(s, k, s.x[a], s.y[a], BARE)
+        put(s, w, s.x[a], s.y[a], BARE)
         if w.energy:
             s.energy[a] = min(255, np.int64(s.energy[a]) + w.fruit_energy)
         return EAT
-    if ground == HAZARD:
-        if w.hazard_ends:
-            s.alive[a] = 0
-            s.fate[a] = DIED
-            uncover(s, w, k, s.x[a], s.y[a])
-        return HURT
-    return event
+    if w.hazard_ends:
+        s.alive[a] = 0
+        s.fate[a] = DIED
+        uncover(s, w, s.x[a], s.y[a])
+    return HURT
 
 
 @helper
-def push(s, w, k, a, heading):
+def push(s, w, a):
     """Push the box ahead of agent `a` onto free floor. Returns whether it moved."""
-    if ahead_of(s, w, a, 2) != FLOOR:
+    if seen_ahead(s, w, a, 2) != FLOOR:
         return False
-    x, y = np.int64(s.x[a]) + DX[heading], np.int64(s.y[a]) + DY[heading]
-    put(s, k, x, y, FLOOR)
-    put(s, k, x + DX[heading], y + DY[heading], BOX)
+    x, y = ahead(s, a, 1)
+    put(s, w, x, y, FLOOR)
+    x, y = ahead(s, a, 2)
+    put(s, w, x, y, BOX)
     return True
 
 
 @helper
-def chase(s, w, k, a, heading, o, rewards, events):
+def chase(s, w, a, o, rewards, events):
     """Let agent `a` tag the first runner ahead, if that is its game. Returns whether it did."""
     if s.role[a] != TAGGER:
         return False
-    x, y, b = np.int64(s.x[a]) + DX[heading], np.int64(s.y[a]) + DY[heading], -1
-    for i in range(w.agents):  # not who is seen: agents that pass each other can share a cell
-        if b < 0 and s.alive[i] and s.role[i] == RUNNER and s.x[i] == x and s.y[i] == y:
-            b = i
-    if b < 0:
-        return False
-    s.alive[b] = 0
-    s.fate[b] = WAS_CAUGHT
-    if events[o + b] == NONE:  # it has not acted yet, and now cannot
-        events[o + b] = CAUGHT
-    rewards[o + b] += w.reward[CAUGHT]
-    uncover(s, w, k, s.x[b], s.y[b])
-    return True
+    x, y = ahead(s, a, 1)
+    for b in range(w.agents):  # not who is seen: agents that pass each other can share a cell
+        if s.alive[b] and s.role[b] == RUNNER and s.x[b] == x and s.y[b] == y:
+            s.alive[b] = 0
+            s.fate[b] = WAS_CAUGHT
+            if events[o + b] == NONE:  # it has not acted yet, and now cannot
+                events[o + b] = CAUGHT
+            rewards[o + b] += w.reward[CAUGHT]
+            uncover(s, w, x, y)
+            return True
+    return False
 
 
-@device
-def interaction(s, w, k, a):
+@inline
+def interaction(s, w, a):
     """Return the event of agent `a` interacting with the cell ahead."""
-    return w.interaction[1 if s.carry[a] != 0 else 0, ahead_of(s, w, a, 1)]
+    return np.int64(w.interaction[1 if s.carry[a] else 0, seen_ahead(s, w, a, 1)])
 
 
-@device
-def interact(s, w, k, a):
+@hot
+def interact(s, w, a):
     """Let agent `a` act on the cell ahead. Returns the event.
 
     Whether that is legal was settled by the last observation; who comes too late only fails.
     """
     if not s.can[a]:
         return ILLEGAL
-    event = np.int64(interaction(s, w, k, a))
-    heading = s.heading[a]
-    x, y = np.int64(s.x[a]) + DX[heading], np.int64(s.y[a]) + DY[heading]
+    event = interaction(s, w, a)
+    x, y = ahead(s, a, 1)
     if event == PICK_UP:
         s.carry[a] = KEY
-        put(s, k, x, y, FLOOR)
+        put(s, w, x, y, FLOOR)
     elif event == DROP:
-        put(s, k, x, y, s.carry[a])
+        put(s, w, x, y, s.carry[a])
         s.carry[a] = 0
     elif event == UNLOCK or event == OPEN_DOOR:
-        put(s, k, x, y, OPEN)
+        put(s, w, x, y, OPEN)
     elif event == CLOSE_DOOR:
-        put(s, k, x, y, CLOSED)
+        put(s, w, x, y, CLOSED)
+    elif event == TOGGLE:
+        event = toggle(s, w)
     elif event == ILLEGAL:
-        return LATE
-    elif k.full and event == TOGGLE:
-        return toggle(s, w, k)
+        event = LATE
     return event
 
 
-@device
-def misread(index):
-    """Return the event of no command, or of one that could not be read."""
-    return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
+# -- a step -------------------------------------------------------------------------------
 
 
-@device
-def act(s, w, k, a, index, o, rewards, events):
-    """Carry out the command with this index, without a message. Returns the event."""
+@hot
+def tick(s, w, o, acts, rewards, terminated, truncated, events):
+    """Advance one environment by a step; outputs start at row `o`.
+
+    Returns:
+        Not 0 if an agent ended, entered or reached a milestone for the first time.
+    """
+    if w.full:
+        notable = tick_full(s, w, o, acts, rewards, terminated, events)
+    else:
+        notable = act_all(s, w, np.bool_(False), o, acts, rewards, terminated, events)
+    s.t += 1
+    if s.t >= w.max_steps:
+        run_out(s, w, o, truncated)
+        return 1
+    if w.latecomers:
+        notable |= let_in(s, w, o, events)
+    return notable
+
+
+@helper
+def tick_full(s, w, o, acts, rewards, terminated, events):
+    """Let every agent act, then the world, where all rules can be in use.
+
+    The other rules are compiled apart from these, without all that is only done if `full`.
+    """
+    if w.taggers:
+        for a in range(w.agents):
+            events[o + a], rewards[o + a] = NONE, 0.0
+    notable = act_all(s, w, np.bool_(True), o, acts, rewards, terminated, events)
+    notable |= gather(s, w, o, rewards, events)
+    if live(s, w, o, rewards):
+        notable |= see_off(s, w, o, terminated, events)
+    if w.shared:
+        share(w, o, rewards, events)
+    return notable
+
+
+@hot
+def act_all(s, w, full, o, acts, rewards, terminated, events):
+    """Let every agent act, with a message or without. Returns not 0 if it was notable.
+
+    Who is caught before its turn has its event and its reward from the one that caught it, and from
+    a command that was wrong before anybody acted.
+    """
+    notable, ended = 0, False
+    for i in range(w.agents):
+        a = np.int64(s.order[i])
+        row = np.uint64(o + a)  # unsigned: no need to ask whether it counts from the end
+        event, said = NONE, 0
+        if s.alive[a]:
+            index = np.int64(acts[row])
+            if full:
+                if w.taggers:
+                    events[row] = STAY  # it takes part, so it can no longer be caught unawares
+                said = index // ACTIONS if index > 0 else 0
+                index -= said * ACTIONS
+            event = ILLEGAL
+            if not full or said <= w.symbols:
+                event = act(s, w, full, a, index, o, rewards, events)
+            if event == ILLEGAL:
+                said = 0
+            ended |= event == REACH_GOAL or (full and (event == TAG or not s.alive[a]))
+            notable |= marked(s, w, a, event)
+        elif full and w.taggers and events[row] == CAUGHT:
+            event = wrong(s, w, a, np.int64(acts[row]))
+        if full:
+            s.said[a] = said
+        if not full or not w.taggers:
+            events[row], rewards[row] = event, w.reward[event]
+        elif event != NONE:
+            events[row] = event
+            rewards[row] += w.reward[event]
+    if ended:
+        notable |= see_off(s, w, o, terminated, events)
+    return notable
+
+
+@helper
+def wrong(s, w, a, index):
+    """Return the event of a command that is illegal or cannot be read, else `NONE`."""
     if index < 0:
-        return misread(index)
-    if index < MOVES:
-        return walk(s, w, k, a, HEADING_OF[index] & 3, o, rewards, events)
-    return STAY if index == STAYING else interact(s, w, k, a)
+        return NONE if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
+    if index // ACTIONS > w.symbols or (index % ACTIONS == INTERACTING and not s.can[a]):
+        return ILLEGAL
+    return NONE
+
+
+@helper
+def see_off(s, w, o, terminated, events):
+    """Write who has ended in this step, now that somebody has."""
+    for a in range(w.agents):
+        terminated[o + a] = events[o + a] != NONE and not s.alive[a]
+    return 1
+
+
+@helper
+def share(w, o, rewards, events):
+    """Give every agent that took part the mean reward of those that did."""
+    total, count = 0.0, 0
+    for a in range(w.agents):
+        if events[o + a] != NONE:
+            total += rewards[o + a]
+            count += 1
+    for a in range(w.agents):
+        if events[o + a] != NONE:
+            rewards[o + a] = total / count
+
+
+@helper
+def run_out(s, w, o, truncated):
+    """End the episode for all who are in play: their time is over."""
+    for a in range(w.agents):
+        if s.alive[a]:
+            truncated[o + a] = True
+            s.alive[a] = 0
+            s.fate[a] = ESCAPED if s.role[a] == RUNNER or w.survive else OUT_OF_TIME

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import device, helper, peek, scratch
+from piase_gym.compiled import helper, inline
+from piase_gym.compiled.windows import DX, DY, cell_at
 from piase_gym.worlds.grid_world.cells import (
     BARE,
     CLOSED,
@@ -32,7 +33,7 @@ from piase_gym.worlds.grid_world.cells import (
     SWITCH_OFF,
     SWITCH_ON,
 )
-from piase_gym.worlds.painted_map import DX, DY
+from piase_gym.worlds.grid_world.free import ONE, fill
 
 # What a cell is to one who walks, as an index of `sort`'s boards.
 (BLOCKED, PASSABLE, KEYS, SWITCHES, LOCKS, GATES, OPEN_GATES, KINDS) = range(8)
@@ -43,19 +44,19 @@ KIND[np.array([SWITCH_OFF, SWITCH_ON])] = SWITCHES
 KIND[GATE], KIND[GATE_OPEN] = GATES, OPEN_GATES
 
 HAS_KEY, HAS_SWITCH = 1, 2
-ONE = np.uint64(1)
+_DOWN, _UP = np.int64(1), np.int64(-1)
 
 
-@scratch
-def solvable(s, w, k):
+@helper
+def solvable(s, w):
     """Tell whether every agent can do its task, as if it were alone.
 
     That is to reach a goal; to get at every piece of food; or, in tag, to get at every other agent.
     """
-    boards = np.zeros((KINDS, k.side), np.uint64)
-    reached, free = np.zeros(k.side, np.uint64), np.zeros(k.side, np.uint64)
-    first = np.zeros(k.side, np.uint64)
-    sort(s, w, k, boards)
+    boards = np.zeros((KINDS, w.side), np.uint64)
+    reached, free = np.zeros(w.side, np.uint64), np.zeros(w.side, np.uint64)
+    first = np.zeros(w.side, np.uint64)
+    sort(s, w, boards)
     for a in range(w.agents):
         # Who stands in what the last one could reach, with its means and without, can do the same.
         alike = a > 0 and (s.carry[a] == KEY) == (s.carry[a - 1] == KEY)
@@ -67,32 +68,32 @@ def solvable(s, w, k):
                 if not holds(s, reached, b):
                     return False
         elif w.clearing:
-            if not all_food_in_reach(s, w, k, reached):
+            if not all_food_in_reach(s, w, reached):
                 return False
         elif not a_goal_in_reach(s, reached):
             return False
     return True
 
 
-@device
+@inline
 def has(board, x, y):
     """Tell whether a cell is in a set."""
     return (board[np.int64(y)] >> np.uint64(x)) & ONE != np.uint64(0)
 
 
-@device
+@inline
 def holds(s, board, a):
     """Tell whether agent `a` stands in a set."""
     return has(board, s.x[a], s.y[a])
 
 
 @helper
-def sort(s, w, k, boards):
+def sort(s, w, boards):
     """Set the bits of all cells in the boards of their kinds."""
     for y in range(w.height):
         passable = np.uint64(0)
         for x in range(w.width):
-            kind, bit = KIND[peek(s.cells, y * k.side + x)], ONE << np.uint64(x)
+            kind, bit = KIND[cell_at(s, w, x, y)], ONE << np.uint64(x)
             if kind == PASSABLE:
                 passable |= bit
             elif kind != BLOCKED:
@@ -110,14 +111,14 @@ def a_goal_in_reach(s, reached):
 
 
 @helper
-def all_food_in_reach(s, w, k, reached):
+def all_food_in_reach(s, w, reached):
     """Tell whether every piece of food has enough reached cells beside it, and enough force."""
     force = 0
     for a in range(w.agents):
         force += np.int64(s.level[a])
     for y in range(w.height):
         for x in range(w.width):
-            weight = peek(s.cells, y * k.side + x) - FOOD + 1
+            weight = np.int64(cell_at(s, w, x, y)) - FOOD + 1
             if weight < 1:
                 continue
             beside = 0
@@ -128,7 +129,7 @@ def all_food_in_reach(s, w, k, reached):
     return True
 
 
-@scratch
+@helper
 def fewest(s, w, weight):
     """Return the fewest agents that can lift a weight (5 if all together cannot)."""
     used, count, left = np.zeros(32, np.uint8), 0, weight
@@ -188,7 +189,7 @@ def spread(w, x, y, means, boards, free, reached):
     reached[y] |= fill(around(reached, w, y) & free[y], free[y])
     grown = True
     while grown:  # down, then up, until nothing is new
-        grown = sweep(w, free, reached, 1) or sweep(w, free, reached, -1)
+        grown = sweep(w, free, reached, _DOWN) or sweep(w, free, reached, _UP)
     found = 0
     for row in range(w.height):
         beside = around(reached, w, row)
@@ -210,7 +211,7 @@ def sweep(w, free, reached, step):
     return grown
 
 
-@device
+@inline
 def around(reached, w, y):
     """Return the cells of row `y` that lie beside those of a set."""
     row = reached[y]
@@ -220,16 +221,3 @@ def around(reached, w, y):
     if y + 1 < w.height:
         found |= reached[y + 1]
     return found
-
-
-@device
-def fill(seeds, free):
-    """Return all cells of a row that lie in one run of free cells with a seed (which are free)."""
-    right = ((seeds + free) ^ free) | seeds
-    span, run = free & (free >> ONE), ONE
-    left = seeds | (free & (seeds >> ONE))
-    for _ in range(5):  # runs of 2, 4, 8, 16, 32 cells to the left
-        run <<= ONE
-        left |= span & (left >> run)
-        span &= span >> run
-    return (right | left) & free

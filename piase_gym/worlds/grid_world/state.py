@@ -1,23 +1,23 @@
-"""GridWorld's memory: one record an environment, and the sizes that kernels are compiled for.
+"""GridWorld's memory: one record an environment, in the few sizes that kernels are compiled for.
 
-A record is one pointer for a kernel, which is why the rules run as fast as C. The map is kept
-twice: `cells` holds the objects (and is the truth), and `painted` shows them with the outside
-around and agents on top. An agent's window is cut out of it and turned, and `at` says where it
-stands there. Both are derived: digests and snapshots leave them out.
+A record is one pointer for a kernel, which is why the rules run as fast as C. `cells` holds the
+objects, and is the truth; what is seen is kept in `maps` (see `piase_gym.compiled.windows`), which
+is derived: digests and snapshots leave it out.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.memory import record as record_type
+from piase_gym.compiled.stepping import BOOKKEEPING
+from piase_gym.compiled.stepping import single as single_type
+from piase_gym.compiled.windows import maps_size
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.statics import Static
-from piase_gym.worlds import stepping
 from piase_gym.worlds.grid_world.cells import FOOD, KEY, MAX_AGENTS, MAX_FOOD, NAMES, OUTSIDE
 from piase_gym.worlds.grid_world.config import (
     MAX_GOALS,
@@ -30,41 +30,9 @@ from piase_gym.worlds.grid_world.config import (
 )
 from piase_gym.worlds.grid_world.events import ESCAPED, ROLES
 from piase_gym.worlds.grid_world.tables import TABLE, new_table
-from piase_gym.worlds.painted_sizes import map_size, painted_sizes, view_size
 
 NUM_STREAMS: Final = 3  # layout, dynamics, channel
 NUM_ACTIONS: Final = 6  # without a message
-
-
-@functools.cache
-def static(side: int, margin: int, capacity: int, plain: bool) -> Static:
-    """Return what kernels know when they are compiled.
-
-    Args:
-        side: The largest map that fits, 16, 32 or 64.
-        margin: The largest window that fits, 7 or 15.
-        capacity: How many agents fit, 4 or 32.
-        plain: Whether there is nothing but doors, keys and goals, in a window of 7 by 7 cells that
-            sees through walls.
-    """
-    fields: Mapping[str, Any] = layout(side, margin, capacity).fields or {}
-    return Static(
-        **painted_sizes(side, margin),
-        capacity=capacity,
-        frame=7 if plain else 0,  # 0: known only at run time
-        full=not plain,
-        hint=fields["hint"][1],  # its place in the record
-        at=fields["at"][1],
-        painted=fields["painted"][1],
-        map_size=map_size(side, margin),
-    )
-
-
-def static_for(envelope: GridWorldEnvelope, *configs: GridWorldConfig) -> Static:
-    """Return the sizes of an envelope, and what some configs that share it need."""
-    plain = all(config.plain_rules for config in configs) and not envelope.wide
-    seven = envelope.window == 7 and all(config.window == 7 for config in configs)
-    return static(*buckets(envelope), plain and seven and configs[0].observe == "window")
 
 
 def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int]:
@@ -83,7 +51,7 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
 
     The fields up to `cells` are the canonical state; those after it are derived or settings.
     """
-    return np.dtype(
+    return record_type(
         [
             ("keys", "<u8", NUM_STREAMS),
             ("counters", "<u8", NUM_STREAMS),
@@ -114,18 +82,12 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("num_movers", "<i4"),
             ("movers", "<i2", (MAX_MOVERS, 3)),  # x, y, heading
             ("cells", "u1", side * side),
-            # What every step reads lies together, before what it reads little of.
-            ("at", "<i4", agents),  # where agents stand in the painted map
-            ("under", "u1", agents),
-            ("shown", "<u8", agents),  # what is not hidden, a bit a cell
-            ("news", "u1"),  # not 0 if somebody ended or reached a milestone in this step
+            ("at", "<i4", (agents, 4)),  # where agents stand in the maps
             ("can", "u1", agents),  # whether `interact` was legal in the last observation
-            *stepping.BOOKKEEPING,
-            ("painted", "u1", map_size(side, margin)),
-            ("block", "u1", view_size(margin)),  # while a window is turned
+            *BOOKKEEPING,
+            ("maps", "u1", maps_size(side, margin)),
             ("free", "<u8", side),  # while a level is made: bit x of free[y] stands for free floor
-        ],
-        align=True,
+        ]
     )
 
 
@@ -148,7 +110,7 @@ def vector_length(envelope: GridWorldEnvelope, rows: int, columns: int) -> int:
 
 
 @functools.cache
-def single(side: int, margin: int, agents: int, kind: int) -> np.dtype[Any]:
+def single(side: int, margin: int, agents: int, whole: bool) -> np.dtype[Any]:
     """Return one record for all that a batch of one needs: state, table, acts and outputs.
 
     One argument instead of nine makes a call from Python several times cheaper.
@@ -157,29 +119,24 @@ def single(side: int, margin: int, agents: int, kind: int) -> np.dtype[Any]:
         side: The largest map that fits, as `buckets` says.
         margin: The largest window that fits.
         agents: How many agents fit.
-        kind: 0 for narrow outputs, 1 for wide ones, 2 for wide ones that show the whole grid.
+        whole: Whether vectors show the whole grid.
     """
-    length = (side if kind == 2 else margin) ** 2 + SCALARS + (STATUS + agents if kind else 0)
-    actions = NUM_ACTIONS * (1 + MAX_SYMBOLS if kind else 1)
+    length = (side if whole else margin) ** 2 + SCALARS + STATUS + agents
+    actions = NUM_ACTIONS * (1 + MAX_SYMBOLS)
     state = layout(side, margin, agents)
-    return stepping.single(state, TABLE, agents, agents * length, agents * actions, "u1")
+    return single_type(state, TABLE, agents, agents * length, agents * actions, "u1")
 
 
 def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
-    narrow = not static_for(envelope, config).full
-    kind = 2 if config.observe == "grid" else 0 if narrow else 1
-    one = np.zeros(1, single(*buckets(envelope), kind))
+    one = np.zeros(1, single(*buckets(envelope), config.observe == "grid"))
     one["table"] = config_table(config, envelope)
     return one
 
 
 def config_table(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return the table of one config, shape (1,)."""
-    k = static_for(envelope, config)
-    table = new_table(config, envelope, k.stride)
-    table["full"] = k.full
-    return table
+    return new_table(config, envelope, *buckets(envelope)[:2])
 
 
 def new_states(envelope: GridWorldEnvelope, count: int) -> NDArray[Any]:

@@ -7,6 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.memory import record
+from piase_gym.compiled.windows import MAP_FIELDS, map_fields
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.grid_world.cells import (
     BARE,
@@ -32,7 +34,6 @@ from piase_gym.worlds.grid_world.config import (
     MAX_MOVERS,
     MAX_PATCHES,
     MAX_SIDE,
-    MAX_SYMBOLS,
     GridWorldConfig,
     GridWorldEnvelope,
 )
@@ -62,12 +63,8 @@ from piase_gym.worlds.grid_world.events import (
     TOO_HEAVY,
     UNLOCK,
 )
-from piase_gym.worlds.painted_sizes import corners, steps
 
-MASK: Final = 6 * (1 + MAX_SYMBOLS)
-"""The length of a mask with as many symbols as there can be."""
-
-TABLE: Final = np.dtype(
+TABLE: Final = record(
     [
         ("width", "<i4"),
         ("height", "<i4"),
@@ -81,15 +78,11 @@ TABLE: Final = np.dtype(
         ("status", "<i4"),  # 1 if vectors tell energy, level, role and food
         ("num_actions", "<i4"),
         ("slots", "<i4"),  # agents in the outputs: the envelope's
-        ("full", "<i4"),  # 1 if this config needs kernels with all rules
         ("occlude", "<i4"),
         ("full_grid", "<i4"),
         # Rules.
-        ("size", "<u8"),  # width and height as the first two bytes of scalars
-        ("step", "<i4", 4),  # a step up, right, down and left, in the painted map
-        ("pace", "<i4", 12),  # from cell to cell, by twice the action, plus 1 if the way is free
-        ("corner", "<i4", 4),  # by heading: from an agent to the block of its window
-        ("careful", "<i4"),  # 1 if what is ahead is never all that matters to a move
+        *MAP_FIELDS,
+        ("full", "<i4"),  # 1 if more is in use than doors, keys and goals in a window of 7 by 7
         ("pass_through", "<i4"),
         ("shared", "<i4"),
         ("symbols", "<i4"),
@@ -106,7 +99,6 @@ TABLE: Final = np.dtype(
         ("levels", "u1", MAX_AGENTS),
         # What follows from interacting with a cell, with empty hands and with full ones.
         ("interaction", "u1", (2, 256)),
-        ("mask", "u1", 2 * MASK),  # with messages: where interacting is illegal, and where not
         ("mark", "u1", NUM_EVENTS),  # the milestone of an event, as a bit
         ("reward", "<f8", NUM_EVENTS),
         ("starved", "<f8"),
@@ -139,8 +131,7 @@ TABLE: Final = np.dtype(
         ("all_food", "<i4"),
         ("latecomers", "<i4"),  # agents that are not there at the reset
         ("join", "<i4", MAX_AGENTS),  # the step at which each agent enters; -1: when let in
-    ],
-    align=True,
+    ]
 )
 
 
@@ -151,8 +142,10 @@ def frame_shape(config: GridWorldConfig, envelope: GridWorldEnvelope) -> tuple[i
     return envelope.window, envelope.window
 
 
-def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope, stride: int) -> NDArray[Any]:
-    """Return the table of one config, shape (1,); `stride` is that of the painted map."""
+def new_table(
+    config: GridWorldConfig, envelope: GridWorldEnvelope, side: int, margin: int
+) -> NDArray[Any]:
+    """Return the table of one config, shape (1,), for records of a side and a margin."""
     tables = np.zeros(1, TABLE)
     table = tables[0]
     for name in ("width", "height", "agents", "max_steps", "window", "border", "symbols", "energy"):
@@ -162,13 +155,11 @@ def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope, stride: int)
     for name in ("fruits", "movers", "food_level", "min_food_level"):
         table[name] = getattr(config, name)
     _set_views(table, config, envelope)
-    table["step"] = steps(stride)
-    up, right, down, left = steps(stride)
-    table["pace"][1:8:2] = up, down, left, right
-    table["size"] = config.width | config.height << 8
-    table["corner"] = corners(stride, envelope.window)
+    for name, value in map_fields(side, margin).items():
+        table[name] = value
+    seven = config.window == envelope.window == 7
+    table["full"] = envelope.wide or not (config.plain_rules and seven)
     table["pass_through"] = config.collisions == "pass"
-    table["careful"] = table["pass_through"] or config.num_taggers > 0
     table["shared"] = config.shared_reward
     table["regrow"] = _chance(config.regrow)
     table["mover_chance"] = _chance(config.mover_chance)
@@ -180,7 +171,6 @@ def new_table(config: GridWorldConfig, envelope: GridWorldEnvelope, stride: int)
     table["levels"][: config.agents] = 1
     table["levels"][: len(config.levels)] = config.levels
     table["interaction"] = _interactions()
-    table["mask"] = _masks(config)
     for event, mark in MARKS.items():
         table["mark"][event] = mark
     table["reward"], table["starved"] = reward_table(config), config.rewards.starved
@@ -256,17 +246,6 @@ def _interactions() -> NDArray[np.uint8]:
     table[:, FOOD : FOOD + MAX_FOOD] = TOO_HEAVY
     table[0, KEY], table[1, FLOOR] = PICK_UP, DROP
     return table
-
-
-def _masks(config: GridWorldConfig) -> NDArray[np.uint8]:
-    """Return the masks without and with interacting (the last of six), one after the other.
-
-    Symbols that only the envelope has are not legal.
-    """
-    masks = np.zeros((2, 1 + MAX_SYMBOLS, 6), np.uint8)
-    masks[:, : 1 + config.symbols] = 1
-    masks[0, :, 5] = 0
-    return masks.ravel()
 
 
 def reward_table(config: GridWorldConfig) -> NDArray[np.float64]:

@@ -66,7 +66,7 @@ class Scene:
 def look(world: GridWorld) -> Scene:
     """Read the true state of a world."""
     record, table = world.states[0], world.tables[0]
-    side, width, height = world.k.side, int(record["width"]), int(record["height"])
+    side, width, height = world.side, int(record["width"]), int(record["height"])
     n, stride = int(record["agents"]), width + 2
     cells, rim = record["cells"].tobytes(), bytes((OUTSIDE,))
     lines = (cells[start : start + width] for start in range(0, side * height, side))

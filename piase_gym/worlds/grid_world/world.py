@@ -9,17 +9,17 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.compiled import readable
+from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError
-from piase_gym.kernels import readable
-from piase_gym.statics import Static
-from piase_gym.worlds.array_world import Batch
+from piase_gym.worlds.array_world import ArrayWorld, Batch
+from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.bumps import ahead_in_grid, ahead_in_window, in_the_way
 from piase_gym.worlds.grid_world import around, render, views
-from piase_gym.worlds.grid_world.batch import KERNELS
 from piase_gym.worlds.grid_world.cells import KEY, MAX_CODE, WALL
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
@@ -36,29 +36,24 @@ from piase_gym.worlds.grid_world.events import (
     RESULTS,
     ROLES,
 )
-from piase_gym.worlds.grid_world.joining import enter_one
+from piase_gym.worlds.grid_world.kernels import KERNELS, enter_one
 from piase_gym.worlds.grid_world.manual import fault_sentence, manual
 from piase_gym.worlds.grid_world.modifiers import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.grid_world.state import (
     CANONICAL,
-    buckets,
     config_table,
     find_problem,
     new_single,
     new_states,
-    static,
-    static_for,
 )
 from piase_gym.worlds.grid_world.views import GridFacts
 from piase_gym.worlds.grid_world.vocabulary import commands_of, grammar_of
-from piase_gym.worlds.kernel_world import KernelWorld
 from piase_gym.worlds.out_of_sight import unseen_floor
-from piase_gym.worlds.stepping import Kernels
 
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
 
-class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
+class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     """Agents on a grid: find the goal, fetch the key, share the food, keep out of each other's way.
 
     ## Description
@@ -174,7 +169,6 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         Raises:
             GenerationError: If no level can be made from the config.
         """
-        self.k = static_for(config.fixed_sizes(), config)
         super().__init__(config)
         self.form = views.layout_of(self.config)
         self.text_length = _longest_text(self.form)
@@ -185,6 +179,11 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
     def version_of(cls, config: GridWorldConfig) -> int:
         """Return 1 with layout `tag`, else 0; see Versions."""
         return 1 if config.layout == "tag" else cls.version
+
+    @property
+    def side(self) -> int:
+        """Columns of the record's cells, which are at least those of the envelope."""
+        return int(self.tables["side"][0])
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
@@ -231,7 +230,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
             raise AgentError(f"agent {name!r} is {done} already")
         if not self.states["alive"].any():
             raise AgentError(f"agent {name!r} cannot enter: the episode is over")
-        if not enter_one(readable(self.one), self.k, agent):
+        if not enter_one(readable(self.one), agent):
             raise AgentError(f"agent {name!r} cannot enter: there is no free floor near its start")
         self.refresh()
 
@@ -263,18 +262,9 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
 
     def new_batch(self, count: int, configs: Sequence[GridWorldConfig]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
-        tables = np.concatenate([config_table(config, self.envelope) for config in configs])
+        tables = stacked([config_table(config, self.envelope) for config in configs])
         shape = (count, len(self.agents), self.form.length, self.num_actions)
         return Batch(new_states(self.envelope, count), tables, shape)
-
-    def static_of(self, batch: Batch) -> Static:
-        """Return what the kernels of a batch are compiled for; its tables may have changed."""
-        if batch.static_tables is not batch.tables:
-            plain = not batch.tables["full"].any()
-            batch.static = static(*buckets(self.envelope), plain)
-            batch.static_tables, batch.run = batch.tables, None
-        found: Static = batch.static
-        return found
 
     def explain_fault(self, fault: int, config: GridWorldConfig) -> str:
         """Say why no level could be made."""
@@ -292,17 +282,13 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
                 f"observe={self.config.observe!r}; make another environment"
             )
         super().check_config(config)
-        k = static_for(self.envelope, config)
-        if fault := self.kernels.reset_one(readable(self.new_single(config)), k, np.uint64(0)):
+        if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(fault_sentence(fault, config))
 
     def configure(self, config: GridWorldConfig) -> None:
         """Take another config."""
         super().configure(config)
         self.tables[...] = config_table(self.config, self.envelope)
-        k = static_for(self.envelope, self.config)
-        if k is not self.k:  # else the machine code stays that of the step
-            self.k, self._step = k, None
         self.form = views.layout_of(self.config)
         self.awaiting_agents = bool(self.config.latecomers)
 
@@ -375,7 +361,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
         these come the goals and the objects, row by row of the envelope's grid.
         """
         record, slots = self.states[0], len(self.agents)
-        cells = record["cells"].reshape(self.k.side, self.k.side)
+        cells = record["cells"].reshape(self.side, self.side)
         parts = [
             [record[name] for name in ("t", "width", "height", "agents", "num_food")],
             *(record[name][:slots] for name in _OF_AGENTS),
@@ -393,7 +379,7 @@ class GridWorld(KernelWorld[GridWorldConfig, GridFacts]):
 
     def _scene(self) -> render.Scene:
         """Describe the state for the painters."""
-        return render.scene(self.states[0], self.k.side, self.agents)
+        return render.scene(self.states[0], self.side, self.agents)
 
     def ansi(self) -> str:
         """Draw the grid with letters."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.kernels import readable
+from piase_gym.compiled import readable
 from piase_gym.worlds.physics_playground import rules
 from piase_gym.worlds.physics_playground.bodies import Pose
 from piase_gym.worlds.physics_playground.bullet import (

@@ -11,7 +11,7 @@ gains are those of an explicit step: a share of the lack is made up for in each 
 
 from __future__ import annotations
 
-from piase_gym.kernels import device, kernel
+from piase_gym.compiled import inline, kernel
 from piase_gym.worlds.physics_playground.bodies import ROVER, TOP_SPEED, TOP_SPIN
 from piase_gym.worlds.physics_playground.scene import GROUNDED
 
@@ -20,7 +20,7 @@ ARM = ROVER[1]
 """How far a wheel is from the middle."""
 
 
-@device
+@inline
 def clip(value, limit):
     """Return a value, at most `limit` and at least ``-limit``."""
     if value > limit:
@@ -28,7 +28,7 @@ def clip(value, limit):
     return -limit if value < -limit else value
 
 
-@device
+@inline
 def wheel(s, a, arm, ahead, spin):
     """Return what the wheel at so many metres to the left pushes ahead."""
     wanted = ROVER_SPEED * s.drives[a, 0] - arm * TOP_SPIN * s.drives[a, 1]

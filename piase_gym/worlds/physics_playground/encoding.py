@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import kernel
+from piase_gym.compiled import kernel
 
 LENGTH, CODE, ANGLE = range(3)
 """What a column of a row is: hundredths, a number that is meant as it is, or degrees."""

@@ -9,13 +9,13 @@ import math
 
 import numpy as np
 
-from piase_gym.kernels import device, kernel
+from piase_gym.compiled import helper, kernel
 from piase_gym.worlds.physics_playground.bodies import GRIP_ANGLE
 from piase_gym.worlds.physics_playground.control import clip
 from piase_gym.worlds.physics_playground.scene import CRATE_CODE
 
 
-@device
+@helper
 def held_by_anybody(s, number, raised):
     """Tell whether anybody holds an object; with `raised`, whether anybody holds it up."""
     for a in range(s.agents):
@@ -24,7 +24,7 @@ def held_by_anybody(s, number, raised):
     return False
 
 
-@device
+@helper
 def to_crate(s, i, dx, dy):
     """Return the way to the nearest point of a crate's outline, from that to its middle."""
     qx, qy, qz, qw = s.table[i, 3], s.table[i, 4], s.table[i, 5], s.table[i, 6]
@@ -35,7 +35,7 @@ def to_crate(s, i, dx, dy):
     return dx + along * c - across * n, dy + along * n + across * c
 
 
-@device
+@helper
 def gap_ahead(s, a, i):
     """Return how far ahead of an agent's centre an object begins (inf if it is not ahead)."""
     b = s.objects + a
@@ -51,7 +51,7 @@ def gap_ahead(s, a, i):
     return math.sqrt(dx * dx + dy * dy) - (0.0 if s.kind[i] == CRATE_CODE else s.half[i, 0])
 
 
-@device
+@helper
 def graspable(s, a):
     """Return the object that an agent with free hands would grip: the nearest in front, or -1."""
     found, best, b = -1, np.inf, s.objects + a
@@ -66,7 +66,7 @@ def graspable(s, a):
     return found
 
 
-@device
+@helper
 def reach_out(s):
     """Find out for each agent what it could grip now."""
     for a in range(s.agents):

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from piase_gym.kernels import device, helper, kernel
+from piase_gym.compiled import helper, kernel
 from piase_gym.worlds.physics_playground.bodies import THRUST
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.grasping import held_by_anybody, reach_out
@@ -63,7 +63,7 @@ def too_heavy(state: PlayState, number: int, config: PhysicsPlaygroundConfig) ->
 # -- what is where ------------------------------------------------------------------------
 
 
-@device
+@helper
 def sound(s):
     """Tell whether all numbers can be (no NaN, nothing that a cannonball beats)."""
     for b in range(s.objects + s.agents):
@@ -76,7 +76,7 @@ def sound(s):
     return True
 
 
-@device
+@helper
 def face(s, a):
     """Work out the heading and the vertical of an agent from its quaternion."""
     b = s.objects + a
@@ -88,21 +88,21 @@ def face(s, a):
     s.up[a, 0], s.up[a, 1] = 2.0 * (x * z + w * y), 2.0 * (y * z - w * x)
 
 
-@device
+@helper
 def apart(s, one, other):
     """Return how far two bodies are from each other on the floor."""
     dx, dy = s.table[one, 0] - s.table[other, 0], s.table[one, 1] - s.table[other, 1]
     return math.sqrt(dx * dx + dy * dy)
 
 
-@device
+@helper
 def to_goal(s, body, agent):
     """Return how far a body is from an agent's target, or from the middle of the zone."""
     dx, dy = s.table[body, 0] - s.goal[agent, 0], s.table[body, 1] - s.goal[agent, 1]
     return math.sqrt(dx * dx + dy * dy)
 
 
-@device
+@helper
 def see_zone(s):
     """Find out which objects have their centre in the zone."""
     for i in range(s.objects):
@@ -113,7 +113,7 @@ def see_zone(s):
 # -- how many are in their place ----------------------------------------------------------
 
 
-@device
+@helper
 def rests(s, upper, lower):
     """Tell whether a box rests on another."""
     both = s.half[upper, 2] + s.half[lower, 2]
@@ -122,14 +122,14 @@ def rests(s, upper, lower):
     return level and apart(s, upper, lower) < 1.2 * s.half[lower, 2]
 
 
-@device
+@helper
 def slow(s, i):
     """Tell whether a speed is as good as none."""
     vx, vy, vz = s.table[i, 7], s.table[i, 8], s.table[i, 9]
     return vx * vx + vy * vy + vz * vz < AT_REST * AT_REST
 
 
-@device
+@helper
 def raise_counts(s):
     """Count on each box one more than on any that rests on it; tell whether a count has grown."""
     grown = False
@@ -156,7 +156,7 @@ def tower(s):
     return highest
 
 
-@device
+@helper
 def in_place(s):
     """Return how many objects are where the task wants them."""
     if s.task == STACK:
@@ -171,7 +171,7 @@ def in_place(s):
 # -- how far it is to the end -------------------------------------------------------------
 
 
-@device
+@helper
 def to_nearest(s, body):
     """Return how far the nearest other object is that the task is about."""
     found = np.inf
@@ -181,7 +181,7 @@ def to_nearest(s, body):
     return found
 
 
-@device
+@helper
 def zone_togo(s):
     """Write the way of all objects into the zone, plus half that of the agent to the nearest."""
     edge, whole = max(0.0, s.zone - RIM), 0.0
@@ -197,7 +197,7 @@ def zone_togo(s):
         s.togo[a] = whole + 0.5 * (0.0 if busy else near)
 
 
-@device
+@helper
 def togo(s):
     """Write for each agent how many metres its task is from its end.
 
@@ -219,7 +219,7 @@ def togo(s):
         zone_togo(s)
 
 
-@device
+@helper
 def is_caught(s):
     """Tell whether a chaser touches the ball."""
     for a in range(CHASER, s.agents, 2):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.kernels import device, helper, kernel
+from piase_gym.compiled import helper, kernel
 from piase_gym.worlds.physics_playground.bodies import HULL
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.scene import (
@@ -35,13 +35,13 @@ def rays_of(config: PhysicsPlaygroundConfig) -> tuple[Rays, Rays]:
     return starts, [[config.range * x, config.range * y, 0.0] for x, y in circle]
 
 
-@device
+@helper
 def hundredths(value):
     """Return metres as whole centimetres."""
     return round(100.0 * value)
 
 
-@device
+@helper
 def degrees(turn):
     """Return whole degrees from -179 to 180 of an angle from -pi to pi."""
     found = round(turn * DEGREES)
@@ -70,7 +70,7 @@ def sight(s, a, body, row, p):
     row[p + 3] = round(100.0 * (dx * vx + dy * vy) / max(away, 1e-6))
 
 
-@device
+@helper
 def own(s, a, row):
     """Write own place and motion, what is held, where to go, and what is placed."""
     b = s.objects + a
@@ -87,7 +87,7 @@ def own(s, a, row):
     row[12] = s.placed
 
 
-@device
+@helper
 def see_objects(s, a, row):
     """Write the nearest objects."""
     b = s.objects + a
@@ -109,7 +109,7 @@ def see_objects(s, a, row):
                 row[p + 6] = 2 * s.inside[found] + 1
 
 
-@device
+@helper
 def see_agents(s, a, row):
     """Write the other agents that are in play."""
     for other in range(s.agents):
@@ -119,7 +119,7 @@ def see_agents(s, a, row):
             sight(s, a, s.objects + other, row, p + 1)
 
 
-@device
+@helper
 def feel(s, a, row):
     """Write lidar ranges, and what is touched."""
     for i in range(s.rays):
@@ -132,7 +132,7 @@ def feel(s, a, row):
         row[s.agents_at + other] = s.touch[a, AT_AGENT + other]
 
 
-@device
+@helper
 def permit(s, a, mask):
     """Write which primitives an agent in play may use now."""
     for i in range(mask.shape[0]):

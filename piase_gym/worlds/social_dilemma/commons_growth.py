@@ -1,28 +1,22 @@
 """What grows in the commons without anybody's doing: apples, and waste. Compiled."""
 
 # Kernels are typed by numba, not by annotations.
-# mypy: disable-error-code="no-untyped-def, assignment"
+# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import bits, device, helper, integer
+from piase_gym.compiled import happens, helper, integer
+from piase_gym.compiled.windows import put, top
 from piase_gym.worlds.cell_codes import FLOOR
-from piase_gym.worlds.painted_map import put, top
 from piase_gym.worlds.social_dilemma.commons_codes import APPLE, WASTE, WATER
 from piase_gym.worlds.social_dilemma.commons_state import DYNAMICS
 
-_1, _32 = np.uint64(1), np.uint64(32)
+_1 = np.uint64(1)
 
 
-@device
-def draws_below(s, chance):
-    """Draw whether something with a chance in 2**-32 happens."""
-    return (bits(s.keys, s.counters, DYNAMICS) >> _32) < np.uint64(chance)
-
-
-@device
+@helper
 def popcount(word):
     """Return how many of a few bits are set."""
     count = 0
@@ -32,7 +26,7 @@ def popcount(word):
     return count
 
 
-@device
+@helper
 def lowest(word):
     """Return the place of the lowest bit that is set."""
     place = 0
@@ -45,7 +39,7 @@ def lowest(word):
     return place
 
 
-@device
+@helper
 def row_of(words, w, y, x, reach):
     """Return the bits of a row from column ``x - reach`` to ``x + reach``; none beyond the grid."""
     if y < 0 or y >= w.height:
@@ -64,7 +58,7 @@ def apples_near(s, w, x, y):
 
 
 @helper
-def regrow(s, w, k):
+def regrow(s, w):
     """Let apples grow the better, the more hang near: all at once, row by row in the dice."""
     for y in range(w.height):
         grown = np.uint64(0)
@@ -73,14 +67,14 @@ def regrow(s, w, k):
             x = lowest(empty)
             empty &= empty - _1
             chance = w.regrowth[min(3, apples_near(s, w, x, y))]
-            if chance > 0 and draws_below(s, chance) and top(s, k, x, y) == FLOOR:
+            if chance > 0 and happens(s, DYNAMICS, chance) and top(s, w, x, y) == FLOOR:
                 grown |= _1 << np.uint64(x)
         s.grown[y] = grown
-    hang(s, w, k)
+    hang(s, w)
 
 
 @helper
-def bear(s, w, k):
+def bear(s, w):
     """Let apples grow in the orchard, the better, the less waste there is."""
     share = 1.0 - s.waste / w.most_waste
     if share <= 0.0 or w.apple_chance <= 0.0:
@@ -92,46 +86,46 @@ def bear(s, w, k):
         while empty != np.uint64(0):
             x = lowest(empty)
             empty &= empty - _1
-            if draws_below(s, chance) and top(s, k, x, y) == FLOOR:
+            if happens(s, DYNAMICS, chance) and top(s, w, x, y) == FLOOR:
                 grown |= _1 << np.uint64(x)
         s.grown[y] = grown
-    hang(s, w, k)
+    hang(s, w)
 
 
 @helper
-def hang(s, w, k):
+def hang(s, w):
     """Hang the apples that have grown."""
     for y in range(w.height):
         grown = s.grown[y]
         s.ripe[y] |= grown
         while grown != np.uint64(0):
-            put(s, k, lowest(grown), y, APPLE)
+            put(s, w, lowest(grown), y, APPLE)
             grown &= grown - _1
 
 
 @helper
-def pollute(s, w, k):
+def pollute(s, w):
     """Turn a random cell of water to waste, by chance, while there is little of it."""
-    if s.waste >= w.most_waste or not draws_below(s, w.waste_chance):
+    if s.waste >= w.most_waste or not happens(s, DYNAMICS, w.waste_chance):
         return
-    foul(s, w, k, DYNAMICS)
+    foul(s, w, DYNAMICS)
 
 
 @helper
-def foul(s, w, k, stream):
+def foul(s, w, stream):
     """Turn a random cell of water, on which nobody stands, to waste."""
     count = 0
     for y in range(w.height):
         for x in range(w.river):
-            count += top(s, k, x, y) == WATER
+            count += top(s, w, x, y) == WATER
     if count == 0:
         return
-    left = integer(s.keys, s.counters, stream, count)
+    left = integer(s, stream, count)
     for y in range(w.height):
         for x in range(w.river):
-            if top(s, k, x, y) == WATER:
+            if top(s, w, x, y) == WATER:
                 if left == 0:
-                    put(s, k, x, y, WASTE)
+                    put(s, w, x, y, WASTE)
                     s.waste += 1
                     return
                 left -= 1

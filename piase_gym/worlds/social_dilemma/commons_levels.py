@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import helper, integer, peek, store64, stream_key
+from piase_gym.compiled import helper, integer, store64, stream_key
+from piase_gym.compiled.windows import cell_at, locate, paint_agent, paint_cells, put
 from piase_gym.worlds.cell_codes import FLOOR, OUTSIDE
-from piase_gym.worlds.painted_map import locate, paint, paint_agent, put, repaint
 from piase_gym.worlds.social_dilemma.commons_beams import appear_at, free_cell
 from piase_gym.worlds.social_dilemma.commons_codes import APPLE, NO_FREE_CELL, WASTE, WATER
 from piase_gym.worlds.social_dilemma.commons_growth import foul
@@ -25,37 +25,36 @@ _8 = np.uint64(8)
 
 
 @helper
-def begin(s, w, k, seed):
+def begin(s, w, seed):
     """Start the episode with effective seed `seed` (uint64); `s.fault` says what failed."""
     s.seed, s.fault, s.t = seed, 0, 0
     for stream in range(2):
         s.keys[stream] = stream_key(seed, np.uint64(stream))
         s.counters[stream] = 0
     s.width, s.height, s.agents = w.width, w.height, w.agents
-    forget(s, w, k)
-    lay_out(s, w, k)
-    repaint(s, k)
+    forget(s, w)
+    lay_out(s, w)
+    paint_cells(s, w)
     if w.cleanup:
         for _ in range(w.start_waste):
-            foul(s, w, k, LAYOUT)
+            foul(s, w, LAYOUT)
     else:
         for _ in range(w.patches):
-            plant(s, w, k)
+            plant(s, w)
     for a in range(w.agents):
-        cell = free_cell(s, w, k, LAYOUT)
+        cell = free_cell(s, w, LAYOUT)
         if cell < 0:
             s.fault = NO_FREE_CELL
             return
         s.alive[a] = 1
-        s.left += 1
-        appear_at(s, k, a, cell)
+        appear_at(s, w, a, cell)
 
 
 @helper
-def forget(s, w, k):
+def forget(s, w):
     """Set all that is known of agents to nothing."""
-    s.left, s.waste = 0, 0
-    for a in range(k.capacity):
+    s.waste = 0
+    for a in range(len(s.x)):
         s.x[a], s.y[a], s.heading[a], s.alive[a], s.fate[a] = 0, 0, 0, 0, 0
         s.marks[a], s.said[a], s.beam[a], s.out[a], s.order[a] = 0, 0, 0, 0, a
         s.eaten[a], s.cleaned[a], s.zaps[a], s.zapped[a] = 0, 0, 0, 0
@@ -64,26 +63,26 @@ def forget(s, w, k):
 
 
 @helper
-def lay_out(s, w, k):
+def lay_out(s, w):
     """Draw land, and in a cleanup the river and the orchard, which is still bare."""
-    for i in range(k.side * k.side):
+    for i in range(w.side * w.side):
         s.cells[i] = OUTSIDE
-    for y in range(k.side):
+    for y in range(w.side):
         s.spots[y], s.ripe[y] = np.uint64(0), np.uint64(0)
     for y in range(w.height):
         for x in range(w.width):
-            s.cells[y * k.side + x] = WATER if w.cleanup and x < w.river else FLOOR
+            s.cells[y * w.side + x] = WATER if w.cleanup and x < w.river else FLOOR
             if w.cleanup and x >= w.width - w.orchard:
                 s.spots[y] |= _1 << np.uint64(x)
 
 
 @helper
-def plant(s, w, k):
+def plant(s, w):
     """Plant a patch: the 13 cells within two of a random one; clear of others if there is room."""
     x, y = 0, 0
     for _ in range(TRIES):
-        x = REACH + integer(s.keys, s.counters, LAYOUT, w.width - 2 * REACH)
-        y = REACH + integer(s.keys, s.counters, LAYOUT, w.height - 2 * REACH)
+        x = REACH + integer(s, LAYOUT, w.width - 2 * REACH)
+        y = REACH + integer(s, LAYOUT, w.height - 2 * REACH)
         if clear(s, w, x, y):
             break
     for dy in range(-REACH, REACH + 1):
@@ -92,7 +91,7 @@ def plant(s, w, k):
                 bit = _1 << np.uint64(x + dx)
                 s.spots[y + dy] |= bit
                 s.ripe[y + dy] |= bit
-                put(s, k, x + dx, y + dy, APPLE)
+                put(s, w, x + dx, y + dy, APPLE)
 
 
 @helper
@@ -109,23 +108,18 @@ def clear(s, w, x, y):
 
 
 @helper
-def rebuild(s, w, k):
+def rebuild(s, w):
     """Make all that is derived from the state: maps, where apples hang, how much waste there is."""
-    repaint(s, k)
-    s.waste, s.left = 0, 0
+    paint_cells(s, w)
+    s.waste = 0
     for y in range(w.height):
         s.ripe[y] = np.uint64(0)
         for x in range(w.width):
-            code = peek(s.cells, y * k.side + x)
+            code = cell_at(s, w, x, y)
             s.waste += code == WASTE
             if code == APPLE:
                 s.ripe[y] |= _1 << np.uint64(x)
     for a in range(w.agents):
-        s.left += np.int64(s.alive[a])
-    for i in range(w.agents):  # who is in time-out was painted like all others
-        if s.alive[i] and s.out[i]:
-            paint(s, k, np.int64(s.x[i]), np.int64(s.y[i]), peek(s.cells, s.y[i] * k.side + s.x[i]))
-    for i in range(w.agents):
-        locate(s, k, i)
-        if s.alive[i] and not s.out[i]:
-            paint_agent(s, k, i)
+        locate(s, w, a)
+        if s.alive[a] and not s.out[a]:
+            paint_agent(s, a)

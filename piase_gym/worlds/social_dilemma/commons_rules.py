@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.kernels import ABSENT, device, helper
+from piase_gym.compiled import helper, hot, inline
+from piase_gym.compiled.stepping import ABSENT
+from piase_gym.compiled.windows import advance, cell_at, paint_agent, paint_at, put, seen_ahead
 from piase_gym.worlds.cell_codes import AGENT, FLOOR, OUTSIDE
-from piase_gym.worlds.painted_map import ahead_of, leave, paint_agent, put
 from piase_gym.worlds.social_dilemma.commons_beams import (
     CLEANING_BEAM,
     ZAP_BEAM,
@@ -44,27 +45,28 @@ HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
 _1 = np.uint64(1)
 
 
-@device
-def walk(s, w, k, a, heading):
+@hot
+def walk(s, w, a, heading):
     """Turn agent `a` and let it try to step ahead. Returns the event."""
     s.heading[a] = heading
-    ground = ahead_of(s, w, a, 1)
+    ground = seen_ahead(s, w, a, 1)
     if ground >= AGENT or ground == OUTSIDE:
-        paint_agent(s, k, a)
+        paint_agent(s, a)
         return BLOCKED
-    leave(s, w, k, a, heading)
+    paint_at(s, a, cell_at(s, w, s.x[a], s.y[a]))
+    advance(s, w, a)
     event = MOVE
     if ground == APPLE:
-        put(s, k, s.x[a], s.y[a], FLOOR)
+        put(s, w, s.x[a], s.y[a], FLOOR)
         s.ripe[s.y[a]] &= ~(_1 << np.uint64(s.x[a]))
         s.eaten[a] += 1
         s.when[a] += s.t + 1
         event = EAT
-    paint_agent(s, k, a)
+    paint_agent(s, a)
     return event
 
 
-@device
+@inline
 def legal_act(s, w, a, action):
     """Tell whether agent `a` may do an action (without a message) now."""
     if s.out[a] > 0:
@@ -74,8 +76,8 @@ def legal_act(s, w, a, action):
     return action != CLEANING or w.cleanup > 0
 
 
-@device
-def act(s, w, k, a, index):
+@inline
+def act(s, w, a, index):
     """Let agent `a` walk, or note that it fires. Returns the event, so far."""
     s.beam[a] = 0
     s.said[a] = 0
@@ -87,7 +89,7 @@ def act(s, w, k, a, index):
         return ILLEGAL
     s.said[a] = symbol
     if action < MOVES:
-        return walk(s, w, k, a, HEADING_OF[action] & 3)
+        return walk(s, w, a, HEADING_OF[action])
     if action == ZAPPING:
         s.beam[a] = ZAP_BEAM
         return MISSED
@@ -97,8 +99,8 @@ def act(s, w, k, a, index):
     return STAY
 
 
-@device
-def tick(s, w, k, o, acts, rewards, terminated, truncated, events):
+@hot
+def tick(s, w, o, acts, rewards, terminated, truncated, events):
     """Advance one environment by a step; outputs start at row `o`.
 
     Returns:
@@ -107,29 +109,30 @@ def tick(s, w, k, o, acts, rewards, terminated, truncated, events):
     firing, notable = 0, 0
     for i in range(w.agents):
         a = np.int64(s.order[i])
-        event = act(s, w, k, a, np.int64(acts[o + a]))
-        events[o + a] = event
-        rewards[o + a] = w.apple if event == EAT else 0.0
+        row = np.uint64(o + a)  # unsigned: no need to ask whether it counts from the end
+        event = act(s, w, a, np.int64(acts[row]))
+        events[row] = event
+        rewards[row] = w.apple if event == EAT else 0.0
         firing |= np.int64(s.beam[a])
         if event == EAT:
             notable |= mark(s, a, ATE)
     if firing:
-        notable |= fire(s, w, k, o, rewards, events)
+        notable |= fire(s, w, o, rewards, events)
     for a in range(w.agents):
         if s.out[a] > 0:
-            wait(s, w, k, a)
+            wait(s, w, a)
     if w.cleanup:
-        pollute(s, w, k)
-        bear(s, w, k)
+        pollute(s, w)
+        bear(s, w)
     else:
-        regrow(s, w, k)
+        regrow(s, w)
     if w.shared:
         share(w, o, rewards)
     s.t += 1
     return finish(s, w, o, terminated, truncated) | notable
 
 
-@device
+@helper
 def finish(s, w, o, terminated, truncated):
     """Write who has ended. Returns whether all have."""
     ended = s.t >= w.rounds
@@ -140,7 +143,6 @@ def finish(s, w, o, terminated, truncated):
         for a in range(w.agents):
             s.alive[a] = 0
             s.fate[a] = PLAYED if ended else OUT_OF_TIME
-        s.left = 0
     return 1 if ended or late else 0
 
 

@@ -1,8 +1,8 @@
 """The memory of the commons: one record an environment, one table a config.
 
-`cells` holds the objects (and is the truth); `painted` shows them with agents on top (see
-`painted_map`). ``spots`` says where apples grow and ``ripe`` where they hang, a bit a column and a
-word a row; `painted`, `at` and `ripe` are derived.
+`cells` holds the objects (and is the truth); `maps` shows them with agents on top (see
+`piase_gym.compiled.windows`). ``spots`` says where apples grow and ``ripe`` where they hang, a bit
+a column and a word a row; `maps`, `at` and `ripe` are derived.
 """
 
 from __future__ import annotations
@@ -13,17 +13,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.memory import record as record_type
+from piase_gym.compiled.stepping import BOOKKEEPING
+from piase_gym.compiled.stepping import single as single_type
+from piase_gym.compiled.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.statics import Static
-from piase_gym.worlds import stepping
 from piase_gym.worlds.cell_codes import FLOOR, OUTSIDE
-from piase_gym.worlds.painted_sizes import (
-    corners,
-    map_size,
-    painted_sizes,
-    steps,
-    view_size,
-)
 from piase_gym.worlds.social_dilemma.commons_codes import APPLE, CLEANING, WASTE, WATER
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.games import in_32_bits
@@ -48,22 +43,9 @@ def buckets(envelope: SocialDilemmaEnvelope) -> tuple[int, int, int]:
 
 
 @functools.cache
-def static(side: int, margin: int, capacity: int, seven: bool) -> Static:
-    """Return what kernels know when they are compiled; `seven` is for windows of 7 by 7."""
-    sizes = painted_sizes(side, margin)
-    return Static(**sizes, capacity=capacity, frame=7 if seven else 0, full=False)
-
-
-def static_for(envelope: SocialDilemmaEnvelope, *configs: SocialDilemmaConfig) -> Static:
-    """Return the sizes of an envelope, and what some configs that share it need."""
-    seven = envelope.window == 7 and all(config.window == 7 for config in configs)
-    return static(*buckets(envelope), seven)
-
-
-@functools.cache
 def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
     """Return the record of an environment; the fields up to `cells` are the canonical state."""
-    return np.dtype(
+    return record_type(
         [
             ("keys", "<u8", 2),
             ("counters", "<u8", 2),
@@ -91,17 +73,14 @@ def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
             ("order", "u1", agents),
             ("hint", "u1", agents * HINT_CODE),
             ("cells", "u1", side * side),
-            ("at", "<i4", agents),
-            ("under", "u1", agents),  # kept by `painted_map.locate`
+            ("at", "<i4", (agents, 4)),  # where agents stand in the maps
             ("ripe", "<u8", side),
             ("grown", "<u8", side),  # what grows in this step
             ("waste", "<i4"),  # cells of waste
             ("struck", "u1", agents),  # who is hit in this step
-            ("painted", "u1", map_size(side, margin)),
-            ("block", "u1", view_size(margin)),
-            *stepping.BOOKKEEPING,
-        ],
-        align=True,
+            ("maps", "u1", maps_size(side, margin)),
+            *BOOKKEEPING,
+        ]
     )
 
 
@@ -110,7 +89,7 @@ CANONICAL: Final = (
     "heading alive fate marks said beam order hint cells"
 ).split()
 
-TABLE: Final = np.dtype(
+TABLE: Final = record_type(
     [
         ("width", "<i4"),
         ("height", "<i4"),
@@ -128,9 +107,7 @@ TABLE: Final = np.dtype(
         ("window", "<i4"),
         ("frame_w", "<i4"),
         ("frame_h", "<i4"),
-        ("step", "<i4", 4),  # a step up, right, down and left, in the painted map
-        ("corner", "<i4", 4),  # by heading: from an agent to the block of its window
-        ("pass_through", "<i4"),
+        *MAP_FIELDS,
         ("shared", "<i4"),
         ("cleanup", "<i4"),
         ("patches", "<i4"),
@@ -147,8 +124,7 @@ TABLE: Final = np.dtype(
         ("apple", "<f8"),
         ("zap_cost", "<f8"),
         ("zap_fine", "<f8"),
-    ],
-    align=True,
+    ]
 )
 
 
@@ -166,7 +142,9 @@ def num_silent(envelope: SocialDilemmaEnvelope) -> int:
 def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
     """Return the table of one config, shape (1,)."""
     tables = np.zeros(1, TABLE)
-    table, stride = tables[0], painted_sizes(*buckets(envelope)[:2])["stride"]
+    table = tables[0]
+    for name, value in map_fields(*buckets(envelope)[:2]).items():
+        table[name] = value
     for name in (
         "width height agents max_steps symbols reputation window patches river orchard zap_range "
         "clean_range timeout apple zap_cost zap_fine apple_chance"
@@ -178,8 +156,6 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     table["num_actions"] = num_silent(envelope) * (1 + envelope.symbols)
     table["channel"], table["known"] = envelope.symbols > 0, envelope.reputation
     table["frame_w"] = table["frame_h"] = envelope.window
-    table["step"] = steps(stride)
-    table["corner"] = corners(stride, envelope.window)
     table["cleanup"] = config.game == "cleanup"
     water = config.river * config.height
     table["start_waste"] = round(config.start_waste * water)
@@ -195,7 +171,7 @@ def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> 
     length = margin**2 + SCALARS + agents * (TOLD + 1)
     actions = (CLEANING + 1) * (1 + MAX_SYMBOLS)
     state = layout(side, margin, agents)
-    kind = stepping.single(state, TABLE, agents, agents * length, agents * actions, "u1")
+    kind = single_type(state, TABLE, agents, agents * length, agents * actions, "u1")
     one = np.zeros(1, kind)
     one["table"] = new_table(config, envelope)
     return one

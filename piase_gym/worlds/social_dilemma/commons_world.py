@@ -9,12 +9,12 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Param, Result, Verb
 from piase_gym.core.world import HINT_TEXT, Manual
 from piase_gym.errors import GenerationError
-from piase_gym.kernels import readable
-from piase_gym.statics import Static
 from piase_gym.worlds.array_world import Batch
+from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.bumps import ahead_in_window, in_the_way
 from piase_gym.worlds.out_of_sight import unseen_floor
 from piase_gym.worlds.social_dilemma import (
@@ -37,7 +37,6 @@ from piase_gym.worlds.social_dilemma.fates import RESULTS
 from piase_gym.worlds.social_dilemma.manual import commons_manual
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
 from piase_gym.worlds.social_dilemma.world import SocialDilemma
-from piase_gym.worlds.stepping import Kernels
 
 DIRECTIONS = ("up", "down", "left", "right")
 _OF_AGENTS = "x y heading alive fate marks said beam out eaten cleaned zaps zapped away".split()
@@ -65,13 +64,17 @@ class Commons(SocialDilemma[CommonsFacts]):
         Raises:
             GenerationError: If there is not.
         """
-        self.k = commons_state.static_for(config.fixed_sizes(), config)
         super().__init__(config)
         self.form = form_of(self.config)
         self.text_length = _longest_text(self.form)
         self.reset(0)
 
     # -- what can be said and seen --------------------------------------------------------
+
+    @property
+    def side(self) -> int:
+        """Columns of the record's cells, which are at least those of the envelope."""
+        return int(self.tables["side"][0])
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
@@ -126,19 +129,10 @@ class Commons(SocialDilemma[CommonsFacts]):
 
     def new_batch(self, count: int, configs: Sequence[SocialDilemmaConfig]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
-        tables = np.concatenate([commons_state.new_table(c, self.envelope) for c in configs])
+        tables = stacked([commons_state.new_table(c, self.envelope) for c in configs])
         shape = (count, len(self.agents), self.form.length, self.num_actions)
         states = np.zeros(count, commons_state.layout(*commons_state.buckets(self.envelope)))
         return Batch(states, tables, shape)
-
-    def static_of(self, batch: Batch) -> Static:
-        """Return what the kernels of a batch are compiled for; its tables may have changed."""
-        if batch.static_tables is not batch.tables:
-            seven = self.envelope.window == 7 and bool((batch.tables["window"] == 7).all())
-            batch.static = commons_state.static(*commons_state.buckets(self.envelope), seven)
-            batch.static_tables = batch.tables
-        found: Static = batch.static
-        return found
 
     def explain_fault(self, fault: int, config: SocialDilemmaConfig) -> str:
         """Say why nothing could be laid out."""
@@ -154,15 +148,13 @@ class Commons(SocialDilemma[CommonsFacts]):
     def check_config(self, config: SocialDilemmaConfig) -> None:
         """Check the envelope, and that there is room."""
         super().check_config(config)
-        k = commons_state.static_for(self.envelope, config)
-        if fault := self.kernels.reset_one(readable(self.new_single(config)), k, np.uint64(0)):
+        if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(self.explain_fault(fault, config))
 
     def configure(self, config: SocialDilemmaConfig) -> None:
         """Take another config."""
         super().configure(config)
         self.tables[...] = commons_state.new_table(self.config, self.envelope)
-        self.k, self._step = commons_state.static_for(self.envelope, self.config), None
         self.form = form_of(self.config)
 
     # -- knowledge ------------------------------------------------------------------------
@@ -227,7 +219,7 @@ class Commons(SocialDilemma[CommonsFacts]):
         envelope's grid, and where apples can grow.
         """
         record, slots, size = self.states[0], len(self.agents), self.envelope
-        cells = record["cells"].reshape(self.k.side, self.k.side)
+        cells = record["cells"].reshape(self.side, self.side)
         columns = np.arange(size.width, dtype=np.uint64)
         spots = (record["spots"][: size.height, None] >> columns) & np.uint64(1)
         parts = [
@@ -247,7 +239,7 @@ class Commons(SocialDilemma[CommonsFacts]):
 
     def _scene(self) -> commons_render.Scene:
         """Describe the state for the painters."""
-        return commons_render.scene(self.states[0], self.k.side, self.config, self.agents)
+        return commons_render.scene(self.states[0], self.side, self.config, self.agents)
 
     def ansi(self) -> str:
         """Draw the commons with letters."""

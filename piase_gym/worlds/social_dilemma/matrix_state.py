@@ -12,9 +12,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.memory import record as record_type
+from piase_gym.compiled.stepping import BOOKKEEPING
+from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.statics import Static
-from piase_gym.worlds import stepping
 from piase_gym.worlds.social_dilemma.config import (
     GAMES,
     SocialDilemmaConfig,
@@ -35,9 +36,6 @@ TOO_LONG: Final = 4
 TIMEOUT: Final = 5
 REFUSED: Final = 6
 
-FIXED_MEMORY: Final = 8
-"""Kernels of two are compiled anew for each number of rounds up to this."""
-
 MILESTONES: Final = ("cooperated", "defected", "all_cooperated", "all_defected")
 """The names of the bits of `marks`."""
 
@@ -47,29 +45,10 @@ def capacity(agents: int) -> int:
     return 2 if agents <= 2 else MAX_AGENTS
 
 
-def static_for(envelope: SocialDilemmaEnvelope) -> Static:
-    """Return what kernels know when they are compiled.
-
-    That is whether there are just two agents, and, if they neither talk nor have a reputation and
-    do not look back far, how long everything is (0 where that is known only at run time).
-    """
-    pair = envelope.agents == 2
-    plain = pair and not envelope.symbols and not envelope.reputation
-    fixed = plain and envelope.memory <= FIXED_MEMORY
-    return Static(
-        capacity=capacity(envelope.agents),
-        pair=pair,
-        fixed=fixed,
-        shown=envelope.memory if fixed else 0,
-        length=vector_length(envelope) if fixed else 0,
-        actions=2 if fixed else 0,
-    )
-
-
 @functools.cache
 def layout(agents: int) -> np.dtype[Any]:
     """Return the record of an environment; the fields up to `hint` are the canonical state."""
-    return np.dtype(
+    return record_type(
         [
             ("keys", "<u8", 1),
             ("counters", "<u8", 1),
@@ -87,9 +66,8 @@ def layout(agents: int) -> np.dtype[Any]:
             ("said", "u1", agents),  # the symbol uttered in this step, 0 for silence
             ("hint", "u1", agents * HINT_CODE),
             ("order", "u1", agents),
-            *stepping.BOOKKEEPING,
-        ],
-        align=True,
+            *BOOKKEEPING,
+        ]
     )
 
 
@@ -158,7 +136,7 @@ def others_payoffs(profiles: NDArray[np.float64], agent: int) -> NDArray[np.floa
 @functools.cache
 def table_layout(agents: int) -> np.dtype[Any]:
     """Return the record of a config."""
-    return np.dtype(
+    return record_type(
         [
             ("agents", "<i4"),
             ("slots", "<i4"),  # agents in the outputs: the envelope's
@@ -181,8 +159,7 @@ def table_layout(agents: int) -> np.dtype[Any]:
             ("units", "<i8", agents * 2 * agents),
             ("heads", "<f4", agents * HEAD),
             ("payoffs", "<f4", agents * (2 * agents + 4)),
-        ],
-        align=True,
+        ]
     )
 
 
@@ -216,7 +193,7 @@ def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> 
         agents=agents, symbols=MAX_SYMBOLS, reputation=1, memory=MAX_MEMORY
     )
     length, actions = agents * vector_length(roomy), agents * 2 * (1 + MAX_SYMBOLS)
-    kind = stepping.single(layout(agents), table_layout(agents), agents, length, actions, "<f4")
+    kind = single_type(layout(agents), table_layout(agents), agents, length, actions, "<f4")
     one = np.zeros(1, kind)
     one["table"] = new_table(config, envelope)
     return one

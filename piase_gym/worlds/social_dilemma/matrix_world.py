@@ -9,9 +9,11 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import Batch
+from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.social_dilemma import (
     matrix_render,
     matrix_state,
@@ -26,7 +28,6 @@ from piase_gym.worlds.social_dilemma.matrix_rules import KERNELS
 from piase_gym.worlds.social_dilemma.matrix_views import MatrixFacts, MatrixForm
 from piase_gym.worlds.social_dilemma.metrics import matrix_measures
 from piase_gym.worlds.social_dilemma.world import SocialDilemma
-from piase_gym.worlds.stepping import Kernels
 
 OUTCOMES = (
     Outcome.OK,
@@ -55,7 +56,6 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     def __init__(self, config: SocialDilemmaConfig) -> None:
         """Build the world."""
-        self.k = matrix_state.static_for(config.fixed_sizes())
         super().__init__(config)
         self.form = MatrixForm(self.config)
         self.text_length = _longest_text(self.form)
@@ -100,9 +100,9 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     def new_batch(self, count: int, configs: Sequence[SocialDilemmaConfig]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
-        tables = np.concatenate([matrix_state.new_table(c, self.envelope) for c in configs])
+        tables = stacked([matrix_state.new_table(c, self.envelope) for c in configs])
         shape = (count, len(self.agents), self.form.length, self.num_actions)
-        states = np.zeros(count, matrix_state.layout(self.k.capacity))
+        states = np.zeros(count, matrix_state.layout(matrix_state.capacity(self.envelope.agents)))
         return Batch(states, tables, shape, np.float32)
 
     def state_problem(self, record: Any, table: Any) -> str:

@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 from piase_gym.core.commands import Command, Param
 from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.errors import EnvelopeError
-from piase_gym.worlds.array_world import F
-from piase_gym.worlds.kernel_world import KernelWorld
+from piase_gym.worlds.array_world import ArrayWorld, F
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.modifiers import DIALS, ELEMENTS
 
 
-class SocialDilemma(KernelWorld[SocialDilemmaConfig, F]):
+class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     """Games in which what is best for each is not what is best for all.
 
     ## Description

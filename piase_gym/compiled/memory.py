@@ -1,0 +1,128 @@
+"""Eight bytes at once at any address, and records as kernels take them.
+
+The only code that is not Python: LLVM loads and stores words that need not be aligned, which every
+processor does in one instruction. Rows of a window are moved so, eight cells at a time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import carray, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from piase_gym.compiled.decorators import CHECKED, JIT, inline
+
+
+def _word_at(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Return the address of the eight bytes that start at ``args[0][args[1]]``."""
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    return builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+
+
+if JIT:
+
+    @intrinsic
+    def load64(typingctx: Any, array: Any, index: Any) -> Any:
+        """Load the 8 bytes that start at ``array[index]`` (uint8, contiguous), as a uint64."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            word = builder.load(_word_at(context, builder, signature, args))
+            word.align = 1
+            return word
+
+        return types.uint64(array, types.int64), codegen
+
+    @intrinsic
+    def store64(typingctx: Any, array: Any, index: Any, word: Any) -> Any:
+        """Store a uint64 from ``array[index]`` on (uint8, contiguous)."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            builder.store(args[2], _word_at(context, builder, signature, args), align=1)
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64, types.uint64), codegen
+
+    @intrinsic
+    def _pointer(typingctx: Any, address: Any) -> Any:
+        """Return an address as a pointer, for `numba.carray`."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.inttoptr(args[0], ir.IntType(8).as_pointer())
+
+        return types.voidptr(address), codegen
+
+    @inline
+    def array_at(address: Any, count: Any, kind: Any) -> Any:
+        """Return an array of `count` numbers that lies at an address, and belongs to others.
+
+        A call from Python takes longer, the more arrays it passes, and numba counts who uses each
+        of them at every call of a helper. Of what lies in memory that a record tells, it does not.
+        """
+        return carray(_pointer(address), np.int64(count), kind)
+
+    if CHECKED:
+        _load64, _store64 = load64, store64
+
+        @inline
+        def load64(array: Any, index: Any) -> Any:
+            """Do what the unchecked `load64` does, within bounds."""
+            if index < 0 or index * array.itemsize + 8 > array.size * array.itemsize:
+                raise IndexError("a word is loaded from beyond an array")
+            return _load64(array, index)
+
+        @inline
+        def store64(array: Any, index: Any, word: Any) -> None:
+            """Do what the unchecked `store64` does, within bounds."""
+            if index < 0 or index * array.itemsize + 8 > array.size * array.itemsize:
+                raise IndexError("a word is stored beyond an array")
+            _store64(array, index, word)
+
+else:
+    np.seterr(over="ignore")  # integers of kernels wrap
+
+    def array_at(address: Any, count: Any, kind: Any) -> Any:
+        """Plain Python twin of the compiled `array_at`."""
+        size = int(count) * np.dtype(kind).itemsize
+        return np.frombuffer((ctypes.c_char * size).from_address(int(address)), kind)
+
+    def load64(array: Any, index: Any) -> Any:
+        """Plain Python twin of the compiled `load64`."""
+        return array[int(index) :].view(np.uint8)[:8].view("<u8")[0]
+
+    def store64(array: Any, index: Any, word: Any) -> None:
+        """Plain Python twin of the compiled `store64`."""
+        array[int(index) :].view(np.uint8)[:8].view("<u8")[0] = word
+
+
+@inline
+def load(array, index):  # type: ignore[no-untyped-def]
+    """Return ``array[index]``; it is not asked whether the index counts from the end."""
+    return array[np.uint64(index)]
+
+
+@inline
+def store(array, index, value):  # type: ignore[no-untyped-def]
+    """Set ``array[index]``, likewise."""
+    array[np.uint64(index)] = value
+
+
+def readable(records: NDArray[Any]) -> NDArray[Any]:
+    """Return records as kernels take them; plain Python asks for fields as attributes."""
+    return records if JIT else records.view(np.recarray)
+
+
+def record(fields: list[Any]) -> np.dtype[Any]:
+    """Return the type of a record whose fields kernels read as attributes.
+
+    Fields are aligned, so that memory views of them have native formats.
+    """
+    made = np.dtype(fields, align=True)
+    kinds = np.record, np.recarray
+    taken = [name for name in made.names or () if any(hasattr(kind, name) for kind in kinds)]
+    assert not taken, f"NumPy's records have attributes of their own called {taken}"
+    return made

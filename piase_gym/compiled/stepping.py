@@ -1,0 +1,320 @@
+"""The kernels of array worlds: reset and step, for many environments or for one.
+
+A world brings its `Rules`; `compile_kernels` puts them in the place of the names below and compiles
+the functions of this file for that world. (They are no closures, because numba does not find the
+machine code of closures over compiled functions again.)
+
+The outputs of many environments are flat arrays with a row an agent, environments first; a batch of
+one keeps everything in one record (`single`). Records are called s and have the fields of
+`BOOKKEEPING`; tables are called w, and o is the row of an environment's first agent.
+"""
+
+# Kernels are typed by numba, not by annotations.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, assignment"
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from piase_gym.compiled.decorators import helper, inline, kernel
+from piase_gym.compiled.draws import episode_seed
+from piase_gym.compiled.memory import array_at, record, store
+
+ABSENT: Final = -1
+"""Act of an agent that gives no command; ``ABSENT - k`` is a invalid action of the k-th kind.
+
+Kernels take these codes only where they are told to: to callers they are indices out of range.
+"""
+NONE: Final = 0
+"""The event of an agent that took no part in a step; every world's table of events has it."""
+SHOW, REBUILD, BEGIN, CONTINUE = range(4)
+"""What `reset` does: it writes what is seen by agents that are in play; or by those that took part
+in the last step, after it has made anew what is derived from the state; or it starts an episode; or
+it does so while rewards, flags and events stay those of the last episode's last step."""
+
+BOOKKEEPING: Final[list[Any]] = [
+    ("config", "<i4"),  # which table holds
+    ("next_config", "<i4"),  # which table holds from the next reset on
+    ("given", "<u8"),  # what the environment was seeded with
+    ("episode", "<u8"),  # how many resets without a seed followed
+    ("over", "u1"),  # whether the episode is over and the next step resets
+    ("ended", "u1"),  # whether an episode ended in the last step
+    ("fault", "<i4"),  # why no level could be made, 0 if one could
+]
+"""Fields of every record, after those of the state."""
+
+
+ADDRESSES: Final = "obs masks rewards terminated truncated events alive outcomes".split()
+
+
+class Rules(NamedTuple):
+    """The compiled functions of one world.
+
+    Attributes:
+        begin: ``(s, w, seed)`` starts the episode of an effective seed, or sets ``s.fault``.
+        tick: ``(s, w, o, acts, rewards, terminated, truncated, events)`` advances by a step;
+            nobody is terminated or truncated before it. It returns not 0 if an agent ended or
+            reached a milestone for the first time.
+        sight: ``(s, w, a, obs, p)`` writes the vector of agent a from ``obs[p]`` on.
+        legal: ``(s, w, a, masks, m)`` writes its mask from ``masks[m]`` on.
+        rebuild: ``(s, w)`` makes what is derived from the state.
+        present: The event of an agent that is in play, at a reset.
+        noop: The action that is all that agents may do that are not in play.
+        number: The type of vectors.
+    """
+
+    begin: Any
+    tick: Any
+    sight: Any
+    legal: Any
+    rebuild: Any
+    present: int
+    noop: int
+    number: type[Any] = np.uint8
+
+
+_OF_A_WORLD: Any = None
+begin = tick = sight = legal = rebuild = present = noop = number = _OF_A_WORLD
+
+
+class Kernels(NamedTuple):
+    """What Python calls; see the functions of these names for arguments."""
+
+    reset: Any
+    step: Any
+    step_one: Any
+
+
+def compile_kernels(rules: Rules, module: str) -> Kernels:
+    """Return the kernels of a world; `module` is the ``__name__`` of the one that keeps them."""
+    own = {**globals(), **rules._asdict(), "__name__": module}
+
+    def put_in(mark: Callable[..., Any], function: Any) -> Any:
+        made = FunctionType(function.__code__, own, function.__name__)
+        own[function.__name__] = mark(made)
+        return own[function.__name__]
+
+    put_in(helper, absent)
+    put_in(inline, show)
+    return Kernels(put_in(kernel, reset), put_in(kernel, step), put_in(kernel, step_one))
+
+
+OUTPUTS: Final = record(
+    [
+        ("rows", "<i8"),  # agents of all environments
+        *((name, "<u8") for name in ADDRESSES),
+        ("codes", "u1", 256),  # the outcome of every event, as an index of `commands.OUTCOMES`
+    ]
+)
+"""Where the arrays of a batch lie, which kernels write: one record instead of a dozen arguments."""
+
+
+def single(
+    state: np.dtype[Any], table: np.dtype[Any], agents: int, length: int, actions: int, kind: str
+) -> np.dtype[Any]:
+    """Return one record for all that a batch of one needs: state, table, acts and outputs.
+
+    One argument instead of nine makes a call from Python several times cheaper.
+
+    Args:
+        state: The record of an environment.
+        table: The record of a config.
+        agents: How many agents fit.
+        length: The longest vector that fits, times agents.
+        actions: The longest mask that fits, times agents.
+        kind: The type of vectors, such as ``u1``.
+    """
+    return record(
+        [
+            ("clock", "<i8"),  # what runs note of a step, up to the events
+            ("digest", "<u8"),
+            ("rewards", "<f8", agents),
+            ("acts", "<i4", agents),
+            ("events", "u1", agents),
+            ("state", state),
+            ("table", table),
+            ("terminated", "u1", agents),  # numba has no nested booleans
+            ("truncated", "u1", agents),
+            ("coded", "u1"),  # 1 if acts may be codes, such as ABSENT
+            ("obs", kind, length),
+            ("masks", "i1", actions),
+        ]
+    )
+
+
+# -- helpers, the same in every world -----------------------------------------------------
+
+
+@inline
+def clear(flags):
+    """Set all flags to false."""
+    for i in range(len(flags)):
+        flags[i] = False
+
+
+@inline
+def is_over(s, w, focal):
+    """Tell whether the episode is over: for the focal agent, or for all if it is -1."""
+    if focal >= 0:
+        return s.alive[focal] == 0
+    for a in range(w.agents):
+        if s.alive[a]:
+            return False
+    return True
+
+
+@inline
+def stray(acts, num_actions):
+    """Return the place of the first act that is not in the table, or -1."""
+    found = False
+    for i in range(len(acts)):  # without a way out, which would keep it from being vectors
+        found |= np.uint32(acts[i]) >= np.uint32(num_actions)
+    if found:
+        for i in range(len(acts)):
+            if np.uint32(acts[i]) >= np.uint32(num_actions):
+                return i
+    return -1
+
+
+@inline
+def readable_acts(s, w, acts, coded):
+    """Tell whether every agent in play gave an index of the table (or a code, if there are any)."""
+    for a in range(w.agents):
+        if s.alive[a] and (acts[a] >= w.num_actions or (acts[a] < 0 and not coded)):
+            return False
+    return True
+
+
+# -- helpers, around the rules of a world -------------------------------------------------
+
+
+def absent(w, obs, p, masks, m):
+    """Write what an agent gets that is not in play: zeros, and a mask for doing nothing."""
+    for i in range(w.length):
+        store(obs, p + i, 0)
+    for i in range(w.num_actions):
+        store(masks, m + i, i == noop)
+
+
+def show(s, w, o, everyone, events, obs, masks):
+    """Write vectors and masks of all who took part in this step, or of everyone in play."""
+    agents, length, actions = np.int64(w.agents), np.int64(w.length), np.int64(w.num_actions)
+    for a in range(w.slots):
+        p, m = (o + a) * length, (o + a) * actions
+        shown = s.alive[a] != 0 if everyone else events[np.uint64(o + a)] != NONE
+        if shown and a < agents:
+            sight(s, w, a, obs, p)
+            legal(s, w, a, masks, m)
+        else:
+            absent(w, obs, p, masks, m)
+
+
+# -- kernels ------------------------------------------------------------------------------
+
+
+def reset(states, tables, outputs, which, what):
+    """Start the next episode of some environments, or only write what agents see.
+
+    Args:
+        states: One record an environment.
+        tables: One table a config.
+        outputs: See `OUTPUTS`.
+        which: The environments.
+        what: `SHOW`, `REBUILD`, `BEGIN` or `CONTINUE`.
+
+    Returns:
+        How many episodes could not be made.
+    """
+    x, w = outputs[0], tables[0]
+    obs = array_at(x.obs, x.rows * w.length, number)
+    masks = array_at(x.masks, x.rows * w.num_actions, np.int8)
+    rewards, events = array_at(x.rewards, x.rows, np.float64), array_at(x.events, x.rows, np.uint8)
+    terminated = array_at(x.terminated, x.rows, np.uint8)
+    truncated = array_at(x.truncated, x.rows, np.uint8)
+    faults = 0
+    for e in which:
+        s = states[e]
+        if what == BEGIN or what == CONTINUE:
+            s.config = s.next_config
+            s.over = 0
+            begin(s, tables[s.config], episode_seed(s.given, s.episode))
+            faults += s.fault != 0
+        w = tables[s.config]
+        o = e * w.slots
+        if what == REBUILD:
+            rebuild(s, w)
+        elif what != CONTINUE:
+            for a in range(w.slots):
+                rewards[o + a] = 0.0
+                terminated[o + a] = truncated[o + a] = False
+                events[o + a] = present if a < w.agents and s.alive[a] else NONE
+        show(s, w, o, what == CONTINUE, events, obs, masks)
+    return faults
+
+
+def step(states, tables, outputs, acts, focal):
+    """Advance every environment by one step; where the episode is over, nothing happens.
+
+    The end of the agent `focal` ends the episode; if it is -1, the end of the last one does.
+
+    Returns:
+        How many episodes are over, or ``-1 - i`` if act i is not in the table (those of agents that
+        are not in play count too); nothing has changed then.
+    """
+    wrong = stray(acts, tables[0].num_actions)
+    if wrong >= 0:
+        return -1 - wrong
+    x, w = outputs[0], tables[0]
+    obs = array_at(x.obs, x.rows * w.length, number)
+    masks = array_at(x.masks, x.rows * w.num_actions, np.int8)
+    rewards, events = array_at(x.rewards, x.rows, np.float64), array_at(x.events, x.rows, np.uint8)
+    terminated = array_at(x.terminated, x.rows, np.uint8)
+    truncated = array_at(x.truncated, x.rows, np.uint8)
+    alive, outcomes = array_at(x.alive, x.rows, np.uint8), array_at(x.outcomes, x.rows, np.uint8)
+    acts = array_at(acts.ctypes.data, x.rows, np.int32)
+    clear(terminated)
+    clear(truncated)
+    over = 0
+    for e in range(len(states)):
+        s = states[e]
+        w = tables[s.config]
+        o = e * w.slots
+        s.ended = False
+        if s.over:
+            for row in range(o, o + w.slots):
+                rewards[row], events[row] = 0.0, NONE
+        else:
+            notable = tick(s, w, o, acts, rewards, terminated, truncated, events)
+            if notable and is_over(s, w, focal):
+                s.over = s.ended = True
+        over += s.over
+        show(s, w, o, False, events, obs, masks)
+        for a in range(w.slots):
+            row = np.uint64(o + a)  # unsigned: no need to ask whether it counts from the end
+            alive[row] = s.alive[a]
+            outcomes[row] = x.codes[events[row]]
+    return over
+
+
+def step_one(one):
+    """Advance a batch of one by a step.
+
+    Returns:
+        Not 0 if an agent ended or reached something, or -1 if an act is not in the table; nothing
+        has changed then.
+    """
+    x = one[0]
+    s, w, o = x.state, x.table, np.int64(0)
+    if not readable_acts(s, w, x.acts, x.coded):
+        return -1
+    # Slices are of the type of a batch's arrays, so that rules are compiled once for both.
+    terminated, truncated, events = x.terminated[:], x.truncated[:], x.events[:]
+    clear(terminated)
+    clear(truncated)
+    notable = tick(s, w, o, x.acts[:], x.rewards[:], terminated, truncated, events)
+    show(s, w, o, False, events, x.obs[:], x.masks[:])
+    return notable
