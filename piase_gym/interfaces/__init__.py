@@ -1,7 +1,6 @@
-"""The interfaces of the documents that piase_gym implements; each is made as ``Name(world,
-**config)``.
+"""The interfaces of the documents that piase_gym implements.
 
-They are imported when they are first asked for.
+Each is made as ``Name(world, **config)``. They are imported when they are first asked for.
 """
 
 from __future__ import annotations
