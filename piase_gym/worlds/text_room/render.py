@@ -72,20 +72,20 @@ def ansi(plot: Plot, state: RoomState, agents: Sequence[str]) -> str:
     """Draw the rooms as a list, with what is in them and who carries what."""
     lines = [f"step {state.t}"]
     for room, name in enumerate(plot.rooms):
-        ways = ", ".join(_way(plot, state, *row) for row in plot.exits[room].items())
+        ways = ", ".join(_way_in_words(plot, state, *row) for row in plot.exits[room].items())
         lines.append(f"[{name.replace('_', ' ')}] {ways or 'no way out'}")
         lines += [f"  @ {who}" for who in people_in(state, agents, room)]
-        lines += [f"  {line}" for line in _things(plot, state, room)]
+        lines += [f"  {line}" for line in _listed_things(plot, state, room)]
     for k, name in enumerate(agents):
         if state.status[k] != "none":
-            held = _things(plot, state, len(plot.rooms) + len(plot.objects) + k)
+            held = _listed_things(plot, state, len(plot.rooms) + len(plot.objects) + k)
             lines.append(f"{name} ({state.status[k]}) carries {', '.join(held) or 'nothing'}")
     return escape("\n".join(lines))
 
 
-def _way(plot: Plot, state: RoomState, direction: str, way: tuple[int, int]) -> str:
+def _way_in_words(plot: Plot, state: RoomState, direction: str, way: tuple[int, int]) -> str:
     room, door = way
-    through = f" through {_thing(plot, state, door)}" if door >= 0 else ""
+    through = f" through {_thing_in_words(plot, state, door)}" if door >= 0 else ""
     return f"{direction} to {plot.rooms[room].replace('_', ' ')}{through}"
 
 
@@ -95,24 +95,24 @@ def people_in(state: RoomState, agents: Sequence[str], room: int) -> list[str]:
     return [name for name, where, status in rows if where == room and status == "playing"]
 
 
-def _things(plot: Plot, state: RoomState, place: int) -> list[str]:
+def _listed_things(plot: Plot, state: RoomState, place: int) -> list[str]:
     """Describe what is in a place, with what is in it in turn."""
-    return [_thing(plot, state, k) for k, p in enumerate(state.place) if p == place]
+    return [_thing_in_words(plot, state, k) for k, p in enumerate(state.place) if p == place]
 
 
-def _thing(plot: Plot, state: RoomState, k: int) -> str:
+def _thing_in_words(plot: Plot, state: RoomState, k: int) -> str:
     """Describe an object with its state and what is in it."""
     marks = []
     if plot.opens[k]:
         marks.append("locked" if state.locked[k] else "open" if state.is_open[k] else "closed")
     place = len(plot.rooms) + k
-    inside = [_thing(plot, state, n) for n, p in enumerate(state.place) if p == place]
+    inside = [_thing_in_words(plot, state, n) for n, p in enumerate(state.place) if p == place]
     shown = set(insides(plot, state, k))
     marks += [
-        f"hides {_thing(plot, state, n)}"
+        f"hides {_thing_in_words(plot, state, n)}"
         for n, p in enumerate(state.place)
         if p == place and n not in shown
     ]
-    marks += [f"holds {_thing(plot, state, n)}" for n in sorted(shown)] if inside else []
+    marks += [f"holds {_thing_in_words(plot, state, n)}" for n in sorted(shown)] if inside else []
     name = plot.objects[k].replace("_", " ")
     return f"{name} ({', '.join(marks)})" if marks else name
