@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
-from piase_gym.worlds.text_room import names, words
-from piase_gym.worlds.text_room.proofreading import problems
-from piase_gym.worlds.text_room.story import AddMetric, MaxSteps, Story
+from piase_gym.worlds.text_room.levels import names, words
+from piase_gym.worlds.text_room.levels.story import Story
+from piase_gym.worlds.text_room.levels.story_rules import AddMetric, MaxSteps
+from piase_gym.worlds.text_room.levels.validation import problems
 
 MAX_AGENTS = 16
 MAX_MESSAGE = 200
@@ -119,13 +120,13 @@ class TextRoomConfig(WorldConfig):
     def sizes(self) -> TextRoomEnvelope:
         """Return this config's own sizes."""
         if self.story is None:
-            lexicon = words.lexicon(self.theme, self.rooms, self.depth, self.distractors)
+            quest_names = words.quest_names(self.theme, self.rooms, self.depth, self.distractors)
             return TextRoomEnvelope(
                 agents=self.agents,
                 rooms=self.rooms,
-                items=len(lexicon.items),
-                fixtures=len(lexicon.fixtures),
-                text=words.LONGEST_ROOM + words.LONGEST_OBJECT * lexicon.size,
+                items=len(quest_names.items),
+                fixtures=len(quest_names.fixtures),
+                text=words.LONGEST_ROOM + words.LONGEST_OBJECT * quest_names.size,
             )
         story = self.story
         takeable = names.takeable(story)

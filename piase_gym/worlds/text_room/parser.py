@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome, Verb, unparsable
 from piase_gym.errors import suggest
-from piase_gym.worlds.text_room.names import plain
-from piase_gym.worlds.text_room.story import DIRECTIONS
+from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
+from piase_gym.worlds.texts.wording import plain, without_article
 
 SHORT = {
     "n": "north",
@@ -64,7 +64,6 @@ BETWEEN = {
 """What stands between the two things of a command."""
 OBJECT_KEYS = ("item_name", "target_object", "container")
 """The parameters that name objects."""
-ARTICLES = ("the", "a", "an", "my", "some")
 _SPACES = re.compile(r"\s+")
 
 
@@ -126,10 +125,10 @@ class Reader:
         A name may itself have a word such as ``in`` in it.
         """
         known = {plain(name) for name in (*near, *self.agents)}
-        if plain(_bare(words)) in known:
+        if plain(without_article(words)) in known:
             return words, None
         cuts = _cuts(words, BETWEEN.get(verb, ()))
-        exact = [cut for cut in cuts if {plain(_bare(part)) for part in cut} <= known]
+        exact = [cut for cut in cuts if {plain(without_article(part)) for part in cut} <= known]
         return next(iter(exact + cuts), (words, None))
 
     def _with_things(
@@ -183,7 +182,7 @@ class Reader:
 
     def _read_direction(self, words: str) -> Command | InvalidAction:
         """Read where to go."""
-        way = _bare(words)
+        way = without_article(words)
         way = SHORT.get(way, way)
         if way in DIRECTIONS:
             return Command("go", {"direction": way})
@@ -203,7 +202,7 @@ class Reader:
 
     def agent_named(self, words: str) -> str | InvalidAction:
         """Return the agent that some words stand for."""
-        name = plain(_bare(words.lower()))
+        name = plain(without_article(words.lower()))
         for known in self.agents:
             if plain(known) == name:
                 return known
@@ -235,7 +234,7 @@ def object_named(words: str, near: Sequence[str]) -> str | InvalidAction:
         words: What was typed.
         near: Objects in sight or in hand.
     """
-    name = plain(_bare(words))
+    name = plain(without_article(words))
     for known in near:
         if plain(known) in (name, plain(words)):
             return known
@@ -263,12 +262,6 @@ def unseen(near: Sequence[str]) -> InvalidAction:
 def _is_part(words: str, name: str) -> bool:
     """Tell whether some words are the last or another whole word of a name."""
     return bool(words) and (name.endswith(" " + words) or words in name.split())
-
-
-def _bare(words: str) -> str:
-    """Leave out an article."""
-    first, _, rest = words.strip().partition(" ")
-    return rest.strip() if first in ARTICLES and rest else words.strip()
 
 
 def _cuts(words: str, between: Sequence[str]) -> list[tuple[str, str]]:
