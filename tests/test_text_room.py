@@ -444,9 +444,11 @@ def test_masks_rows_and_rules_agree_wherever_one_comes(name: str) -> None:
             acts: list[int | None] = [None] * len(world.agents)
             for agent, mask in enumerate(world.masks()):
                 if world.alive[agent]:
-                    judged = [world.legal(agent, c) for c in world._table.commands if c]
+                    judged = [world.legal(agent, c) for c in world._table.actions.commands if c]
                     listed = [
-                        bool(m) for c, m in zip(world._table.commands, mask, strict=True) if c
+                        bool(m)
+                        for c, m in zip(world._table.actions.commands, mask, strict=True)
+                        if c
                     ]
                     assert judged == listed
                     acts[agent] = rng.choice([k for k, bit in enumerate(mask) if bit])

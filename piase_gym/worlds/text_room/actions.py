@@ -1,4 +1,4 @@
-"""The names and indices of one config: places in the vector, and commands by index."""
+"""TextRoom's commands: its verbs, the words in which they can be typed, and commands by index."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from piase_gym.core.commands import Command, Param, Verb, write_command
+from piase_gym.core.commands import Command, Param, Verb
 from piase_gym.worlds.text_room.config import PHRASES, TextRoomEnvelope
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.text_room.levels.vocabulary import Vocabulary
+from piase_gym.worlds.texts.action_table import ActionTable
+from piase_gym.worlds.texts.parser import Wording
 
 _ITEM = Param("item_name", description="name of an item")
-
-
 _TARGET = Param("target_object", description="name of an object")
-
-
 _AGENT = Param("agent_id", description="name of an agent")
-
-
 _MESSAGE = Param("message", "text", description="what to say")
 
 
@@ -74,8 +70,53 @@ TOGETHER = (
     ),
 )
 
+SHORT_DIRECTIONS = {
+    "n": "north",
+    "e": "east",
+    "s": "south",
+    "w": "west",
+    "ne": "northeast",
+    "se": "southeast",
+    "sw": "southwest",
+    "nw": "northwest",
+    "u": "up",
+    "d": "down",
+    "inside": "in",
+    "outside": "out",
+    "upstairs": "up",
+    "downstairs": "down",
+}
+OPENINGS = {
+    "look": ("look at", "look around", "look", "examine", "inspect", "describe", "x", "l"),
+    "go": ("go to the", "go to", "go", "walk to the", "walk", "move", "run", "head", "enter"),
+    "take": ("take", "pick up", "get", "grab", "collect", "fetch"),
+    "drop": ("drop", "put down", "discard", "throw away", "leave"),
+    "put": ("put", "place", "insert", "lay"),
+    "open": ("open",),
+    "close": ("close", "shut"),
+    "unlock": ("unlock",),
+    "use": ("use", "push", "pull", "press", "turn", "operate", "activate", "apply"),
+    "read": ("read",),
+    "search": ("search", "look behind", "look under", "look in", "look inside", "explore"),
+    "inventory": ("inventory", "check inventory", "show inventory", "inv", "i"),
+    "wait": ("wait", "do nothing", "noop", "stay", "z", "pass"),
+    "say": ("say", "shout", "announce"),
+    "tell": ("tell",),
+    "give": ("give", "hand", "offer", "pass to"),
+}
+"""How commands begin, by verb."""
+BETWEEN = {
+    "take": ("from", "out of", "off"),
+    "put": ("in", "into", "inside", "on", "onto"),
+    "use": ("on", "with", "at"),
+    "unlock": ("with", "using"),
+    "give": ("to",),
+}
+"""What stands between the two things of a command."""
+WORDING = Wording(OPENINGS, BETWEEN, ALONE + TOGETHER, SHORT_DIRECTIONS, implied="go")
+"""How TextRoom's commands can be typed: ``grab the old document``, ``n``, ``look at clock``."""
 
-NICKNAMES = {
+PARAMETER_ALIASES = {
     "target_object": ("target", "object", "object_name", "item_name", "item", "container"),
     "item_name": ("item", "object", "object_name", "target_object", "target", "key"),
     "container": ("from", "source", "target_object"),
@@ -99,9 +140,9 @@ def rename(verb: str, parameters: Mapping[str, Any], verbs: Sequence[Verb]) -> d
     for param in params:
         if param.name in renamed:
             continue
-        for nickname in NICKNAMES.get(param.name, ()):
-            if nickname in renamed and nickname not in own:
-                renamed[param.name] = renamed.pop(nickname)
+        for alias in PARAMETER_ALIASES.get(param.name, ()):
+            if alias in renamed and alias not in own:
+                renamed[param.name] = renamed.pop(alias)
                 break
     return renamed
 
@@ -160,25 +201,14 @@ class Table:
     masked.
 
     Attributes:
-        commands: The command of each index, or ``None``.
+        actions: The commands.
         bases: Where each kind begins.
         words: The names.
-        lines: The line of text of each command.
-        numbers: Line of text -> index.
-        places: Where the command objects of this table stand, by their `id`.
     """
 
-    commands: tuple[Command | None, ...]
+    actions: ActionTable
     bases: Bases
     words: Vocabulary
-    lines: tuple[str, ...]
-    numbers: dict[str, int]
-    places: dict[int, int]
-
-    def place(self, command: Command) -> int | None:
-        """Return the index of a command object of this table, or ``None`` for any other object."""
-        index = self.places.get(id(command))
-        return index if index is not None and self.commands[index] is command else None
 
     def __reduce__(self) -> Any:
         """Pickle the names alone."""
@@ -206,14 +236,8 @@ def _write(
     """Write the table of a config; environments with the same names share it."""
     words = Vocabulary(agents, rooms, dict(objects), stats, envelope)
     bases = bases_of(words.envelope)
-    rows: list[Command | None] = [None] * bases.size
-    for index, command in _rows(bases, words):
-        rows[index] = command
-    verbs = grammar(words.envelope.agents > 1)
-    lines = tuple("" if row is None else write_command(row, verbs) for row in rows)
-    numbers = {line: k for k, line in enumerate(lines) if line}
-    places = {id(row): k for k, row in enumerate(rows) if row is not None}
-    return Table(tuple(rows), bases, words, lines, numbers, places)
+    verbs = grammar(envelope.agents > 1)
+    return Table(ActionTable.of(bases.size, _rows(bases, words), verbs), bases, words)
 
 
 def _rows(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:

@@ -104,17 +104,17 @@ class TextRoomConfig(WorldConfig):
             raise ValueError(f"agents={self.agents}, but the story has {count} agents")
         wrong = [p for p in problems(self.story) if p.fatal]
         if wrong:
-            told = (f"{'.'.join(map(str, p.path))}: {p.message}" for p in wrong)
-            raise ValueError("the story cannot be played: " + "; ".join(told))
+            problems_found = (f"{'.'.join(map(str, p.path))}: {p.message}" for p in wrong)
+            raise ValueError("the story cannot be played: " + "; ".join(problems_found))
         return self
 
     def names(self, count: int | None = None) -> tuple[str, ...]:
         """Return the agents' names: `agent_ids`, else those of the story."""
         if self.agent_ids is None and self.story is not None:
-            told = tuple(agent.agent_id for agent in self.story.agent_setup)
+            own = tuple(agent.agent_id for agent in self.story.agent_setup)
             count = self.agents if count is None else count
-            rest = tuple(f"{self.agent_kind}_{i}" for i in range(len(told), count))
-            return (told + rest)[:count]
+            rest = tuple(f"{self.agent_kind}_{i}" for i in range(len(own), count))
+            return (own + rest)[:count]
         return super().names(count)
 
     def sizes(self) -> TextRoomEnvelope:
@@ -165,6 +165,6 @@ def longest_words(story: Story) -> int:
         3 * length(name) + length(names.thing_of(story, name).description)
         for name in names.all_objects(story)
     ]
-    told = sum(length(getattr(r, "content", "")) for r, _ in names.responses(story))
+    messages = sum(length(getattr(r, "content", "")) for r, _ in names.responses(story))
     longest = max(map(length, names.all_objects(story)), default=0)
-    return rooms + sum(objects) + len(objects) * (60 + longest + extra) + extra + told + 200
+    return rooms + sum(objects) + len(objects) * (60 + longest + extra) + extra + messages + 200

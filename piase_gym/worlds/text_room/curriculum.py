@@ -1,4 +1,4 @@
-"""What curricula and tutors can change in a TextRoom: its dials and its elements."""
+"""What curricula and tutors can change in a TextRoom: difficulty parameters and elements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _THING: Final = ("description", "can_be_taken", "read_text", "contains")
 
 
 def _generated(field: str, description: str, low: int, high: int) -> DifficultyParameter:
-    """Return a dial of generated quests; written stories have none."""
+    """Return a difficulty parameter of generated quests; written stories have none."""
     return DifficultyParameter(
         field,
         description,

@@ -8,10 +8,6 @@ from typing import NamedTuple
 from piase_gym.core.mailbox import Letter
 from piase_gym.core.world import Facts
 
-SYSTEM = "system"
-"""The sender of what events tell agents."""
-
-
 STATES = ("", "closed", "open")
 
 

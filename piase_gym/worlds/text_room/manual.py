@@ -1,4 +1,4 @@
-"""The words about TextRoom: its grammar, its manual, and why something cannot be done."""
+"""The manual of TextRoom: its rules, rewards and goals in words."""
 
 from __future__ import annotations
 

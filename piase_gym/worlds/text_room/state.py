@@ -204,7 +204,7 @@ class Plot:
 
 
 def compile_story(story: Story) -> Plot:
-    """Return the tables of a story that `proofreading.problems` finds no error in."""
+    """Return the tables of a story that `validation.problems` finds no error in."""
     can = names.takeable(story)
     objects = tuple(sorted(can, key=lambda name: not can[name]))  # stable: keeps the story's order
     object_of = {name: k for k, name in enumerate(objects)}

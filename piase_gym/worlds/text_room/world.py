@@ -12,46 +12,28 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from piase_gym.core.commands import (
-    Command,
-    InvalidAction,
-    Outcome,
-    Result,
-    Verb,
-    check_command,
-)
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb, check_command
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.digest import canonical_json
-from piase_gym.core.mailbox import ChannelRules, Letter, Mailboxes
+from piase_gym.core.mailbox import ChannelRules, Mailboxes
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import AgentError, SnapshotError
 from piase_gym.worlds.text_room import manual
-from piase_gym.worlds.text_room.actions import bases_of, grammar, rename, table_of
-from piase_gym.worlds.text_room.config import (
-    MAX_MESSAGE,
-    TextRoomConfig,
-    TextRoomEnvelope,
-)
+from piase_gym.worlds.text_room.actions import WORDING, bases_of, grammar, rename, table_of
+from piase_gym.worlds.text_room.config import MAX_MESSAGE, TextRoomConfig, TextRoomEnvelope
 from piase_gym.worlds.text_room.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS, PER_AGENT_FIELDS
-from piase_gym.worlds.text_room.facts import SYSTEM, StepFacts, TextRoomFacts
+from piase_gym.worlds.text_room.facts import StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.levels.generator import generate
 from piase_gym.worlds.text_room.levels.vocabulary import vocabulary
 from piase_gym.worlds.text_room.observe import native_text, pictures, text, twin, vector, view_cache
-from piase_gym.worlds.text_room.observe.text import longest_text
 from piase_gym.worlds.text_room.observe.view_cache import ObservedStep, ViewCache
 from piase_gym.worlds.text_room.observe.visibility import Sight
-from piase_gym.worlds.text_room.parser import OBJECT_KEYS, Reader, unseen
 from piase_gym.worlds.text_room.rules.legality import Scene, is_legal, why_illegal
 from piase_gym.worlds.text_room.rules.step import Episode, advance
-from piase_gym.worlds.text_room.state import (
-    Plot,
-    RoomState,
-    check_sizes,
-    compile_story,
-    new_state,
-)
+from piase_gym.worlds.text_room.state import Plot, RoomState, check_sizes, compile_story, new_state
+from piase_gym.worlds.texts.parser import CommandParser, unseen
 
 STREAMS = (StreamId.LAYOUT, StreamId.CHANNEL)
 MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
@@ -131,7 +113,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     def __init__(self, config: TextRoomConfig) -> None:
         """Fix the spaces; `reset` sets up the story."""
         super().__init__(config)
-        self.text_length = longest_text(self.envelope)
+        self.text_length = text.longest_text(self.envelope)
         self._grammar = grammar(len(self.agents) > 1)
         self._size = bases_of(self.envelope).size
         self._written_plot: Plot | None = None
@@ -143,7 +125,8 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         """Prepare what follows from a config."""
         self._words = vocabulary(config)
         self._table = table_of(self._words)
-        self._reader = Reader(self.agents, self._grammar)
+        self._actions = self._table.actions
+        self._parser = CommandParser(WORDING, self.agents, self._grammar)
         self._written_plot = None if config.story is None else compile_story(config.story)
 
     def configure(self, config: TextRoomConfig) -> None:
@@ -159,30 +142,27 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     def _new_mail(self) -> Mailboxes:
         """Open empty mailboxes."""
         config = self.config
-        channel = ChannelRules(
-            delay=config.message_delay, max_length=MAX_MESSAGE, drop=config.message_loss
-        )
+        delay, drop = config.message_delay, config.message_loss
+        channel = ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
         return Mailboxes(self.agents, channel, self._hears)
 
     def _hears(self, sender: str, recipient: str) -> bool:
         """Let those in play hear, if need be only in the same room."""
         one, two = self.agents.index(sender), self.agents.index(recipient)
-        near = (
-            self.config.hearing == "everywhere"
-            or self.state_of.rooms[one] == (self.state_of.rooms[two])
-        )
-        return near and self.state_of.status[two] == "playing"
+        rooms, status = self.state_of.rooms, self.state_of.status
+        near = self.config.hearing == "everywhere" or rooms[one] == rooms[two]
+        return near and status[two] == "playing"
 
     # -- vocabulary -----------------------------------------------------------------------
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
-        """The verbs; see `prompt.grammar`."""
+        """The verbs; see `actions.grammar`."""
         return self._grammar
 
     @property
     def num_actions(self) -> int:
-        """The size of the table; see `lexicon.Table`."""
+        """The size of the table; see `actions.Table`."""
         return self._size
 
     @property
@@ -192,7 +172,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     @property
     def vector_space(self) -> Box:
-        """A float32 Box; see `views.vector_of`."""
+        """A float32 Box; see `observe.vector.vector_of`."""
         return vector.vector_box(self.envelope)
 
     @property
@@ -226,10 +206,8 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
         """Let one step pass; see `rules.step.advance`."""
-        channel = self.streams[StreamId.CHANNEL]
-        episode = Episode(
-            self.config, self.plot, self.state_of, self.agents, self.mailboxes, channel
-        )
+        mail, channel = self.mailboxes, self.streams[StreamId.CHANNEL]
+        episode = Episode(self.config, self.plot, self.state_of, self.agents, mail, channel)
         result = advance(episode, plans)
         self._views.invalidate()
         return result
@@ -238,8 +216,8 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         """Let an agent that was still to come, or that the config leaves out, enter now."""
         state = self.state_of
         if state.status[agent] not in ("none", "coming"):
-            told = "in play" if state.status[agent] == "playing" else "done with this episode"
-            raise AgentError(f"agent {self.agents[agent]!r} is {told} already")
+            now = "in play" if state.status[agent] == "playing" else "done with this episode"
+            raise AgentError(f"agent {self.agents[agent]!r} is {now} already")
         state.status[agent] = "playing"
         self._views.invalidate()
 
@@ -271,16 +249,12 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         """Return the same, ready to be made into facts or a vector."""
         state = self.state_of
         heard = self.mailboxes.heard[self.agents[agent]]
-        passing = StepFacts(
-            tuple(state.stats[agent].items()),
-            tuple(heard),
-            state.feedback[agent],
-            self.hints[agent],
-        )
-        return ObservedStep(self._views, self._views.of(agent, state), passing)
+        stats, feedback = tuple(state.stats[agent].items()), state.feedback[agent]
+        step_facts = StepFacts(stats, tuple(heard), feedback, self.hints[agent])
+        return ObservedStep(self._views, self._views.of(agent, state), step_facts)
 
     def capture(self) -> Sequence[ObservedStep]:
-        """Return what each agent knows; see `outlook.ObservedStep`."""
+        """Return what each agent knows; see `view_cache.ObservedStep`."""
         return [self._known(agent) for agent in range(len(self.agents))]
 
     def vectors(self, kept: Sequence[ObservedStep] | None = None) -> Sequence[NDArray[np.float32]]:
@@ -316,15 +290,12 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         An index of something out of sight is explained as one that stands for nothing.
         """
         if isinstance(act, int) and 0 <= act < self._size:
-            row = self._table.commands[act]
+            row = self._actions.commands[act]
             if row is not None and self._allows(agent, act):
                 return row
         plan = super().decode(agent, act)
-        if (
-            not isinstance(plan, InvalidAction)
-            or plan.outcome is not Outcome.ILLEGAL
-            or act is None
-        ):
+        illegal = isinstance(plan, InvalidAction) and plan.outcome is Outcome.ILLEGAL
+        if not illegal or act is None:
             return plan
         command = act if isinstance(act, InvalidAction) else self._named(agent, act)
         if isinstance(command, InvalidAction):
@@ -338,7 +309,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         command = self.command(agent, act)
         if isinstance(command, InvalidAction):
             return command
-        named = {command.parameters.get(key) for key in OBJECT_KEYS} - {None}
+        named = {command.parameters.get(key) for key in WORDING.things} - {None}
         near = self._near(agent)
         return command if named <= {*near} else unseen(near)
 
@@ -364,12 +335,12 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def admissible(self, agent: int) -> list[Command]:
         """Return the legal commands of the table."""
-        rows = self._table.commands
+        rows = self._actions.commands
         return [row for k in self.legal_indices(agent) if (row := rows[k]) is not None]
 
     def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return the command of an index."""
-        row = self._table.commands[index]
+        row = self._actions.commands[index]
         return unseen(self._near(agent)) if row is None else row
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
@@ -379,26 +350,26 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a line, tolerantly."""
-        index = self._table.numbers.get(line) if isinstance(line, str) else None
+        index = self._actions.numbers.get(line) if isinstance(line, str) else None
         if index is not None and self._allows(agent, index):  # a line as `write` writes it
             return self.command(agent, index)
-        return self._reader.read(line, self._near(agent))
+        return self._parser.read(line, self._near(agent))
 
     def write(self, command: Command) -> str:
         """Return the line of a command."""
-        index = self._table.place(command)
-        return super().write(command) if index is None else self._table.lines[index]
+        index = self._actions.place(command)
+        return super().write(command) if index is None else self._actions.lines[index]
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data; names may be written as in text."""
-        index = self._table.place(command)
+        index = self._actions.place(command)
         if index is not None and self._allows(agent, index):
             return command
         parameters = rename(command.verb, command.parameters, self._grammar)
         checked = check_command(Command(command.verb, parameters), self._grammar)
         if isinstance(checked, InvalidAction):
             return checked
-        settled = self._reader.settle_names(checked.parameters, self._near(agent))
+        settled = self._parser.settle_names(checked.parameters, self._near(agent))
         return settled if isinstance(settled, InvalidAction) else Command(checked.verb, settled)
 
     @property
@@ -448,19 +419,15 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         self._views = self._new_views()
 
     def twin(self, agent: int) -> Self:
-        """Return a copy that differs in what the agent has not found; see `disguise`."""
+        """Return a copy that differs in what the agent has not found; see `observe.twin`."""
         found = super().twin(agent) or copy.deepcopy(self)
         reach, plot = self.sight(agent).reach, self.plot
         seen = {plot.rooms[self.state_of.rooms[agent]], *(plot.objects[k] for k in reach)}
         goal = [plot.objects[k] for k in plot.goals] if self.config.story is None else []
         other = twin.other_names(plot, {*seen, *goal}, self.instructions(agent))
         found._rename(other)
-        state = found.state_of
-        twin.move_unseen_items(plot, state, agent, reach)
-        for number, name in enumerate(self.agents):
-            if number != agent:
-                state.feedback[number] = "Only you are told this."
-                found.mailboxes.heard[name].append(Letter(SYSTEM, name, "You alone hear this."))
+        twin.move_unseen_items(plot, found.state_of, agent, reach)
+        twin.tell_others(found.state_of, found.mailboxes, self.agents, agent)
         return found
 
     def _rename(self, other: Mapping[str, str]) -> None:
@@ -469,6 +436,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         self._written_plot = None if self._written_plot is None else self.plot
         self._words = twin.renamed_words(self._words, other)
         self._table = table_of(self._words)
+        self._actions = self._table.actions
         twin.rename_state(self.state_of, other)
         self._views = self._new_views()
 

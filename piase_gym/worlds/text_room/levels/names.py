@@ -71,13 +71,13 @@ def takeable(story: Story) -> dict[str, bool]:
 
     What is hidden, carried at the start or given by an event can, unless the story says no.
     """
-    told = {name: thing_of(story, name).can_be_taken for name in all_objects(story)}
-    sure = {name: can for name, can in told.items() if can is not None}
-    if len(sure) == len(told):
+    given = {name: thing_of(story, name).can_be_taken for name in all_objects(story)}
+    sure = {name: can for name, can in given.items() if can is not None}
+    if len(sure) == len(given):
         return sure
     loose = {mention.object for mention in mentions(story) if mention.kind in ("hidden", "agent")}
     loose |= {r.object for r, _ in responses(story) if isinstance(r, SpawnObject) and r.agent_id}
-    return {name: sure.get(name, name in loose) for name in told}
+    return {name: sure.get(name, name in loose) for name in given}
 
 
 def events(story: Story) -> Iterator[tuple[Event, Path]]:

@@ -1,4 +1,4 @@
-"""What all parts of a story have in common: words, names, settings."""
+"""The rules of a story as data: conditions, triggers, events, interactions and responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofreading: what is wrong with a story that has the right form.
+"""What is wrong with a story that has the right form.
 
 Each problem says where it is, what is wrong and what is allowed. Errors keep a story from being
 played; warnings are shown by ``piase scenario lint``.
@@ -127,19 +127,21 @@ class StoryValidator:
         for mention in names.mentions(self.story):
             first = seen.setdefault(mention.object, mention)
             if first is not mention:
-                told = f"{mention.object!r} is in two places: {_place(first)} and {_place(mention)}"
-                yield Problem(mention.path, f"{told}; allowed: one")
+                message = (
+                    f"{mention.object!r} is in two places: {_place(first)} and {_place(mention)}"
+                )
+                yield Problem(mention.path, f"{message}; allowed: one")
         for mention in names.doors(self.story):
             if mention.object in seen:
-                told = f"{mention.object!r} is a door and {_place(seen[mention.object])} too"
-                yield Problem(mention.path, f"{told}; a door is only named by exits")
+                message = f"{mention.object!r} is a door and {_place(seen[mention.object])} too"
+                yield Problem(mention.path, f"{message}; a door is only named by exits")
         for mention in seen.values():
             if self._is_inside_itself(mention):
                 yield Problem(mention.path, f"{mention.object!r} is inside of itself")
         for name in self.story.object_details:
             if name not in self.there:
-                told = f"{name!r} is placed nowhere, so nobody will ever see it"
-                yield Problem(("object_details", name), told, fatal=False)
+                message = f"{name!r} is placed nowhere, so nobody will ever see it"
+                yield Problem(("object_details", name), message, fatal=False)
 
     def _is_inside_itself(self, mention: names.Mention) -> bool:
         """Follow the containers of an object outwards."""
@@ -164,26 +166,26 @@ class StoryValidator:
             path: Path = ("object_details", name)
             key = thing.key_required
             if key is None and thing.locked and name not in opened:
-                told = f"{name!r} is locked, without key_required or an event that unlocks it"
-                yield Problem(path, told, fatal=False)
+                message = f"{name!r} is locked, without key_required or an event that unlocks it"
+                yield Problem(path, message, fatal=False)
             if key is not None and key not in self.there:
                 where = "allowed: a name in objects, contains, hidden_item or an inventory"
-                told = f"the key {key!r} of {name!r} is placed nowhere"
-                yield Problem((*path, "key_required"), f"{told}; {where}")
+                message = f"the key {key!r} of {name!r} is placed nowhere"
+                yield Problem((*path, "key_required"), f"{message}; {where}")
             elif key is not None and not self.takeable[key]:
-                told = f"the key {key!r} of {name!r} cannot be taken; set can_be_taken: true"
-                yield Problem((*path, "key_required"), told, fatal=False)
+                message = f"the key {key!r} of {name!r} cannot be taken; set can_be_taken: true"
+                yield Problem((*path, "key_required"), message, fatal=False)
 
     def _agents(self) -> Iterator[Problem]:
         for k, agent in enumerate(self.story.agent_setup):
             path: Path = ("agent_setup", k)
             yield from self._unknown("room", agent.start_room, (*path, "start_room"))
             if agent.agent_id in self.agents[:k]:
-                told = f"two agents are called {agent.agent_id!r}; names must differ"
-                yield Problem((*path, "agent_id"), told)
+                message = f"two agents are called {agent.agent_id!r}; names must differ"
+                yield Problem((*path, "agent_id"), message)
         if all(agent.join_at for agent in self.story.agent_setup):
-            told = "at least one agent must be there at step 0"
-            yield Problem(("agent_setup", 0, "join_at"), told)
+            message = "at least one agent must be there at step 0"
+            yield Problem(("agent_setup", 0, "join_at"), message)
 
     def _parts(self) -> Iterator[Problem]:
         """Check the names in conditions, triggers and responses."""
@@ -199,8 +201,8 @@ class StoryValidator:
             if isinstance(part, AgentState):
                 yield from self._sentence(part, path)
             if isinstance(part, SpawnObject) and part.object in self.placed:
-                told = f"{part.object!r} is already {_place(self.placed[part.object])}"
-                yield Problem((*path, "object"), f"{told}; spawn one that is placed nowhere")
+                message = f"{part.object!r} is already {_place(self.placed[part.object])}"
+                yield Problem((*path, "object"), f"{message}; spawn one that is placed nowhere")
 
     def _sentence(self, part: AgentState, path: Path) -> Iterator[Problem]:
         """Check a sentence about an agent's state."""
@@ -244,8 +246,8 @@ class StoryValidator:
                 yield Problem(path, f"no win condition can ever hold: {why}")
         for k, reason in self._never("lose_conditions"):
             if reason:
-                told = f"this can never hold: {reason}"
-                yield Problem(("lose_conditions", k), told, fatal=False)
+                message = f"this can never hold: {reason}"
+                yield Problem(("lose_conditions", k), message, fatal=False)
 
     def _never(self, key: str) -> Iterator[tuple[int, str | None]]:
         """Say of each condition why it can never hold, if that is plain to see."""

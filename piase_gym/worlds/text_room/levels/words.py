@@ -1,4 +1,4 @@
-"""The words of generated quests. A config fixes which of them occur, so they are a lexicon."""
+"""The words of generated quests. A config fixes which of them occur."""
 
 from __future__ import annotations
 

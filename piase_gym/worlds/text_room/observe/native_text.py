@@ -12,11 +12,11 @@ from piase_gym.worlds.texts.wording import listing, spaced
 
 def seed_description(facts: TextRoomFacts) -> str:
     """Return the description that seed 000 shows, such as ``You are in a ... Exits are north.``."""
-    told = facts.description or f"the {spaced(facts.room)}."
+    text = facts.description or f"the {spaced(facts.room)}."
     ways = [way.direction for way in facts.exits]
     if not ways:
-        return f"You are in {told} There are no exits."
-    return f"You are in {told} Exits are {listing(ways)}."
+        return f"You are in {text} There are no exits."
+    return f"You are in {text} Exits are {listing(ways)}."
 
 
 PERCEPTION_TYPES = {

@@ -141,8 +141,8 @@ def _carried(plot: Plot, state: RoomState, agents: Sequence[str]) -> Iterator[En
             continue
         held = [_show(plot.objects[n]) for n, p in enumerate(state.place) if p == hands + k]
         status = "" if state.status[k] == "playing" else f" ({state.status[k]})"
-        told = f"{name}{status} carries {', '.join(held) or 'nothing'}"
-        yield Entry(told, PEOPLE[k % len(PEOPLE)], "person")
+        line = f"{name}{status} carries {', '.join(held) or 'nothing'}"
+        yield Entry(line, PEOPLE[k % len(PEOPLE)], "person")
 
 
 def _show(name: str) -> str:
@@ -281,7 +281,7 @@ def _settle(places: dict[int, tuple[int, int]], room: int, cell: tuple[int, int]
     places[room] = (x, y)
 
 
-# -- letters ------------------------------------------------------------------------------------
+# -- rooms as a list ----------------------------------------------------------------------------
 
 
 def ansi(plot: Plot, state: RoomState, agents: Sequence[str]) -> str:

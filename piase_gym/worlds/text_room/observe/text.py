@@ -6,10 +6,8 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from piase_gym.core.mailbox import EVERYONE, Letter
 from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
-from piase_gym.errors import TextParseError
 from piase_gym.worlds.text_room.config import (
     MAX_FEEDBACK,
     MAX_MESSAGE,
@@ -17,7 +15,6 @@ from piase_gym.worlds.text_room.config import (
     TextRoomEnvelope,
 )
 from piase_gym.worlds.text_room.facts import (
-    SYSTEM,
     Held,
     Seen,
     TextRoomFacts,
@@ -25,6 +22,8 @@ from piase_gym.worlds.text_room.facts import (
 )
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.text_room.levels.vocabulary import vocabulary
+from piase_gym.worlds.texts.letters import letter_line, read_letters
+from piase_gym.worlds.texts.lines import LineReader
 from piase_gym.worlds.texts.wording import printable
 
 
@@ -41,7 +40,7 @@ def text_of(facts: TextRoomFacts) -> str:
     lines += [f"Your {printable(name)} is {value:.10g}." for name, value in facts.stats]
     if facts.goal:
         lines.append(f"Your goal is the {printable(facts.goal)}.")
-    lines += [_letter(letter) for letter in facts.messages]
+    lines += [letter_line(letter) for letter in facts.messages]
     if facts.feedback is not None:
         lines.append(f"Result: {one_line(facts.feedback)}")
     if facts.hint is not None:
@@ -68,13 +67,8 @@ _free_line = functools.lru_cache(maxsize=4096)(one_line)
 def _object(thing: Seen) -> str:
     inside = f" in the {printable(thing.inside)}" if thing.inside else ""
     state = f" ({thing.state})" if thing.state else ""
-    told = f": {_free_line(thing.description)}" if thing.description else "."
-    return f"You see the {printable(thing.name)}{inside}{state}{told}"
-
-
-def _letter(letter: Letter) -> str:
-    says = "says" if letter.recipient == EVERYONE else f"tells {letter.recipient}"
-    return f"{letter.sender} {says}: {one_line(letter.message)}"
+    description = f": {_free_line(thing.description)}" if thing.description else "."
+    return f"You see the {printable(thing.name)}{inside}{state}{description}"
 
 
 _HEAD = re.compile(r"You are ([\w.-]+), in the (.+)\.")
@@ -87,60 +81,22 @@ _HELD = re.compile(r"the (.+?)(?: \((open|closed)\))?")
 _HERE = re.compile(r"([\w.-]+) is here\.")
 _BODY = re.compile(r"Your (.+) is (-?\d[\d.e+-]*)\.")
 _GOAL = re.compile(r"Your goal is the (.+)\.")
-_SAYS = re.compile(r"([\w.-]+) (?:says|tells ([\w.-]+)): (.*)")
-_TOLD = re.compile(r"Result: (.*)")
-_HINT = re.compile(r"Hint: (.*)")
-
-
-def _wrong(shown: str) -> TextParseError:
-    return TextParseError(f"TextRoom: cannot read {shown[:80]!r}")
-
-
-class _Lines:
-    """Takes lines off a text, one after the other."""
-
-    def __init__(self, text: str) -> None:
-        self.lines = text.split("\n")
-
-    def maybe(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Take the next line if it is of this form."""
-        match = pattern.fullmatch(self.lines[0]) if self.lines else None
-        if match is not None:
-            del self.lines[0]
-        return match
-
-    def take(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        """Take the next line, which must be of this form."""
-        match = self.maybe(pattern)
-        if match is None:
-            raise _wrong(self.lines[0] if self.lines else "the end")
-        return match
-
-    def all(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        """Take every next line of this form."""
-        while (match := self.maybe(pattern)) is not None:
-            yield match
+_RESULT = re.compile(r"Result: (.*)")
 
 
 class _Names:
     """Finds names by the way in which texts show them."""
 
-    def __init__(self, rooms: Sequence[str], objects: Sequence[str], agents: Sequence[str]) -> None:
+    def __init__(self, lines: LineReader, rooms: Sequence[str], objects: Sequence[str]) -> None:
+        self.lines = lines
         self.rooms = {printable(name): name for name in rooms}
         self.objects = {printable(name): name for name in objects}
-        self.agents = {name: name for name in agents}
-
-    def one(self, shown: str, known: dict[str, str]) -> str:
-        """Return the name that is shown so."""
-        if shown not in known:
-            raise _wrong(shown)
-        return known[shown]
 
     def thing(self, match: re.Match[str]) -> Seen:
         """Read a line about an object in sight."""
-        shown, state, told = match.groups()
+        shown, state, description = match.groups()
         name, inside = self._inside(shown)
-        return Seen(name, inside, state or "", unescape(told) if told else "")
+        return Seen(name, inside, state or "", unescape(description) if description else "")
 
     def _inside(self, shown: str) -> tuple[str, str]:
         """Read ``coin`` or ``coin in the box``."""
@@ -151,7 +107,7 @@ class _Names:
             name, host = " in the ".join(parts[:cut]), " in the ".join(parts[cut:])
             if name in self.objects and host in self.objects:
                 return self.objects[name], self.objects[host]
-        raise _wrong(shown)
+        raise self.lines.error(shown)
 
     def held(self, shown: str) -> tuple[Held, ...]:
         """Read what is carried."""
@@ -161,8 +117,8 @@ class _Names:
         for part in shown.split(", "):
             match = _HELD.fullmatch(part)
             if match is None:
-                raise _wrong(part)
-            found.append(Held(self.one(match.group(1), self.objects), match.group(2) or ""))
+                raise self.lines.error(part)
+            found.append(Held(self.lines.name(match.group(1), self.objects), match.group(2) or ""))
         return tuple(found)
 
     def ways(self, shown: str) -> tuple[Way, ...]:
@@ -171,8 +127,8 @@ class _Names:
         for part in shown.split(", "):
             direction, _, door = part.partition(" through the ")
             if direction not in DIRECTIONS:
-                raise _wrong(part)
-            found.append(Way(direction, self.one(door, self.objects) if door else ""))
+                raise self.lines.error(part)
+            found.append(Way(direction, self.lines.name(door, self.objects) if door else ""))
         return tuple(found)
 
 
@@ -183,65 +139,44 @@ def parse(text: str, config: TextRoomConfig) -> TextRoomFacts:
         TextParseError: If a line is not one that `text_of` writes.
     """
     words = vocabulary(config)
-    names = _Names(words.rooms, tuple(words.objects), (*words.agents, SYSTEM))
-    lines = _Lines(text)
-    head = lines.take(_HEAD)
-    around = lines.maybe(_AROUND)
-    ways = lines.maybe(_WAYS)
+    lines = LineReader("TextRoom", text)
+    names = _Names(lines, words.rooms, tuple(words.objects))
+    agents = {name: name for name in words.agents}
+    head = lines.need(_HEAD)
+    around = lines.free(_AROUND)
+    ways = lines.next(_WAYS)
     if ways is None:
-        lines.take(_NO_WAY)
+        lines.need(_NO_WAY)
     facts = TextRoomFacts(
-        agent=_agent(head.group(1), words.agents),
-        room=names.one(head.group(2), names.rooms),
-        description=unescape(around.group(1)) if around else "",
+        agent=lines.name(head.group(1), agents),
+        room=lines.name(head.group(2), names.rooms),
+        description=around or "",
         exits=names.ways(ways.group(1)) if ways else (),
-        objects=tuple(names.thing(match) for match in lines.all(_SEE)),
-        inventory=names.held(lines.take(_CARRY).group(1)),
-        others=tuple(_agent(m.group(1), words.agents) for m in lines.all(_HERE)),
-        stats=tuple(_stat(lines, words.stats)),
-        goal=_goal(lines, names),
-        messages=tuple(_read_letter(m, names) for m in lines.all(_SAYS)),
-        feedback=_free(lines.maybe(_TOLD)),
-        hint=_free(lines.maybe(_HINT)),
+        objects=tuple(names.thing(match) for match in lines.every(_SEE)),
+        inventory=names.held(lines.need(_CARRY).group(1)),
+        others=tuple(lines.name(match.group(1), agents) for match in lines.every(_HERE)),
+        stats=tuple(_stats(lines, words.stats)),
+        goal=lines.name(goal.group(1), names.objects) if (goal := lines.next(_GOAL)) else "",
+        messages=tuple(read_letters(lines, words.agents)),
+        feedback=lines.free(_RESULT),
+        hint=lines.hint(),
     )
-    if lines.lines:
-        raise _wrong(lines.lines[0])
+    lines.require_end()
     return facts
 
 
-def _agent(name: str, agents: Sequence[str]) -> str:
-    if name not in agents:
-        raise _wrong(name)
-    return name
-
-
-def _stat(lines: _Lines, known: Sequence[str]) -> Iterator[tuple[str, float]]:
+def _stats(lines: LineReader, known: Sequence[str]) -> Iterator[tuple[str, float]]:
     """Read the numbers of the body."""
     shown = {printable(name): name for name in known}
-    for match in lines.all(_BODY):
+    for match in lines.every(_BODY):
         name = match.group(1)
         try:
             value = float(match.group(2))
         except ValueError:
-            raise _wrong(match.group()) from None
+            raise lines.error(match.group()) from None
         if name not in shown or f"{value:.10g}" != match.group(2):
-            raise _wrong(match.group())
+            raise lines.error(match.group())
         yield shown[name], value
-
-
-def _goal(lines: _Lines, names: _Names) -> str:
-    match = lines.maybe(_GOAL)
-    return names.one(match.group(1), names.objects) if match else ""
-
-
-def _read_letter(match: re.Match[str], names: _Names) -> Letter:
-    sender, recipient, told = match.groups()
-    to = EVERYONE if recipient is None else names.one(recipient, names.agents)
-    return Letter(names.one(sender, names.agents), to, unescape(told))
-
-
-def _free(match: re.Match[str] | None) -> str | None:
-    return unescape(match.group(1)) if match else None
 
 
 def longest_text(envelope: TextRoomEnvelope) -> int:

@@ -7,12 +7,14 @@ somewhere else; and the others have been told other things.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from piase_gym.core.mailbox import Letter, Mailboxes
 from piase_gym.worlds.text_room.levels.story import Story
 from piase_gym.worlds.text_room.levels.vocabulary import Vocabulary
 from piase_gym.worlds.text_room.state import Plot, RoomState
+from piase_gym.worlds.texts.letters import SYSTEM
 from piase_gym.worlds.texts.wording import plain
 
 NO_NAMES = (
@@ -24,15 +26,15 @@ BY_NAME = ("rooms", "object_details")
 """Fields of a story that are mappings by name."""
 
 
-def other_names(plot: Plot, seen: set[str], told: str) -> dict[str, str]:
+def other_names(plot: Plot, seen: set[str], known_text: str) -> dict[str, str]:
     """Return another name for everything that is neither seen nor told of.
 
     Args:
         plot: The story.
         seen: Names of the room and of the objects that the agent sees or holds.
-        told: What the agent was told before the episode.
+        known_text: What the agent was told before the episode.
     """
-    known = plain(told)
+    known = plain(known_text)
     found = {
         name: f"{kind}_{number}"
         for kind, pool in (("place", plot.rooms), ("thing", plot.objects))
@@ -77,8 +79,8 @@ def renamed_words(words: Vocabulary, other: Mapping[str, str]) -> Vocabulary:
 def rename_state(state: RoomState, other: Mapping[str, str]) -> None:
     """Exchange names in a state."""
     state.flags = [[other.get(flag, flag) for flag in flags] for flags in state.flags]
-    parts = [(key.partition(":"), told) for key, told in state.looks.items()]
-    state.looks = {f"{kind}:{other.get(name, name)}": told for (kind, _, name), told in parts}
+    parts = [(key.partition(":"), look) for key, look in state.looks.items()]
+    state.looks = {f"{kind}:{other.get(name, name)}": look for (kind, _, name), look in parts}
 
 
 def move_unseen_items(plot: Plot, state: RoomState, agent: int, reach: list[int]) -> None:
@@ -89,6 +91,14 @@ def move_unseen_items(plot: Plot, state: RoomState, agent: int, reach: list[int]
         away = k not in reach and state.place[k] >= 0 and plot.objects[k] not in asked
         if away and rooms:
             state.place[k] = next((r for r in rooms if r != state.place[k]), state.place[k])
+
+
+def tell_others(state: RoomState, mail: Mailboxes, agents: Sequence[str], agent: int) -> None:
+    """Tell all agents but one what the one does not hear."""
+    for number, name in enumerate(agents):
+        if number != agent:
+            state.feedback[number] = "Only you are told this."
+            mail.heard[name].append(Letter(SYSTEM, name, "You alone hear this."))
 
 
 def _names_in_conditions(story: Story) -> set[str]:

@@ -1,19 +1,14 @@
-"""TextRoom's facts, and the vector of them.
-
-The vector is float32; see `vector_of` for its layout. Texts are in `prose` and `native`.
-"""
+"""The vector of TextRoom's facts; see `vector_of` for its layout. It is float32."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import EVERYONE
-from piase_gym.core.text_encoding import HINT_CODE, hash_text
+from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.text_room.config import (
     TextRoomEnvelope,
 )
@@ -22,15 +17,11 @@ from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.text_room.levels.vocabulary import Vocabulary
 from piase_gym.worlds.text_room.rules.triggers import LIMIT
 from piase_gym.worlds.text_room.state import STATUSES, Plot, RoomState
+from piase_gym.worlds.texts.letters import LETTER_CODE, put_letters, text_byte, text_code
 
 _NUMBERS = {direction: k for k, direction in enumerate(DIRECTIONS)}
 OBJECT_CODE = 4
 """Numbers of an object in a vector: place, state, looks, and whether it is the goal."""
-LETTER_CODE = 2 + HINT_CODE
-"""Numbers of a letter in a vector: its sender, whether it is to all, and its words."""
-
-
-# -- the vector --------------------------------------------------------------------------------
 
 
 def vector_size(envelope: TextRoomEnvelope) -> int:
@@ -50,18 +41,6 @@ def vector_box(envelope: TextRoomEnvelope) -> Box:
     top = max(255.0, 3.0 + envelope.objects)
     high[start + envelope.stats : size - envelope.agents * LETTER_CODE - 2 * HINT_CODE] = top
     return Box(low, high, dtype=np.float32)
-
-
-@functools.lru_cache(maxsize=4096)
-def _code(text: str | None) -> NDArray[np.float32]:
-    """Return the lossy code of a string, which nobody changes."""
-    return hash_text(text).astype(np.float32)
-
-
-@functools.lru_cache(maxsize=4096)
-def byte_of(text: str) -> int:
-    """Return one byte that stands for a string; 0 for none."""
-    return sum(k * int(c) for k, c in enumerate(_code(text), 1)) % 255 + 1 if text else 0
 
 
 def vector_of(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
@@ -84,8 +63,8 @@ def vector_of(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
     _put_objects(row, first_object(envelope), facts, words)
     if facts.goal:
         put_goal(row, words, facts.goal)
-    passing = StepFacts(facts.stats, facts.messages, facts.feedback, facts.hint)
-    complete(row, passing, words)
+    step_facts = StepFacts(facts.stats, facts.messages, facts.feedback, facts.hint)
+    complete(row, step_facts, words)
     return row
 
 
@@ -105,7 +84,7 @@ def put_room(
     """Write a room and its ways out into a vector that has zeros there."""
     envelope = words.envelope
     row[1 + words.rooms.index(room)] = 1
-    row[1 + envelope.rooms : first_agent(envelope)] = _code(description)
+    row[1 + envelope.rooms : first_agent(envelope)] = text_code(description)
     place = first_object(envelope) - 2 * len(DIRECTIONS)
     for direction, door in exits:
         number = _NUMBERS[direction]
@@ -119,9 +98,9 @@ def put_goal(row: NDArray[np.float32], words: Vocabulary, goal: str) -> None:
     row[first_object(words.envelope) + OBJECT_CODE * words.objects[goal] + 3] = 1
 
 
-def complete(row: NDArray[np.float32], passing: StepFacts, words: Vocabulary) -> None:
+def complete(row: NDArray[np.float32], step_facts: StepFacts, words: Vocabulary) -> None:
     """Write what is of the step into a vector that has zeros there."""
-    stats, messages, feedback, hint = passing
+    stats, messages, feedback, hint = step_facts
     envelope = words.envelope
     if stats:
         start = first_agent(envelope) + envelope.agents
@@ -129,16 +108,11 @@ def complete(row: NDArray[np.float32], passing: StepFacts, words: Vocabulary) ->
             row[start + words.stats.index(name)] = value
     if messages:
         place = len(row) - 2 * HINT_CODE - envelope.agents * LETTER_CODE
-        for letter in messages[: envelope.agents]:
-            known = letter.sender in words.agents
-            row[place] = 1 + (words.agents.index(letter.sender) if known else envelope.agents)
-            row[place + 1] = letter.recipient == EVERYONE
-            row[place + 2 : place + LETTER_CODE] = _code(letter.message)
-            place += LETTER_CODE
+        put_letters(row, place, messages, words.agents)
     if feedback is not None:
-        row[-2 * HINT_CODE : -HINT_CODE] = _code(feedback)
+        row[-2 * HINT_CODE : -HINT_CODE] = text_code(feedback)
     if hint is not None:
-        row[-HINT_CODE:] = _code(hint)
+        row[-HINT_CODE:] = text_code(hint)
 
 
 def _put_objects(
@@ -149,14 +123,14 @@ def _put_objects(
         place = start + OBJECT_CODE * words.objects[thing.name]
         row[place] = 3 + words.objects[thing.inside] if thing.inside else 1
         row[place + 1] = STATES.index(thing.state)
-        row[place + 2] = byte_of(thing.description)
+        row[place + 2] = text_byte(thing.description)
     for held in facts.inventory:
         place = start + OBJECT_CODE * words.objects[held.name]
         row[place] = 2
         row[place + 1] = STATES.index(held.state)
 
 
-# -- numbers ------------------------------------------------------------------------------------
+# -- the state ------------------------------------------------------------------------------------
 
 
 def global_view(plot: Plot, state: RoomState, envelope: TextRoomEnvelope) -> NDArray[np.float64]:

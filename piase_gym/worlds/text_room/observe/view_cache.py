@@ -18,6 +18,7 @@ from piase_gym.worlds.text_room.observe import text, vector
 from piase_gym.worlds.text_room.observe.visibility import Sight, look_around
 from piase_gym.worlds.text_room.rules.legality import legal_indices
 from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
+from piase_gym.worlds.texts.letters import text_byte
 
 MOST = 256
 """So many arrangements are remembered for each agent."""
@@ -45,24 +46,24 @@ class ObservedStep(NamedTuple):
     """What one agent knows at one moment, from which facts and vector are made when asked for.
 
     Attributes:
-        outlooks: Whose outlook it is.
-        outlook: What follows from the arrangement.
-        passing: What is of the step.
+        cache: Whose view it is.
+        view: What follows from the arrangement.
+        step_facts: What is of the step.
     """
 
     cache: ViewCache
     view: AgentView
-    passing: StepFacts
+    step_facts: StepFacts
 
     def facts(self) -> TextRoomFacts:
         """Return the facts."""
         agent, arranged, sight, _, _ = self.view
-        return self.cache.facts(agent, arranged, sight, self.passing)
+        return self.cache.facts(agent, arranged, sight, self.step_facts)
 
     def vector(self) -> NDArray[np.float32]:
-        """Return `views.vector_of` the facts."""
+        """Return `vector.vector_of` the facts."""
         row = self.view.row.copy()
-        vector.complete(row, self.passing, self.cache.words)
+        vector.complete(row, self.step_facts, self.cache.words)
         return row
 
 
@@ -72,7 +73,7 @@ def write_text(known: ObservedStep, _agent: int) -> str:
 
 
 class ViewCache:
-    """The outlooks of all agents in one episode.
+    """The views of all agents in one episode.
 
     Args:
         plot: The story.
@@ -134,7 +135,7 @@ class ViewCache:
             place = start + vector.OBJECT_CODE * places[k]
             row[place] = 3 + places[host] if host >= 0 else 1
             row[place + 1] = self._lid(arranged, k)
-            row[place + 2] = vector.byte_of(self.plot.look_of(k, looks))
+            row[place + 2] = text_byte(self.plot.look_of(k, looks))
         for k in sight.held:
             place = start + vector.OBJECT_CODE * places[k]
             row[place] = 2
@@ -148,8 +149,8 @@ class ViewCache:
         if found is None:
             found = np.zeros(vector.vector_size(words.envelope), np.float32)
             found[0] = agent
-            name, told = self.plot.rooms[room], self._description(room, dict(looks))
-            vector.put_room(found, words, name, told, self._ways_out(room))
+            name, look = self.plot.rooms[room], self._description(room, dict(looks))
+            vector.put_room(found, words, name, look, self._ways_out(room))
             if self.shows_goal:
                 vector.put_goal(found, words, self.plot.objects[self.plot.goals[0]])
             self._rooms[agent, room, looks] = found
@@ -161,13 +162,13 @@ class ViewCache:
         return looks.get(f"room:{name}", self.plot.story.rooms[name].description)
 
     def _lid(self, arranged: Arrangement, k: int) -> int:
-        """Return the place in `views.STATES` of how an object stands."""
+        """Return the place in `facts.STATES` of how an object stands."""
         return 1 + bool(arranged.is_open[k]) if self.plot.opens[k] else 0
 
     # -- the facts ----------------------------------------------------------------------------
 
     def facts(
-        self, agent: int, arranged: Arrangement, sight: Sight, passing: StepFacts
+        self, agent: int, arranged: Arrangement, sight: Sight, step_facts: StepFacts
     ) -> TextRoomFacts:
         """Return what an agent knows."""
         plot, names, looks = self.plot, self.plot.objects, dict(arranged.looks)
@@ -186,10 +187,10 @@ class ViewCache:
             inventory=tuple([Held(names[k], marks[k]) for k in sight.held]),
             others=tuple([self.agents[k] for k in sight.others]),
             goal=names[plot.goals[0]] if self.shows_goal else "",
-            stats=passing.stats,
-            messages=passing.messages,
-            feedback=passing.feedback,
-            hint=passing.hint,
+            stats=step_facts.stats,
+            messages=step_facts.messages,
+            feedback=step_facts.feedback,
+            hint=step_facts.hint,
         )
 
     def _ways_out(self, room: int) -> tuple[Way, ...]:

@@ -1,4 +1,4 @@
-"""What is within an agent's reach, and what it may do with it: functions of a state."""
+"""What an agent sees and can reach: functions of a state."""
 
 from __future__ import annotations
 

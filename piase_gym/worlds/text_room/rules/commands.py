@@ -43,12 +43,12 @@ def the_things(words: Iterable[str]) -> str:
     return listing(f"the {word}" for word in words)
 
 
-def _ok(told: str) -> Effect:
-    return Effect(Outcome.OK, told)
+def _ok(text: str) -> Effect:
+    return Effect(Outcome.OK, text)
 
 
-def _failed(told: str) -> Effect:
-    return Effect(Outcome.FAILED, told)
+def _failed(text: str) -> Effect:
+    return Effect(Outcome.FAILED, text)
 
 
 IN_HAND = ("drop", "put", "give", "unlock", "use")
@@ -108,8 +108,8 @@ def _look(turn: Turn, action: ResolvedCommand) -> Effect:
     if action.target < 0:
         return _ok(f"You look around the {room_name(plot, state.rooms[action.agent])}.")
     name = show(plot, action.target)
-    told = plot.look_of(action.target, state.looks) or f"there is nothing special about the {name}."
-    parts = [f"{told[0].upper()}{told[1:]}"]
+    text = plot.look_of(action.target, state.looks) or f"there is nothing special about the {name}."
+    parts = [f"{text[0].upper()}{text[1:]}"]
     if plot.opens[action.target]:
         parts.append(f"It is {'open' if state.is_open[action.target] else 'closed'}.")
     inside = insides(plot, state, action.target)

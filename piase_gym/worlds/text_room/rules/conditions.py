@@ -1,10 +1,10 @@
-"""Sentences of `agent_state_condition`, in the syntax of rule-engine; never `eval`."""
+"""Conditions of a story: what holds. Sentences are in the syntax of rule-engine; never `eval`."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from piase_gym.worlds.text_room.levels.story_rules import (
     AgentInRoom,
@@ -15,9 +15,6 @@ from piase_gym.worlds.text_room.levels.story_rules import (
     ObjectState,
 )
 from piase_gym.worlds.text_room.state import Plot, RoomState
-
-if TYPE_CHECKING:
-    pass
 
 
 @functools.lru_cache(maxsize=256)

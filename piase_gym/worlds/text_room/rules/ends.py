@@ -17,9 +17,9 @@ def with_milestones(turn: Turn, command: ResolvedCommand, effect: Effect) -> Eff
         return effect
     if command.verb == "read":
         triggers.reach(turn, command.agent, "first_text_read")
-    if effect.told.startswith("You unlock"):
+    if effect.feedback.startswith("You unlock"):
         triggers.reach(turn, command.agent, "first_lock_opened")
-    if " and find the " in effect.told:
+    if " and find the " in effect.feedback:
         triggers.reach(turn, command.agent, "first_find")
     return effect
 

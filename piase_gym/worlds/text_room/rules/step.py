@@ -11,10 +11,10 @@ from piase_gym.core.mailbox import Letter, Mailboxes
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import DecodedAction, StepResult, shared
 from piase_gym.worlds.text_room.config import MAX_FEEDBACK, MAX_MESSAGE, TextRoomConfig
-from piase_gym.worlds.text_room.facts import SYSTEM
 from piase_gym.worlds.text_room.rules import commands, ends
 from piase_gym.worlds.text_room.rules.turn import Effect, Turn, resolve_names
 from piase_gym.worlds.text_room.state import Plot, RoomState
+from piase_gym.worlds.texts.letters import SYSTEM, post
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def advance(episode: Episode, plans: Sequence[DecodedAction]) -> StepResult:
         effect = _act(turn, agent, plans[agent])
         outcomes[agent] = effect.outcome
         turn.rewards[agent] += _reward_of_outcome(config, effect.outcome)
-        state.feedback[agent] = effect.told[:MAX_FEEDBACK]
+        state.feedback[agent] = effect.feedback[:MAX_FEEDBACK]
         notes[agent] = {"feedback": state.feedback[agent]}
     ends.pass_time(turn)
     _deliver(episode, turn)
@@ -102,13 +102,9 @@ def _deliver(episode: Episode, turn: Turn) -> None:
     for letter in turn.letters:
         mail.send(*letter)
     mail.deliver(episode.channel)
-    for agent, told in zip(episode.agents, episode.state.told, strict=True):
-        if told is not None:
-            letter_of_system = Letter(SYSTEM, agent, told[: 2 * MAX_MESSAGE])
-            mail.history.append(letter_of_system)
-            mail.heard[agent].append(letter_of_system)
-            mail.boxes[agent].append(letter_of_system)
-            del mail.boxes[agent][: max(0, len(mail.boxes[agent]) - mail.rules.box_size)]
+    for agent, message in zip(episode.agents, episode.state.told, strict=True):
+        if message is not None:
+            post(mail, Letter(SYSTEM, agent, message[: 2 * MAX_MESSAGE]))
 
 
 def _admit(episode: Episode, notes: dict[int, dict[str, Any]]) -> None:

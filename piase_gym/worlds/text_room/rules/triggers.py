@@ -1,9 +1,9 @@
-"""Conditions and events: what holds, what sets an event off, and what follows from it."""
+"""Events of a story: what sets them off, and what follows from them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from piase_gym.worlds.text_room.levels.story_rules import (
     ActionTaken,
@@ -25,13 +25,9 @@ from piase_gym.worlds.text_room.levels.story_rules import (
     SpawnObject,
     StepReached,
 )
-from piase_gym.worlds.text_room.state import NOWHERE, Plot, RoomState
-
-if TYPE_CHECKING:
-    from piase_gym.worlds.text_room.rules.turn import ResolvedCommand, Turn
-
 from piase_gym.worlds.text_room.rules.conditions import all_hold, number_of
-from piase_gym.worlds.text_room.rules.turn import NOBODY, Happening
+from piase_gym.worlds.text_room.rules.turn import NOBODY, Happening, ResolvedCommand, Turn
+from piase_gym.worlds.text_room.state import NOWHERE, Plot, RoomState
 
 MOST_ROUNDS = 20
 """Events may set each other off so many times in one step."""

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from piase_gym.worlds.text_room.state import Plot, RoomState
-
-if TYPE_CHECKING:
-    pass
-
-
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from piase_gym.core.commands import Command, Outcome
+from piase_gym.worlds.text_room.state import Plot, RoomState
 
 NOBODY = -1
 
@@ -35,7 +29,7 @@ class Effect(NamedTuple):
     """What came of a command."""
 
     outcome: Outcome
-    told: str
+    feedback: str
 
 
 @dataclass(slots=True)
