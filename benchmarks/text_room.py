@@ -22,7 +22,7 @@ from rich.table import Table
 
 import piase_gym
 from piase_gym.core.rng import Stream
-from piase_gym.worlds.text_room.oracle import TextRoomOracle
+from piase_gym.worlds.text_room.players.oracle import TextRoomOracle
 from piase_gym.worlds.text_room.world import TextRoom
 
 ROUNDS = 5

@@ -308,7 +308,7 @@ def metrics_of(world: Any, configs: Iterable[Any]) -> dict[str, type[float] | ty
         world: The world, or its class.
         configs: Configs of its episodes; stories in them log milestones of their own.
     """
-    from piase_gym.worlds.text_room.proofreading import milestones_of
+    from piase_gym.worlds.text_room.levels.validation import milestones_of
 
     stories = [getattr(config, "story", None) for config in configs]
     told = [name for story in stories if story is not None for name in milestones_of(story)]

@@ -100,8 +100,8 @@ def _register_text_room() -> None:
             summary="A text adventure: rooms, locks, hidden things, written stories and quests.",
             world=f"{room}.world:TextRoom",
             config=f"{room}.config:TextRoomConfig",
-            parser=f"{room}.prose:parse",
-            oracle=f"{room}.oracle:TextRoomOracle",
+            parser=f"{room}.observe.text:parse",
+            oracle=f"{room}.players.oracle:TextRoomOracle",
             aliases=("TextBasedRoom", "TextBasedRoom_v1"),
         )
     )

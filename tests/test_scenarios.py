@@ -22,7 +22,7 @@ from piase_gym.cli.scenarios import TEMPLATE
 from piase_gym.errors import MissingExtraError, ScenarioError
 from piase_gym.scenarios.loader import _library
 from piase_gym.scenarios.reading import read_file, read_text
-from piase_gym.worlds.text_room.oracle import TextRoomOracle
+from piase_gym.worlds.text_room.players.oracle import TextRoomOracle
 from tests.needs import need
 from tests.text_room_helpers import SEVEN, blind_search, make, play, say
 

@@ -12,8 +12,8 @@ import piase_gym
 from piase_gym import scenarios, testing
 from piase_gym.errors import ConfigError
 from piase_gym.interfaces import EnvironmentInterface
-from piase_gym.worlds.text_room import triggers
 from piase_gym.worlds.text_room.config import PHRASES, TextRoomConfig
+from piase_gym.worlds.text_room.rules import triggers
 from tests.probes.checks import CONTRACT, check_damage
 from tests.text_room_helpers import (
     AGENT,
@@ -444,9 +444,11 @@ def test_masks_rows_and_rules_agree_wherever_one_comes(name: str) -> None:
             acts: list[int | None] = [None] * len(world.agents)
             for agent, mask in enumerate(world.masks()):
                 if world.alive[agent]:
-                    judged = [world.legal(agent, c) for c in world._table.commands if c]
+                    judged = [world.legal(agent, c) for c in world._table.actions.commands if c]
                     listed = [
-                        bool(m) for c, m in zip(world._table.commands, mask, strict=True) if c
+                        bool(m)
+                        for c, m in zip(world._table.actions.commands, mask, strict=True)
+                        if c
                     ]
                     assert judged == listed
                     acts[agent] = rng.choice([k for k, bit in enumerate(mask) if bit])
@@ -454,9 +456,9 @@ def test_masks_rows_and_rules_agree_wherever_one_comes(name: str) -> None:
                 world.give_hint(0, f"hint {t}")
             for agent, vector in enumerate(world.vectors()):
                 assert (vector == world.vector(world.facts(agent))).all()
-            before = [world._outlooks.of(k, world.state_of) for k in range(len(world.agents))]
+            before = [world._views.of(k, world.state_of) for k in range(len(world.agents))]
             world.step(acts)
-            after = [world._outlooks.of(k, world.state_of) for k in range(len(world.agents))]
+            after = [world._views.of(k, world.state_of) for k in range(len(world.agents))]
             remembered += before[0] is after[0]
     assert remembered > 5  # most commands move nothing
 

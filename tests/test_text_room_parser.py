@@ -103,6 +103,15 @@ def test_what_is_not_understood_is_explained(line: Any, told: str) -> None:
     assert len(info["feedback"]) <= 600
 
 
+@pytest.mark.parametrize("line", ["say", "give", "say hello"])
+def test_who_is_alone_has_nobody_to_speak_to(line: str) -> None:
+    env = piase_gym.parallel_env("TextRoom", scenario="lost_key", actions="text")
+    env.reset(seed=0)
+    info = env.step({env.agents[0]: line})[-1][env.possible_agents[0]]
+    assert info["outcome"] == "unparsable"
+    assert f"{line.split()[0]!r}; allowed: 'look'" in info["feedback"]
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -132,7 +141,7 @@ def test_what_was_not_found_is_answered_as_a_word_that_names_nothing() -> None:
             given = {env.agents[0]: line.format(thing)}
             parts = [next(iter(part.values())) for part in env.step(given)]
             shown.append(repr(parts))
-        shown.append(repr(env.world.plan(0, Command("take", {"item_name": thing}))))
+        shown.append(repr(env.world.decode(0, Command("take", {"item_name": thing}))))
         return [line.replace(thing.replace("_", " "), "?") for line in shown]
 
     assert "illegal" in answers("zebra")[0]
@@ -146,8 +155,8 @@ def test_an_index_out_of_sight_is_answered_as_one_that_stands_for_nothing() -> N
     rows = [world.command(0, k) for k in range(world.num_actions)]
     empty = next(k for k, row in enumerate(rows) if isinstance(row, InvalidAction))
     unseen = rows.index(Command("take", {"item_name": "gem"}))
-    found = [world.plan(0, k) for k in (empty, unseen)]
-    assert found[0] == found[1] == world.plan(0, Command("take", {"item_name": "gem"}))
+    found = [world.decode(0, k) for k in (empty, unseen)]
+    assert found[0] == found[1] == world.decode(0, Command("take", {"item_name": "gem"}))
 
 
 def test_the_kit_finds_a_room_that_tells(monkeypatch: pytest.MonkeyPatch) -> None:

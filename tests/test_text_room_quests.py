@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from piase_gym.envs.parallel import parallel_env
-from piase_gym.worlds.text_room.oracle import TextRoomOracle
-from piase_gym.worlds.text_room.proofreading import problems
+from piase_gym.worlds.text_room.levels.validation import problems
+from piase_gym.worlds.text_room.players.oracle import TextRoomOracle
 from tests.text_room_helpers import blind_search, make
 
 

@@ -39,8 +39,8 @@ from piase_gym.scenarios.schema import (
     TextRoomScenario,
     WorldScenario,
 )
-from piase_gym.worlds.text_room.proofreading import problems
-from piase_gym.worlds.text_room.story import AgentSetup, Story
+from piase_gym.worlds.text_room.levels.story import AgentSetup, Story
+from piase_gym.worlds.text_room.levels.validation import problems
 
 MOST_BASES = 8
 _HEAD = tuple(TextRoomScenario.model_fields)

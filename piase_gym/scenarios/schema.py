@@ -12,8 +12,8 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator
 
 from piase_gym.core.config import AgentId
 from piase_gym.core.shorthand import Lenient
-from piase_gym.worlds.text_room.story import (
-    AgentSetup,
+from piase_gym.worlds.text_room.levels.story import AgentSetup, Room, Thing
+from piase_gym.worlds.text_room.levels.story_rules import (
     Condition,
     Event,
     LogMilestone,
@@ -21,9 +21,7 @@ from piase_gym.worlds.text_room.story import (
     MaxSteps,
     Message,
     Name,
-    Room,
     StepReached,
-    Thing,
 )
 
 T = TypeVar("T")

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
-from piase_gym.worlds.text_room import names, words
-from piase_gym.worlds.text_room.proofreading import problems
-from piase_gym.worlds.text_room.story import AddMetric, MaxSteps, Story
+from piase_gym.worlds.text_room.levels import names, words
+from piase_gym.worlds.text_room.levels.story import Story
+from piase_gym.worlds.text_room.levels.story_rules import AddMetric, MaxSteps
+from piase_gym.worlds.text_room.levels.validation import problems
 
 MAX_AGENTS = 16
 MAX_MESSAGE = 200
@@ -103,29 +104,29 @@ class TextRoomConfig(WorldConfig):
             raise ValueError(f"agents={self.agents}, but the story has {count} agents")
         wrong = [p for p in problems(self.story) if p.fatal]
         if wrong:
-            told = (f"{'.'.join(map(str, p.path))}: {p.message}" for p in wrong)
-            raise ValueError("the story cannot be played: " + "; ".join(told))
+            problems_found = (f"{'.'.join(map(str, p.path))}: {p.message}" for p in wrong)
+            raise ValueError("the story cannot be played: " + "; ".join(problems_found))
         return self
 
     def names(self, count: int | None = None) -> tuple[str, ...]:
         """Return the agents' names: `agent_ids`, else those of the story."""
         if self.agent_ids is None and self.story is not None:
-            told = tuple(agent.agent_id for agent in self.story.agent_setup)
+            own = tuple(agent.agent_id for agent in self.story.agent_setup)
             count = self.agents if count is None else count
-            rest = tuple(f"{self.agent_kind}_{i}" for i in range(len(told), count))
-            return (told + rest)[:count]
+            rest = tuple(f"{self.agent_kind}_{i}" for i in range(len(own), count))
+            return (own + rest)[:count]
         return super().names(count)
 
     def sizes(self) -> TextRoomEnvelope:
         """Return this config's own sizes."""
         if self.story is None:
-            lexicon = words.lexicon(self.theme, self.rooms, self.depth, self.distractors)
+            quest_names = words.quest_names(self.theme, self.rooms, self.depth, self.distractors)
             return TextRoomEnvelope(
                 agents=self.agents,
                 rooms=self.rooms,
-                items=len(lexicon.items),
-                fixtures=len(lexicon.fixtures),
-                text=words.LONGEST_ROOM + words.LONGEST_OBJECT * lexicon.size,
+                items=len(quest_names.items),
+                fixtures=len(quest_names.fixtures),
+                text=words.LONGEST_ROOM + words.LONGEST_OBJECT * quest_names.size,
             )
         story = self.story
         takeable = names.takeable(story)
@@ -164,6 +165,6 @@ def longest_words(story: Story) -> int:
         3 * length(name) + length(names.thing_of(story, name).description)
         for name in names.all_objects(story)
     ]
-    told = sum(length(getattr(r, "content", "")) for r, _ in names.responses(story))
+    messages = sum(length(getattr(r, "content", "")) for r, _ in names.responses(story))
     longest = max(map(length, names.all_objects(story)), default=0)
-    return rooms + sum(objects) + len(objects) * (60 + longest + extra) + extra + told + 200
+    return rooms + sum(objects) + len(objects) * (60 + longest + extra) + extra + messages + 200

@@ -9,16 +9,15 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
-from piase_gym.worlds.text_room import names
-from piase_gym.worlds.text_room.story import (
+from piase_gym.worlds.text_room.levels import names
+from piase_gym.worlds.text_room.levels.story import Story, Thing
+from piase_gym.worlds.text_room.levels.story_rules import (
     DIRECTIONS,
     ActionTaken,
     AddMetric,
     Event,
     Interaction,
     MaxSteps,
-    Story,
-    Thing,
 )
 
 Status = Literal["none", "coming", "playing", "won", "lost", "drawn", "ended"]
@@ -125,7 +124,7 @@ class RoomState:
         )
 
 
-class Aim(NamedTuple):
+class StoryCondition(NamedTuple):
     """A condition that ends an episode, and the number of the agent that it names, or ``None``."""
 
     condition: Any
@@ -178,9 +177,9 @@ class Plot:
     interactions: dict[tuple[str, int, int], tuple[Interaction, ...]]
     watched: dict[str, tuple[tuple[int, Event], ...]]
     awaited: dict[str, tuple[tuple[int, Event], ...]]
-    wins: tuple[Aim, ...]
-    losses: tuple[Aim, ...]
-    wear: tuple[tuple[int, str, float], ...]
+    wins: tuple[StoryCondition, ...]
+    losses: tuple[StoryCondition, ...]
+    stat_rates: tuple[tuple[int, str, float], ...]
     usable: tuple[bool, ...]
     readable: tuple[bool, ...]
     flags: tuple[str, ...]
@@ -205,7 +204,7 @@ class Plot:
 
 
 def compile_story(story: Story) -> Plot:
-    """Return the tables of a story that `proofreading.problems` finds no error in."""
+    """Return the tables of a story that `validation.problems` finds no error in."""
     can = names.takeable(story)
     objects = tuple(sorted(can, key=lambda name: not can[name]))  # stable: keeps the story's order
     object_of = {name: k for k, name in enumerate(objects)}
@@ -237,7 +236,7 @@ def compile_story(story: Story) -> Plot:
         awaited=_awaited(story),
         wins=_aims(story, story.win_conditions),
         losses=_aims(story, [c for c in story.lose_conditions if not isinstance(c, MaxSteps)]),
-        wear=_wear(story),
+        stat_rates=_stat_rates(story),
         usable=tuple(_usable(k, name, interactions, watched) for k, name in enumerate(objects)),
         readable=tuple(
             t.read_text is not None or ("read", k, -1) in interactions for k, t in enumerate(things)
@@ -280,13 +279,15 @@ def _awaited(story: Story) -> dict[str, tuple[tuple[int, Event], ...]]:
     return {kind: tuple(rows) for kind, rows in found.items()}
 
 
-def _aims(story: Story, conditions: Iterable[Any]) -> tuple[Aim, ...]:
+def _aims(story: Story, conditions: Iterable[Any]) -> tuple[StoryCondition, ...]:
     """Return conditions with the agents that they name."""
     number = {setup.agent_id: k for k, setup in enumerate(story.agent_setup)}
-    return tuple(Aim(c, number.get(getattr(c, "agent_id", None) or "")) for c in conditions)
+    return tuple(
+        StoryCondition(c, number.get(getattr(c, "agent_id", None) or "")) for c in conditions
+    )
 
 
-def _wear(story: Story) -> tuple[tuple[int, str, float], ...]:
+def _stat_rates(story: Story) -> tuple[tuple[int, str, float], ...]:
     """Return what each step does to bodies."""
     return tuple(
         (agent, name, stat.per_step)
@@ -377,3 +378,28 @@ def new_state(plot: Plot, slots: int, agents: int, seed: int) -> RoomState:
         metrics=dict.fromkeys(plot.metrics, 0.0),
         order=list(range(slots)),
     )
+
+
+def check_sizes(plot: Plot, state: RoomState, slots: int) -> None:
+    """Raise `ValueError` if a state is not one of this story and so many agents."""
+    of_agents = (state.rooms, state.status, state.flags, state.stats, state.feedback)
+    of_agents_too = (state.told, state.reached, state.order)
+    of_objects = (state.place, state.hidden, state.found, state.is_open, state.locked)
+    if any(len(part) != slots for part in (*of_agents, *of_agents_too)):
+        raise ValueError(f"it is not of {slots} agents")
+    if any(len(part) != len(plot.objects) for part in of_objects):
+        raise ValueError(f"it is not of {len(plot.objects)} objects")
+    if sorted(state.order) != [*range(slots)] or len(state.fired) != len(plot.story.events):
+        raise ValueError("its order or its events are not those of this story")
+    top = len(plot.rooms) + len(plot.objects) + slots
+    if not all(AT_ITS_DOOR <= place < top for place in state.place):
+        raise ValueError("it has unknown places")
+    if not all(0 <= room < len(plot.rooms) for room in state.rooms):
+        raise ValueError("it has unknown rooms")
+    bits = (*of_objects[1:],)
+    if any(value not in (0, 1) for part in bits for value in part) or state.t < 0:
+        raise ValueError("it has values out of range")
+    if set(state.metrics) != set(plot.metrics):
+        raise ValueError("its metrics are not those of this story")
+    if any(name not in plot.stats for stats in state.stats for name in stats):
+        raise ValueError("its stats are not those of this story")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, Self
 
@@ -12,47 +12,37 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb, check_command, unparsable
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb, check_command
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.digest import canonical_json
-from piase_gym.core.mailbox import Letter
-from piase_gym.core.rng import Stream
+from piase_gym.core.mailbox import ChannelRules, Mailboxes
+from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
-from piase_gym.core.world import Capabilities, DecodedAction, Manual
-from piase_gym.errors import SnapshotError
-from piase_gym.worlds.text_room import (
-    disguise,
-    native,
-    picture,
-    prompt,
-    prose,
-    render,
-    triggers,
-    views,
-)
-from piase_gym.worlds.text_room.config import (
-    TextRoomConfig,
-    TextRoomEnvelope,
-)
-from piase_gym.worlds.text_room.episode import STREAMS, Episodes
-from piase_gym.worlds.text_room.lexicon import table_of
-from piase_gym.worlds.text_room.modifiers import DIALS, ELEMENTS, PERSONAL
-from piase_gym.worlds.text_room.parser import OBJECT_KEYS, unseen
-from piase_gym.worlds.text_room.sight import Scene, is_legal
-from piase_gym.worlds.text_room.state import (
-    STATUSES,
-    RoomState,
-    compile_story,
-)
-from piase_gym.worlds.text_room.views import SYSTEM, TextRoomFacts
+from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
+from piase_gym.errors import AgentError, SnapshotError
+from piase_gym.worlds.text_room import manual
+from piase_gym.worlds.text_room.actions import WORDING, bases_of, grammar, rename, table_of
+from piase_gym.worlds.text_room.config import MAX_MESSAGE, TextRoomConfig, TextRoomEnvelope
+from piase_gym.worlds.text_room.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS, PER_AGENT_FIELDS
+from piase_gym.worlds.text_room.facts import StepFacts, TextRoomFacts
+from piase_gym.worlds.text_room.levels.generator import generate
+from piase_gym.worlds.text_room.levels.vocabulary import vocabulary
+from piase_gym.worlds.text_room.observe import native_text, pictures, text, twin, vector, view_cache
+from piase_gym.worlds.text_room.observe.view_cache import ObservedStep, ViewCache
+from piase_gym.worlds.text_room.observe.visibility import Sight
+from piase_gym.worlds.text_room.rules.legality import Scene, is_legal, why_illegal
+from piase_gym.worlds.text_room.rules.step import Episode, advance
+from piase_gym.worlds.text_room.state import Plot, RoomState, check_sizes, compile_story, new_state
+from piase_gym.worlds.texts.parser import CommandParser, unseen
 
+STREAMS = (StreamId.LAYOUT, StreamId.CHANNEL)
 MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
 """What every story has as milestones; events of a story log others."""
 _STATE = TypeAdapter(RoomState)
 _WAIT = Command("wait")
 
 
-class TextRoom(Episodes):
+class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     """A text adventure: rooms, containers, locks and keys, hidden things, and things to read.
 
     ## Description
@@ -75,7 +65,7 @@ class TextRoom(Episodes):
     `use{item_name, target_object}`, ... In text nearly any wording will do: `grab the old
     document`, `n`, `unlock desk with brass key`. An index means the same command in every episode
     of a config: a fixed table of verbs and places for objects (see
-    `piase_gym.worlds.text_room.lexicon.Table`); `take ... from`, `unlock` and free speech are legal
+    `piase_gym.worlds.text_room.actions.Table`); `take ... from`, `unlock` and free speech are legal
     as text, and not in the table. What is in sight or in hand can be named, by its name or a part
     of it. Anything else is illegal and answered as a word that names nothing, whether there is such
     a thing somewhere or not. What does not work fails, and says why.
@@ -83,9 +73,8 @@ class TextRoom(Episodes):
     ## Observations
 
     Facts: room, description, exits, objects in sight, inventory, others here, stats, the goal of a
-    generated quest, messages, feedback. The vector is float32; its layout is in
-    `piase_gym.worlds.text_room.views.vector_of`. `wording="native"` shows them as the seed's text
-    adventure does.
+    generated quest, messages, feedback. The vector is float32; see `observe.vector.vector_of` for
+    its layout. `wording="native"` shows them as the seed's text adventure does.
 
     ## Rewards
 
@@ -113,23 +102,67 @@ class TextRoom(Episodes):
         late_join=True, native_text=True, messages=True
     )
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
-    perception_types: ClassVar[Mapping[str, str]] = native.PERCEPTION_TYPES
-    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
+    perception_types: ClassVar[Mapping[str, str]] = native_text.PERCEPTION_TYPES
+    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
-    per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL
+    per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
 
     envelope: TextRoomEnvelope
+    mailboxes: Mailboxes
+
+    def __init__(self, config: TextRoomConfig) -> None:
+        """Fix the spaces; `reset` sets up the story."""
+        super().__init__(config)
+        self.text_length = text.longest_text(self.envelope)
+        self._grammar = grammar(len(self.agents) > 1)
+        self._size = bases_of(self.envelope).size
+        self._written_plot: Plot | None = None
+        self._take(self.config)
+        self.mailboxes: Mailboxes = self._new_mail()
+        self.reset(0)
+
+    def _take(self, config: TextRoomConfig) -> None:
+        """Prepare what follows from a config."""
+        self._words = vocabulary(config)
+        self._table = table_of(self._words)
+        self._actions = self._table.actions
+        self._parser = CommandParser(WORDING, self.agents, self._grammar)
+        self._written_plot = None if config.story is None else compile_story(config.story)
+
+    def configure(self, config: TextRoomConfig) -> None:
+        """Take another config for the episodes that follow; agents keep their names.
+
+        The agents of another story are played, in its order, by those that are here.
+        """
+        if config.names(len(self.agents)) != self.agents:
+            config = config.model_copy(update={"agent_ids": self.agents[: config.agents]})
+        super().configure(config)
+        self._take(self.config)
+
+    def _new_mail(self) -> Mailboxes:
+        """Open empty mailboxes."""
+        config = self.config
+        delay, drop = config.message_delay, config.message_loss
+        channel = ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
+        return Mailboxes(self.agents, channel, self._hears)
+
+    def _hears(self, sender: str, recipient: str) -> bool:
+        """Let those in play hear, if need be only in the same room."""
+        one, two = self.agents.index(sender), self.agents.index(recipient)
+        rooms, status = self.state_of.rooms, self.state_of.status
+        near = self.config.hearing == "everywhere" or rooms[one] == rooms[two]
+        return near and status[two] == "playing"
 
     # -- vocabulary -----------------------------------------------------------------------
 
     @property
     def grammar(self) -> tuple[Verb, ...]:
-        """The verbs; see `prompt.grammar`."""
+        """The verbs; see `actions.grammar`."""
         return self._grammar
 
     @property
     def num_actions(self) -> int:
-        """The size of the table; see `lexicon.Table`."""
+        """The size of the table; see `actions.Table`."""
         return self._size
 
     @property
@@ -139,8 +172,8 @@ class TextRoom(Episodes):
 
     @property
     def vector_space(self) -> Box:
-        """A float32 Box; see `views.vector_of`."""
-        return views.vector_box(self.envelope)
+        """A float32 Box; see `observe.vector.vector_of`."""
+        return vector.vector_box(self.envelope)
 
     @property
     def state_space(self) -> Box:
@@ -149,24 +182,105 @@ class TextRoom(Episodes):
         size = 1 + 5 * e.objects + e.agents * (4 + e.stats + e.flags) + e.events + e.metrics
         return Box(-(2.0**31), 2.0**31, (size,), np.float64)
 
+    # -- an episode -----------------------------------------------------------------------
+
+    def begin(self, seed: int) -> None:
+        """Set up the story, or make one."""
+        self.streams = {stream: Stream(seed, stream) for stream in STREAMS}
+        self.plot = self._plot_of(seed)
+        self.state_of = new_state(self.plot, len(self.agents), self.config.agents, seed)
+        self.mailboxes = self._new_mail()
+        self._views = self._new_views()
+
+    def _new_views(self) -> ViewCache:
+        """Remember nothing of what was seen."""
+        return ViewCache(self.plot, self._table, self.agents, self.config.story is None)
+
+    def _plot_of(self, seed: int) -> Plot:
+        """Return the story of an episode as tables."""
+        if self._written_plot is not None:
+            return self._written_plot
+        layout = Stream(seed, StreamId.LAYOUT)
+        names = self.config.names(self.config.agents)
+        return compile_story(generate(self.config, names, layout))
+
+    def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
+        """Let one step pass; see `rules.step.advance`."""
+        mail, channel = self.mailboxes, self.streams[StreamId.CHANNEL]
+        episode = Episode(self.config, self.plot, self.state_of, self.agents, mail, channel)
+        result = advance(episode, plans)
+        self._views.invalidate()
+        return result
+
+    def enter(self, agent: int) -> None:
+        """Let an agent that was still to come, or that the config leaves out, enter now."""
+        state = self.state_of
+        if state.status[agent] not in ("none", "coming"):
+            now = "in play" if state.status[agent] == "playing" else "done with this episode"
+            raise AgentError(f"agent {self.agents[agent]!r} is {now} already")
+        state.status[agent] = "playing"
+        self._views.invalidate()
+
+    @property
+    def alive(self) -> Sequence[bool]:
+        """Who is there and still in play."""
+        return [status == "playing" for status in self.state_of.status]
+
+    def result(self, agent: int) -> Result:
+        """Return how it ended for an agent."""
+        status = self.state_of.status[agent]
+        return Result(status) if status in list(Result) else Result.ENDED
+
+    def set_order(self, order: Sequence[int]) -> None:
+        """Let agents act in this order until it is changed."""
+        self.state_of.order = list(order)
+
     # -- what agents know -----------------------------------------------------------------
+
+    def sight(self, agent: int) -> Sight:
+        """Return what an agent sees and holds."""
+        return self._views.of(agent, self.state_of).sight
+
+    def facts(self, agent: int) -> TextRoomFacts:
+        """Return what the agent may know now."""
+        return self._known(agent).facts()
+
+    def _known(self, agent: int) -> ObservedStep:
+        """Return the same, ready to be made into facts or a vector."""
+        state = self.state_of
+        heard = self.mailboxes.heard[self.agents[agent]]
+        stats, feedback = tuple(state.stats[agent].items()), state.feedback[agent]
+        step_facts = StepFacts(stats, tuple(heard), feedback, self.hints[agent])
+        return ObservedStep(self._views, self._views.of(agent, state), step_facts)
+
+    def capture(self) -> Sequence[ObservedStep]:
+        """Return what each agent knows; see `view_cache.ObservedStep`."""
+        return [self._known(agent) for agent in range(len(self.agents))]
+
+    def vectors(self, kept: Sequence[ObservedStep] | None = None) -> Sequence[NDArray[np.float32]]:
+        """Return the vector of every agent, in fresh memory."""
+        return [known.vector() for known in (self.capture() if kept is None else kept)]
+
+    def text_writer(self) -> Callable[[ObservedStep, int], str]:
+        """Return what writes texts of what `capture` returned."""
+        return view_cache.write_text
 
     def vector(self, facts: TextRoomFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
-        return views.vector_of(facts, self._words)
+        return vector.vector_of(facts, self._words)
 
     @staticmethod
     def to_text(facts: TextRoomFacts, config: TextRoomConfig) -> str:
         """Return the prose of the facts."""
-        return prose.text_of(facts)
+        return text.text_of(facts)
 
     def native_text(self, agent: int) -> str:
         """Return the facts as the seed's text adventure words them."""
-        return native.native_of(self.facts(agent))
+        return native_text.native_of(self.facts(agent))
 
     def surroundings(self, facts: TextRoomFacts) -> Surroundings:
         """Return facts in the words of seed 000: `room_name`, `objects_visible`, ..."""
-        return native.surroundings_of(facts)
+        return native_text.surroundings_of(facts)
 
     # -- what agents can do ---------------------------------------------------------------
 
@@ -176,20 +290,17 @@ class TextRoom(Episodes):
         An index of something out of sight is explained as one that stands for nothing.
         """
         if isinstance(act, int) and 0 <= act < self._size:
-            row = self._table.commands[act]
+            row = self._actions.commands[act]
             if row is not None and self._allows(agent, act):
                 return row
         plan = super().decode(agent, act)
-        if (
-            not isinstance(plan, InvalidAction)
-            or plan.outcome is not Outcome.ILLEGAL
-            or act is None
-        ):
+        illegal = isinstance(plan, InvalidAction) and plan.outcome is Outcome.ILLEGAL
+        if not illegal or act is None:
             return plan
         command = act if isinstance(act, InvalidAction) else self._named(agent, act)
         if isinstance(command, InvalidAction):
             return command
-        return InvalidAction(Outcome.ILLEGAL, prompt.why_illegal(self._scene(agent), command))
+        return InvalidAction(Outcome.ILLEGAL, why_illegal(self._scene(agent), command))
 
     def _named(self, agent: int, act: Any) -> Command | InvalidAction:
         """Return the command of an act, if all that it names is in sight or in hand."""
@@ -198,13 +309,13 @@ class TextRoom(Episodes):
         command = self.command(agent, act)
         if isinstance(command, InvalidAction):
             return command
-        named = {command.parameters.get(key) for key in OBJECT_KEYS} - {None}
+        named = {command.parameters.get(key) for key in WORDING.things} - {None}
         near = self._near(agent)
         return command if named <= {*near} else unseen(near)
 
     def _allows(self, agent: int, index: int) -> bool:
         """Tell whether an agent's mask allows an index."""
-        return bool(self._outlooks.of(agent, self.state_of).mask[index])
+        return bool(self._views.of(agent, self.state_of).mask[index])
 
     def _near(self, agent: int) -> list[str]:
         """Return the names of what an agent sees and holds."""
@@ -220,51 +331,51 @@ class TextRoom(Episodes):
 
     def legal_indices(self, agent: int) -> list[int]:
         """Return the indices of an agent's legal commands, sorted."""
-        return np.flatnonzero(self._outlooks.of(agent, self.state_of).mask).tolist()
+        return np.flatnonzero(self._views.of(agent, self.state_of).mask).tolist()
 
     def admissible(self, agent: int) -> list[Command]:
         """Return the legal commands of the table."""
-        rows = self._table.commands
+        rows = self._actions.commands
         return [row for k in self.legal_indices(agent) if (row := rows[k]) is not None]
 
     def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return the command of an index."""
-        row = self._table.commands[index]
+        row = self._actions.commands[index]
         return unseen(self._near(agent)) if row is None else row
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask over the table."""
-        state, of = self.state_of, self._outlooks.of
+        state, of = self.state_of, self._views.of
         return [of(agent, state).mask.copy() for agent in range(len(self.agents))]
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a line, tolerantly."""
-        index = self._table.numbers.get(line) if isinstance(line, str) else None
+        index = self._actions.numbers.get(line) if isinstance(line, str) else None
         if index is not None and self._allows(agent, index):  # a line as `write` writes it
             return self.command(agent, index)
-        return self._reader.read(line, self._near(agent))
+        return self._parser.read(line, self._near(agent))
 
     def write(self, command: Command) -> str:
         """Return the line of a command."""
-        index = self._table.place(command)
-        return super().write(command) if index is None else self._table.lines[index]
+        index = self._actions.place(command)
+        return super().write(command) if index is None else self._actions.lines[index]
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data; names may be written as in text."""
-        index = self._table.place(command)
+        index = self._actions.place(command)
         if index is not None and self._allows(agent, index):
             return command
-        parameters = prompt.rename(command.verb, command.parameters, self._grammar)
+        parameters = rename(command.verb, command.parameters, self._grammar)
         checked = check_command(Command(command.verb, parameters), self._grammar)
         if isinstance(checked, InvalidAction):
             return checked
-        settled = self._reader.settle_names(checked.parameters, self._near(agent))
+        settled = self._parser.settle_names(checked.parameters, self._near(agent))
         return settled if isinstance(settled, InvalidAction) else Command(checked.verb, settled)
 
     @property
     def manual(self) -> Manual:
         """The words of the prompt."""
-        return prompt.manual(self.config, self._told)
+        return manual.manual(self.config, self._written_plot)
 
     # -- the state is a value -------------------------------------------------------------
 
@@ -274,7 +385,7 @@ class TextRoom(Episodes):
         In order: t; for each object place, hidden, found, open, locked; for each agent room,
         status, turn, milestones, stats, flags; how often each event has happened; metrics.
         """
-        return render.global_view(self.plot, self.state_of, self.envelope)
+        return vector.global_view(self.plot, self.state_of, self.envelope)
 
     def get_state(self) -> dict[str, Any]:
         """Return state, letters and streams."""
@@ -300,47 +411,41 @@ class TextRoom(Episodes):
             streams = {stream: Stream(0, stream) for stream in STREAMS}
             for stream, value in zip(STREAMS, state["streams"], strict=True):
                 streams[stream].set_state(value)
-            render.check_sizes(plot, room, len(self.agents))
+            check_sizes(plot, room, len(self.agents))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
         self.plot, self.state_of = plot, room
         self.mailboxes, self.streams = mail, streams
-        self._outlooks = self._new_outlooks()
+        self._views = self._new_views()
 
     def twin(self, agent: int) -> Self:
-        """Return a copy that differs in what the agent has not found; see `disguise`."""
+        """Return a copy that differs in what the agent has not found; see `observe.twin`."""
         found = super().twin(agent) or copy.deepcopy(self)
         reach, plot = self.sight(agent).reach, self.plot
         seen = {plot.rooms[self.state_of.rooms[agent]], *(plot.objects[k] for k in reach)}
         goal = [plot.objects[k] for k in plot.goals] if self.config.story is None else []
-        other = disguise.other_names(plot, {*seen, *goal}, self.instructions(agent))
+        other = twin.other_names(plot, {*seen, *goal}, self.instructions(agent))
         found._rename(other)
-        state = found.state_of
-        disguise.scatter(plot, state, agent, reach)
-        for number, name in enumerate(self.agents):
-            if number != agent:
-                state.feedback[number] = "Only you are told this."
-                found.mailboxes.heard[name].append(Letter(SYSTEM, name, "You alone hear this."))
+        twin.move_unseen_items(plot, found.state_of, agent, reach)
+        twin.tell_others(found.state_of, found.mailboxes, self.agents, agent)
         return found
 
     def _rename(self, other: Mapping[str, str]) -> None:
         """Call things and rooms otherwise, in the story, the state and the table of commands."""
-        self.plot = compile_story(disguise.renamed_story(self.plot.story, other))
-        self._told = None if self._told is None else self.plot
-        self._words = disguise.renamed_words(self._words, other)
+        self.plot = compile_story(twin.renamed_story(self.plot.story, other))
+        self._written_plot = None if self._written_plot is None else self.plot
+        self._words = twin.renamed_words(self._words, other)
         self._table = table_of(self._words)
-        disguise.rename_state(self.state_of, other)
-        self._outlooks = self._new_outlooks()
+        self._actions = self._table.actions
+        twin.rename_state(self.state_of, other)
+        self._views = self._new_views()
 
     # -- pictures -------------------------------------------------------------------------
 
     def ansi(self) -> str:
         """Draw the rooms as a list."""
-        return render.ansi(self.plot, self.state_of, self.agents)
+        return pictures.ansi(self.plot, self.state_of, self.agents)
 
     def rgb(self) -> NDArray[np.uint8]:
         """Draw the rooms as a map."""
-        return picture.rgb(self.plot, self.state_of, self.agents)
-
-
-__all__ = ["MILESTONES", "STATUSES", "TextRoom", "triggers", "unparsable"]
+        return pictures.rgb(self.plot, self.state_of, self.agents)

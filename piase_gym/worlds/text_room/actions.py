@@ -1,0 +1,278 @@
+"""TextRoom's commands: its verbs, the words in which they can be typed, and commands by index."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.worlds.text_room.config import PHRASES, TextRoomEnvelope
+from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
+from piase_gym.worlds.text_room.levels.vocabulary import Vocabulary
+from piase_gym.worlds.texts.action_table import ActionTable
+from piase_gym.worlds.texts.parser import Wording
+
+_ITEM = Param("item_name", description="name of an item")
+_TARGET = Param("target_object", description="name of an object")
+_AGENT = Param("agent_id", description="name of an agent")
+_MESSAGE = Param("message", "text", description="what to say")
+
+
+ALONE = (
+    Verb(
+        "look",
+        "look around, or look closely at an object",
+        (Param("target_object", optional=True, description="name of an object"),),
+    ),
+    Verb("go", "walk to the next room", (Param("direction", choices=DIRECTIONS),)),
+    Verb(
+        "take",
+        "pick up an item",
+        (
+            _ITEM,
+            Param("container", optional=True, before="from", description="where it is taken from"),
+        ),
+    ),
+    Verb("drop", "put down an item", (_ITEM,)),
+    Verb(
+        "put",
+        "put a carried item into a container",
+        (_ITEM, Param("target_object", before="in", description="name of a container")),
+    ),
+    Verb("open", "open something", (_TARGET,)),
+    Verb("close", "close something", (_TARGET,)),
+    Verb(
+        "unlock",
+        "unlock something",
+        (_TARGET, Param("item_name", optional=True, before="with", description="the key")),
+    ),
+    Verb(
+        "use",
+        "use a carried item on an object, or something by itself",
+        (_ITEM, Param("target_object", optional=True, before="on", description="on what")),
+    ),
+    Verb("read", "read what is written on something", (_TARGET,)),
+    Verb("search", "search something for what is hidden", (_TARGET,)),
+    Verb("inventory", "see what you carry"),
+    Verb("wait", "do nothing"),
+)
+
+
+TOGETHER = (
+    Verb("say", "speak to everyone", (_MESSAGE,)),
+    Verb("tell", "speak to one agent", (_AGENT, _MESSAGE)),
+    Verb(
+        "give",
+        "hand an item to an agent in the same room",
+        (_ITEM, Param("agent_id", before="to", description="name of an agent")),
+    ),
+)
+
+SHORT_DIRECTIONS = {
+    "n": "north",
+    "e": "east",
+    "s": "south",
+    "w": "west",
+    "ne": "northeast",
+    "se": "southeast",
+    "sw": "southwest",
+    "nw": "northwest",
+    "u": "up",
+    "d": "down",
+    "inside": "in",
+    "outside": "out",
+    "upstairs": "up",
+    "downstairs": "down",
+}
+OPENINGS = {
+    "look": ("look at", "look around", "look", "examine", "inspect", "describe", "x", "l"),
+    "go": ("go to the", "go to", "go", "walk to the", "walk", "move", "run", "head", "enter"),
+    "take": ("take", "pick up", "get", "grab", "collect", "fetch"),
+    "drop": ("drop", "put down", "discard", "throw away", "leave"),
+    "put": ("put", "place", "insert", "lay"),
+    "open": ("open",),
+    "close": ("close", "shut"),
+    "unlock": ("unlock",),
+    "use": ("use", "push", "pull", "press", "turn", "operate", "activate", "apply"),
+    "read": ("read",),
+    "search": ("search", "look behind", "look under", "look in", "look inside", "explore"),
+    "inventory": ("inventory", "check inventory", "show inventory", "inv", "i"),
+    "wait": ("wait", "do nothing", "noop", "stay", "z", "pass"),
+    "say": ("say", "shout", "announce"),
+    "tell": ("tell",),
+    "give": ("give", "hand", "offer", "pass to"),
+}
+"""How commands begin, by verb."""
+BETWEEN = {
+    "take": ("from", "out of", "off"),
+    "put": ("in", "into", "inside", "on", "onto"),
+    "use": ("on", "with", "at"),
+    "unlock": ("with", "using"),
+    "give": ("to",),
+}
+"""What stands between the two things of a command."""
+WORDING = Wording(OPENINGS, BETWEEN, ALONE + TOGETHER, SHORT_DIRECTIONS, implied="go")
+"""How TextRoom's commands can be typed: ``grab the old document``, ``n``, ``look at clock``."""
+
+PARAMETER_ALIASES = {
+    "target_object": ("target", "object", "object_name", "item_name", "item", "container"),
+    "item_name": ("item", "object", "object_name", "target_object", "target", "key"),
+    "container": ("from", "source", "target_object"),
+    "agent_id": ("agent", "recipient", "to", "target"),
+    "direction": ("to", "way", "target"),
+    "message": ("content", "text"),
+}
+"""Other names under which parameters of commands given as data are understood."""
+
+
+def grammar(several: bool) -> tuple[Verb, ...]:
+    """Return the verbs, with those for several agents or without."""
+    return ALONE + TOGETHER if several else ALONE
+
+
+def rename(verb: str, parameters: Mapping[str, Any], verbs: Sequence[Verb]) -> dict[str, Any]:
+    """Return parameters under their proper names, as far as they can be told."""
+    params = next((item.params for item in verbs if item.name == verb), ())
+    own = {param.name for param in params}
+    renamed = {str(key): value for key, value in parameters.items()}
+    for param in params:
+        if param.name in renamed:
+            continue
+        for alias in PARAMETER_ALIASES.get(param.name, ()):
+            if alias in renamed and alias not in own:
+                renamed[param.name] = renamed.pop(alias)
+                break
+    return renamed
+
+
+@dataclass(frozen=True)
+class Bases:
+    """Where each kind of command begins in the table; see `Table`."""
+
+    look: int
+    go: int
+    inspect: int
+    open: int
+    close: int
+    search: int
+    read: int
+    use: int
+    take: int
+    drop: int
+    put: int
+    use_on: int
+    say: int
+    tell: int
+    give: int
+    size: int
+
+
+def bases_of(envelope: TextRoomEnvelope) -> Bases:
+    """Lay out the table for an envelope."""
+    objects, items, agents = envelope.objects, envelope.items, envelope.agents
+    several = agents > 1
+    sizes = {
+        "look": 3,  # wait, look, inventory
+        "go": len(DIRECTIONS),
+        **dict.fromkeys(("inspect", "open", "close", "search", "read", "use"), objects),
+        **dict.fromkeys(("take", "drop"), items),
+        **dict.fromkeys(("put", "use_on"), items * objects),
+        "say": len(PHRASES) if several else 0,
+        "tell": agents * len(PHRASES) if several else 0,
+        "give": items * agents if several else 0,
+    }
+    starts, place = {}, 0
+    for name, size in sizes.items():
+        starts[name] = place
+        place += size
+    return Bases(**starts, size=place)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The commands that indices stand for: the same in every episode of a config.
+
+    0 waits, 1 looks around, 2 takes stock; then the directions; then for each verb a row of objects
+    (`look`, `open`, `close`, `search`, `read`, `use`) or of items (`take`, `drop`); `put` and
+    `use ... on` for each item and object; and with several agents `say` with each phrase, `tell`
+    with each agent and phrase, `give` with each item and agent. Places without an object are
+    masked.
+
+    Attributes:
+        actions: The commands.
+        bases: Where each kind begins.
+        words: The names.
+    """
+
+    actions: ActionTable
+    bases: Bases
+    words: Vocabulary
+
+    def __reduce__(self) -> Any:
+        """Pickle the names alone."""
+        return table_of, (self.words,)
+
+    def __deepcopy__(self, _memo: Any) -> Table:
+        """Return itself: it never changes."""
+        return self
+
+
+def table_of(words: Vocabulary) -> Table:
+    """Return the table of a config."""
+    objects = tuple(words.objects.items())
+    return _write(words.agents, words.rooms, objects, words.stats, words.envelope)
+
+
+@functools.lru_cache(maxsize=64)
+def _write(
+    agents: tuple[str, ...],
+    rooms: tuple[str, ...],
+    objects: tuple[tuple[str, int], ...],
+    stats: tuple[str, ...],
+    envelope: TextRoomEnvelope,
+) -> Table:
+    """Write the table of a config; environments with the same names share it."""
+    words = Vocabulary(agents, rooms, dict(objects), stats, envelope)
+    bases = bases_of(words.envelope)
+    verbs = grammar(envelope.agents > 1)
+    return Table(ActionTable.of(bases.size, _rows(bases, words), verbs), bases, words)
+
+
+def _rows(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
+    """Yield every index that stands for a command."""
+    envelope = words.envelope
+    yield from enumerate((Command("wait"), Command("look"), Command("inventory")))
+    for k, direction in enumerate(DIRECTIONS):
+        yield bases.go + k, Command("go", {"direction": direction})
+    for name, k in words.objects.items():
+        for verb in ("open", "close", "search", "read"):
+            yield getattr(bases, verb) + k, Command(verb, {"target_object": name})
+        yield bases.inspect + k, Command("look", {"target_object": name})
+        yield bases.use + k, Command("use", {"item_name": name})
+    for item, i in words.objects.items():
+        if i >= envelope.items:
+            continue
+        yield bases.take + i, Command("take", {"item_name": item})
+        yield bases.drop + i, Command("drop", {"item_name": item})
+        for name, k in words.objects.items():
+            both = {"item_name": item, "target_object": name}
+            yield bases.put + i * envelope.objects + k, Command("put", both)
+            yield bases.use_on + i * envelope.objects + k, Command("use", both)
+    if envelope.agents > 1:
+        yield from _spoken(bases, words)
+
+
+def _spoken(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
+    """Yield what is said and given among several agents."""
+    for p, phrase in enumerate(PHRASES):
+        yield bases.say + p, Command("say", {"message": phrase})
+        for a, agent in enumerate(words.agents):
+            told = {"agent_id": agent, "message": phrase}
+            yield bases.tell + a * len(PHRASES) + p, Command("tell", told)
+    for item, i in words.objects.items():
+        if i < words.envelope.items:
+            for a, agent in enumerate(words.agents):
+                given = {"item_name": item, "agent_id": agent}
+                yield bases.give + i * words.envelope.agents + a, Command("give", given)

@@ -1,0 +1,124 @@
+"""What curricula and tutors can change in a TextRoom: difficulty parameters and elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from piase_gym.core.difficulty import (
+    DifficultyParameter,
+    Element,
+    Fields,
+    PerAgentField,
+    count_element,
+    number_parameter,
+)
+from piase_gym.errors import ConfigError
+from piase_gym.worlds.text_room.levels import words
+
+_THING: Final = ("description", "can_be_taken", "read_text", "contains")
+
+
+def _generated(field: str, description: str, low: int, high: int) -> DifficultyParameter:
+    """Return a difficulty parameter of generated quests; written stories have none."""
+    return DifficultyParameter(
+        field,
+        description,
+        low,
+        high,
+        lambda config: getattr(config, field) if config.story is None else None,
+        lambda _config, value: {field: value},
+        whole=True,
+    )
+
+
+def _only_generated(element: Element) -> Element:
+    """Return an element that written stories do not have."""
+
+    def add(config: Any, said: Mapping[str, Any]) -> Fields:
+        if config.story is not None:
+            raise ConfigError(
+                f"TextRoom: a {element.name} can be added to generated quests; "
+                "to a written story add an object"
+            )
+        return element.add(config, said)
+
+    return Element(element.name, element.description, element.options, add)
+
+
+def _object(config: Any, said: Mapping[str, Any]) -> Fields:
+    """Add an object to a room of a written story."""
+    if config.story is None:
+        raise ConfigError(
+            "TextRoom: an object can be added to a written story; generated quests have "
+            "distractor and room"
+        )
+    story = config.story.model_dump(mode="json", exclude_unset=True)
+    room, name = said["room"], said["name"]
+    if room not in config.story.rooms:
+        raise ConfigError(f"TextRoom: there is no room {room!r}; {_known(config.story.rooms)}")
+    if name in config.story.object_details or any(
+        name in other.objects for other in config.story.rooms.values()
+    ):
+        raise ConfigError(f"TextRoom: there is an object {name!r} already; give another name")
+    place = story["rooms"][room]
+    place["objects"] = [*place.get("objects", ()), name]
+    details = {key: said[key] for key in _THING if key in said}
+    story["object_details"] = {**story.get("object_details", {}), name: details}
+    return {"story": story}
+
+
+def _known(names: Mapping[str, Any]) -> str:
+    return f"rooms are {', '.join(names)}"
+
+
+DIFFICULTY_PARAMETERS: Final = (
+    _generated("depth", "obstacles on the way of a quest", 0, words.MOST_DEPTH),
+    _generated("rooms", "rooms of a quest", 1, words.MOST_ROOMS),
+    _generated("distractors", "objects that nobody needs", 0, words.MOST_DISTRACTORS),
+    number_parameter("message_loss", "share of messages that get lost", 0.0, 1.0),
+    number_parameter("message_delay", "steps until a message is heard", 0, 1000, whole=True),
+    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+)
+"""What `adjust_difficulty` can turn."""
+
+ELEMENTS: Final = (
+    _only_generated(count_element("distractor", "an object that nobody needs", "distractors")),
+    _only_generated(count_element("room", "another room of the quest", "rooms")),
+    Element(
+        "object",
+        "something in a room of a written story",
+        ("name", "room", *_THING),
+        _object,
+        ("name", "room"),
+    ),
+)
+"""What `introduce_element` can add."""
+
+
+def _casts(config: Any, parts: Mapping[int, Any]) -> Fields:
+    """Put stories together that differ only in where agents start and what they have."""
+    stories = {number: _story(config, story) for number, story in parts.items()}
+    first = stories[min(stories)]
+    cast = list(first["agent_setup"])
+    for number, story in sorted(stories.items()):
+        rest = {key: value for key, value in story.items() if key != "agent_setup"}
+        if rest != {key: value for key, value in first.items() if key != "agent_setup"}:
+            names = config.names()
+            raise ConfigError(
+                f"TextRoom: the stories of {names[min(stories)]} and {names[number]} differ in "
+                "more than their agent_setup"
+            )
+        if number < len(cast):
+            cast[number] = story["agent_setup"][number]
+    return {"story": {**first, "agent_setup": cast}}
+
+
+def _story(config: Any, story: Any) -> dict[str, Any]:
+    """Return a story as plain values, checked."""
+    found: dict[str, Any] = config.changed({"story": story}).story.model_dump(mode="json")
+    return found
+
+
+PER_AGENT_FIELDS: Final = {"story": PerAgentField(lambda story: story is not None, _casts)}
+"""Fields of which each agent may have its own part: its place and its things in the story."""

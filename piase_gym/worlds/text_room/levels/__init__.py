@@ -1,0 +1,1 @@
+"""TextRoom's stories: models, validation, generated quests; imports nothing itself."""

@@ -1,0 +1,357 @@
+"""The rules of a story as data: conditions, triggers, events, interactions and responses."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from piase_gym.core.config import AgentId
+from piase_gym.core.shorthand import Lenient
+
+VERBS = ("look", "go", "take", "drop", "put", "open", "close", "unlock", "use", "read", "search")
+"""The verbs that interactions and `action_taken` triggers can name, beside those below."""
+SPOKEN = ("say", "tell", "give", "inventory", "wait")
+
+Direction = Literal[
+    "north",
+    "east",
+    "south",
+    "west",
+    "northeast",
+    "southeast",
+    "southwest",
+    "northwest",
+    "up",
+    "down",
+    "in",
+    "out",
+]
+DIRECTIONS: tuple[str, ...] = get_args(Direction)
+Name = Annotated[
+    str, Field(pattern=r"^[^\W\d_][\w' -]*$", max_length=40, description="letters, digits, _ - '")
+]
+"""The name of a room, thing, flag, ...; it starts with a letter, in any alphabet."""
+Prose = Annotated[str, Field(max_length=2000)]
+
+
+def _one_line(text: object) -> object:
+    """Join the lines of a description."""
+    return " ".join(text.split()) if isinstance(text, str) else text
+
+
+class Part(Lenient):
+    """Common settings of the parts of a story."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return itself: a story never changes, and copies of a world share it."""
+        return self
+
+    @field_validator("description", "read_text", "content", mode="before", check_fields=False)
+    @classmethod
+    def _join(cls, text: object) -> object:
+        return _one_line(text)
+
+
+def as_list(value: Any) -> Any:
+    """Read one entry as a list of one."""
+    return [value] if isinstance(value, dict | Part) else value
+
+
+class ItemInInventory(Part):
+    """An agent carries an item."""
+
+    type: Literal["item_in_inventory"]
+    item_name: Name = Field(description="the item")
+    agent_id: AgentId | None = Field(None, description="who; default anybody")
+
+
+class FlagIsSet(Part):
+    """A flag of an agent is set."""
+
+    type: Literal["flag_set"]
+    flag_name: Name = Field(description="the flag, such as has_read_old_document")
+    agent_id: AgentId | None = Field(None, description="whose; default anybody's")
+
+
+class AgentInRoom(Part):
+    """An agent is in a room."""
+
+    type: Literal["agent_in_room"]
+    room: Name = Field(description="the room")
+    agent_id: AgentId | None = Field(None, description="who; default anybody")
+
+
+class ItemInRoom(Part):
+    """An object lies in a room (not in something or in somebody's hands)."""
+
+    type: Literal["item_in_room"]
+    item_name: Name = Field(description="the object")
+    room: Name = Field(description="the room")
+
+
+class ObjectState(Part):
+    """An object is open or closed, locked or unlocked."""
+
+    type: Literal["object_state"]
+    object: Name = Field(description="the object")
+    is_open: bool | None = Field(None, description="whether it is open")
+    locked: bool | None = Field(None, description="whether it is locked")
+
+
+class AgentState(Part):
+    """A sentence about an agent's numbers holds, such as ``energy <= 0``."""
+
+    type: Literal["agent_state_condition"]
+    condition: str = Field(
+        max_length=500, description="rule-engine syntax over stats, room, inventory, flags, steps"
+    )
+    agent_id: AgentId | None = Field(None, description="whose; default anybody's")
+
+
+class MaxSteps(Part):
+    """So many steps were taken; this truncates the episode, and it is lost."""
+
+    type: Literal["max_steps_reached"]
+    steps: int = Field(ge=1, le=2**31 - 1, description="how many steps")
+
+
+Condition = Annotated[
+    ItemInInventory | FlagIsSet | AgentInRoom | ItemInRoom | ObjectState | AgentState,
+    Field(discriminator="type"),
+]
+LoseCondition = Annotated[
+    ItemInInventory | FlagIsSet | AgentInRoom | ItemInRoom | ObjectState | AgentState | MaxSteps,
+    Field(discriminator="type"),
+]
+
+
+class Message(Part):
+    """Tell agents something, from the sender ``system``."""
+
+    type: Literal["message_to_agent"]
+    content: Prose = Field(min_length=1, description="what is said")
+    agent_id: AgentId | Literal["all"] | None = Field(
+        None, description="whom to tell; default whoever caused the event"
+    )
+
+
+class LogMilestone(Part):
+    """Note a milestone, once an agent."""
+
+    type: Literal["log_milestone"]
+    milestone_name: Name = Field(description="its name")
+    agent_id: AgentId | None = Field(None, description="whose; default whoever caused the event")
+
+
+class SetFlag(Part):
+    """Set or clear a flag of an agent."""
+
+    type: Literal["set_flag"]
+    flag_name: Name = Field(description="its name")
+    value: bool = Field(True, description="set or clear")
+    agent_id: AgentId | Literal["all"] | None = Field(
+        None, description="whose; default whoever caused the event"
+    )
+
+
+class ChangeState(Part):
+    """Change an object or the description of a room."""
+
+    type: Literal["change_state"]
+    object: Name | None = Field(None, description="the object to change")
+    room: Name | None = Field(None, description="or the room to change")
+    is_open: bool | None = Field(None, description="open or close it")
+    locked: bool | None = Field(None, description="lock or unlock it")
+    description: Prose | None = Field(None, description="how it looks from now on")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.object is None) == (self.room is None):
+            raise ValueError("change_state names either an object or a room")
+        if self.room is not None and (self.is_open is not None or self.locked is not None):
+            raise ValueError("a room has a description to change, but no is_open and no locked")
+        return self
+
+
+class SpawnObject(Part):
+    """Let an object appear: in a room, in another object, or in an agent's hands."""
+
+    type: Literal["spawn_object"]
+    object: Name = Field(description="an object of object_details that is nowhere yet")
+    room: Name | None = Field(None, description="the room; default that of the agent")
+    container: Name | None = Field(None, description="or the object to put it into")
+    agent_id: AgentId | None = Field(None, description="or the agent to give it to")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if sum(place is not None for place in (self.room, self.container, self.agent_id)) > 1:
+            raise ValueError("spawn_object names one of room, container and agent_id")
+        return self
+
+
+class RemoveObject(Part):
+    """Let an object, and what is in it, vanish."""
+
+    type: Literal["remove_object"]
+    object: Name = Field(description="the object")
+
+
+class MoveAgent(Part):
+    """Carry an agent to a room."""
+
+    type: Literal["move_agent"]
+    room: Name = Field(description="where to")
+    agent_id: AgentId | None = Field(None, description="whom; default whoever caused the event")
+
+
+class ChangeStat(Part):
+    """Add to a number of an agent, such as its energy."""
+
+    type: Literal["change_stat"]
+    stat: Name = Field(description="a name from the agent's stats")
+    amount: float = Field(description="what to add")
+    agent_id: AgentId | None = Field(None, description="whose; default whoever caused the event")
+
+
+class AddMetric(Part):
+    """Add to a metric of the whole episode, such as harm done."""
+
+    type: Literal["add_metric"]
+    metric: Name = Field(description="its name")
+    amount: float = Field(1.0, description="what to add")
+
+
+class GiveReward(Part):
+    """Reward or punish an agent."""
+
+    type: Literal["reward"]
+    amount: float = Field(description="what it is worth")
+    agent_id: AgentId | Literal["all"] | None = Field(
+        None, description="whom; default whoever caused the event"
+    )
+
+
+class End(Part):
+    """End the episode."""
+
+    type: Literal["end"]
+    result: Literal["won", "lost", "drawn", "ended"] = Field("ended", description="how it ends")
+    agent_id: AgentId | Literal["all"] = Field("all", description="for whom")
+
+
+Response = Annotated[
+    Message
+    | LogMilestone
+    | SetFlag
+    | ChangeState
+    | SpawnObject
+    | RemoveObject
+    | MoveAgent
+    | ChangeStat
+    | AddMetric
+    | GiveReward
+    | End,
+    Field(discriminator="type"),
+]
+
+
+class ActionTaken(Part):
+    """An agent has done something for the `count`-th time."""
+
+    type: Literal["action_taken"]
+    action_type: str = Field(description="the verb")
+    target: Name | None = Field(None, description="what it was done to")
+    item_name: Name | None = Field(None, description="what it was done with")
+    agent_id: AgentId | None = Field(None, description="who; default anybody")
+    count: int = Field(1, ge=1, description="how often, counted for each agent")
+    outcome: Literal["ok", "failed", "any"] = Field("ok", description="which attempts count")
+
+
+class ItemFound(Part):
+    """An item comes to light for the first time: it is revealed, uncovered or taken."""
+
+    type: Literal["item_found"]
+    item_name: Name = Field(description="the item")
+    agent_id: AgentId | None = Field(None, description="by whom; default by anybody")
+
+
+class FlagSet(Part):
+    """A flag has just been set."""
+
+    type: Literal["flag_set"]
+    flag_name: Name = Field(description="the flag")
+    agent_id: AgentId | None = Field(None, description="whose; default anybody's")
+
+
+class StepReached(Part):
+    """So many steps were taken."""
+
+    type: Literal["step_reached"]
+    step: int = Field(ge=1, description="how many steps")
+
+
+class AgentEnters(Part):
+    """An agent has come into a room."""
+
+    type: Literal["agent_enters"]
+    room: Name = Field(description="the room")
+    agent_id: AgentId | None = Field(None, description="who; default anybody")
+
+
+class AgentLeaves(Part):
+    """An agent has left a room, and `alone` asks that nobody is left in it."""
+
+    type: Literal["agent_leaves"]
+    room: Name = Field(description="the room")
+    agent_id: AgentId | None = Field(None, description="who; default anybody")
+    last: bool = Field(False, description="only when nobody in play remains there")
+
+
+Trigger = Annotated[
+    ActionTaken | ItemFound | FlagSet | StepReached | AgentEnters | AgentLeaves,
+    Field(discriminator="type"),
+]
+
+
+class Event(Part):
+    """A trigger and what follows from it."""
+
+    LISTED: ClassVar[tuple[str, ...]] = ("response",)
+
+    name: Name | None = Field(None, description="for logs; default the kind of its trigger")
+    trigger: Trigger = Field(description="what sets it off")
+    conditions: tuple[Condition, ...] = Field((), description="what must hold besides")
+    response: tuple[Response, ...] = Field(description="one response or a list of them")
+    repeat: bool = Field(False, description="False: once an episode; True: each time")
+
+    @field_validator("response", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return as_list(value)
+
+
+class Interaction(Part):
+    """What comes of doing something to an object that has no rule of its own.
+
+    It replaces the usual effect of the verb when its conditions hold.
+    """
+
+    LISTED: ClassVar[tuple[str, ...]] = ("response",)
+
+    action: Literal["use", "look", "open", "search", "read", "take"] = Field(
+        "use", description="the verb"
+    )
+    item_name: Name | None = Field(None, description="for `use X on <this>`: the X")
+    conditions: tuple[Condition, ...] = Field((), description="what must hold; see `otherwise`")
+    content: Prose = Field("Something happens.", description="what the agent is told")
+    otherwise: Prose | None = Field(None, description="what it is told while they do not hold")
+    response: tuple[Response, ...] = Field((), description="what happens")
+    consumes: bool = Field(False, description="whether the item is used up")
+
+    @field_validator("response", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return as_list(value)

@@ -1,0 +1,1 @@
+"""What agents see of TextRoom: text, vector, pictures; imports nothing itself."""

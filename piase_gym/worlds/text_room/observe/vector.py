@@ -1,0 +1,158 @@
+"""The vector of TextRoom's facts; see `vector_of` for its layout. It is float32."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.text_room.config import (
+    TextRoomEnvelope,
+)
+from piase_gym.worlds.text_room.facts import STATES, StepFacts, TextRoomFacts, Way
+from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
+from piase_gym.worlds.text_room.levels.vocabulary import Vocabulary
+from piase_gym.worlds.text_room.rules.triggers import LIMIT
+from piase_gym.worlds.text_room.state import STATUSES, Plot, RoomState
+from piase_gym.worlds.texts.letters import LETTER_CODE, put_letters, text_byte, text_code
+
+_NUMBERS = {direction: k for k, direction in enumerate(DIRECTIONS)}
+OBJECT_CODE = 4
+"""Numbers of an object in a vector: place, state, looks, and whether it is the goal."""
+
+
+def vector_size(envelope: TextRoomEnvelope) -> int:
+    """Return the length of the vectors."""
+    objects, letters = OBJECT_CODE * envelope.objects, LETTER_CODE * envelope.agents
+    return first_object(envelope) + objects + letters + 2 * HINT_CODE
+
+
+def vector_box(envelope: TextRoomEnvelope) -> Box:
+    """Return the space of the vectors."""
+    size = vector_size(envelope)
+    low = np.zeros(size, np.float32)
+    high = np.full(size, 255.0, np.float32)
+    start = first_agent(envelope) + envelope.agents
+    low[start : start + envelope.stats] = -LIMIT
+    high[start : start + envelope.stats] = LIMIT
+    top = max(255.0, 3.0 + envelope.objects)
+    high[start + envelope.stats : size - envelope.agents * LETTER_CODE - 2 * HINT_CODE] = top
+    return Box(low, high, dtype=np.float32)
+
+
+def vector_of(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
+    """Return the vector of the facts.
+
+    In order: the agent's number; the room, one-hot; 8 numbers of hashed description; a 1 for each
+    agent that is here; the stats; for each of the 12 directions 1 if there is a way, then the
+    number of the door in it (from 1) or 0; for each object 4 numbers: 0 out of sight, 1 here, 2
+    carried, 3 + number of the object that it is in; 0 nothing, 1 closed, 2 open; a byte of its
+    hashed description; 1 if it is the goal. Then for each letter its sender (agents from 1, the
+    system after them), 1 if it is to all and 8 hashed numbers; 8 of feedback and 8 of hint.
+    Objects are numbered with those that can be taken first.
+    """
+    envelope = words.envelope
+    row = np.zeros(vector_size(envelope), np.float32)
+    row[0] = words.agents.index(facts.agent)
+    put_room(row, words, facts.room, facts.description, facts.exits)
+    for name in facts.others:
+        row[first_agent(envelope) + words.agents.index(name)] = 1
+    _put_objects(row, first_object(envelope), facts, words)
+    if facts.goal:
+        put_goal(row, words, facts.goal)
+    step_facts = StepFacts(facts.stats, facts.messages, facts.feedback, facts.hint)
+    complete(row, step_facts, words)
+    return row
+
+
+def first_agent(envelope: TextRoomEnvelope) -> int:
+    """Return where it stands in a vector who is here."""
+    return 1 + envelope.rooms + HINT_CODE
+
+
+def first_object(envelope: TextRoomEnvelope) -> int:
+    """Return where the objects begin in a vector."""
+    return first_agent(envelope) + envelope.agents + envelope.stats + 2 * len(DIRECTIONS)
+
+
+def put_room(
+    row: NDArray[np.float32], words: Vocabulary, room: str, description: str, exits: Iterable[Way]
+) -> None:
+    """Write a room and its ways out into a vector that has zeros there."""
+    envelope = words.envelope
+    row[1 + words.rooms.index(room)] = 1
+    row[1 + envelope.rooms : first_agent(envelope)] = text_code(description)
+    place = first_object(envelope) - 2 * len(DIRECTIONS)
+    for direction, door in exits:
+        number = _NUMBERS[direction]
+        row[place + number] = 1
+        if door:
+            row[place + len(DIRECTIONS) + number] = 1 + words.objects[door]
+
+
+def put_goal(row: NDArray[np.float32], words: Vocabulary, goal: str) -> None:
+    """Mark the object that an agent looks for."""
+    row[first_object(words.envelope) + OBJECT_CODE * words.objects[goal] + 3] = 1
+
+
+def complete(row: NDArray[np.float32], step_facts: StepFacts, words: Vocabulary) -> None:
+    """Write what is of the step into a vector that has zeros there."""
+    stats, messages, feedback, hint = step_facts
+    envelope = words.envelope
+    if stats:
+        start = first_agent(envelope) + envelope.agents
+        for name, value in stats:
+            row[start + words.stats.index(name)] = value
+    if messages:
+        place = len(row) - 2 * HINT_CODE - envelope.agents * LETTER_CODE
+        put_letters(row, place, messages, words.agents)
+    if feedback is not None:
+        row[-2 * HINT_CODE : -HINT_CODE] = text_code(feedback)
+    if hint is not None:
+        row[-HINT_CODE:] = text_code(hint)
+
+
+def _put_objects(
+    row: NDArray[np.float32], start: int, facts: TextRoomFacts, words: Vocabulary
+) -> None:
+    """Write the numbers of all objects into a vector."""
+    for thing in facts.objects:
+        place = start + OBJECT_CODE * words.objects[thing.name]
+        row[place] = 3 + words.objects[thing.inside] if thing.inside else 1
+        row[place + 1] = STATES.index(thing.state)
+        row[place + 2] = text_byte(thing.description)
+    for held in facts.inventory:
+        place = start + OBJECT_CODE * words.objects[held.name]
+        row[place] = 2
+        row[place + 1] = STATES.index(held.state)
+
+
+# -- the state ------------------------------------------------------------------------------------
+
+
+def global_view(plot: Plot, state: RoomState, envelope: TextRoomEnvelope) -> NDArray[np.float64]:
+    """Return every non-string fact of a state; see `TextRoom.state`."""
+    parts: list[list[float]] = [[state.t]]
+    for values in (state.place, state.hidden, state.found, state.is_open, state.locked):
+        parts.append(_padded(values, envelope.objects))
+    for agent in range(envelope.agents):
+        own = [
+            state.rooms[agent],
+            STATUSES.index(state.status[agent]),
+            state.order.index(agent),
+            len(state.reached[agent]),
+        ]
+        stats = [state.stats[agent].get(name, 0.0) for name in plot.stats]
+        flags = [float(flag in state.flags[agent]) for flag in plot.flags]
+        parts += [list(own), _padded(stats, envelope.stats), _padded(flags, envelope.flags)]
+    parts.append(_padded(state.fired, envelope.events))
+    parts.append(_padded([state.metrics[name] for name in plot.metrics], envelope.metrics))
+    return np.array([value for part in parts for value in part], np.float64)
+
+
+def _padded(values: Sequence[float], size: int) -> list[float]:
+    """Return values with zeros behind them."""
+    return [*values, *[0.0] * (size - len(values))]

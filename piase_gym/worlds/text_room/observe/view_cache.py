@@ -1,0 +1,211 @@
+"""What agents see and may do, remembered for every arrangement of things that they were in before.
+
+Most commands move nothing, and agents come back to where they were. What follows from an
+`Arrangement` alone is worked out once for each that occurs in an episode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.worlds.text_room.actions import Table
+from piase_gym.worlds.text_room.facts import STATES, Held, Seen, StepFacts, TextRoomFacts, Way
+from piase_gym.worlds.text_room.observe import text, vector
+from piase_gym.worlds.text_room.observe.visibility import Sight, look_around
+from piase_gym.worlds.text_room.rules.legality import legal_indices
+from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
+from piase_gym.worlds.texts.letters import text_byte
+
+MOST = 256
+"""So many arrangements are remembered for each agent."""
+
+
+class AgentView(NamedTuple):
+    """What one agent sees and may do in one arrangement.
+
+    Attributes:
+        agent: The agent.
+        arranged: The arrangement.
+        sight: What it sees and holds.
+        mask: Its legal commands, over the table; to be copied before it is handed out.
+        row: The vector of what it knows, with zeros for what is of the step; to be copied.
+    """
+
+    agent: int
+    arranged: Arrangement
+    sight: Sight
+    mask: NDArray[np.int8]
+    row: NDArray[np.float32]
+
+
+class ObservedStep(NamedTuple):
+    """What one agent knows at one moment, from which facts and vector are made when asked for.
+
+    Attributes:
+        cache: Whose view it is.
+        view: What follows from the arrangement.
+        step_facts: What is of the step.
+    """
+
+    cache: ViewCache
+    view: AgentView
+    step_facts: StepFacts
+
+    def facts(self) -> TextRoomFacts:
+        """Return the facts."""
+        agent, arranged, sight, _, _ = self.view
+        return self.cache.facts(agent, arranged, sight, self.step_facts)
+
+    def vector(self) -> NDArray[np.float32]:
+        """Return `vector.vector_of` the facts."""
+        row = self.view.row.copy()
+        vector.complete(row, self.step_facts, self.cache.words)
+        return row
+
+
+def write_text(known: ObservedStep, _agent: int) -> str:
+    """Write what an agent knows at one moment."""
+    return text.text_of(known.facts())
+
+
+class ViewCache:
+    """The views of all agents in one episode.
+
+    Args:
+        plot: The story.
+        table: The table of commands.
+        agents: Names of all agents.
+        seeks: Whether the first goal of the story is shown to the agents.
+    """
+
+    def __init__(self, plot: Plot, table: Table, agents: tuple[str, ...], shows_goal: bool) -> None:
+        """Remember nothing yet."""
+        self.plot, self.table, self.agents, self.shows_goal = plot, table, agents, shows_goal
+        self.words = table.words
+        self._places = [self.words.objects[name] for name in plot.objects]
+        self._known: list[dict[Arrangement, AgentView]] = [{} for _ in agents]
+        self._rooms: dict[tuple[Any, ...], NDArray[np.float32]] = {}
+        self._ways: dict[int, tuple[Way, ...]] = {}
+        self.invalidate()
+
+    def invalidate(self) -> None:
+        """Take note that the state may be another one than before."""
+        self._arranged: Arrangement | None = None
+        self._now: list[AgentView | None] = [None] * len(self.agents)
+
+    def of(self, agent: int, state: RoomState) -> AgentView:
+        """Return what an agent sees and may do; the state is that of the last `invalidate`."""
+        found = self._now[agent]
+        if found is None:
+            arranged = self._arranged
+            if arranged is None:
+                arranged = self._arranged = state.arranged()
+            known = self._known[agent]
+            found = known.get(arranged)
+            if found is None:
+                if len(known) >= MOST:
+                    known.clear()
+                found = known[arranged] = self._look(agent, arranged)
+            self._now[agent] = found
+        return found
+
+    def _look(self, agent: int, arranged: Arrangement) -> AgentView:
+        """Work out what an agent sees and may do."""
+        sight = look_around(self.plot, arranged, agent)
+        bits = bytearray(self.table.bases.size)
+        for index in legal_indices(self.table, self.plot, arranged, agent, sight):
+            bits[index] = 1
+        mask = np.frombuffer(bits, np.int8)
+        return AgentView(agent, arranged, sight, mask, self._row(agent, arranged, sight))
+
+    # -- the vector ---------------------------------------------------------------------------
+
+    def _row(self, agent: int, arranged: Arrangement, sight: Sight) -> NDArray[np.float32]:
+        """Return the vector of what an agent knows, but for what is of the step."""
+        row = self._room(agent, arranged).copy()
+        envelope, places, looks = self.words.envelope, self._places, dict(arranged.looks)
+        for other in sight.others:
+            row[vector.first_agent(envelope) + other] = 1
+        start = vector.first_object(envelope)
+        for k, host in sight.here:
+            place = start + vector.OBJECT_CODE * places[k]
+            row[place] = 3 + places[host] if host >= 0 else 1
+            row[place + 1] = self._lid(arranged, k)
+            row[place + 2] = text_byte(self.plot.look_of(k, looks))
+        for k in sight.held:
+            place = start + vector.OBJECT_CODE * places[k]
+            row[place] = 2
+            row[place + 1] = self._lid(arranged, k)
+        return row
+
+    def _room(self, agent: int, arranged: Arrangement) -> NDArray[np.float32]:
+        """Return the vector of an agent that is alone in an empty room."""
+        room, looks, words = arranged.rooms[agent], arranged.looks, self.words
+        found = self._rooms.get((agent, room, looks))
+        if found is None:
+            found = np.zeros(vector.vector_size(words.envelope), np.float32)
+            found[0] = agent
+            name, look = self.plot.rooms[room], self._description(room, dict(looks))
+            vector.put_room(found, words, name, look, self._ways_out(room))
+            if self.shows_goal:
+                vector.put_goal(found, words, self.plot.objects[self.plot.goals[0]])
+            self._rooms[agent, room, looks] = found
+        return found
+
+    def _description(self, room: int, looks: Mapping[str, str]) -> str:
+        """Return how a room looks."""
+        name = self.plot.rooms[room]
+        return looks.get(f"room:{name}", self.plot.story.rooms[name].description)
+
+    def _lid(self, arranged: Arrangement, k: int) -> int:
+        """Return the place in `facts.STATES` of how an object stands."""
+        return 1 + bool(arranged.is_open[k]) if self.plot.opens[k] else 0
+
+    # -- the facts ----------------------------------------------------------------------------
+
+    def facts(
+        self, agent: int, arranged: Arrangement, sight: Sight, step_facts: StepFacts
+    ) -> TextRoomFacts:
+        """Return what an agent knows."""
+        plot, names, looks = self.plot, self.plot.objects, dict(arranged.looks)
+        marks = [STATES[self._lid(arranged, k)] for k in range(len(names))]
+        room = arranged.rooms[agent]
+        seen = [
+            Seen(names[k], names[host] if host >= 0 else "", marks[k], plot.look_of(k, looks))
+            for k, host in sight.here
+        ]
+        return TextRoomFacts(
+            agent=self.agents[agent],
+            room=plot.rooms[room],
+            description=self._description(room, looks),
+            exits=self._ways_out(room),
+            objects=tuple(seen),
+            inventory=tuple([Held(names[k], marks[k]) for k in sight.held]),
+            others=tuple([self.agents[k] for k in sight.others]),
+            goal=names[plot.goals[0]] if self.shows_goal else "",
+            stats=step_facts.stats,
+            messages=step_facts.messages,
+            feedback=step_facts.feedback,
+            hint=step_facts.hint,
+        )
+
+    def _ways_out(self, room: int) -> tuple[Way, ...]:
+        """Return the ways out of a room, which never change."""
+        if room not in self._ways:
+            names = self.plot.objects
+            self._ways[room] = tuple(
+                Way(direction, names[door] if door >= 0 else "")
+                for direction, (_, door) in self.plot.exits[room].items()
+            )
+        return self._ways[room]
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle without what is remembered."""
+        return ViewCache, (self.plot, self.table, self.agents, self.shows_goal)
+
+
+__all__ = ["AgentView", "ObservedStep", "ViewCache", "write_text"]

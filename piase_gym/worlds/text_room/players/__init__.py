@@ -1,0 +1,1 @@
+"""TextRoom's oracle; imports nothing itself."""

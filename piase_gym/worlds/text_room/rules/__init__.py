@@ -1,0 +1,1 @@
+"""TextRoom's rules: commands, events, conditions, ends; imports nothing itself."""

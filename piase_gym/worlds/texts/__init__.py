@@ -1,0 +1,1 @@
+"""What worlds of text share: commands, canonical lines, letters, names; imports nothing itself."""

@@ -1,0 +1,42 @@
+"""Commands by index: one table for all episodes of a config, with the line of each command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from piase_gym.core.commands import Command, Verb, write_command
+
+
+@dataclass(frozen=True)
+class ActionTable:
+    """The commands that indices stand for.
+
+    Attributes:
+        commands: The command of each index, or ``None``.
+        lines: The line of text of each command, or "".
+        numbers: Line of text -> index.
+        places: Where the command objects of this table stand, by their `id`.
+    """
+
+    commands: tuple[Command | None, ...]
+    lines: tuple[str, ...]
+    numbers: dict[str, int]
+    places: dict[int, int]
+
+    @classmethod
+    def of(cls, size: int, rows: Iterable[tuple[int, Command]], verbs: Sequence[Verb]) -> Self:
+        """Make a table of a size from the indices that stand for a command."""
+        commands: list[Command | None] = [None] * size
+        for index, command in rows:
+            commands[index] = command
+        lines = tuple("" if row is None else write_command(row, verbs) for row in commands)
+        numbers = {line: k for k, line in enumerate(lines) if line}
+        places = {id(row): k for k, row in enumerate(commands) if row is not None}
+        return cls(tuple(commands), lines, numbers, places)
+
+    def place(self, command: Command) -> int | None:
+        """Return the index of a command object of this table, or ``None`` for any other object."""
+        index = self.places.get(id(command))
+        return index if index is not None and self.commands[index] is command else None

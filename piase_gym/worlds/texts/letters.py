@@ -1,0 +1,77 @@
+"""Letters between agents and from the system: their lines of text and their place in vectors."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.mailbox import EVERYONE, Letter, Mailboxes
+from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
+from piase_gym.worlds.texts.lines import LineReader
+
+SYSTEM = "system"
+"""The sender of what events tell agents."""
+LETTER_CODE = 2 + HINT_CODE
+"""Numbers of a letter in a vector: its sender, whether it is to all, and its words."""
+_LINE = re.compile(r"([\w.-]+) (?:says|tells ([\w.-]+)): (.*)")
+
+
+def post(mail: Mailboxes, letter: Letter) -> None:
+    """Put a letter into its recipient's box at once, past the rules of the channel."""
+    mail.history.append(letter)
+    mail.heard[letter.recipient].append(letter)
+    box = mail.boxes[letter.recipient]
+    box.append(letter)
+    del box[: max(0, len(box) - mail.rules.box_size)]
+
+
+# -- text -------------------------------------------------------------------------------------
+
+
+def letter_line(letter: Letter) -> str:
+    """Write a letter on one line."""
+    says = "says" if letter.recipient == EVERYONE else f"tells {letter.recipient}"
+    return f"{letter.sender} {says}: {one_line(letter.message)}"
+
+
+def read_letters(lines: LineReader, agents: Sequence[str]) -> Iterator[Letter]:
+    """Read the next lines that are letters between these agents or from the system."""
+    known: Mapping[str, str] = {name: name for name in (*agents, SYSTEM)}
+    for match in lines.every(_LINE):
+        sender, recipient, message = match.groups()
+        to = EVERYONE if recipient is None else lines.name(recipient, known)
+        yield Letter(lines.name(sender, known), to, unescape(message))
+
+
+# -- vectors ----------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4096)
+def text_code(text: str | None) -> NDArray[np.float32]:
+    """Return the lossy code of a string, which nobody changes."""
+    return hash_text(text).astype(np.float32)
+
+
+@functools.lru_cache(maxsize=4096)
+def text_byte(text: str) -> int:
+    """Return one byte that stands for a string; 0 for none."""
+    return sum(k * int(c) for k, c in enumerate(text_code(text), 1)) % 255 + 1 if text else 0
+
+
+def put_letters(
+    row: NDArray[np.float32], place: int, letters: Sequence[Letter], agents: Sequence[str]
+) -> None:
+    """Write letters into a vector that has zeros from `place` on, at most one for each agent.
+
+    A sender is written as its number from 1; the system comes after all agents.
+    """
+    for letter in letters[: len(agents)]:
+        known = letter.sender in agents
+        row[place] = 1 + (agents.index(letter.sender) if known else len(agents))
+        row[place + 1] = letter.recipient == EVERYONE
+        row[place + 2 : place + LETTER_CODE] = text_code(letter.message)
+        place += LETTER_CODE

@@ -1,0 +1,274 @@
+"""Reads what people and language models type, and says what it did not understand.
+
+The parser follows a world's grammar: what comes after a verb is read as the verb's parameters say
+(names of things and agents, one of some choices, free words). A `Wording` adds other words for
+verbs and choices, and what may stand between two names: ``grab the old document``, ``n``, ``look at
+clock``, ``unlock desk with brass key``, ``place coin into box``.
+
+Of things it knows those alone that are passed as near. So the name of a thing that an agent has
+not found is answered exactly as a word that names nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from piase_gym.core.commands import (
+    MAX_LINE,
+    Command,
+    InvalidAction,
+    Outcome,
+    Param,
+    Verb,
+    unparsable,
+)
+from piase_gym.errors import suggest
+from piase_gym.worlds.texts.wording import plain, spaced, without_article
+
+_SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words in which a world's commands can be typed.
+
+    Attributes:
+        openings: Verb -> how its commands begin; longer openings are tried first.
+        between: Verb -> what stands between the two names of a command.
+        choices: Other words -> choices of parameters, such as ``n`` -> ``north``.
+        implied: The verb of a choice that is typed alone, or "".
+        things: The parameters that name things.
+        people: The parameters that name agents.
+        verbs: Every verb that openings stand for.
+    """
+
+    openings: Mapping[str, Sequence[str]]
+    between: Mapping[str, Sequence[str]]
+    verbs: tuple[Verb, ...]
+    choices: Mapping[str, str] = field(default_factory=dict)
+    implied: str = ""
+    things: tuple[str, ...] = ("item_name", "target_object", "container")
+    people: tuple[str, ...] = ("agent_id",)
+
+    @functools.cached_property
+    def shapes(self) -> Mapping[str, Verb]:
+        """Every verb by its name."""
+        return {verb.name: verb for verb in self.verbs}
+
+    @functools.cached_property
+    def longest_first(self) -> tuple[tuple[str, str], ...]:
+        """Every opening with its verb, the longest first."""
+        pairs = ((opening, verb) for verb, rows in self.openings.items() for opening in rows)
+        return tuple(sorted(pairs, key=lambda row: -len(row[0])))
+
+
+@dataclass(frozen=True)
+class CommandParser:
+    """Reads lines about what is near an agent.
+
+    Attributes:
+        wording: The words of the world.
+        agents: Names of all agents.
+        grammar: The verbs that can be used, for explanations.
+    """
+
+    wording: Wording
+    agents: tuple[str, ...]
+    grammar: tuple[Verb, ...]
+
+    def __deepcopy__(self, _memo: Any) -> CommandParser:
+        """Return itself: it never changes."""
+        return self
+
+    def read(self, line: object, near: Sequence[str]) -> Command | InvalidAction:
+        """Read a line.
+
+        Args:
+            line: What was typed; anything that is not a string is unparsable, not an error.
+            near: Things in sight or in hand, which alone can be named.
+        """
+        if not isinstance(line, str):
+            return unparsable(f"a text action is a string, not {type(line).__name__}")
+        if len(line) > MAX_LINE:
+            told = f"the line has {len(line)} characters; at most {MAX_LINE} are read"
+            return InvalidAction(Outcome.TOO_LONG, told)
+        words = _SPACES.sub(" ", line).strip()
+        bare = words.rstrip(".!").lower()
+        if not bare:
+            return unparsable(f"the line is empty; commands: {self._usages()}")
+        implied = self.wording.shapes.get(self.wording.implied)
+        if implied is not None and self._choice(bare) in implied.params[0].choices:
+            return Command(implied.name, {implied.params[0].name: self._choice(bare)})
+        for opening, verb in self.wording.longest_first:
+            if bare == opening or bare.startswith(opening + " "):
+                rest = words[len(opening) :].strip()
+                return self._read_rest(self.wording.shapes[verb], rest, near)
+        return self._unknown(bare.split()[0])
+
+    def _read_rest(self, verb: Verb, rest: str, near: Sequence[str]) -> Command | InvalidAction:
+        """Read what follows the verb."""
+        if verb.params and verb.params[-1].kind == "text":
+            return self._read_speech(verb, rest)
+        words = rest.rstrip(".!").lower().strip()
+        if not verb.params:
+            if words:
+                return unparsable(f"I did not understand {words[:40]!r} after {verb.name!r}")
+            return Command(verb.name)
+        if verb.params[0].choices:
+            return self._read_choice(verb, words)
+        if not words:
+            return Command(verb.name) if verb.params[0].optional else self._needs(verb)
+        one, two = self._split(verb, words, near)
+        return self._with_names(verb, one, two, near)
+
+    def _split(self, verb: Verb, words: str, near: Sequence[str]) -> tuple[str, str | None]:
+        """Split the two names of a command, where possible so that both are full names.
+
+        A name may itself have a word such as ``in`` in it.
+        """
+        known = {plain(name) for name in (*near, *self.agents)}
+        if plain(without_article(words)) in known:
+            return words, None
+        cuts = _cuts(words, self.wording.between.get(verb.name, ()))
+        exact = [cut for cut in cuts if {plain(without_article(part)) for part in cut} <= known]
+        return next(iter(exact + cuts), (words, None))
+
+    def _with_names(
+        self, verb: Verb, one: str, two: str | None, near: Sequence[str]
+    ) -> Command | InvalidAction:
+        """Read the one or two names of a command."""
+        values: dict[str, object] = {}
+        for param, words in zip(verb.params, (one, two), strict=False):
+            if words is None:
+                return Command(verb.name, values) if param.optional else self._needs(verb)
+            found = self._named(param, words, near)
+            if isinstance(found, InvalidAction):
+                return found
+            values[param.name] = found
+        return Command(verb.name, values)
+
+    def _named(self, param: Param, words: str, near: Sequence[str]) -> str | InvalidAction:
+        """Return the thing or agent that some words stand for."""
+        if param.name in self.wording.people:
+            return self.agent_named(words)
+        return thing_named(words, near)
+
+    def _read_speech(self, verb: Verb, rest: str) -> Command | InvalidAction:
+        """Read what is said, perhaps after who is to hear it; it is kept word for word."""
+        values: dict[str, object] = {}
+        for param in verb.params[:-1]:
+            name, _, rest = rest.partition(" ")
+            other = self.agent_named(name.rstrip(":,"))
+            if isinstance(other, InvalidAction):
+                return other
+            values[param.name], rest = other, rest.strip()
+        if not rest:
+            return self._needs(verb)
+        return Command(verb.name, {**values, verb.params[-1].name: rest})
+
+    def _read_choice(self, verb: Verb, words: str) -> Command | InvalidAction:
+        """Read one of some choices, such as where to go."""
+        param = verb.params[0]
+        value = self._choice(without_article(words))
+        if value in param.choices:
+            return Command(verb.name, {param.name: value})
+        if not value:
+            return self._needs(verb)
+        return unparsable(f"{words[:40]!r} is no {param.name}; {suggest(value, param.choices)}")
+
+    def _choice(self, words: str) -> str:
+        """Return the choice that some words stand for."""
+        return self.wording.choices.get(words, words)
+
+    def _unknown(self, word: str) -> InvalidAction:
+        """Say that a verb is not known."""
+        hint = suggest(word, [verb.name for verb in self.grammar])
+        return unparsable(f"I do not know how to {word[:40]!r}; {hint}")
+
+    def _needs(self, verb: Verb) -> InvalidAction:
+        """Say how a command is used."""
+        if verb not in self.grammar:
+            return self._unknown(verb.name)
+        return unparsable(f"{verb.name!r} needs more words: {verb.usage}")
+
+    def _usages(self) -> str:
+        return "; ".join(verb.usage for verb in self.grammar)
+
+    # -- names ----------------------------------------------------------------------------
+
+    def agent_named(self, words: str) -> str | InvalidAction:
+        """Return the agent that some words stand for."""
+        name = plain(without_article(words.lower()))
+        for known in self.agents:
+            if plain(known) == name:
+                return known
+        return unparsable(f"there is no agent {words[:40]!r}; {suggest(words, self.agents)}")
+
+    # -- commands that came as data ---------------------------------------------------------
+
+    def settle_names(
+        self, parameters: Mapping[str, object], near: Sequence[str]
+    ) -> dict[str, object] | InvalidAction:
+        """Replace the names in parameters by those that the world uses."""
+        settled: dict[str, object] = {}
+        for key, value in parameters.items():
+            found: object = value
+            if isinstance(value, str) and key in self.wording.things:
+                found = value if value in near else thing_named(value[:MAX_LINE], near)
+            elif isinstance(value, str) and key in self.wording.people:
+                found = value if value in self.agents else self.agent_named(value[:MAX_LINE])
+            if isinstance(found, InvalidAction):
+                return found
+            settled[key] = found
+        return settled
+
+
+def thing_named(words: str, near: Sequence[str]) -> str | InvalidAction:
+    """Return the thing that some words stand for: by its name, or by a part that no other has.
+
+    Args:
+        words: What was typed.
+        near: Things in sight or in hand.
+    """
+    name = plain(without_article(words))
+    for known in near:
+        if plain(known) in (name, plain(words)):
+            return known
+    parts = [known for known in near if _is_part(name, plain(known))]
+    if len(parts) == 1:
+        return parts[0]
+    if parts:
+        return unparsable(f"which do you mean, {' or '.join(map(spaced, parts))}?")
+    return unseen(near)
+
+
+def unseen(near: Sequence[str]) -> InvalidAction:
+    """Return the answer to whatever names nothing in sight or in hand.
+
+    It does not repeat the name, so that a line, a command and an index are answered alike.
+    """
+    shown = ", ".join(map(spaced, near[:20]))
+    more = f" and {len(near) - 20} more" if len(near) > 20 else ""
+    return InvalidAction(
+        Outcome.ILLEGAL, f"You see no such thing here; you see or hold: {shown or 'nothing'}{more}."
+    )
+
+
+def _is_part(words: str, name: str) -> bool:
+    """Tell whether some words are the last or another whole word of a name."""
+    return bool(words) and (name.endswith(" " + words) or words in name.split())
+
+
+def _cuts(words: str, between: Sequence[str]) -> list[tuple[str, str]]:
+    """Return every way to split the two names of a command at a preposition, the last first."""
+    found = []
+    for preposition in between:
+        mark, place = f" {preposition} ", words.find(f" {preposition} ")
+        while place >= 0:
+            found.append((place, words[:place], words[place + len(mark) :]))
+            place = words.find(mark, place + 1)
+    return [(one, two) for _, one, two in sorted(found, key=lambda row: (-row[0], len(row[2])))]

@@ -1,0 +1,39 @@
+"""Names as people write and read them, and lists of them in a sentence."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+from piase_gym.core.text_encoding import escape
+
+ARTICLES = ("the", "a", "an", "my", "some")
+
+
+def spaced(name: str) -> str:
+    """Return a name with spaces for underscores."""
+    return name.replace("_", " ")
+
+
+@functools.lru_cache(maxsize=4096)
+def plain(name: str) -> str:
+    """Return a name as people write it: lower case, single spaces for underscores."""
+    return " ".join(spaced(name).lower().split())
+
+
+@functools.lru_cache(maxsize=4096)
+def printable(name: str) -> str:
+    """Return a name for a canonical text: with spaces, and escaped."""
+    return escape(spaced(name))
+
+
+def without_article(words: str) -> str:
+    """Leave out an article in front of a name."""
+    first, _, rest = words.strip().partition(" ")
+    return rest.strip() if first in ARTICLES and rest else words.strip()
+
+
+def listing(words: Iterable[str]) -> str:
+    """Write ``north, south and west``."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

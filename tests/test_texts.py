@@ -1,0 +1,100 @@
+"""What worlds of text share, used by a grammar that is no text room's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from piase_gym.core.commands import Command, InvalidAction, Param, Verb
+from piase_gym.core.mailbox import Letter
+from piase_gym.errors import TextParseError
+from piase_gym.worlds.texts.action_table import ActionTable
+from piase_gym.worlds.texts.letters import letter_line, read_letters
+from piase_gym.worlds.texts.lines import LineReader
+from piase_gym.worlds.texts.parser import CommandParser, Wording
+from piase_gym.worlds.texts.wording import listing, plain, without_article
+
+FLOORS = ("cellar", "attic")
+VERBS = (
+    Verb("climb", "climb to a floor", (Param("floor", choices=FLOORS),)),
+    Verb("heat", "heat a thing", (Param("food"), Param("stove", before="with"))),
+    Verb("ask", "ask somebody", (Param("cook"), Param("question", "text"))),
+    Verb("rest", "do nothing"),
+)
+WORDING = Wording(
+    {"climb": ("climb", "go"), "heat": ("heat", "warm up"), "ask": ("ask",), "rest": ("rest",)},
+    {"heat": ("with", "on")},
+    VERBS,
+    {"down": "cellar"},
+    implied="climb",
+    things=("food", "stove"),
+    people=("cook",),
+)
+NEAR = ("apple_1", "gas_stove", "stove_on_wheels")
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("down", Command("climb", {"floor": "cellar"})),
+        ("go attic!", Command("climb", {"floor": "attic"})),
+        ("climb roof", "'roof' is no floor; allowed: 'cellar', 'attic'"),
+        ("heat the Apple 1 with gas", Command("heat", {"food": "apple_1", "stove": "gas_stove"})),
+        (
+            "warm up apple 1 on stove on wheels",
+            Command("heat", {"food": "apple_1", "stove": "stove_on_wheels"}),
+        ),
+        ("heat apple 1", "'heat' needs more words: heat <food> with <stove>"),
+        ("heat pear with gas stove", "You see no such thing here"),
+        ("heat apple 1 with stove", "which do you mean, gas stove or stove on wheels?"),
+        ("ask ann: is it Hot?", Command("ask", {"cook": "ann", "question": "is it Hot?"})),
+        ("ask bob why", "there is no agent 'bob'"),
+        ("rest", Command("rest")),
+        ("fly", "I do not know how to 'fly'"),
+    ],
+)
+def test_any_grammar_is_read(line: str, found: Any) -> None:
+    read = CommandParser(WORDING, ("ann",), VERBS).read(line, NEAR)
+    if isinstance(found, str):
+        assert isinstance(read, InvalidAction)
+        assert found in read.message
+    else:
+        assert read == found
+
+
+def test_names_in_data_are_settled_by_the_wording() -> None:
+    parser = CommandParser(WORDING, ("ann",), VERBS)
+    given = {"food": "apple 1", "cook": "Ann", "question": "apple 1"}
+    settled = {"food": "apple_1", "cook": "ann", "question": "apple 1"}
+    assert parser.settle_names(given, NEAR) == settled
+
+
+def test_a_table_of_actions_knows_lines_and_places() -> None:
+    rows = [(0, Command("rest")), (2, Command("climb", {"floor": "attic"}))]
+    table = ActionTable.of(4, rows, VERBS)
+    assert table.lines == ("rest", "", "climb attic", "")
+    assert table.numbers == {"rest": 0, "climb attic": 2}
+    assert table.place(rows[1][1]) == 2
+    assert table.place(Command("rest")) is None
+
+
+def test_lines_are_read_in_order_and_errors_show_them() -> None:
+    letters = (Letter("ann", "all", "one\ntwo"), Letter("system", "ann", "well"))
+    text = "\n".join(["Kitchen.", *map(letter_line, letters), "Hint: stir", "more"])
+    lines = LineReader("Household", text, left_over="the text ends before it")
+    assert lines.next(re.compile("Garden.")) is None
+    lines.need(re.compile("Kitchen."))
+    assert tuple(read_letters(lines, ("ann",))) == letters
+    assert lines.hint() == "stir"
+    with pytest.raises(TextParseError, match="Household: cannot read 'more'; the text ends before"):
+        lines.require_end()
+    with pytest.raises(TextParseError, match="Household: cannot read 'eve'"):
+        next(read_letters(LineReader("Household", "ann tells eve: hi"), ("ann",)))
+
+
+def test_names_are_written_as_people_write_them() -> None:
+    assert plain("Old_Desk  lamp") == "old desk lamp"
+    assert without_article("the Old desk") == "Old desk"
+    assert (listing(["a"]), listing(["a", "b", "c"])) == ("a", "a, b and c")
