@@ -24,7 +24,7 @@ class Action:
 
     Attributes:
         kind: What to do.
-        target: SlotCommand of the step to go to, or key of the hint to give; else ``None``.
+        target: Order of the step to go to, or key of the hint to give; else ``None``.
         text: As it was written, such as ``BRANCH_TO_Practice``.
     """
 

@@ -32,7 +32,7 @@ class StepChoice:
     """The step of one episode, drawn.
 
     Attributes:
-        order: SlotCommand of the step.
+        order: Order of the step.
         values: By what it was drawn.
     """
 
@@ -124,7 +124,7 @@ class Director(ABC):
         """Decide after an attempt; ``None`` if there is nothing to decide."""
 
 
-def remembered(memory: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
+def read_memory(memory: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
     """Return something that a director remembers.
 
     Raises:
@@ -162,7 +162,7 @@ class ScriptedDirector(Director):
 class SamplingDirector(Director):
     """Draws a step for each episode by weights; subclasses say the weights.
 
-    StepChoice number k in slot s is a function of the seed, the agent, s and k alone, and of the
+    Draw number k in slot s is a function of the seed, the agent, s and k alone, and of the
     weights at that time: it does not matter who hosts the slot.
     """
 
@@ -170,7 +170,7 @@ class SamplingDirector(Director):
 
     def check(self, memory: Mapping[str, Any]) -> None:
         """Check the draws that are remembered."""
-        if not all(0 <= count <= MOST for count in remembered(memory, "draws", list[int], [])):
+        if not all(0 <= count <= MOST for count in read_memory(memory, "draws", list[int], [])):
             raise ProgressError("this progress is damaged: draws: counts are 0 or more")
 
     def weights(self, agent: str) -> Sequence[float]:
@@ -178,7 +178,7 @@ class SamplingDirector(Director):
         return [1.0] * len(self.curriculum(agent).steps)
 
     def assign(self, agent: str, slot: int = 0) -> StepChoice:
-        """StepChoice a step."""
+        """Draw a step."""
         steps, weights = self.curriculum(agent).steps, list(self.weights(agent))
         draws = self.memory(agent).setdefault("draws", [])
         draws += [0] * (slot + 1 - len(draws))
@@ -280,7 +280,7 @@ class Randomisation(SamplingDirector):
     """Draws every episode's step, all alike or by fixed weights.
 
     Args:
-        weights: SlotCommand of a step -> its weight; steps that are not named are not drawn. By
+        weights: Order of a step -> its weight; steps that are not named are not drawn. By
         default
             all are alike.
     """
@@ -331,7 +331,7 @@ class LearningProgress(SamplingDirector):
     def check(self, memory: Mapping[str, Any]) -> None:
         """Check the draws and means that are remembered."""
         super().check(memory)
-        means = remembered(memory, "means", dict[str, tuple[float, float]], {})
+        means = read_memory(memory, "means", dict[str, tuple[float, float]], {})
         if not all(0.0 <= mean <= 1.0 for pair in means.values() for mean in pair):
             raise ProgressError("this progress is damaged: means: they are from 0 to 1")
 
@@ -342,7 +342,7 @@ class LearningProgress(SamplingDirector):
         return means
 
     def observe(self, agent: str, order: int, episode: Episode) -> None:
-        """DecisionAt the means of a step by whether an episode was won."""
+        """Move the means of a step by whether an episode was won."""
         means, won = self._means(agent, order), float(episode.result == "won")
         means[0] += self.fast_rate * (won - means[0])
         means[1] += self.rate * (won - means[1])

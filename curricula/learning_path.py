@@ -49,8 +49,8 @@ class EpisodeCountsAt:
 
     Attributes:
         at: Environment steps until the second look.
-        played: SlotCommand of a step -> episodes of it that ended.
-        won: SlotCommand of a step -> how many of those were won; empty if nobody wrote it down.
+        played: Order of a step -> episodes of it that ended.
+        won: Order of a step -> how many of those were won; empty if nobody wrote it down.
     """
 
     at: int
@@ -63,7 +63,7 @@ class UnderWay:
     """An attempt that nothing was decided about yet.
 
     Attributes:
-        step: SlotCommand of the step.
+        step: Order of the step.
         attempt: Number of the attempt at it.
         ended: Episodes of it that have ended; ``None`` if nobody wrote it down.
         wanted: Episodes that it needs.

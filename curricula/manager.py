@@ -160,7 +160,7 @@ class CurriculumManager:
 
         Args:
             agent_id: The agent.
-            step_order: SlotCommand of the step.
+            step_order: Order of the step.
             increment_attempt: Whether another attempt begins.
 
         Raises:

@@ -59,7 +59,7 @@ class EpisodeRecord:
         steps: Its steps, if somebody reads them.
     """
 
-    row: Episode
+    episode: Episode
     steps: Sequence[Step] = ()
 
 
@@ -139,16 +139,16 @@ class CurriculumMetrics(PiaAVTInterface):
         data = {"kind": "hint", "agent": agent, "message": message}
         self._feed("ENVIRONMENT_EVENT_OCCURRED", "system", data | _slot(slot))
 
-    def take(self, passage: EpisodeRecord, slot: int | None = None) -> None:
+    def take(self, record: EpisodeRecord, slot: int | None = None) -> None:
         """Take in an agent's episode; episodes stay in the order in which they began."""
-        row = passage.row
-        known = self.history.of(row.agent)
-        bisect.insort(known.episodes, row, key=lambda other: other.sequence)
-        if row.attempt != SPARE:
-            known.steps.extend(passage.steps)
-        for name in row.milestones:
+        episode = record.episode
+        known = self.history.of(episode.agent)
+        bisect.insort(known.episodes, episode, key=lambda other: other.sequence)
+        if episode.attempt != SPARE:
+            known.steps.extend(record.steps)
+        for name in episode.milestones:
             data = {"kind": "milestone", "name": name}
-            self._feed("ENVIRONMENT_STATE_CHANGED", row.agent, data | _slot(slot))
+            self._feed("ENVIRONMENT_STATE_CHANGED", episode.agent, data | _slot(slot))
 
     def _feed(self, event_type: str, agent: str, data: Mapping[str, Any]) -> None:
         """Take in an event as a log would have it."""

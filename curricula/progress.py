@@ -35,7 +35,7 @@ class AgentProgress:
         curriculum: Name of the curriculum.
         curriculum_version: Its version.
         curriculum_sha256: Its `DevelopmentalCurriculum.sha256`.
-        current_step_order: SlotCommand of the step that it is in, or was in last; -1 before the
+        current_step_order: Order of the step that it is in, or was in last; -1 before the
         first.
         completed_steps: Orders of the steps that it has completed, in the order of completion.
         step_attempts: SlotCommand -> attempts begun; the first counts 1.

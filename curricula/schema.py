@@ -433,7 +433,7 @@ class DevelopmentalCurriculum(Part):
         """Return the first step after `order` that is open, or ``None`` at the end.
 
         Args:
-            order: SlotCommand of a step; -1 for the beginning.
+            order: Order of a step; -1 for the beginning.
             stages: The developmental stages that the agent has reached.
         """
         later = bisect_right(self.steps, order, key=lambda step: step.order)

@@ -50,28 +50,30 @@ def test_every_episode_that_ends_is_counted_once(
     director: str, slots: int, wanted: int, script: list[Any]
 ) -> None:
     course = course_of(director, slots, wanted)
-    course.prepare(range(slots))
+    course.next_configs(range(slots))
     for slot in range(slots):
-        course.began(slot, [AGENT])
+        course.start_episode(slot, [AGENT])
     seen, summed = EpisodeCounts(), EpisodeCounts()
     number = finished = 0
     for order, count, fate, look in script:
         course.step += 1
         for slot in [slot for slot in order if slot < slots][:count]:
-            seat = course.seats[slot][AGENT]
+            participation = course.participants[slot][AGENT]
             number += 1
-            row = Episode(AGENT, number, slot, seat.number, 0, course.step - 1, course.step, 1)
+            row = Episode(
+                AGENT, number, slot, participation.number, 0, course.step - 1, course.step, 1
+            )
             row.result = "abandoned" if fate == "broken" else fate
             if fate == "broken":
-                course.broken(slot, {AGENT: EpisodeRecord(row)})
+                course.abort_episode(slot, {AGENT: EpisodeRecord(row)})
             else:
-                course.ended(slot, {} if fate == "absent" else {AGENT: EpisodeRecord(row)})
+                course.end_episode(slot, {} if fate == "absent" else {AGENT: EpisodeRecord(row)})
                 finished += fate != "absent"
-        course.settle()
-        idle = [slot for slot in range(slots) if not course.seats[slot]]
-        course.prepare(idle)
+        course.process_ended_episodes()
+        idle = [slot for slot in range(slots) if not course.participants[slot]]
+        course.next_configs(idle)
         for slot in idle:
-            course.began(slot, [AGENT])
+            course.start_episode(slot, [AGENT])
         if look:
             new = course.counts[AGENT].since(seen)
             seen = course.counts[AGENT].copy()
@@ -87,8 +89,8 @@ def test_every_episode_that_ends_is_counted_once(
     assert summed.uncounted + new.uncounted == counts.uncounted
     assert sum(counts.counted.values()) + counts.uncounted == finished
     # the history, from which metrics come, says the same
-    rows = [r for r in course.meter.history.of(AGENT).episodes if r.finished]
-    attempts = course.meter.history.of(AGENT).attempts
+    rows = [r for r in course.metrics.history.of(AGENT).episodes if r.finished]
+    attempts = course.metrics.history.of(AGENT).attempts
     from_rows = EpisodeCounts()
     for row in rows:
         if row.attempt in (SPARE, 0):
@@ -113,11 +115,11 @@ def test_a_decision_says_how_many_episodes_go_on_for_nothing() -> None:
     course = course_of("scripted", 3, 1)
     told: list[Any] = []
     course.events.subscribe(lambda event: told.append(event.data), ("log",))
-    course.prepare(range(3))
+    course.next_configs(range(3))
     for slot in range(3):
-        course.began(slot, [AGENT])
+        course.start_episode(slot, [AGENT])
     course.step = 1
-    course.ended(0, {AGENT: EpisodeRecord(Episode(AGENT, 1, 0, 1, 0, 0, 1, 1, result="won"))})
-    course.settle()
+    course.end_episode(0, {AGENT: EpisodeRecord(Episode(AGENT, 1, 0, 1, 0, 0, 1, 1, result="won"))})
+    course.process_ended_episodes()
     (data,) = [d["data"] for d in told if d["event_type"] == "DSE_ADAPTATION_EVAL"]
     assert (data["episodes"], data["in_play"]) == (1, 2)

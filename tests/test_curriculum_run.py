@@ -254,7 +254,7 @@ def test_decisions_log_path_table_and_progress_have_one_count(
     if director == "scripted":
         assert counts.counted == {order: n for order, n in by_order.items() if n}
         assert counts.uncounted > 0
-    ended = [row for row in course.meter.history.of(agent).episodes if row.finished]
+    ended = [row for row in course.metrics.history.of(agent).episodes if row.finished]
     assert sum(counts.counted.values()) + counts.uncounted == len(ended)
     assert sum(counts.won.values()) == sum(r.result == "won" for r in ended if r.attempt > 0)
     assert sum(look.episodes for look in looks) == sum(counts.counted.values())
