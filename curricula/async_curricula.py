@@ -152,7 +152,7 @@ class AsyncCurricula:
             self._over.add(result.slot)
             self.run.end_episode(result, self._clock)
         self.course.step = self._clock
-        self.course.process_ended_episodes(self._clock + 1 - self.course.plan.lag)
+        self.course.process_ended_episodes(self._clock + 1 - self.course.options.lag)
         if result.slot in self._over:
             self.run.assign([result.slot])
         return AsyncStep(

@@ -49,7 +49,7 @@ class BatchController:
 
     Args:
         batch: The batch; see `ensure_batch_envelope`.
-        plan: What to follow, and how.
+        options: What to follow, and how.
 
     Attributes:
         course: Progress, metrics, decisions.
@@ -59,18 +59,18 @@ class BatchController:
         UnsupportedError: If a tutor wants to watch the steps of a batch.
     """
 
-    def __init__(self, batch: BatchEnv, plan: CurriculumOptions) -> None:
+    def __init__(self, batch: BatchEnv, options: CurriculumOptions) -> None:
         """Make the controller, and subscribe to the events of the batch."""
         self.batch = batch
-        if plan.tutor is not None and getattr(plan.tutor, "watches", True):
+        if options.tutor is not None and getattr(options.tutor, "watches", True):
             raise UnsupportedError(
                 "a batch is too fast to be watched: give its tutor the attribute watches = False; "
                 "then it chooses and words hints"
             )
         self.course = CurriculumController(
-            batch.world, plan, batch.events, batch.num_envs, batch.configs[0]
+            batch.world, options, batch.events, batch.num_envs, batch.configs[0]
         )
-        self.collector = BatchEpisodeCollector(batch, list(plan.curricula), self.course.inputs)
+        self.collector = BatchEpisodeCollector(batch, list(options.curricula), self.course.inputs)
         self.collector.step = self.course.step
         self.course.attempt_listeners.append(self.collector.set_target)
         self._numbers: dict[int, tuple[Any, int]] = {}
@@ -87,7 +87,9 @@ class BatchController:
 
     def after_step(self) -> None:
         """Decide what can be decided for episodes that begin with the next step or later."""
-        decided = self.course.process_ended_episodes(self.collector.step + 1 - self.course.plan.lag)
+        decided = self.course.process_ended_episodes(
+            self.collector.step + 1 - self.course.options.lag
+        )
         ended, self._ended = self._ended, []
         if ended and not self._same_step:
             self._assign(ended)

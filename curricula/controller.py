@@ -1,4 +1,9 @@
-"""What a controller holds, and how it begins: curricula, progress, metrics, director."""
+"""The controller of a run: leads agents through curricula, in whatever kind of environment.
+
+It holds the progress, metrics and director of one run. It gives every episode its config, counts
+episodes in the order in which they ended, lets the director decide when an attempt is over, and
+posts all of it for logs.
+"""
 
 from __future__ import annotations
 
@@ -41,35 +46,67 @@ if TYPE_CHECKING:
     from piase_gym.core.world import World
 
 
-class CurriculumState:
-    """What a `CurriculumController` holds; see there for arguments, attributes and errors."""
+UNSAVED = 200
+"""So many episodes may end without a decision until progress is saved."""
+IN_EPISODE = "nudge"
+"""The `by` of a hint that is given in the midst of an episode."""
+
+
+class CurriculumController:
+    """Agents on their way through curricula: it assigns configs, counts episodes, and decides.
+
+    An owner (`EnvController`, `BatchController`, `SlotRun`) asks for `next_configs` before a reset,
+    says `start_episode` and `end_episode` or `abort_episode`, and then `process_ended_episodes`.
+
+    Args:
+        world: The world that they are in.
+        options: What to follow, and how.
+        events: Where everything is posted.
+        slots: How many environments there are.
+        base: The config of which holds what no step sets; by default that of the world.
+
+    Attributes:
+        manager: Curricula and progress.
+        metrics: Metrics.
+        setup: What makes configs.
+        modifier: Changes the environment by its dials and elements.
+        decisions: What was decided in this run.
+        counts: For each agent, how many of its episodes have ended in this run.
+        participants: For each slot, who takes part in its episode.
+        step: Steps of the run so far; wrappers set it.
+        attempt_listeners: Called with the agent and the data of every attempt that begins.
+
+    Raises:
+        CurriculumError, EnvelopeError: See `ScenarioSetupModule`.
+        ProgressError: If the progress that is kept does not belong to these curricula.
+    """
 
     def __init__(
         self,
         world: World[Any, Any],
-        plan: CurriculumOptions,
+        options: CurriculumOptions,
         events: Events,
         slots: int = 1,
         base: Any = None,
     ) -> None:
-        """Load progress, and check everything."""
-        self.plan, self.events, self.slots = plan, events, slots
-        self.curricula = dict(plan.curricula)
+        """Load progress, and check everything before anything begins."""
+        self.options, self.events, self.slots = options, events, slots
+        self.curricula = dict(options.curricula)
         self.setup = ScenarioSetupModule(world, self.curricula, base)
-        self.agent_configurator = AgentConfigurator(plan.agents, self.curricula)
+        self.agent_configurator = AgentConfigurator(options.agents, self.curricula)
         for curriculum in self.curricula.values():
             if curriculum.world is not None:
                 same_world(curriculum.world, world.name, curriculum.source)
             else:
                 curriculum.check_world(world)
         self.metrics = CurriculumMetrics(
-            list(self.curricula), world.milestones, world.measures, plan.metrics
+            list(self.curricula), world.milestones, world.measures, options.metrics
         )
         self._check_metrics()
         self.manager = CurriculumManager()
         self._resumed = self._load_progress()
-        self.director = plan.director
-        self.director.open(self.manager, self.metrics, plan.seed, list(self.curricula))
+        self.director = options.director
+        self.director.open(self.manager, self.metrics, options.seed, list(self.curricula))
         self.modifier = Modifier(self.setup, self._refuse_hint, self._post_overrides)
         self.decisions: list[Decision] = []
         self.counts = {agent: EpisodeCounts() for agent in self.curricula}
@@ -83,6 +120,8 @@ class CurriculumState:
         self._config: Any = None
         self.attempt_listeners: list[Callable[[str, Mapping[str, Any]], None]] = []
         self._name_in_manifests()
+
+    # -- state ---------------------------------------------------------------------------
 
     @property
     def step(self) -> int:
@@ -99,13 +138,35 @@ class CurriculumState:
         return self.manager.agent_progress
 
     @property
+    def over(self) -> bool:
+        """Whether every curriculum is over."""
+        return not any(progress.active for progress in self.progress.values())
+
+    @property
+    def prompts(self) -> dict[str, str | None]:
+        """The prompt of the step that each agent is in, if it has one."""
+        found: dict[str, str | None] = {}
+        for agent, progress in self.progress.items():
+            step = self.curricula[agent].find_step(progress.current_step_order)
+            found[agent] = None if step is None else self.agent_configurator.prompt(agent, step)
+        return found
+
+    @property
     def inputs(self) -> MetricInputs:
         """What is read of single steps."""
-        if self.plan.metrics:
+        if self.options.metrics:
             return MetricInputs()
         return MetricInputs.of(need.metric for c in self.curricula.values() for need in c.needs)
 
-    # -- the beginning ---------------------------------------------------------------------
+    def under_way(self, agent: str) -> AttemptState | None:
+        """Return an agent's attempt that is under way; ``None`` where episodes are drawn."""
+        return self._attempts[agent]
+
+    def attempts(self, slot: int) -> dict[str, int]:
+        """Return for each agent in a slot's episode the attempt for which it counts."""
+        return {agent: part.number for agent, part in self.participants[slot].items()}
+
+    # -- the beginning -------------------------------------------------------------------
 
     def _check_metrics(self) -> None:
         """Check that every metric that is read can be had.
@@ -124,8 +185,8 @@ class CurriculumState:
                     )
 
     def _load_progress(self) -> bool:
-        """Let every agent begin, or go on where it was; return whether anybody goes on."""
-        store = self.plan.store
+        """Let every agent begin or resume; return whether anybody resumes."""
+        store = self.options.store
         kept = {} if store is None else store.load(self.curricula)
         for agent, curriculum in self.curricula.items():
             if agent in kept:
@@ -135,7 +196,7 @@ class CurriculumState:
         return bool(kept)
 
     def _load_windows(self) -> int:
-        """Take up what windows need of the past; return the number of the last episode in it."""
+        """Load what windows need of the past; return the number of the last episode in it."""
         if self.director.per_slot:
             return 0
         return max(
@@ -163,37 +224,25 @@ class CurriculumState:
                 "steps": len(curriculum.steps),
                 "current_step_order": progress.current_step_order,
                 "resumed": self._resumed,
-                "seed": self.plan.seed,
+                "seed": self.options.seed,
                 "director": type(self.director).__name__,
                 "definition": curriculum.model_dump(mode="json", exclude_defaults=True),
             }
             self.post("DSE_AGENT_CURRICULUM_START", data, agent)
 
-    def post(self, event_type: str, data: Mapping[str, Any], agent: str | None = None) -> None:
-        """Post a line for logs."""
-        if self.events.active:
-            self.events.post("log", agent, event_type=event_type, data=dict(data))
-
-    # -- modifications ---------------------------------------------------------------------
-
-    def _refuse_hint(self, agent: str, hint: str) -> None:
-        """Refuse hints where nobody can give them."""
-        raise ConfigError("hints are given through the wrapper of an environment")
+    def set_agents(self, agents: Mapping[str, Agent]) -> None:
+        """Configure these agents from now on, when they come to a step."""
+        self.agent_configurator = AgentConfigurator(agents, self.curricula)
 
     def on_hint(self, give: Callable[[str, str], None]) -> None:
         """Let the modifier give hints through a wrapper."""
         self.modifier = Modifier(self.setup, give, self._post_overrides)
 
-    def _post_overrides(self, fields: Fields) -> None:
-        """Post that the world is made otherwise from the next reset on."""
-        data = {"orders": dict(self.modifier.orders), "config": fields, "by": "modifier"}
-        self.post("DSE_ENV_RECONFIG_APPLIED", data)
+    def _refuse_hint(self, agent: str, hint: str) -> None:
+        """Refuse hints where nobody can give them."""
+        raise ConfigError("hints are given through the wrapper of an environment")
 
-
-class CurriculumEpisodes(CurriculumState):
-    """A `CurriculumController` without its decisions."""
-
-    # -- what comes next -------------------------------------------------------------------
+    # -- configs of the next episodes ----------------------------------------------------
 
     def next_configs(self, slots: Iterable[int]) -> list[Any]:
         """Return the configs of the next episodes of some slots, in their order.
@@ -207,9 +256,9 @@ class CurriculumEpisodes(CurriculumState):
             return [self._sample_config(slot) for slot in slots]
         orders = {}
         for agent in self.curricula:
-            draw = self.director.assign(agent)
-            if draw is not None and self._attempts[agent] is None:
-                self._attempts[agent] = self._start_attempt(agent, draw, None)
+            choice = self.director.assign(agent)
+            if choice is not None and self._attempts[agent] is None:
+                self._attempts[agent] = self._start_attempt(agent, choice, None)
             orders[agent] = self.progress[agent].current_step_order
         config = self._config_for(orders)
         return [config for _ in slots]
@@ -219,16 +268,16 @@ class CurriculumEpisodes(CurriculumState):
         drawn = self._sampled[slot]
         for agent in self.curricula:
             if agent not in drawn:
-                draw = self.director.assign(agent, slot)
-                if draw is not None:
-                    self.manager.set_current_step(agent, draw.order)
-                    drawn[agent] = self._start_attempt(agent, draw, slot)
+                choice = self.director.assign(agent, slot)
+                if choice is not None:
+                    self.manager.set_current_step(agent, choice.order)
+                    drawn[agent] = self._start_attempt(agent, choice, slot)
         return self._config_for({agent: tried.step.order for agent, tried in drawn.items()})
 
-    def _start_attempt(self, agent: str, draw: StepChoice, slot: int | None) -> AttemptState:
+    def _start_attempt(self, agent: str, choice: StepChoice, slot: int | None) -> AttemptState:
         """Let an attempt begin."""
         curriculum, progress = self.curricula[agent], self.progress[agent]
-        step = curriculum.step(draw.order)
+        step = curriculum.step(choice.order)
         self._configure_agent(agent, step)
         drawn = self.director.per_slot
         wanted = 1 if drawn else self.director.episodes(step)
@@ -243,12 +292,12 @@ class CurriculumEpisodes(CurriculumState):
         }
         if drawn and self.slots > 1:
             data["slot"] = slot
-        if draw.values:
-            data["drawn_by"] = dict(draw.values)
+        if choice.values:
+            data["drawn_by"] = dict(choice.values)
         self.post("DSE_STEP_ATTEMPT_START", data, agent)
         number = self.metrics.attempt(agent, data).number
-        for hear in self.attempt_listeners:
-            hear(agent, data)
+        for listener in self.attempt_listeners:
+            listener(agent, data)
         return AttemptState(step, attempt, number, wanted)
 
     def _configure_agent(self, agent: str, step: CurriculumStep) -> None:
@@ -269,24 +318,6 @@ class CurriculumEpisodes(CurriculumState):
             }
             self.post("DSE_AGENT_RECONFIG_APPLIED", data, agent)
 
-    def set_agents(self, agents: Mapping[str, Agent]) -> None:
-        """Configure these agents from now on, when they come to a step."""
-        self.agent_configurator = AgentConfigurator(agents, self.curricula)
-
-    @property
-    def over(self) -> bool:
-        """Whether every curriculum is over."""
-        return not any(progress.active for progress in self.progress.values())
-
-    @property
-    def prompts(self) -> dict[str, str | None]:
-        """The prompt of the step that each agent is in, if it has one."""
-        found: dict[str, str | None] = {}
-        for agent, progress in self.progress.items():
-            step = self.curricula[agent].find_step(progress.current_step_order)
-            found[agent] = None if step is None else self.agent_configurator.prompt(agent, step)
-        return found
-
     def _config_for(self, orders: Mapping[str, int]) -> Any:
         """Return the config of an episode, and post it if it is another one than before."""
         config = self.setup.config(orders)
@@ -297,16 +328,13 @@ class CurriculumEpisodes(CurriculumState):
             self.post("DSE_ENV_RECONFIG_APPLIED", {"orders": dict(orders), "config": fields})
         return config
 
-    # -- episodes --------------------------------------------------------------------------
+    # -- episodes ------------------------------------------------------------------------
 
     def start_episode(self, slot: int, playing: Sequence[str]) -> dict[str, Participation]:
         """An episode begins; returns who takes part in it, with the hint that it is to get."""
         participants = {}
         for agent in (agent for agent in self.curricula if agent in playing):
-            tried = (
-                self._sampled[slot].get(agent) if self.director.per_slot else self._attempts[agent]
-            )
-            participants[agent] = self._participation(agent, tried)
+            participants[agent] = self._participation(agent, self._attempt_of(agent, slot))
         self.participants[slot] = participants
         return participants
 
@@ -324,6 +352,10 @@ class CurriculumEpisodes(CurriculumState):
         hint = progress.hint
         return Participation(agent, tried.number, self._sequence, tried.step, tried.attempt, hint)
 
+    def _attempt_of(self, agent: str, slot: int) -> AttemptState | None:
+        """Return the attempt under way for which an agent's episode in a slot may count."""
+        return self._sampled[slot].get(agent) if self.director.per_slot else self._attempts[agent]
+
     def spectator(self, agent: str) -> Participation:
         """Return the part of an agent that does not take part in the episode.
 
@@ -334,12 +366,36 @@ class CurriculumEpisodes(CurriculumState):
         step = self.curricula[agent].step(max(progress.current_step_order, 0))
         return Participation(agent, SPARE, self._sequence, step, progress.attempt)
 
+    def end_episode(self, slot: int, records: Mapping[str, EpisodeRecord]) -> None:
+        """An episode has ended; it is counted by `process_ended_episodes`."""
+        participants, self.participants[slot] = self.participants[slot], {}
+        self._sampled[slot] = {}
+        self._queue.append(EndedEpisode(self.step, slot, participants, records))
+
+    def abort_episode(self, slot: int, records: Mapping[str, EpisodeRecord]) -> None:
+        """An episode was broken off, or never had a step; its attempt gets another one."""
+        participants, self.participants[slot] = self.participants[slot], {}
+        for agent, participation in participants.items():
+            if participation.number > 0:
+                tried = self._attempt_of(agent, slot)
+                if tried is not None and tried.number == participation.number:
+                    tried.begun -= 1
+            if agent in records:
+                self._record(participation, records[agent], slot)
+
+    def _record(self, participation: Participation, record: EpisodeRecord, slot: int) -> None:
+        """Hand an episode to the metrics."""
+        record.episode.sequence = participation.sequence
+        self.metrics.take(record, slot if self.slots > 1 else None)
+
+    # -- hints ---------------------------------------------------------------------------
+
     def hint_text(self, participation: Participation) -> str | None:
         """Return the words of the hint that an agent is to get at the beginning of an episode."""
         if participation.hint is None:
             return None
         message = participation.step.hints[participation.hint].message
-        tutor = self.plan.tutor
+        tutor = self.options.tutor
         if tutor is not None:
             message = require_text(tutor.word(participation.agent, participation.hint, message))
         return message
@@ -347,17 +403,15 @@ class CurriculumEpisodes(CurriculumState):
     def record_hint(
         self, participation: Participation, message: str, by: str, slot: int | None = None
     ) -> None:
-        """Take note of a hint that was given."""
+        """Record and post a hint that was given; `by` may be `IN_EPISODE`."""
         self.metrics.hint(participation.agent, message, slot)
-        hint = (
-            None
-            if participation.hint is None or by == "nudge"
-            else participation.step.hints[participation.hint]
-        )
+        in_episode = by == IN_EPISODE
+        key = None if in_episode else participation.hint
+        hint = None if key is None else participation.step.hints[key]
         data: dict[str, Any] = {
-            "hint": None if hint is None else participation.hint,
+            "hint": key,
             "message": message,
-            "by": "tutor" if by == "nudge" or self.plan.tutor is not None else "curriculum",
+            "by": "tutor" if in_episode or self.options.tutor is not None else "curriculum",
             "order": participation.step.order,
             "attempt": participation.attempt,
         }
@@ -367,68 +421,7 @@ class CurriculumEpisodes(CurriculumState):
             data["slot"] = slot
         self.post("DSE_APPLY_HINT", data, participation.agent)
 
-    def end_episode(self, slot: int, records: Mapping[str, EpisodeRecord]) -> None:
-        """An episode has ended."""
-        participants, self.participants[slot] = self.participants[slot], {}
-        self._sampled[slot] = {}
-        self._queue.append(EndedEpisode(self.step, slot, participants, records))
-
-    def attempts(self, slot: int) -> dict[str, int]:
-        """Return for each agent in a slot's episode the attempt for which it counts."""
-        return {
-            agent: participation.number for agent, participation in self.participants[slot].items()
-        }
-
-    def abort_episode(self, slot: int, records: Mapping[str, EpisodeRecord]) -> None:
-        """An episode was broken off, or never had a step; its attempt gets another one."""
-        participants, self.participants[slot] = self.participants[slot], {}
-        for agent, participation in participants.items():
-            if participation.number > 0:
-                tried = (
-                    self._sampled[slot].get(agent)
-                    if self.director.per_slot
-                    else self._attempts[agent]
-                )
-                if tried is not None and tried.number == participation.number:
-                    tried.begun -= 1
-            if agent in records:
-                self._record(participation, records[agent], slot)
-
-    def _record(self, participation: Participation, record: EpisodeRecord, slot: int) -> None:
-        """Hand an episode to the meter."""
-        record.episode.sequence = participation.sequence
-        self.metrics.take(record, slot if self.slots > 1 else None)
-
-
-UNSAVED = 200
-"""So many episodes may end without a decision until progress is saved."""
-
-
-class CurriculumController(CurriculumEpisodes):
-    """Agents on their way through curricula.
-
-    Args:
-        world: The world that they are in.
-        plan: What to follow, and how.
-        events: Where everything is posted.
-        slots: How many environments there are.
-        base: The config of which holds what no step sets; by default that of the world.
-
-    Attributes:
-        manager: Curricula and progress.
-        meter: Metrics.
-        setup: What makes configs.
-        modifier: Changes the environment by its dials and elements.
-        decisions: What was decided in this run.
-        counts: For each agent, how many of its episodes have ended in this run.
-        seats: For each slot, who takes part in its episode.
-        step: Steps of the run so far; wrappers set it.
-        hearers: Called with the agent and the data of every attempt that begins.
-
-    Raises:
-        CurriculumError, EnvelopeError: See `ScenarioSetupModule`.
-        ProgressError: If the progress that is kept does not belong to these curricula.
-    """
+    # -- decisions -----------------------------------------------------------------------
 
     def process_ended_episodes(self, until: int | None = None) -> list[Decision]:
         """Count episodes that ended, in the order (step, slot), and decide where it is time.
@@ -460,11 +453,10 @@ class CurriculumController(CurriculumEpisodes):
     ) -> list[Decision]:
         """Count an episode for its attempt, and decide if that is over."""
         tried, drawn = self._attempts[agent], self.director.per_slot
-        counts = (
-            participation.number > 0
-            if drawn
-            else tried is not None and participation.number == tried.number
-        )
+        if drawn:
+            counts = participation.number > 0
+        else:
+            counts = tried is not None and participation.number == tried.number
         if record is None:  # the agent did not act in it, so its attempt gets another one
             if counts and tried is not None:
                 tried.begun -= 1
@@ -489,9 +481,8 @@ class CurriculumController(CurriculumEpisodes):
         decision = self.director.take(over)
         assert decision is not None, f"{type(self.director).__name__} decides nothing"
         decision, by = self._ask_tutor(decision, tried.step)
-        in_play = sum(
-            agent in participants for participants in self.participants
-        )  # these will count for no attempt
+        # Episodes that go on will count for no attempt.
+        in_play = sum(agent in participants for participants in self.participants)
         data = {**decision.as_json(), "by": by, "in_play": in_play}
         self.post("DSE_ADAPTATION_EVAL", data, agent)
         self.manager.apply(decision)
@@ -502,7 +493,7 @@ class CurriculumController(CurriculumEpisodes):
 
     def _ask_tutor(self, decision: Decision, step: CurriculumStep) -> tuple[Decision, str]:
         """Let the tutor choose another decision, where there is a choice."""
-        tutor = self.plan.tutor
+        tutor = self.options.tutor
         if tutor is None or decision.completed:
             return decision, "curriculum"
         curriculum = self.curricula[decision.agent]
@@ -517,20 +508,28 @@ class CurriculumController(CurriculumEpisodes):
         stages = self.progress[decision.agent].stages
         return replace_action(decision, curriculum, action, stages, reason), "tutor"
 
-    def under_way(self, agent: str) -> AttemptState | None:
-        """Return an agent's attempt that is under way; ``None`` where episodes are drawn."""
-        return self._attempts[agent]
+    # -- saving and logging --------------------------------------------------------------
 
     def save(self) -> None:
         """Write progress into its file, if there is one."""
         self._unsaved = 0
-        if self.plan.store is not None:
+        if self.options.store is not None:
             if not self.director.per_slot:
                 for agent, progress in self.progress.items():
                     save_windows(self.metrics.history, progress, self.curricula[agent].needs)
-            self.plan.store.save(self.progress)
+            self.options.store.save(self.progress)
 
     def finish(self) -> None:
         """Keep what was not kept yet, when the environment is closed."""
         if self._unsaved:
             self.save()
+
+    def post(self, event_type: str, data: Mapping[str, Any], agent: str | None = None) -> None:
+        """Post a line for logs."""
+        if self.events.active:
+            self.events.post("log", agent, event_type=event_type, data=dict(data))
+
+    def _post_overrides(self, fields: Fields) -> None:
+        """Post what the modifier changes from the next reset on."""
+        data = {"orders": dict(self.modifier.orders), "config": fields, "by": "modifier"}
+        self.post("DSE_ENV_RECONFIG_APPLIED", data)

@@ -8,7 +8,7 @@ from piase_gym.agents.base import Percept
 from piase_gym.core.events import Event
 from piase_gym.core.world import StepResult
 from piase_gym.curricula.attempts import Participation
-from piase_gym.curricula.controller import CurriculumController
+from piase_gym.curricula.controller import IN_EPISODE, CurriculumController
 from piase_gym.curricula.episode_collector import EpisodeCollector, StepHook
 from piase_gym.curricula.options import Curricula, CurriculumOptions
 from piase_gym.curricula.setup import union_envelope
@@ -18,9 +18,6 @@ from piase_gym.errors import EnvelopeError
 if TYPE_CHECKING:
     from piase_gym.envs.parallel import WorldParallelEnv
     from piase_gym.envs.single import GymEnv
-
-IN_EPISODE = "nudge"
-"""How `CurriculumController.record_hint` knows a hint in the midst of an episode."""
 
 
 def ensure_envelope(
@@ -57,7 +54,7 @@ class EnvController:
 
     Args:
         env: The environment; see `ensure_envelope`.
-        plan: What to follow, and how.
+        options: What to follow, and how.
 
     Attributes:
         course: Progress, metrics, decisions.
@@ -67,12 +64,14 @@ class EnvController:
         CurriculumError, EnvelopeError, ProgressError, AgentError: See `CurriculumController`.
     """
 
-    def __init__(self, env: WorldParallelEnv | GymEnv, plan: CurriculumOptions) -> None:
+    def __init__(self, env: WorldParallelEnv | GymEnv, options: CurriculumOptions) -> None:
         """Make the controller, and subscribe to the events of the environment."""
         self.runner = env.runner
         base = self.runner.pending or self.runner.world.config
-        self.course = CurriculumController(self.runner.world, plan, self.runner.events, base=base)
-        self.collector = EpisodeCollector(self.runner, list(plan.curricula), self.course.inputs)
+        self.course = CurriculumController(
+            self.runner.world, options, self.runner.events, base=base
+        )
+        self.collector = EpisodeCollector(self.runner, list(options.curricula), self.course.inputs)
         self.collector.steps_before = self.course.step
         self.course.attempt_listeners.append(self.collector.set_target)
         self.course.on_hint(self.give_hint)
@@ -80,7 +79,7 @@ class EnvController:
         self._config: Any = None
         self._known_config = base
         self._subscriptions = [self.runner.events.subscribe(self._on_event, ("begun", "restore"))]
-        if plan.tutor is not None and getattr(plan.tutor, "watches", True):
+        if options.tutor is not None and getattr(options.tutor, "watches", True):
             self._subscriptions.append(self.runner.events.watch(self._watch, last=True))
 
     # -- episodes --------------------------------------------------------------------------
@@ -174,7 +173,7 @@ class EnvController:
 
     def _watch(self, _acts: Any, _tick: StepResult) -> None:
         """Let the tutor look at every agent in play, and say something."""
-        tutor, world = self.course.plan.tutor, self.runner.world
+        tutor, world = self.course.options.tutor, self.runner.world
         assert tutor is not None
         alive, steps = world.alive, self.runner.steps
         for agent, participation in self.course.participants[0].items():

@@ -258,7 +258,7 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
         for result in ended:
             self.run.end_episode(result, self._step)
         self.course.step = self._step
-        self.course.process_ended_episodes(self._step + 1 - self.course.plan.lag)
+        self.course.process_ended_episodes(self._step + 1 - self.course.options.lag)
         self.run.assign([result.slot for result in ended])
         terminated = np.array([result.terminated for result in results], np.bool_)
         truncated = np.array([result.truncated for result in results], np.bool_)
