@@ -1,7 +1,8 @@
-"""Gauges: what happens in an environment, gathered into whole episodes for the meter.
+"""Collects what happens in environments into whole episodes, which the metrics then get.
 
-Between decisions a gauge costs next to nothing: of a step only those values are kept that somebody
-will read, as flat numbers, and often nothing at all. The rest is asked for when an agent ends.
+`EpisodeCollector` follows one environment, `BatchEpisodeCollector` a batch. Of a step only those
+values are kept that some metric reads, and often none at all, so that following costs next to
+nothing. The rest is asked for when an agent ends.
 """
 
 from __future__ import annotations
@@ -32,6 +33,40 @@ if TYPE_CHECKING:
 StepHook = tuple[int, Callable[[Any], object]]
 """Which entry of a `StepResult` is kept of each step, and what keeps it."""
 REWARDS, OUTCOMES, ENDED = 0, 3, 4
+"""Those entries."""
+OUTCOME_NAMES = [str(outcome) for outcome in ALL_OUTCOMES]
+"""The outcome of each code in a batch."""
+
+
+def _record_result(episode: Episode, world: Any, number: int) -> None:
+    """Write down how an episode ended for agent number `number`."""
+    episode.result = str(world.result(number))
+    episode.measures = dict(world.measure(number))
+
+
+def _finish(
+    episode: Episode,
+    length: int,
+    end: int,
+    attempts: Mapping[str, int],
+    milestones: dict[str, int],
+    arrived: int,
+) -> Episode:
+    """Return an episode with what is known once it is over; who has not ended was broken off.
+
+    Args:
+        episode: The episode, as `_record_result` left it, or as it began.
+        length: Steps of the agent.
+        end: Steps of the run at its end; so are milestones and arrival.
+        attempts: For each agent, the number of the attempt for which the episode counts.
+        milestones: When each milestone was reached.
+        arrived: When the agent reached its target, or 0.
+    """
+    episode.length, episode.end = length, end
+    episode.attempt = attempts.get(episode.agent, 0)
+    episode.result = episode.result or "abandoned"
+    episode.milestones, episode.arrived = milestones, arrived
+    return episode
 
 
 class EpisodeCollector:
@@ -87,7 +122,7 @@ class EpisodeCollector:
         return self.steps_before + self.taken
 
     def set_target(self, agent: str, data: Mapping[str, Any]) -> None:
-        """Take note of where an agent is to go; `data` is that of its attempt's line."""
+        """Record where an agent is to go; `data` is that of its attempt's line."""
         self.targets.hear(ATTEMPT, agent, data)
         self._targets[agent] = data.get("target_coords")
 
@@ -116,14 +151,14 @@ class EpisodeCollector:
         self._record_entries()
 
     def _record_entries(self, _ended: object = None) -> None:
-        """Take note of who has entered."""
+        """Record who has entered."""
         world = self.runner.world
         for agent in self.agents:
             if agent not in self._entered and world.alive[world.agents.index(agent)]:
                 self._entered[agent] = self.taken
 
     def _record_arrivals(self, _ended: object = None) -> None:
-        """Take note of who stands on its target."""
+        """Record who stands on its target."""
         names = self.runner.world.agents
         playing = [names.index(a) for a in self._entered if self._is_in_step(a)]
         for name in self.targets.reached(self.runner.world, playing):
@@ -134,11 +169,11 @@ class EpisodeCollector:
         return self._ends.get(agent, self.taken) == self.taken > self._entered[agent]
 
     def _on_message(self, event: Any) -> None:
-        """Take note of a message."""
+        """Record a message."""
         self._messages.append((self.taken, event.agent))
 
     def on_step_events(self, tick: StepResult) -> bool:
-        """Take in a step in which something ended or was reached.
+        """Process a step in which something ended or was reached.
 
         Returns:
             Whether the episode is over for all of the caller's agents.
@@ -156,8 +191,7 @@ class EpisodeCollector:
             if ended and agent in self._entered and agent not in self._ends:
                 self._ends[agent] = taken
                 episode = self._episodes[agent] = self._episode(agent)
-                episode.result = str(world.result(number))
-                episode.measures = dict(world.measure(number))
+                _record_result(episode, world, number)
         if self.targets:
             self._record_arrivals()
         return not self.runner.played
@@ -181,19 +215,15 @@ class EpisodeCollector:
         for agent in self.agents:
             start, end = self._entered.get(agent, taken), self._ends.get(agent, taken)
             if end > start:
-                episode = self._episodes.get(agent) or self._episode(agent)
-                episode.attempt = attempts.get(agent, 0)
-                episode.result = episode.result or "abandoned"
-                episode.end, episode.length = self.steps_before + end, end - start
-                episode.milestones = {
-                    name: self.steps_before + at
-                    for name, at in self._milestones.get(agent, {}).items()
-                }
-                arrived = self._arrived.get(agent)
-                episode.arrived = 0 if arrived is None else self.steps_before + arrived
-                found[agent] = EpisodeRecord(
-                    episode, self._finish_steps(agent, episode, start, end)
-                )
+                begun = self._episodes.get(agent) or self._episode(agent)
+                reached = self._milestones.get(agent, {})
+                milestones = {name: self.steps_before + at for name, at in reached.items()}
+                at = self._arrived.get(agent)
+                arrived = 0 if at is None else self.steps_before + at
+                run_end = self.steps_before + end
+                episode = _finish(begun, end - start, run_end, attempts, milestones, arrived)
+                steps = self._finish_steps(agent, episode, start, end)
+                found[agent] = EpisodeRecord(episode, steps)
         self.steps_before += taken
         self._number += 1
         self._clear()
@@ -220,9 +250,6 @@ class EpisodeCollector:
             )
             for k, (outcome, reward) in enumerate(zip(outcomes, rewards, strict=True))
         ]
-
-
-NAMES = [str(outcome) for outcome in ALL_OUTCOMES]
 
 
 class BatchEpisodeCollector:
@@ -255,10 +282,10 @@ class BatchEpisodeCollector:
         self._found: list[dict[str, dict[str, int]]] = [{} for _ in range(batch.num_envs)]
         self._arrived: list[dict[str, int]] = [{} for _ in range(batch.num_envs)]
 
-    # -- what is told ---------------------------------------------------------------------
+    # -- an episode and its steps --------------------------------------------------------
 
     def set_target(self, agent: str, data: Mapping[str, Any]) -> None:
-        """Take note of where an agent is to go; `data` is that of its attempt's line."""
+        """Record where an agent is to go; `data` is that of its attempt's line."""
         self.targets.hear(ATTEMPT, agent, data)
 
     def begin(self, slot: int) -> None:
@@ -275,7 +302,7 @@ class BatchEpisodeCollector:
         self.targets.again(slot)
 
     def record_step(self, alive: NDArray[np.bool_], over: NDArray[np.bool_]) -> None:
-        """Take in a step of all slots.
+        """Process a step of all slots.
 
         Args:
             alive: Who was in play, shape (envs, agents).
@@ -298,7 +325,7 @@ class BatchEpisodeCollector:
             self._record_ends(slot, ended[slot])
 
     def _record_milestones(self, stepping: NDArray[np.bool_]) -> None:
-        """Take note of milestones that were reached for the first time."""
+        """Record milestones that were reached for the first time."""
         marks = self.batch.batch.states["marks"][:, : self._marks.shape[1]]
         new = marks & ~self._marks
         new[~stepping] = 0
@@ -312,7 +339,7 @@ class BatchEpisodeCollector:
                     found.setdefault(name, self.step)
 
     def _record_arrivals(self, acting: NDArray[np.bool_]) -> None:
-        """Take note of who stands on its target for the first time in its episode."""
+        """Record who stands on its target for the first time in its episode."""
         places = self.batch.world.positions(self.batch.batch.states)
         for slot in np.flatnonzero(acting.any(axis=1)).tolist():
             playing = np.flatnonzero(acting[slot]).tolist()
@@ -323,13 +350,12 @@ class BatchEpisodeCollector:
                 self._arrived[slot].setdefault(agent, self.step)
 
     def _record_ends(self, slot: int, ended: NDArray[np.bool_]) -> None:
-        """Take note of how agents of a slot ended."""
+        """Record how agents of a slot ended."""
         world = self.batch.at(slot)
         for agent, number in self.numbers.items():
             if ended[number]:
                 episode = self._episode(slot, agent)
-                episode.result = str(world.result(number))
-                episode.measures = dict(world.measure(number))
+                _record_result(episode, world, number)
                 episode.end = self.step
                 self._episodes[slot][agent] = episode
 
@@ -355,13 +381,12 @@ class BatchEpisodeCollector:
             length = int(self._lengths[slot, number])
             if not length:
                 continue
-            episode = self._episodes[slot].get(agent) or self._episode(slot, agent)
-            episode.attempt = attempts.get(agent, 0)
-            episode.result = episode.result or "abandoned"
-            episode.length, episode.end = length, episode.end or episode.start + length
+            begun = self._episodes[slot].get(agent) or self._episode(slot, agent)
+            milestones = self._found[slot].get(agent, {})
+            arrived = self._arrived[slot].get(agent, 0)
+            end = begun.end or begun.start + length
+            episode = _finish(begun, length, end, attempts, milestones, arrived)
             episode.total = float(self._totals[slot, number])
-            episode.milestones = self._found[slot].get(agent, {})
-            episode.arrived = self._arrived[slot].get(agent, 0)
             found[agent] = EpisodeRecord(episode, self._steps(episode, number))
         if self.inputs.steps:
             self._forget_steps(slot)
@@ -375,7 +400,7 @@ class BatchEpisodeCollector:
         slot, attempt, steps = episode.slot, episode.attempt, []
         for at, codes, rewards in self._codes:
             if episode.start < at <= episode.end:
-                outcome = NAMES[codes[slot, number]]
+                outcome = OUTCOME_NAMES[codes[slot, number]]
                 reward = float(rewards[slot, number])
                 steps.append(Step(at, episode.episode, slot, attempt, outcome, reward, 0))
         episode.outcomes = Counter(step.outcome for step in steps)
@@ -390,7 +415,7 @@ class BatchEpisodeCollector:
 
 
 class _Places:
-    """Where the agents of one slot are, in the words of a world."""
+    """Where the agents of one slot are, asked for as of a world."""
 
     def __init__(self, collector: BatchEpisodeCollector, places: NDArray[Any]) -> None:
         self.agents = collector.batch.world.agents
