@@ -42,7 +42,7 @@ def read(text: object, steps: Mapping[int, str] | None, hints: Sequence[str] | N
 
     Args:
         text: Its word.
-        steps: SlotCommand -> name of the steps that one can go to; ``None`` if they are not known
+        steps: Order -> name of the steps that one can go to; ``None`` if they are not known
         yet.
         hints: The keys of the step's hints; ``None`` if they are not known yet.
 

@@ -85,11 +85,11 @@ class LearningPath:
         agent: The agent.
         curriculum: Name of the curriculum.
         counted: What `at` counts, in words.
-        names: SlotCommand -> name of the steps that are known.
+        names: Order -> name of the steps that are known.
         moves: The decisions, in order.
         stretches: What was played, if that is known; all that there is where steps are drawn.
         outcome: ``running``, ``finished`` or ``failed``.
-        drawn: SlotCommand -> episodes, where steps were drawn episode by episode.
+        drawn: Order -> episodes, where steps were drawn episode by episode.
         under_way: The attempt that is under way, if there is one.
         uncounted: Episodes that have ended and counted for no attempt.
         director: What said which step comes next, if that is known.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -9,9 +10,10 @@ from hypothesis import strategies as st
 
 from piase_gym.core.events import Events
 from piase_gym.curricula.attempts import EpisodeCounts
-from piase_gym.curricula.controller import CurriculumController
+from piase_gym.curricula.controller import UNSAVED, CurriculumController
 from piase_gym.curricula.metrics import EpisodeRecord
 from piase_gym.curricula.options import CurriculumOptions
+from piase_gym.curricula.store import ProgressStore
 from piase_gym.registry import find, load
 from piase_gym.runs.history import SPARE, Episode
 from tests.courses import curriculum, step
@@ -20,15 +22,14 @@ AGENT = "agent_0"
 DIRECTORS = ("scripted", "threshold", "randomisation", "learning_progress")
 
 
-def course_of(director: str, slots: int, wanted: int) -> CurriculumController:
+def course_of(director: str, slots: int, wanted: int, progress: Any = None) -> CurriculumController:
     won = [{"metric": "success_rate", "operator": ">=", "value": 0.5}]
     common = {"completion_criteria": won, "episodes_per_attempt": wanted}
     plan = curriculum(step(1, **common), step(2, **common))
     spec = find("GridWorld")[0]
     world = load(spec.world, spec)(load(spec.config, spec)())
-    return CurriculumController(
-        world, CurriculumOptions.of(plan, [AGENT], director=director), Events(), slots
-    )
+    options = CurriculumOptions.of(plan, [AGENT], director=director, progress=progress)
+    return CurriculumController(world, options, Events(), slots)
 
 
 @settings(max_examples=60, deadline=None)
@@ -123,3 +124,34 @@ def test_a_decision_says_how_many_episodes_go_on_for_nothing() -> None:
     course.process_ended_episodes()
     (data,) = [d["data"] for d in told if d["event_type"] == "DSE_ADAPTATION_EVAL"]
     assert (data["episodes"], data["in_play"]) == (1, 2)
+
+
+class CountingStore(ProgressStore):
+    """Remembers after how many episodes progress was saved."""
+
+    saves: list[int]
+
+    def save(self, progress: Any) -> None:
+        """Save as always."""
+        super().save(progress)
+        self.saves.append(progress[AGENT].episodes)
+
+
+def test_progress_is_saved_after_so_many_episodes_without_a_decision(tmp_path: Path) -> None:
+    """Where steps are sampled nothing is ever decided, and progress is kept all the same."""
+    store = CountingStore(tmp_path / "progress.json")
+    store.saves = []
+    course = course_of("randomisation", 1, 1, store)
+    for number in range(1, 2 * UNSAVED + 2):
+        course.next_configs([0])
+        course.start_episode(0, [AGENT])
+        course.step += 1
+        row = Episode(AGENT, number, 0, 1, 0, course.step - 1, course.step, 1, "lost")
+        course.end_episode(0, {AGENT: EpisodeRecord(row)})
+        course.process_ended_episodes()
+        assert store.saves == [k * UNSAVED for k in (1, 2) if k * UNSAVED <= number]
+    course.finish()
+    course.finish()
+    assert store.saves == [UNSAVED, 2 * UNSAVED, 2 * UNSAVED + 1]
+    assert UNSAVED == 200
+    assert ProgressStore(store.path).read()[AGENT].episodes == 401
