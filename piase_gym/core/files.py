@@ -105,11 +105,15 @@ def open_regular(path: Path) -> BinaryIO:
     if not stat.S_ISREG(path.stat().st_mode):  # to open a device can do something already
         raise told
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    raw = _Bytes(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)))
-    if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
-        raw.close()
-        raise told
-    return io.BufferedReader(raw)
+    file = io.BufferedReader(_Bytes(os.open(path, flags | getattr(os, "O_CLOEXEC", 0))))
+    try:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise told
+        file.peek(1)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def require_folder(path: Path) -> None:

@@ -66,10 +66,10 @@ def open_log(path: str | os.PathLike[str]) -> BinaryIO:
     place = Path(path)
     try:
         file = open_regular(place)
-        start = file.read(4)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise RunError(f"the log {place} cannot be read: {reason}") from None
+    start = file.read(4)
     file.seek(0)
     if start == _ZSTD:
         return _Unpacked(file, *_zstd(file))  # type: ignore[return-value]
