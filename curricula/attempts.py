@@ -1,4 +1,4 @@
-"""Who takes part in an episode, and for which attempt it counts."""
+"""Attempts at steps: who takes part in an episode, and for which attempt it counts."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from piase_gym.curricula.decisions import Decision, replace_action
 from piase_gym.curricula.directors import AttemptResult, StepChoice
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.metrics import CurriculumMetrics, EpisodeRecord, MetricInputs
-from piase_gym.curricula.modifier import Modifier
+from piase_gym.curricula.modifier import WorldModifier
 from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.schema import CurriculumStep
@@ -35,7 +35,7 @@ from piase_gym.curricula.tutors import (
     check_choice,
     require_text,
 )
-from piase_gym.curricula.validation import same_world
+from piase_gym.curricula.validation import require_same_world
 from piase_gym.curricula.window_memory import load_windows, save_windows
 from piase_gym.errors import ConfigError, CurriculumError
 from piase_gym.runs.history import SPARE
@@ -96,7 +96,7 @@ class CurriculumController:
         self.agent_configurator = AgentConfigurator(options.agents, self.curricula)
         for curriculum in self.curricula.values():
             if curriculum.world is not None:
-                same_world(curriculum.world, world.name, curriculum.source)
+                require_same_world(curriculum.world, world.name, curriculum.source)
             else:
                 curriculum.check_world(world)
         self.metrics = CurriculumMetrics(
@@ -107,7 +107,7 @@ class CurriculumController:
         self._resumed = self._load_progress()
         self.director = options.director
         self.director.open(self.manager, self.metrics, options.seed, list(self.curricula))
-        self.modifier = Modifier(self.setup, self._refuse_hint, self._post_overrides)
+        self.modifier = WorldModifier(self.setup, self._refuse_hint, self._post_overrides)
         self.decisions: list[Decision] = []
         self.counts = {agent: EpisodeCounts() for agent in self.curricula}
         self.participants: list[dict[str, Participation]] = [{} for _ in range(slots)]
@@ -236,7 +236,7 @@ class CurriculumController:
 
     def on_hint(self, give: Callable[[str, str], None]) -> None:
         """Let the modifier give hints through a wrapper."""
-        self.modifier = Modifier(self.setup, give, self._post_overrides)
+        self.modifier = WorldModifier(self.setup, give, self._post_overrides)
 
     def _refuse_hint(self, agent: str, hint: str) -> None:
         """Refuse hints where nobody can give them."""
@@ -386,7 +386,7 @@ class CurriculumController:
     def _record(self, participation: Participation, record: EpisodeRecord, slot: int) -> None:
         """Hand an episode to the metrics."""
         record.episode.sequence = participation.sequence
-        self.metrics.take(record, slot if self.slots > 1 else None)
+        self.metrics.add_episode(record, slot if self.slots > 1 else None)
 
     # -- hints ---------------------------------------------------------------------------
 
@@ -478,7 +478,7 @@ class CurriculumController:
         """Decide after an attempt, and move the agent on."""
         self._attempts[agent] = None
         over = AttemptResult(agent, tried.step, tried.attempt, tried.env_steps, tried.ended)
-        decision = self.director.take(over)
+        decision = self.director.decide(over)
         assert decision is not None, f"{type(self.director).__name__} decides nothing"
         decision, by = self._ask_tutor(decision, tried.step)
         # Episodes that go on will count for no attempt.

@@ -2,7 +2,7 @@
 
 Hand-made curricula and automatic ones go through the same door: a director is asked for the step
 of an episode (`Director.assign`), is told how each episode went (`Director.observe`), and decides
-when an attempt is over (`Director.take`). `ScriptedDirector` does what the curriculum says.
+when an attempt is over (`Director.decide`). `ScriptedDirector` does what the curriculum says.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Director(ABC):
         """Take in an episode that counts, in the order in which episodes ended."""
 
     @abstractmethod
-    def take(self, tried: AttemptResult) -> Decision | None:
+    def decide(self, tried: AttemptResult) -> Decision | None:
         """Decide after an attempt; ``None`` if there is nothing to decide."""
 
 
@@ -146,7 +146,7 @@ class ScriptedDirector(Director):
         super().open(manager, avt, seed, agents)
         self._module = AdaptationDecisionModule(avt)
 
-    def take(self, tried: AttemptResult) -> Decision:
+    def decide(self, tried: AttemptResult) -> Decision:
         """Decide by criteria and rules."""
         return self._module.decide(
             tried.agent,
@@ -185,7 +185,7 @@ class SamplingDirector(Director):
         number = STREAM + self.agents.index(agent)
         stream = Stream(mix64(mix64(self.seed) + slot) >> 1, number, counter=draws[slot])
         draws[slot] += 1
-        chosen = pick(weights, stream.uniform())
+        chosen = sample_index(weights, stream.uniform())
         total = sum(weights)
         values: dict[str, Value] = {
             f"weight_{step.order}": round(weight / total, 12)
@@ -193,11 +193,11 @@ class SamplingDirector(Director):
         }
         return StepChoice(steps[chosen].order, values)
 
-    def take(self, tried: AttemptResult) -> None:
+    def decide(self, tried: AttemptResult) -> None:
         """Decide nothing: every episode is drawn anew."""
 
 
-def pick(weights: Sequence[float], unit: float) -> int:
+def sample_index(weights: Sequence[float], unit: float) -> int:
     """Return the place into which a number in ``[0, 1)`` falls among weights.
 
     Raises:
@@ -247,7 +247,7 @@ class Threshold(Director):
         """Return how many episodes make an attempt."""
         return self._episodes or step.episodes_per_attempt
 
-    def take(self, tried: AttemptResult) -> Decision:
+    def decide(self, tried: AttemptResult) -> Decision:
         """Decide by the share of episodes that were won."""
         curriculum = self.curriculum(tried.agent)
         value = self.avt.get_performance_metric(tried.agent, "success_rate")
@@ -281,8 +281,7 @@ class Randomisation(SamplingDirector):
 
     Args:
         weights: Order of a step -> its weight; steps that are not named are not drawn. By
-        default
-            all are alike.
+            default all are alike.
     """
 
     def __init__(self, weights: Mapping[int, float] | None = None) -> None:
@@ -384,4 +383,16 @@ def make_director(director: Any) -> Director:
     return DIRECTORS[director]()
 
 
-__all__ = ["DIRECTORS", "LearningProgress", "Randomisation", "Threshold", "make_director"]
+__all__ = [
+    "DIRECTORS",
+    "AttemptResult",
+    "Director",
+    "LearningProgress",
+    "Randomisation",
+    "SamplingDirector",
+    "ScriptedDirector",
+    "StepChoice",
+    "Threshold",
+    "make_director",
+    "sample_index",
+]

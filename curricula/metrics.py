@@ -139,7 +139,7 @@ class CurriculumMetrics(PiaAVTInterface):
         data = {"kind": "hint", "agent": agent, "message": message}
         self._feed("ENVIRONMENT_EVENT_OCCURRED", "system", data | _slot(slot))
 
-    def take(self, record: EpisodeRecord, slot: int | None = None) -> None:
+    def add_episode(self, record: EpisodeRecord, slot: int | None = None) -> None:
         """Take in an agent's episode; episodes stay in the order in which they began."""
         episode = record.episode
         known = self.history.of(episode.agent)

@@ -30,7 +30,7 @@ class EnvironmentModifierInterface(ABC):
         """Show words to an agent."""
 
 
-class Modifier(EnvironmentModifierInterface):
+class WorldModifier(EnvironmentModifierInterface):
     """Changes the environment of a controller by its world's dials and elements.
 
     Args:

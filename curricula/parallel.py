@@ -31,7 +31,7 @@ CURRICULUM_OPTIONS = ("director", "tutor", "progress", "seed", "metrics", "lag")
 
 
 class SlotRun:
-    """What runs in slots have in common: a course, hosts, and what goes between them.
+    """What runs in slots have in common: a controller, workers, and what goes between them.
 
     Args:
         world: An id, a world or a config.
@@ -270,10 +270,7 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
             rewards,
             terminated,
             truncated,
-            {
-                **infos,
-                **self._masks(results),
-            },
+            {**infos, **self._masks(results)},
         )
 
     def _stack(self, results: Sequence[SlotResult]) -> Any:

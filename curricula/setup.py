@@ -1,4 +1,4 @@
-"""From the steps of agents to the config of an episode, and to what agents are told."""
+"""From the steps of agents to the config of an episode, and to how the agents are configured."""
 
 from __future__ import annotations
 

@@ -165,21 +165,21 @@ class SlotWorker:
 
 def worker_main(connection: Connection, spec: EnvSpec, slots: Sequence[int]) -> None:
     """Host slots in another process until it is told to stop, or nobody is there any more."""
-    host: SlotWorker | None = None
+    worker: SlotWorker | None = None
     try:
-        host = SlotWorker(spec, slots)
+        worker = SlotWorker(spec, slots)
         while (message := connection.recv()) is not None:
             if isinstance(message, int):
-                connection.send(host.picture(message))
+                connection.send(worker.picture(message))
             else:
-                connection.send(host.execute(message))
+                connection.send(worker.execute(message))
     except (EOFError, KeyboardInterrupt, BrokenPipeError):
         pass
     except Exception as error:
         connection.send([SlotResult(-1, error=error)])
     finally:
-        if host is not None:
-            host.close()
+        if worker is not None:
+            worker.close()
         connection.close()
 
 
