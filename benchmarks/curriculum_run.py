@@ -96,7 +96,7 @@ class CourseRun:
         self.course = course_of(env)
         (self.agent,) = self.course.curricula
         self._starts: list[int] = []
-        self.course.hearers.append(self._hear)
+        self.course.attempt_listeners.append(self._hear)
         self.trainer = ppo.Trainer(self.env, self._ppo_settings(ppo), APART * settings.seed)
         self._decided = self._updates = 0
         self._counts = EpisodeCounts()

@@ -24,7 +24,7 @@ class Action:
 
     Attributes:
         kind: What to do.
-        target: SlotCommand of the step to go to, or key of the hint to give; else ``None``.
+        target: Order of the step to go to, or key of the hint to give; else ``None``.
         text: As it was written, such as ``BRANCH_TO_Practice``.
     """
 
@@ -42,7 +42,7 @@ def read(text: object, steps: Mapping[int, str] | None, hints: Sequence[str] | N
 
     Args:
         text: Its word.
-        steps: SlotCommand -> name of the steps that one can go to; ``None`` if they are not known
+        steps: Order -> name of the steps that one can go to; ``None`` if they are not known
         yet.
         hints: The keys of the step's hints; ``None`` if they are not known yet.
 

@@ -115,11 +115,11 @@ class AsyncCurricula:
             raise ConfigError(f"slots {sorted(self._busy)} are busy; recv their answers first")
         seeds, everyone = spread_seeds(seed, self.num_envs), list(range(self.num_envs))
         for slot in everyone:
-            self.run.broken(slot)
+            self.run.abort_episode(slot)
         self.run.assign(everyone)
         self._over.clear()
         self._begun = True
-        self._order([self.run.order_reset(slot, seeds[slot], self._clock) for slot in everyone])
+        self._send([self.run.reset_command(slot, seeds[slot], self._clock) for slot in everyone])
 
     def send(self, slot: int, action: Any) -> None:
         """Let the learner act in a slot, or begin another episode there if the last one is over.
@@ -135,9 +135,9 @@ class AsyncCurricula:
             raise ConfigError(f"slot {slot!r} cannot be told anything now; free slots are {free}")
         if slot in self._over:
             self._over.discard(slot)
-            self._order([self.run.order_reset(slot, None, self._clock)])
+            self._send([self.run.reset_command(slot, None, self._clock)])
         else:
-            self._order([SlotCommand(slot, action)])
+            self._send([SlotCommand(slot, action)])
 
     def recv(self) -> AsyncStep:
         """Wait for the next answer: of any slot, or of the one whose turn it is in `arrivals`.
@@ -145,23 +145,23 @@ class AsyncCurricula:
         Raises:
             ConfigError: If nobody is busy, or the slot whose turn it is is not.
         """
-        report = self._next()
-        self._busy.discard(report.slot)
-        self.arrivals.append(report.slot)
-        if report.terminated or report.truncated:
-            self._over.add(report.slot)
-            self.run.ended(report, self._clock)
+        result = self._next()
+        self._busy.discard(result.slot)
+        self.arrivals.append(result.slot)
+        if result.terminated or result.truncated:
+            self._over.add(result.slot)
+            self.run.end_episode(result, self._clock)
         self.course.step = self._clock
-        self.course.settle(self._clock + 1 - self.course.plan.lag)
-        if report.slot in self._over:
-            self.run.assign([report.slot])
+        self.course.process_ended_episodes(self._clock + 1 - self.course.options.lag)
+        if result.slot in self._over:
+            self.run.assign([result.slot])
         return AsyncStep(
-            report.slot,
-            report.observation,
-            report.reward,
-            report.terminated,
-            report.truncated,
-            report.info,
+            result.slot,
+            result.observation,
+            result.reward,
+            result.terminated,
+            result.truncated,
+            result.info,
         )
 
     @property
@@ -169,10 +169,10 @@ class AsyncCurricula:
         """The time: how many answers have arrived."""
         return self._before + len(self.arrivals)
 
-    def _order(self, orders: list[SlotCommand]) -> None:
+    def _send(self, commands: list[SlotCommand]) -> None:
         """Let slots do something."""
-        self._busy |= {order.slot for order in orders}
-        self.run.hosts.send(orders)
+        self._busy |= {command.slot for command in commands}
+        self.run.workers.send(commands)
 
     def _next(self) -> SlotResult:
         """Wait for the report whose turn it is."""
@@ -181,15 +181,15 @@ class AsyncCurricula:
             whose = "nobody" if wanted is None else f"slot {wanted}, whose turn it is,"
             raise ConfigError(f"{whose} is busy; send an action first")
         while True:
-            for report in self._here:
-                if wanted in (None, report.slot):
-                    self._here.remove(report)
-                    return report
-            self._here += self.run.hosts.receive()
+            for result in self._here:
+                if wanted in (None, result.slot):
+                    self._here.remove(result)
+                    return result
+            self._here += self.run.workers.receive()
 
     def close(self) -> None:
         """Wait for who is busy, decide what is left, and stop the workers."""
         waiting = len(self._busy) - len(self._here)
         if waiting > 0:
-            self.run.hosts.gather(waiting)
+            self.run.workers.gather(waiting)
         self.run.close()

@@ -1,4 +1,4 @@
-"""Who takes part in an episode, and for which attempt it counts."""
+"""Attempts at steps: who takes part in an episode, and for which attempt it counts."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class EpisodeCounts:
     """How many of an agent's episodes have ended in a run, counted where decisions count them.
 
     Attributes:
-        counted: SlotCommand of a step -> episodes that counted for an attempt at it.
-        won: SlotCommand of a step -> how many of those were won.
+        counted: Order of a step -> episodes that counted for an attempt at it.
+        won: Order of a step -> how many of those were won.
         uncounted: Episodes that counted for no attempt, because theirs had all of its episodes
             already or was over.
     """
@@ -93,16 +93,16 @@ class EpisodeCounts:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedEpisode:
     """An episode that has ended, and waits to be counted."""
 
     step: int
     slot: int
-    seats: Mapping[str, Participation]
-    passages: Mapping[str, EpisodeRecord]
+    participants: Mapping[str, Participation]
+    records: Mapping[str, EpisodeRecord]
 
 
-def consequences(decision: Decision) -> list[tuple[str, dict[str, Any]]]:
+def decision_events(decision: Decision) -> list[tuple[str, dict[str, Any]]]:
     """Return the events that follow from a decision."""
     about = {"order": decision.step, "name": decision.name, "attempt": decision.attempt}
     found: list[tuple[str, dict[str, Any]]] = []

@@ -1,4 +1,4 @@
-"""A guide for a batch: one course, many environments, each in the steps that are given to it."""
+"""Connects a batch with a `CurriculumController`: one controller, many environments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.episode_collector import BatchEpisodeCollector
 from piase_gym.curricula.options import Curricula, CurriculumOptions
 from piase_gym.curricula.setup import union_envelope
-from piase_gym.curricula.tutors import check_words
+from piase_gym.curricula.tutors import require_text
 from piase_gym.errors import ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 KINDS = ("batch_step", "batch_ended", "batch_begun", "batch_restore")
 
 
-def ensure_envelope(
+def ensure_batch_envelope(
     batch: BatchEnv, given: Curricula, enlarge: Callable[[Mapping[str, int]], None]
 ) -> None:
     """Give a batch that was never reset the envelope that curricula need.
@@ -41,15 +41,15 @@ def ensure_envelope(
 
 
 class BatchController:
-    """Leads the environments of a batch through one controller.
+    """Lets the agents of a batch follow curricula, all slots with one controller.
 
     An episode that begins at a step of the batch depends on those that ended
     `CurriculumOptions.lag` steps before it or earlier, in the order (end step, slot); nothing ever
     waits.
 
     Args:
-        batch: The batch; see `ensure_envelope`.
-        plan: What to follow, and how.
+        batch: The batch; see `ensure_batch_envelope`.
+        options: What to follow, and how.
 
     Attributes:
         course: Progress, metrics, decisions.
@@ -59,24 +59,24 @@ class BatchController:
         UnsupportedError: If a tutor wants to watch the steps of a batch.
     """
 
-    def __init__(self, batch: BatchEnv, plan: CurriculumOptions) -> None:
-        """Take up the controller, and listen."""
+    def __init__(self, batch: BatchEnv, options: CurriculumOptions) -> None:
+        """Make the controller, and subscribe to the events of the batch."""
         self.batch = batch
-        if plan.tutor is not None and getattr(plan.tutor, "watches", True):
+        if options.tutor is not None and getattr(options.tutor, "watches", True):
             raise UnsupportedError(
                 "a batch is too fast to be watched: give its tutor the attribute watches = False; "
                 "then it chooses and words hints"
             )
         self.course = CurriculumController(
-            batch.world, plan, batch.events, batch.num_envs, batch.configs[0]
+            batch.world, options, batch.events, batch.num_envs, batch.configs[0]
         )
-        self.collector = BatchEpisodeCollector(batch, list(plan.curricula), self.course.reads)
+        self.collector = BatchEpisodeCollector(batch, list(options.curricula), self.course.inputs)
         self.collector.step = self.course.step
-        self.course.hearers.append(self.collector.aim)
+        self.course.attempt_listeners.append(self.collector.set_target)
         self._numbers: dict[int, tuple[Any, int]] = {}
         self._same_step = batch.autoreset == "same_step"
         self._ended: list[int] = []
-        self._leave = [batch.events.subscribe(self._hear, KINDS)]
+        self._subscriptions = [batch.events.subscribe(self._on_event, KINDS)]
 
     # -- what the wrapper calls ------------------------------------------------------------
 
@@ -87,20 +87,22 @@ class BatchController:
 
     def after_step(self) -> None:
         """Decide what can be decided for episodes that begin with the next step or later."""
-        decided = self.course.settle(self.collector.step + 1 - self.course.plan.lag)
+        decided = self.course.process_ended_episodes(
+            self.collector.step + 1 - self.course.options.lag
+        )
         ended, self._ended = self._ended, []
         if ended and not self._same_step:
             self._assign(ended)
         elif decided:
-            self.course.prepare([])
+            self.course.next_configs([])
 
     def close(self) -> None:
-        """Listen no longer, decide what is left, and keep the progress."""
-        for leave in self._leave:
-            leave()
-        if self._leave:
-            self._leave = []
-            self.course.settle()
+        """Unsubscribe, decide what is left, and save the progress."""
+        for unsubscribe in self._subscriptions:
+            unsubscribe()
+        if self._subscriptions:
+            self._subscriptions = []
+            self.course.process_ended_episodes()
             self.course.finish()
 
     # -- configs ---------------------------------------------------------------------------
@@ -108,7 +110,7 @@ class BatchController:
     def _assign(self, slots: Iterable[int]) -> None:
         """Let slots take the configs of the steps that they are in at their next reset."""
         chosen = list(slots)
-        numbers = [self._number(config) for config in self.course.prepare(chosen)]
+        numbers = [self._number(config) for config in self.course.next_configs(chosen)]
         self.batch.batch.states["next_config"][chosen] = numbers
 
     def _number(self, config: Any) -> int:
@@ -122,48 +124,48 @@ class BatchController:
 
     # -- what happens ----------------------------------------------------------------------
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         """Follow the batch."""
         if event.kind == "batch_step":
             agents = len(self.batch.world.agents)
-            self.collector.take(event.data["alive"][:, :agents], event.data["over"])
+            self.collector.record_step(event.data["alive"][:, :agents], event.data["over"])
         elif event.kind == "batch_ended":
-            self._take_ended(event.data["slots"])
+            self._on_ended(event.data["slots"])
         elif event.kind == "batch_begun":
             for slot in event.data["slots"]:
-                self._begin(slot, hints=True)
+                self._start_episode(slot, hints=True)
         else:
             for slot in self.batch.ready.nonzero()[0].tolist():
-                self._begin(slot, hints=False)
+                self._start_episode(slot, hints=False)
 
-    def _take_ended(self, slots: list[int]) -> None:
+    def _on_ended(self, slots: list[int]) -> None:
         """Hand over the episodes that ended; under reset in the same step, assign the next."""
         self.course.step = self.collector.step
         for slot in slots:
-            passages = self.collector.fold(slot, self.course.attempts(slot))
-            self.course.ended(slot, passages)
+            records = self.collector.finish_episode(slot, self.course.attempts(slot))
+            self.course.end_episode(slot, records)
         self._ended += slots
         if self._same_step and slots:
             self._assign(slots)
 
-    def _begin(self, slot: int, hints: bool) -> None:
+    def _start_episode(self, slot: int, hints: bool) -> None:
         """An episode of a slot begins; one that goes on is broken off."""
         course, world = self.course, self.batch.world
         course.step = self.collector.step
-        if course.seats[slot]:
-            course.broken(slot, self.collector.fold(slot, course.attempts(slot)))
+        if course.participants[slot]:
+            course.abort_episode(slot, self.collector.finish_episode(slot, course.attempts(slot)))
         self.collector.begin(slot)
         alive = self.batch.batch.states["alive"][slot, : len(world.agents)].tolist()
         playing = [name for name, here in zip(world.agents, alive, strict=True) if here]
-        for seat in course.began(slot, playing).values():
-            message = course.words(seat)
+        for participation in course.start_episode(slot, playing).values():
+            message = course.hint_text(participation)
             if hints and message is not None:
-                self._show(slot, seat, message)
+                self._show(slot, participation, message)
 
-    def _show(self, slot: int, seat: Participation, message: str) -> None:
+    def _show(self, slot: int, participation: Participation, message: str) -> None:
         """Show words to an agent of a slot, from now on."""
-        self.batch.give_hint(slot, seat.agent, check_words(message))
-        self.course.hinted(seat, message, "hint", slot)
+        self.batch.give_hint(slot, participation.agent, require_text(message))
+        self.course.record_hint(participation, message, "hint", slot)
 
 
 def require_batch(env: Any, kind: type) -> Any:
@@ -172,10 +174,10 @@ def require_batch(env: Any, kind: type) -> Any:
     Raises:
         ConfigError: If there is none.
     """
-    face = env.unwrapped if hasattr(env, "unwrapped") else env
-    if not isinstance(face, kind):
+    env = env.unwrapped if hasattr(env, "unwrapped") else env
+    if not isinstance(env, kind):
         raise ConfigError(
-            f"{type(face).__name__} is not an environment of piase_gym with a batched kernel; "
+            f"{type(env).__name__} is not an environment of piase_gym with a batched kernel; "
             "worlds without one are led by piase_gym.curricula.ParallelCurricula"
         )
-    return face
+    return env

@@ -1,4 +1,4 @@
-"""The words of a condition: split and checked one by one, before anything is computed."""
+"""The syntax of conditions: tokens, and types of what they compare, before anything is computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What a controller holds, and how it begins: curricula, progress, metrics, director."""
+"""The controller of a run: leads agents through curricula, in whatever kind of environment.
+
+It holds the progress, metrics and director of one run. It gives every episode its config, counts
+episodes in the order in which they ended, lets the director decide when an attempt is over, and
+posts all of it for logs.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +15,28 @@ from piase_gym.core.difficulty import Fields
 from piase_gym.curricula import actions
 from piase_gym.curricula.attempts import (
     AttemptState,
-    Ended,
+    EndedEpisode,
     EpisodeCounts,
     Participation,
-    consequences,
+    decision_events,
 )
 from piase_gym.curricula.decisions import Decision, replace_action
 from piase_gym.curricula.directors import AttemptResult, StepChoice
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.metrics import CurriculumMetrics, EpisodeRecord, MetricInputs
-from piase_gym.curricula.modifier import Modifier
+from piase_gym.curricula.modifier import WorldModifier
 from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.schema import CurriculumStep
-from piase_gym.curricula.setup import AgentSetup, ScenarioSetupModule
+from piase_gym.curricula.setup import AgentConfigurator, ScenarioSetupModule
 from piase_gym.curricula.tutors import (
     DecisionContext,
     allowed_decisions,
     check_choice,
-    check_words,
+    require_text,
 )
-from piase_gym.curricula.validation import same_world
-from piase_gym.curricula.window_memory import recall, remember
+from piase_gym.curricula.validation import require_same_world
+from piase_gym.curricula.window_memory import load_windows, save_windows
 from piase_gym.errors import ConfigError, CurriculumError
 from piase_gym.runs.history import SPARE
 
@@ -41,57 +46,91 @@ if TYPE_CHECKING:
     from piase_gym.core.world import World
 
 
-class CurriculumState:
-    """What a `CurriculumController` holds; see there for arguments, attributes and errors."""
+UNSAVED = 200
+"""So many episodes may end without a decision until progress is saved."""
+IN_EPISODE = "nudge"
+"""The `by` of a hint that is given in the midst of an episode."""
+
+
+class CurriculumController:
+    """Agents on their way through curricula: it assigns configs, counts episodes, and decides.
+
+    An owner (`EnvController`, `BatchController`, `SlotRun`) asks for `next_configs` before a reset,
+    says `start_episode` and `end_episode` or `abort_episode`, and then `process_ended_episodes`.
+
+    Args:
+        world: The world that they are in.
+        options: What to follow, and how.
+        events: Where everything is posted.
+        slots: How many environments there are.
+        base: The config of which holds what no step sets; by default that of the world.
+
+    Attributes:
+        manager: Curricula and progress.
+        metrics: Metrics.
+        setup: What makes configs.
+        modifier: Changes the environment by its dials and elements.
+        decisions: What was decided in this run.
+        counts: For each agent, how many of its episodes have ended in this run.
+        participants: For each slot, who takes part in its episode.
+        step: Steps of the run so far; wrappers set it.
+        attempt_listeners: Called with the agent and the data of every attempt that begins.
+
+    Raises:
+        CurriculumError, EnvelopeError: See `ScenarioSetupModule`.
+        ProgressError: If the progress that is kept does not belong to these curricula.
+    """
 
     def __init__(
         self,
         world: World[Any, Any],
-        plan: CurriculumOptions,
+        options: CurriculumOptions,
         events: Events,
         slots: int = 1,
         base: Any = None,
     ) -> None:
-        """Load progress, and check everything."""
-        self.plan, self.events, self.slots = plan, events, slots
-        self.curricula = dict(plan.curricula)
+        """Load progress, and check everything before anything begins."""
+        self.options, self.events, self.slots = options, events, slots
+        self.curricula = dict(options.curricula)
         self.setup = ScenarioSetupModule(world, self.curricula, base)
-        self.agent_setup = AgentSetup(plan.agents, self.curricula)
+        self.agent_configurator = AgentConfigurator(options.agents, self.curricula)
         for curriculum in self.curricula.values():
             if curriculum.world is not None:
-                same_world(curriculum.world, world.name, curriculum.source)
+                require_same_world(curriculum.world, world.name, curriculum.source)
             else:
                 curriculum.check_world(world)
-        self.meter = CurriculumMetrics(
-            list(self.curricula), world.milestones, world.measures, plan.metrics
+        self.metrics = CurriculumMetrics(
+            list(self.curricula), world.milestones, world.measures, options.metrics
         )
         self._check_metrics()
         self.manager = CurriculumManager()
-        self._resumed = self._load()
-        self.director = plan.director
-        self.director.open(self.manager, self.meter, plan.seed, list(self.curricula))
-        self.modifier = Modifier(self.setup, self._no_hint, self._tell_tweak)
+        self._resumed = self._load_progress()
+        self.director = options.director
+        self.director.open(self.manager, self.metrics, options.seed, list(self.curricula))
+        self.modifier = WorldModifier(self.setup, self._refuse_hint, self._post_overrides)
         self.decisions: list[Decision] = []
         self.counts = {agent: EpisodeCounts() for agent in self.curricula}
-        self.seats: list[dict[str, Participation]] = [{} for _ in range(slots)]
-        self._tries: dict[str, AttemptState | None] = dict.fromkeys(self.curricula)
-        self._drawn: list[dict[str, AttemptState]] = [{} for _ in range(slots)]
+        self.participants: list[dict[str, Participation]] = [{} for _ in range(slots)]
+        self._attempts: dict[str, AttemptState | None] = dict.fromkeys(self.curricula)
+        self._sampled: list[dict[str, AttemptState]] = [{} for _ in range(slots)]
         self._entered: dict[str, int] = {}
-        self._queue: list[Ended] = []
-        self._sequence, self._unsaved = self._recall(), 0
-        self._begun = False
+        self._queue: list[EndedEpisode] = []
+        self._sequence, self._unsaved = self._load_windows(), 0
+        self._started = False
         self._config: Any = None
-        self.hearers: list[Callable[[str, Mapping[str, Any]], None]] = []
-        self._declare()
+        self.attempt_listeners: list[Callable[[str, Mapping[str, Any]], None]] = []
+        self._name_in_manifests()
+
+    # -- state ---------------------------------------------------------------------------
 
     @property
     def step(self) -> int:
         """Steps of the run so far."""
-        return self.meter.history.step
+        return self.metrics.history.step
 
     @step.setter
     def step(self, step: int) -> None:
-        self.meter.history.step = step
+        self.metrics.history.step = step
 
     @property
     def progress(self) -> dict[str, AgentProgress]:
@@ -99,13 +138,35 @@ class CurriculumState:
         return self.manager.agent_progress
 
     @property
-    def reads(self) -> MetricInputs:
+    def over(self) -> bool:
+        """Whether every curriculum is over."""
+        return not any(progress.active for progress in self.progress.values())
+
+    @property
+    def prompts(self) -> dict[str, str | None]:
+        """The prompt of the step that each agent is in, if it has one."""
+        found: dict[str, str | None] = {}
+        for agent, progress in self.progress.items():
+            step = self.curricula[agent].find_step(progress.current_step_order)
+            found[agent] = None if step is None else self.agent_configurator.prompt(agent, step)
+        return found
+
+    @property
+    def inputs(self) -> MetricInputs:
         """What is read of single steps."""
-        if self.plan.metrics:
+        if self.options.metrics:
             return MetricInputs()
         return MetricInputs.of(need.metric for c in self.curricula.values() for need in c.needs)
 
-    # -- the beginning ---------------------------------------------------------------------
+    def under_way(self, agent: str) -> AttemptState | None:
+        """Return an agent's attempt that is under way; ``None`` where episodes are drawn."""
+        return self._attempts[agent]
+
+    def attempts(self, slot: int) -> dict[str, int]:
+        """Return for each agent in a slot's episode the attempt for which it counts."""
+        return {agent: part.number for agent, part in self.participants[slot].items()}
+
+    # -- the beginning -------------------------------------------------------------------
 
     def _check_metrics(self) -> None:
         """Check that every metric that is read can be had.
@@ -115,7 +176,7 @@ class CurriculumState:
         """
         for curriculum in self.curricula.values():
             orders = {f"reached_goal_{step.order}" for step in curriculum.steps}
-            known = {*self.meter.names(), *orders}
+            known = {*self.metrics.names(), *orders}
             for need in curriculum.needs:
                 if need.metric not in known:
                     raise CurriculumError(
@@ -123,9 +184,9 @@ class CurriculumState:
                         f"one of your own, hand it over: metrics={{{need.metric!r}: function}}"
                     )
 
-    def _load(self) -> bool:
-        """Let every agent begin, or go on where it was; return whether anybody goes on."""
-        store = self.plan.store
+    def _load_progress(self) -> bool:
+        """Let every agent begin or resume; return whether anybody resumes."""
+        store = self.options.store
         kept = {} if store is None else store.load(self.curricula)
         for agent, curriculum in self.curricula.items():
             if agent in kept:
@@ -134,25 +195,25 @@ class CurriculumState:
                 self.manager.start(agent, curriculum)
         return bool(kept)
 
-    def _recall(self) -> int:
-        """Take up what windows need of the past; return the number of the last episode in it."""
+    def _load_windows(self) -> int:
+        """Load what windows need of the past; return the number of the last episode in it."""
         if self.director.per_slot:
             return 0
         return max(
-            recall(self.meter.history, progress, self.curricula[agent])
+            load_windows(self.metrics.history, progress, self.curricula[agent])
             for agent, progress in self.progress.items()
         )
 
-    def _declare(self) -> None:
+    def _name_in_manifests(self) -> None:
         """Let the manifests of logs that begin from now on name the curricula."""
         for agent, curriculum in self.curricula.items():
             entry = {"name": curriculum.name, "version": curriculum.version}
             entry["sha256"] = curriculum.sha256
             self.events.origin.setdefault("curricula", {})[agent] = entry
 
-    def _start(self) -> None:
+    def _post_start(self) -> None:
         """Post that agents follow curricula, once."""
-        self._begun = True
+        self._started = True
         for agent, curriculum in self.curricula.items():
             progress = self.progress[agent]
             data = {
@@ -163,73 +224,61 @@ class CurriculumState:
                 "steps": len(curriculum.steps),
                 "current_step_order": progress.current_step_order,
                 "resumed": self._resumed,
-                "seed": self.plan.seed,
+                "seed": self.options.seed,
                 "director": type(self.director).__name__,
                 "definition": curriculum.model_dump(mode="json", exclude_defaults=True),
             }
             self.post("DSE_AGENT_CURRICULUM_START", data, agent)
 
-    def post(self, event_type: str, data: Mapping[str, Any], agent: str | None = None) -> None:
-        """Post a line for logs."""
-        if self.events.active:
-            self.events.post("log", agent, event_type=event_type, data=dict(data))
-
-    # -- modifications ---------------------------------------------------------------------
-
-    def _no_hint(self, agent: str, hint: str) -> None:
-        """Refuse hints where nobody can give them."""
-        raise ConfigError("hints are given through the wrapper of an environment")
+    def set_agents(self, agents: Mapping[str, Agent]) -> None:
+        """Configure these agents from now on, when they come to a step."""
+        self.agent_configurator = AgentConfigurator(agents, self.curricula)
 
     def on_hint(self, give: Callable[[str, str], None]) -> None:
         """Let the modifier give hints through a wrapper."""
-        self.modifier = Modifier(self.setup, give, self._tell_tweak)
+        self.modifier = WorldModifier(self.setup, give, self._post_overrides)
 
-    def _tell_tweak(self, fields: Fields) -> None:
-        """Post that the world is made otherwise from the next reset on."""
-        data = {"orders": dict(self.modifier.orders), "config": fields, "by": "modifier"}
-        self.post("DSE_ENV_RECONFIG_APPLIED", data)
+    def _refuse_hint(self, agent: str, hint: str) -> None:
+        """Refuse hints where nobody can give them."""
+        raise ConfigError("hints are given through the wrapper of an environment")
 
+    # -- configs of the next episodes ----------------------------------------------------
 
-class CurriculumEpisodes(CurriculumState):
-    """A `CurriculumController` without its decisions."""
-
-    # -- what comes next -------------------------------------------------------------------
-
-    def prepare(self, slots: Iterable[int]) -> list[Any]:
+    def next_configs(self, slots: Iterable[int]) -> list[Any]:
         """Return the configs of the next episodes of some slots, in their order.
 
         Attempts that begin now are posted. An episode that was prepared and did not begin is not
         drawn again.
         """
-        if not self._begun:
-            self._start()
+        if not self._started:
+            self._post_start()
         if self.director.per_slot:
-            return [self._prepare_drawn(slot) for slot in slots]
+            return [self._sample_config(slot) for slot in slots]
         orders = {}
         for agent in self.curricula:
-            draw = self.director.assign(agent)
-            if draw is not None and self._tries[agent] is None:
-                self._tries[agent] = self._try(agent, draw, None)
+            choice = self.director.assign(agent)
+            if choice is not None and self._attempts[agent] is None:
+                self._attempts[agent] = self._start_attempt(agent, choice, None)
             orders[agent] = self.progress[agent].current_step_order
-        config = self._take(orders)
+        config = self._config_for(orders)
         return [config for _ in slots]
 
-    def _prepare_drawn(self, slot: int) -> Any:
+    def _sample_config(self, slot: int) -> Any:
         """Return the config of a slot's next episode, with a step for each agent drawn for it."""
-        drawn = self._drawn[slot]
+        drawn = self._sampled[slot]
         for agent in self.curricula:
             if agent not in drawn:
-                draw = self.director.assign(agent, slot)
-                if draw is not None:
-                    self.manager.set_current_step(agent, draw.order)
-                    drawn[agent] = self._try(agent, draw, slot)
-        return self._take({agent: tried.step.order for agent, tried in drawn.items()})
+                choice = self.director.assign(agent, slot)
+                if choice is not None:
+                    self.manager.set_current_step(agent, choice.order)
+                    drawn[agent] = self._start_attempt(agent, choice, slot)
+        return self._config_for({agent: tried.step.order for agent, tried in drawn.items()})
 
-    def _try(self, agent: str, draw: StepChoice, slot: int | None) -> AttemptState:
+    def _start_attempt(self, agent: str, choice: StepChoice, slot: int | None) -> AttemptState:
         """Let an attempt begin."""
         curriculum, progress = self.curricula[agent], self.progress[agent]
-        step = curriculum.step(draw.order)
-        self._enter(agent, step)
+        step = curriculum.step(choice.order)
+        self._configure_agent(agent, step)
         drawn = self.director.per_slot
         wanted = 1 if drawn else self.director.episodes(step)
         attempt = progress.step_attempts[step.order]
@@ -243,23 +292,23 @@ class CurriculumEpisodes(CurriculumState):
         }
         if drawn and self.slots > 1:
             data["slot"] = slot
-        if draw.values:
-            data["drawn_by"] = dict(draw.values)
+        if choice.values:
+            data["drawn_by"] = dict(choice.values)
         self.post("DSE_STEP_ATTEMPT_START", data, agent)
-        number = self.meter.attempt(agent, data).number
-        for hear in self.hearers:
-            hear(agent, data)
+        number = self.metrics.attempt(agent, data).number
+        for listener in self.attempt_listeners:
+            listener(agent, data)
         return AttemptState(step, attempt, number, wanted)
 
-    def _enter(self, agent: str, step: CurriculumStep) -> None:
+    def _configure_agent(self, agent: str, step: CurriculumStep) -> None:
         """Prepare an agent that comes to a step, or goes on with it in another process."""
         if self._entered.get(agent) == step.order:
             return
         if agent in self._entered:
-            self.setup.untweak()
+            self.setup.clear_overrides()
         self._entered[agent] = step.order
-        settings = self.agent_setup.settings(agent, step)
-        received = self.agent_setup.enter(agent, step, settings)
+        settings = self.agent_configurator.settings(agent, step)
+        received = self.agent_configurator.enter(agent, step, settings)
         if settings or step.agent_state != "keep":
             data = {
                 "order": step.order,
@@ -269,52 +318,33 @@ class CurriculumEpisodes(CurriculumState):
             }
             self.post("DSE_AGENT_RECONFIG_APPLIED", data, agent)
 
-    def meet(self, agents: Mapping[str, Agent]) -> None:
-        """Configure these agents from now on, when they come to a step."""
-        self.agent_setup = AgentSetup(agents, self.curricula)
-
-    @property
-    def over(self) -> bool:
-        """Whether every curriculum is over."""
-        return not any(progress.active for progress in self.progress.values())
-
-    @property
-    def prompts(self) -> dict[str, str | None]:
-        """The prompt of the step that each agent is in, if it has one."""
-        found: dict[str, str | None] = {}
-        for agent, progress in self.progress.items():
-            step = self.curricula[agent].find_step(progress.current_step_order)
-            found[agent] = None if step is None else self.agent_setup.prompt(agent, step)
-        return found
-
-    def _take(self, orders: Mapping[str, int]) -> Any:
+    def _config_for(self, orders: Mapping[str, int]) -> Any:
         """Return the config of an episode, and post it if it is another one than before."""
         config = self.setup.config(orders)
         self.modifier.orders = dict(orders)
         if config is not self._config:
             self._config = config
-            fields = self.setup.fields(orders) | self.setup.tweaks
+            fields = self.setup.fields(orders) | self.setup.overrides
             self.post("DSE_ENV_RECONFIG_APPLIED", {"orders": dict(orders), "config": fields})
         return config
 
-    # -- episodes --------------------------------------------------------------------------
+    # -- episodes ------------------------------------------------------------------------
 
-    def began(self, slot: int, playing: Sequence[str]) -> dict[str, Participation]:
+    def start_episode(self, slot: int, playing: Sequence[str]) -> dict[str, Participation]:
         """An episode begins; returns who takes part in it, with the hint that it is to get."""
-        seats = {}
+        participants = {}
         for agent in (agent for agent in self.curricula if agent in playing):
-            tried = self._drawn[slot].get(agent) if self.director.per_slot else self._tries[agent]
-            seats[agent] = self._seat(agent, tried)
-        self.seats[slot] = seats
-        return seats
+            participants[agent] = self._participation(agent, self._attempt_of(agent, slot))
+        self.participants[slot] = participants
+        return participants
 
-    def _seat(self, agent: str, tried: AttemptState | None) -> Participation:
+    def _participation(self, agent: str, tried: AttemptState | None) -> Participation:
         """Return an agent's part in an episode that begins."""
         self._sequence += 1
         progress = self.progress[agent]
         if tried is None:
             step = self.curricula[agent].step(progress.current_step_order)
-            number = SPARE if self.meter.history.of(agent).attempts else 0
+            number = SPARE if self.metrics.history.of(agent).attempts else 0
             return Participation(agent, number, self._sequence, step, progress.attempt)
         if tried.begun >= tried.wanted:
             return Participation(agent, SPARE, self._sequence, tried.step, tried.attempt)
@@ -322,7 +352,11 @@ class CurriculumEpisodes(CurriculumState):
         hint = progress.hint
         return Participation(agent, tried.number, self._sequence, tried.step, tried.attempt, hint)
 
-    def absent(self, agent: str) -> Participation:
+    def _attempt_of(self, agent: str, slot: int) -> AttemptState | None:
+        """Return the attempt under way for which an agent's episode in a slot may count."""
+        return self._sampled[slot].get(agent) if self.director.per_slot else self._attempts[agent]
+
+    def spectator(self, agent: str) -> Participation:
         """Return the part of an agent that does not take part in the episode.
 
         Raises:
@@ -332,93 +366,64 @@ class CurriculumEpisodes(CurriculumState):
         step = self.curricula[agent].step(max(progress.current_step_order, 0))
         return Participation(agent, SPARE, self._sequence, step, progress.attempt)
 
-    def words(self, seat: Participation) -> str | None:
+    def end_episode(self, slot: int, records: Mapping[str, EpisodeRecord]) -> None:
+        """An episode has ended; it is counted by `process_ended_episodes`."""
+        participants, self.participants[slot] = self.participants[slot], {}
+        self._sampled[slot] = {}
+        self._queue.append(EndedEpisode(self.step, slot, participants, records))
+
+    def abort_episode(self, slot: int, records: Mapping[str, EpisodeRecord]) -> None:
+        """An episode was broken off, or never had a step; its attempt gets another one."""
+        participants, self.participants[slot] = self.participants[slot], {}
+        for agent, participation in participants.items():
+            if participation.number > 0:
+                tried = self._attempt_of(agent, slot)
+                if tried is not None and tried.number == participation.number:
+                    tried.begun -= 1
+            if agent in records:
+                self._record(participation, records[agent], slot)
+
+    def _record(self, participation: Participation, record: EpisodeRecord, slot: int) -> None:
+        """Hand an episode to the metrics."""
+        record.episode.sequence = participation.sequence
+        self.metrics.add_episode(record, slot if self.slots > 1 else None)
+
+    # -- hints ---------------------------------------------------------------------------
+
+    def hint_text(self, participation: Participation) -> str | None:
         """Return the words of the hint that an agent is to get at the beginning of an episode."""
-        if seat.hint is None:
+        if participation.hint is None:
             return None
-        message = seat.step.hints[seat.hint].message
-        tutor = self.plan.tutor
+        message = participation.step.hints[participation.hint].message
+        tutor = self.options.tutor
         if tutor is not None:
-            message = check_words(tutor.word(seat.agent, seat.hint, message))
+            message = require_text(tutor.word(participation.agent, participation.hint, message))
         return message
 
-    def hinted(self, seat: Participation, message: str, by: str, slot: int | None = None) -> None:
-        """Take note of a hint that was given."""
-        self.meter.hint(seat.agent, message, slot)
-        hint = None if seat.hint is None or by == "nudge" else seat.step.hints[seat.hint]
+    def record_hint(
+        self, participation: Participation, message: str, by: str, slot: int | None = None
+    ) -> None:
+        """Record and post a hint that was given; `by` may be `IN_EPISODE`."""
+        self.metrics.hint(participation.agent, message, slot)
+        in_episode = by == IN_EPISODE
+        key = None if in_episode else participation.hint
+        hint = None if key is None else participation.step.hints[key]
         data: dict[str, Any] = {
-            "hint": None if hint is None else seat.hint,
+            "hint": key,
             "message": message,
-            "by": "tutor" if by == "nudge" or self.plan.tutor is not None else "curriculum",
-            "order": seat.step.order,
-            "attempt": seat.attempt,
+            "by": "tutor" if in_episode or self.options.tutor is not None else "curriculum",
+            "order": participation.step.order,
+            "attempt": participation.attempt,
         }
         if hint is not None:
             data |= {"event_type": hint.event_type, "data": hint.data.model_dump(mode="json")}
         if slot is not None:
             data["slot"] = slot
-        self.post("DSE_APPLY_HINT", data, seat.agent)
+        self.post("DSE_APPLY_HINT", data, participation.agent)
 
-    def ended(self, slot: int, passages: Mapping[str, EpisodeRecord]) -> None:
-        """An episode has ended."""
-        seats, self.seats[slot] = self.seats[slot], {}
-        self._drawn[slot] = {}
-        self._queue.append(Ended(self.step, slot, seats, passages))
+    # -- decisions -----------------------------------------------------------------------
 
-    def attempts(self, slot: int) -> dict[str, int]:
-        """Return for each agent in a slot's episode the attempt for which it counts."""
-        return {agent: seat.number for agent, seat in self.seats[slot].items()}
-
-    def broken(self, slot: int, passages: Mapping[str, EpisodeRecord]) -> None:
-        """An episode was broken off, or never had a step; its attempt gets another one."""
-        seats, self.seats[slot] = self.seats[slot], {}
-        for agent, seat in seats.items():
-            if seat.number > 0:
-                tried = (
-                    self._drawn[slot].get(agent) if self.director.per_slot else self._tries[agent]
-                )
-                if tried is not None and tried.number == seat.number:
-                    tried.begun -= 1
-            if agent in passages:
-                self._record(seat, passages[agent], slot)
-
-    def _record(self, seat: Participation, passage: EpisodeRecord, slot: int) -> None:
-        """Hand an episode to the meter."""
-        passage.row.sequence = seat.sequence
-        self.meter.take(passage, slot if self.slots > 1 else None)
-
-
-UNSAVED = 200
-"""So many episodes may end without a decision until progress is saved."""
-
-
-class CurriculumController(CurriculumEpisodes):
-    """Agents on their way through curricula.
-
-    Args:
-        world: The world that they are in.
-        plan: What to follow, and how.
-        events: Where everything is posted.
-        slots: How many environments there are.
-        base: The config of which holds what no step sets; by default that of the world.
-
-    Attributes:
-        manager: Curricula and progress.
-        meter: Metrics.
-        setup: What makes configs.
-        modifier: Changes the environment by its dials and elements.
-        decisions: What was decided in this run.
-        counts: For each agent, how many of its episodes have ended in this run.
-        seats: For each slot, who takes part in its episode.
-        step: Steps of the run so far; wrappers set it.
-        hearers: Called with the agent and the data of every attempt that begins.
-
-    Raises:
-        CurriculumError, EnvelopeError: See `ScenarioSetupModule`.
-        ProgressError: If the progress that is kept does not belong to these curricula.
-    """
-
-    def settle(self, until: int | None = None) -> list[Decision]:
+    def process_ended_episodes(self, until: int | None = None) -> list[Decision]:
         """Count episodes that ended, in the order (step, slot), and decide where it is time.
 
         Args:
@@ -433,58 +438,62 @@ class CurriculumController(CurriculumEpisodes):
         self._queue = self._queue[len(due) :]
         found: list[Decision] = []
         for ended in sorted(due, key=lambda e: (e.step, e.slot)):
-            for agent, seat in ended.seats.items():
-                if agent in ended.passages:
-                    self._record(seat, ended.passages[agent], ended.slot)
-            for agent, seat in ended.seats.items():
-                found += self._count(agent, seat, ended.passages.get(agent))
+            for agent, participation in ended.participants.items():
+                if agent in ended.records:
+                    self._record(participation, ended.records[agent], ended.slot)
+            for agent, participation in ended.participants.items():
+                found += self._count(agent, participation, ended.records.get(agent))
         self._unsaved += len(due)
         if found or self._unsaved >= UNSAVED:
             self.save()
         return found
 
     def _count(
-        self, agent: str, seat: Participation, passage: EpisodeRecord | None
+        self, agent: str, participation: Participation, record: EpisodeRecord | None
     ) -> list[Decision]:
         """Count an episode for its attempt, and decide if that is over."""
-        tried, drawn = self._tries[agent], self.director.per_slot
-        counts = seat.number > 0 if drawn else tried is not None and seat.number == tried.number
-        if passage is None:  # the agent did not act in it, so its attempt gets another one
+        tried, drawn = self._attempts[agent], self.director.per_slot
+        if drawn:
+            counts = participation.number > 0
+        else:
+            counts = tried is not None and participation.number == tried.number
+        if record is None:  # the agent did not act in it, so its attempt gets another one
             if counts and tried is not None:
                 tried.begun -= 1
             return []
         if not counts:
             self.counts[agent].uncounted += 1
             return []
-        self.counts[agent].add(seat.step.order, passage.row.result == "won")
-        self.director.observe(agent, seat.step.order, passage.row)
+        self.counts[agent].add(participation.step.order, record.episode.result == "won")
+        self.director.observe(agent, participation.step.order, record.episode)
         if drawn:
-            self.progress[agent].count(seat.step.order, 1, passage.row.length)
+            self.progress[agent].count(participation.step.order, 1, record.episode.length)
         if tried is None:
             return []
         tried.ended += 1
-        tried.env_steps += passage.row.length
+        tried.env_steps += record.episode.length
         return [self._decide(agent, tried)] if tried.ended == tried.wanted else []
 
     def _decide(self, agent: str, tried: AttemptState) -> Decision:
         """Decide after an attempt, and move the agent on."""
-        self._tries[agent] = None
+        self._attempts[agent] = None
         over = AttemptResult(agent, tried.step, tried.attempt, tried.env_steps, tried.ended)
-        decision = self.director.take(over)
+        decision = self.director.decide(over)
         assert decision is not None, f"{type(self.director).__name__} decides nothing"
         decision, by = self._ask_tutor(decision, tried.step)
-        in_play = sum(agent in seats for seats in self.seats)  # these will count for no attempt
+        # Episodes that go on will count for no attempt.
+        in_play = sum(agent in participants for participants in self.participants)
         data = {**decision.as_json(), "by": by, "in_play": in_play}
         self.post("DSE_ADAPTATION_EVAL", data, agent)
         self.manager.apply(decision)
         self.decisions.append(decision)
-        for event_type, data in consequences(decision):
+        for event_type, data in decision_events(decision):
             self.post(event_type, data, agent)
         return decision
 
     def _ask_tutor(self, decision: Decision, step: CurriculumStep) -> tuple[Decision, str]:
         """Let the tutor choose another decision, where there is a choice."""
-        tutor = self.plan.tutor
+        tutor = self.options.tutor
         if tutor is None or decision.completed:
             return decision, "curriculum"
         curriculum = self.curricula[decision.agent]
@@ -499,20 +508,28 @@ class CurriculumController(CurriculumEpisodes):
         stages = self.progress[decision.agent].stages
         return replace_action(decision, curriculum, action, stages, reason), "tutor"
 
-    def under_way(self, agent: str) -> AttemptState | None:
-        """Return an agent's attempt that is under way; ``None`` where episodes are drawn."""
-        return self._tries[agent]
+    # -- saving and logging --------------------------------------------------------------
 
     def save(self) -> None:
         """Write progress into its file, if there is one."""
         self._unsaved = 0
-        if self.plan.store is not None:
+        if self.options.store is not None:
             if not self.director.per_slot:
                 for agent, progress in self.progress.items():
-                    remember(self.meter.history, progress, self.curricula[agent].needs)
-            self.plan.store.save(self.progress)
+                    save_windows(self.metrics.history, progress, self.curricula[agent].needs)
+            self.options.store.save(self.progress)
 
     def finish(self) -> None:
         """Keep what was not kept yet, when the environment is closed."""
         if self._unsaved:
             self.save()
+
+    def post(self, event_type: str, data: Mapping[str, Any], agent: str | None = None) -> None:
+        """Post a line for logs."""
+        if self.events.active:
+            self.events.post("log", agent, event_type=event_type, data=dict(data))
+
+    def _post_overrides(self, fields: Fields) -> None:
+        """Post what the modifier changes from the next reset on."""
+        data = {"orders": dict(self.modifier.orders), "config": fields, "by": "modifier"}
+        self.post("DSE_ENV_RECONFIG_APPLIED", data)

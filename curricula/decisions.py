@@ -39,14 +39,14 @@ class Decision:
     Attributes:
         agent: The agent.
         curriculum: Name of the curriculum.
-        step: SlotCommand of the step.
+        step: Order of the step.
         name: Name of the step.
         attempt: Number of the attempt, from 1.
         decision: The decision, as the rule writes it, such as ``APPLY_HINT_01``.
         rule: The condition that held; ``None`` if the step is complete, or no rule held.
         reason: Why, in words.
         values: Every value that was read, by name.
-        next_step: SlotCommand of the step of the next attempt; ``None`` at the end.
+        next_step: Order of the step of the next attempt; ``None`` at the end.
         hint: Key of the hint for the next attempt, if any.
         completed: Whether the step is complete.
         status: Status of the step from now on.

@@ -2,7 +2,7 @@
 
 Hand-made curricula and automatic ones go through the same door: a director is asked for the step
 of an episode (`Director.assign`), is told how each episode went (`Director.observe`), and decides
-when an attempt is over (`Director.take`). `ScriptedDirector` does what the curriculum says.
+when an attempt is over (`Director.decide`). `ScriptedDirector` does what the curriculum says.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class StepChoice:
     """The step of one episode, drawn.
 
     Attributes:
-        order: SlotCommand of the step.
+        order: Order of the step.
         values: By what it was drawn.
     """
 
@@ -120,11 +120,11 @@ class Director(ABC):
         """Take in an episode that counts, in the order in which episodes ended."""
 
     @abstractmethod
-    def take(self, tried: AttemptResult) -> Decision | None:
+    def decide(self, tried: AttemptResult) -> Decision | None:
         """Decide after an attempt; ``None`` if there is nothing to decide."""
 
 
-def remembered(memory: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
+def read_memory(memory: Mapping[str, Any], name: str, kind: type[T], default: T) -> T:
     """Return something that a director remembers.
 
     Raises:
@@ -146,7 +146,7 @@ class ScriptedDirector(Director):
         super().open(manager, avt, seed, agents)
         self._module = AdaptationDecisionModule(avt)
 
-    def take(self, tried: AttemptResult) -> Decision:
+    def decide(self, tried: AttemptResult) -> Decision:
         """Decide by criteria and rules."""
         return self._module.decide(
             tried.agent,
@@ -162,7 +162,7 @@ class ScriptedDirector(Director):
 class SamplingDirector(Director):
     """Draws a step for each episode by weights; subclasses say the weights.
 
-    StepChoice number k in slot s is a function of the seed, the agent, s and k alone, and of the
+    Draw number k in slot s is a function of the seed, the agent, s and k alone, and of the
     weights at that time: it does not matter who hosts the slot.
     """
 
@@ -170,7 +170,7 @@ class SamplingDirector(Director):
 
     def check(self, memory: Mapping[str, Any]) -> None:
         """Check the draws that are remembered."""
-        if not all(0 <= count <= MOST for count in remembered(memory, "draws", list[int], [])):
+        if not all(0 <= count <= MOST for count in read_memory(memory, "draws", list[int], [])):
             raise ProgressError("this progress is damaged: draws: counts are 0 or more")
 
     def weights(self, agent: str) -> Sequence[float]:
@@ -178,14 +178,14 @@ class SamplingDirector(Director):
         return [1.0] * len(self.curriculum(agent).steps)
 
     def assign(self, agent: str, slot: int = 0) -> StepChoice:
-        """StepChoice a step."""
+        """Draw a step."""
         steps, weights = self.curriculum(agent).steps, list(self.weights(agent))
         draws = self.memory(agent).setdefault("draws", [])
         draws += [0] * (slot + 1 - len(draws))
         number = STREAM + self.agents.index(agent)
         stream = Stream(mix64(mix64(self.seed) + slot) >> 1, number, counter=draws[slot])
         draws[slot] += 1
-        chosen = pick(weights, stream.uniform())
+        chosen = sample_index(weights, stream.uniform())
         total = sum(weights)
         values: dict[str, Value] = {
             f"weight_{step.order}": round(weight / total, 12)
@@ -193,11 +193,11 @@ class SamplingDirector(Director):
         }
         return StepChoice(steps[chosen].order, values)
 
-    def take(self, tried: AttemptResult) -> None:
+    def decide(self, tried: AttemptResult) -> None:
         """Decide nothing: every episode is drawn anew."""
 
 
-def pick(weights: Sequence[float], unit: float) -> int:
+def sample_index(weights: Sequence[float], unit: float) -> int:
     """Return the place into which a number in ``[0, 1)`` falls among weights.
 
     Raises:
@@ -247,7 +247,7 @@ class Threshold(Director):
         """Return how many episodes make an attempt."""
         return self._episodes or step.episodes_per_attempt
 
-    def take(self, tried: AttemptResult) -> Decision:
+    def decide(self, tried: AttemptResult) -> Decision:
         """Decide by the share of episodes that were won."""
         curriculum = self.curriculum(tried.agent)
         value = self.avt.get_performance_metric(tried.agent, "success_rate")
@@ -280,9 +280,8 @@ class Randomisation(SamplingDirector):
     """Draws every episode's step, all alike or by fixed weights.
 
     Args:
-        weights: SlotCommand of a step -> its weight; steps that are not named are not drawn. By
-        default
-            all are alike.
+        weights: Order of a step -> its weight; steps that are not named are not drawn. By
+            default all are alike.
     """
 
     def __init__(self, weights: Mapping[int, float] | None = None) -> None:
@@ -331,7 +330,7 @@ class LearningProgress(SamplingDirector):
     def check(self, memory: Mapping[str, Any]) -> None:
         """Check the draws and means that are remembered."""
         super().check(memory)
-        means = remembered(memory, "means", dict[str, tuple[float, float]], {})
+        means = read_memory(memory, "means", dict[str, tuple[float, float]], {})
         if not all(0.0 <= mean <= 1.0 for pair in means.values() for mean in pair):
             raise ProgressError("this progress is damaged: means: they are from 0 to 1")
 
@@ -342,7 +341,7 @@ class LearningProgress(SamplingDirector):
         return means
 
     def observe(self, agent: str, order: int, episode: Episode) -> None:
-        """DecisionAt the means of a step by whether an episode was won."""
+        """Move the means of a step by whether an episode was won."""
         means, won = self._means(agent, order), float(episode.result == "won")
         means[0] += self.fast_rate * (won - means[0])
         means[1] += self.rate * (won - means[1])
@@ -384,4 +383,16 @@ def make_director(director: Any) -> Director:
     return DIRECTORS[director]()
 
 
-__all__ = ["DIRECTORS", "LearningProgress", "Randomisation", "Threshold", "make_director"]
+__all__ = [
+    "DIRECTORS",
+    "AttemptResult",
+    "Director",
+    "LearningProgress",
+    "Randomisation",
+    "SamplingDirector",
+    "ScriptedDirector",
+    "StepChoice",
+    "Threshold",
+    "make_director",
+    "sample_index",
+]

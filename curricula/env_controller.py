@@ -1,4 +1,4 @@
-"""A guide leads one environment through a controller: it is what its wrappers have in common."""
+"""Connects one environment with a `CurriculumController`: configs in, episodes out, hints shown."""
 
 from __future__ import annotations
 
@@ -8,34 +8,32 @@ from piase_gym.agents.base import Percept
 from piase_gym.core.events import Event
 from piase_gym.core.world import StepResult
 from piase_gym.curricula.attempts import Participation
-from piase_gym.curricula.controller import CurriculumController
-from piase_gym.curricula.episode_collector import EpisodeCollector, Keep
+from piase_gym.curricula.controller import IN_EPISODE, CurriculumController
+from piase_gym.curricula.episode_collector import EpisodeCollector, StepHook
 from piase_gym.curricula.options import Curricula, CurriculumOptions
 from piase_gym.curricula.setup import union_envelope
-from piase_gym.curricula.tutors import TutorObservation, check_words
+from piase_gym.curricula.tutors import TutorObservation, require_text
 from piase_gym.errors import EnvelopeError
 
 if TYPE_CHECKING:
     from piase_gym.envs.parallel import WorldParallelEnv
     from piase_gym.envs.single import GymEnv
 
-NUDGE = "nudge"
-
 
 def ensure_envelope(
-    face: WorldParallelEnv | GymEnv, given: Curricula, fixed: str | None = None
+    env: WorldParallelEnv | GymEnv, given: Curricula, fixed: str | None = None
 ) -> None:
     """Give an environment that was never reset the envelope that curricula need.
 
     Args:
-        face: The environment.
+        env: The environment.
         given: The curricula.
         fixed: Name of a wrapper that has fixed its spaces already, if there is one.
 
     Raises:
         EnvelopeError: If there is such a wrapper, and the spaces are too small.
     """
-    runner = face.runner
+    runner = env.runner
     if not runner.fresh:
         return
     wanted = union_envelope(given.values(), runner.pending or runner.world.config)
@@ -48,142 +46,146 @@ def ensure_envelope(
             "CurriculumWrapper, or make the environment with the envelope of the curricula: "
             f"parallel_env(..., envelope={wanted!r})"
         )
-    face.enlarge(wanted)
+    env.enlarge(wanted)
 
 
 class EnvController:
-    """Leads one environment through a controller.
+    """Lets the agents of one environment follow curricula.
 
     Args:
-        face: The environment; see `ensure_envelope`.
-        plan: What to follow, and how.
+        env: The environment; see `ensure_envelope`.
+        options: What to follow, and how.
 
     Attributes:
         course: Progress, metrics, decisions.
-        keeps: What the wrapper hands on of each step's `StepResult`: entry and keeper.
+        step_hooks: What the wrapper hands on of each step's `StepResult`: entry and callback.
 
     Raises:
         CurriculumError, EnvelopeError, ProgressError, AgentError: See `CurriculumController`.
     """
 
-    def __init__(self, face: WorldParallelEnv | GymEnv, plan: CurriculumOptions) -> None:
-        """Take up the controller, and listen."""
-        self.runner = face.runner
+    def __init__(self, env: WorldParallelEnv | GymEnv, options: CurriculumOptions) -> None:
+        """Make the controller, and subscribe to the events of the environment."""
+        self.runner = env.runner
         base = self.runner.pending or self.runner.world.config
-        self.course = CurriculumController(self.runner.world, plan, self.runner.events, base=base)
-        self.collector = EpisodeCollector(self.runner, list(plan.curricula), self.course.reads)
-        self.collector.ran = self.course.step
-        self.course.hearers.append(self.collector.aim)
+        self.course = CurriculumController(
+            self.runner.world, options, self.runner.events, base=base
+        )
+        self.collector = EpisodeCollector(self.runner, list(options.curricula), self.course.inputs)
+        self.collector.steps_before = self.course.step
+        self.course.attempt_listeners.append(self.collector.set_target)
         self.course.on_hint(self.give_hint)
-        self.keeps: tuple[Keep, ...] = ()
+        self.step_hooks: tuple[StepHook, ...] = ()
         self._config: Any = None
-        self._seen = base
-        self._leave = [self.runner.events.subscribe(self._hear, ("begun", "restore"))]
-        if plan.tutor is not None and getattr(plan.tutor, "watches", True):
-            self._leave.append(self.runner.events.watch(self._watch, last=True))
+        self._known_config = base
+        self._subscriptions = [self.runner.events.subscribe(self._on_event, ("begun", "restore"))]
+        if options.tutor is not None and getattr(options.tutor, "watches", True):
+            self._subscriptions.append(self.runner.events.watch(self._watch, last=True))
 
     # -- episodes --------------------------------------------------------------------------
 
     def before_reset(self) -> None:
         """Let the next episode have the config of the steps that agents are in."""
-        self._break_off()
-        self._heed_user()
-        (config,) = self.course.prepare([0])
-        if config is not self._config or self._seen is not self._present():
+        self._abort_episode()
+        self._sync_user_config()
+        (config,) = self.course.next_configs([0])
+        if config is not self._config or self._known_config is not self._pending_config():
             self._config = config
-            if self._present() != config:
+            if self._pending_config() != config:
                 self.runner.adopt(config)
-            self._seen = self._present()
+            self._known_config = self._pending_config()
 
-    def _present(self) -> Any:
+    def _pending_config(self) -> Any:
         """Return the config that would hold from the next reset on."""
         return self.runner.pending or self.runner.world.config
 
-    def _heed_user(self) -> None:
-        """Let what was reconfigured by others hold where no step says otherwise."""
-        present = self._present()
-        if present is not self._seen:
-            fields = {} if present == self._seen else self._seen.diff(present)
+    def _sync_user_config(self) -> None:
+        """Let what users reconfigured hold where no step says otherwise."""
+        present = self._pending_config()
+        if present is not self._known_config:
+            fields = {} if present == self._known_config else self._known_config.diff(present)
             fields.pop("envelope", None)
             if fields:
-                self.course.setup.rebase(self.course.setup.base.changed(fields))
-            self._seen = present
+                self.course.setup.set_base(self.course.setup.base.changed(fields))
+            self._known_config = present
 
     def after_reset(self) -> None:
-        """Take note of the first moment that the caller sees."""
-        self.collector.settle()
-        self.keeps = self.collector.keeps
-        self._heed_user()  # the options of a reset can have a config
+        """Start to record; steps before were taken while no agent of the caller was there."""
+        self.collector.start_recording()
+        self.step_hooks = self.collector.step_hooks
+        self._sync_user_config()  # the options of a reset can have a config
 
-    def noted(self, tick: StepResult) -> None:
+    def on_step_events(self, tick: StepResult) -> None:
         """Take in a step in which something ended or was reached."""
-        if self.collector.note(tick):
+        if self.collector.on_step_events(tick):
             self.course.step = self.collector.step
-            self.course.ended(0, self.collector.fold(self.course.attempts(0)))
-            self.course.settle()
+            self.course.end_episode(0, self.collector.finish_episode(self.course.attempts(0)))
+            self.course.process_ended_episodes()
 
-    def _break_off(self) -> None:
+    def _abort_episode(self) -> None:
         """End an episode that did not come to its own end."""
-        if self.course.seats[0]:
+        if self.course.participants[0]:
             self.course.step = self.collector.step
-            self.course.broken(0, self.collector.fold(self.course.attempts(0)))
+            self.course.abort_episode(0, self.collector.finish_episode(self.course.attempts(0)))
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         """An episode begins, or goes on from another state."""
         if event.kind == "restore":
-            self._break_off()
-            self._seen = self._present()
+            self._abort_episode()
+            self._known_config = self._pending_config()
         self.collector.begin()
         self.course.step = self.collector.step
         world = self.runner.world
         playing = [name for name, here in zip(world.agents, world.alive, strict=True) if here]
-        for seat in self.course.began(0, playing).values():
-            message = self.course.words(seat)
+        for participation in self.course.start_episode(0, playing).values():
+            message = self.course.hint_text(participation)
             if message is not None and event.kind == "begun":
-                self._show(seat, message, "hint")
-        self.keeps = self.collector.keeps
+                self._show(participation, message, "hint")
+        self.step_hooks = self.collector.step_hooks
 
     def close(self) -> None:
-        """Listen no longer, and keep the progress."""
-        for leave in self._leave:
-            leave()
-        if self._leave:
-            self._leave = []
+        """Unsubscribe, and save the progress."""
+        for unsubscribe in self._subscriptions:
+            unsubscribe()
+        if self._subscriptions:
+            self._subscriptions = []
             self.course.finish()
 
     # -- hints -----------------------------------------------------------------------------
 
-    def _show(self, seat: Participation, message: str, by: str) -> None:
+    def _show(self, participation: Participation, message: str, by: str) -> None:
         """Show words to an agent, from now on."""
         world = self.runner.world
-        world.give_hint(world.agents.index(seat.agent), message)
-        shown = world.hints[world.agents.index(seat.agent)]
-        self.runner.events.post("hint", seat.agent, message=shown)
-        self.course.hinted(seat, message, by)
+        world.give_hint(world.agents.index(participation.agent), message)
+        shown = world.hints[world.agents.index(participation.agent)]
+        self.runner.events.post("hint", participation.agent, message=shown)
+        self.course.record_hint(participation, message, by)
 
     def give_hint(self, agent: str, message: str) -> None:
         """Show words to an agent in the midst of an episode."""
         self.runner.require_episode()
         self.runner.number(agent)
         self.course.step = self.collector.step
-        seat = self.course.seats[0].get(agent)
-        if seat is None:
-            seat = self.course.absent(agent)
-        self._show(seat, check_words(message), NUDGE)
+        participation = self.course.participants[0].get(agent)
+        if participation is None:
+            participation = self.course.spectator(agent)
+        self._show(participation, require_text(message), IN_EPISODE)
 
     def _watch(self, _acts: Any, _tick: StepResult) -> None:
         """Let the tutor look at every agent in play, and say something."""
-        tutor, world = self.course.plan.tutor, self.runner.world
+        tutor, world = self.course.options.tutor, self.runner.world
         assert tutor is not None
         alive, steps = world.alive, self.runner.steps
-        for agent, seat in self.course.seats[0].items():
+        for agent, participation in self.course.participants[0].items():
             number = world.agents.index(agent)
             if alive[number]:
                 percept = Percept(world, number, steps)
                 hint = world.hints[number]
                 words = tutor.watch(
-                    TutorObservation(agent, seat.step, seat.attempt, steps, percept, hint)
+                    TutorObservation(
+                        agent, participation.step, participation.attempt, steps, percept, hint
+                    )
                 )
                 if words is not None:
                     self.course.step = self.collector.step
-                    self._show(seat, check_words(words), NUDGE)
+                    self._show(participation, require_text(words), IN_EPISODE)

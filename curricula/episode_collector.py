@@ -1,7 +1,8 @@
-"""Gauges: what happens in an environment, gathered into whole episodes for the meter.
+"""Collects what happens in environments into whole episodes, which the metrics then get.
 
-Between decisions a gauge costs next to nothing: of a step only those values are kept that somebody
-will read, as flat numbers, and often nothing at all. The rest is asked for when an agent ends.
+`EpisodeCollector` follows one environment, `BatchEpisodeCollector` a batch. Of a step only those
+values are kept that some metric reads, and often none at all, so that following costs next to
+nothing. The rest is asked for when an agent ends.
 """
 
 from __future__ import annotations
@@ -29,48 +30,82 @@ if TYPE_CHECKING:
     from piase_gym.envs.runner import EpisodeRunner
 
 
-Keep = tuple[int, Callable[[Any], object]]
+StepHook = tuple[int, Callable[[Any], object]]
 """Which entry of a `StepResult` is kept of each step, and what keeps it."""
 REWARDS, OUTCOMES, ENDED = 0, 3, 4
+"""Those entries."""
+OUTCOME_NAMES = [str(outcome) for outcome in ALL_OUTCOMES]
+"""The outcome of each code in a batch."""
+
+
+def _record_result(episode: Episode, world: Any, number: int) -> None:
+    """Write down how an episode ended for agent number `number`."""
+    episode.result = str(world.result(number))
+    episode.measures = dict(world.measure(number))
+
+
+def _finish(
+    episode: Episode,
+    length: int,
+    end: int,
+    attempts: Mapping[str, int],
+    milestones: dict[str, int],
+    arrived: int,
+) -> Episode:
+    """Return an episode with what is known once it is over; who has not ended was broken off.
+
+    Args:
+        episode: The episode, as `_record_result` left it, or as it began.
+        length: Steps of the agent.
+        end: Steps of the run at its end; so are milestones and arrival.
+        attempts: For each agent, the number of the attempt for which the episode counts.
+        milestones: When each milestone was reached.
+        arrived: When the agent reached its target, or 0.
+    """
+    episode.length, episode.end = length, end
+    episode.attempt = attempts.get(episode.agent, 0)
+    episode.result = episode.result or "abandoned"
+    episode.milestones, episode.arrived = milestones, arrived
+    return episode
 
 
 class EpisodeCollector:
     """Follows the caller's agents in one environment.
 
     Args:
-        driver: What drives the environment.
+        runner: What runs the environment.
         agents: The agents to follow.
-        reads: What is read of single steps.
+        inputs: What is read of single steps.
 
     Attributes:
-        keeps: What the owner of the environment hands on after every step.
-        ran: Steps of all episodes before this one.
+        step_hooks: What the owner of the environment hands on after every step.
+        steps_before: Steps of all episodes before this one.
     """
 
-    def __init__(self, runner: EpisodeRunner, agents: Sequence[str], reads: MetricInputs) -> None:
+    def __init__(self, runner: EpisodeRunner, agents: Sequence[str], inputs: MetricInputs) -> None:
         """Follow `agents`; the first episode starts with `begin`."""
-        self.runner, self.agents, self.reads = runner, tuple(agents), reads
+        self.runner, self.agents, self.inputs = runner, tuple(agents), inputs
         self.targets = Targets()
-        self.keeps: tuple[Keep, ...] = ()
-        self.ran = 0
+        self.step_hooks: tuple[StepHook, ...] = ()
+        self.steps_before = 0
         self._number = 0
         """How many episodes there were before this one, broken off or not."""
         self._targets: dict[str, Any] = {}
-        self._letters: list[tuple[int, str]] = []
+        self._messages: list[tuple[int, str]] = []
         self._rewards, self._outcomes = array("d"), list[str]()
         self._clear()
-        if reads.steps and runner.world.mailboxes is not None:
-            runner.events.subscribe(self._hear_letter, ("message",))
+        if inputs.steps and runner.world.mailboxes is not None:
+            runner.events.subscribe(self._on_message, ("message",))
 
     def _clear(self) -> None:
         """Forget the episode."""
         self._start = self._skip = 0
         self._entered: dict[str, int] = {}
         self._ends: dict[str, int] = {}
-        self._rows: dict[str, Episode] = {}
+        self._episodes: dict[str, Episode] = {}
         self._milestones: dict[str, dict[str, int]] = {}
         self._arrived: dict[str, int] = {}
-        self._letters.clear()
+        self._messages.clear()
         self._outcomes.clear()
         del self._rewards[:]
 
@@ -84,10 +119,10 @@ class EpisodeCollector:
     @property
     def step(self) -> int:
         """Steps of the run so far."""
-        return self.ran + self.taken
+        return self.steps_before + self.taken
 
-    def aim(self, agent: str, data: Mapping[str, Any]) -> None:
-        """Take note of where an agent is to go; `data` is that of its attempt's line."""
+    def set_target(self, agent: str, data: Mapping[str, Any]) -> None:
+        """Record where an agent is to go; `data` is that of its attempt's line."""
         self.targets.hear(ATTEMPT, agent, data)
         self._targets[agent] = data.get("target_coords")
 
@@ -96,34 +131,34 @@ class EpisodeCollector:
         self._clear()
         self._start = self.runner.steps
         self.targets.again()
-        self._look_around()
+        self._record_entries()
         world = self.runner.world
-        keeps: list[Keep] = []
-        if self.reads.rewards or self.reads.steps:
-            keeps.append((REWARDS, self._rewards.extend))
-        if self.reads.steps:
-            keeps.append((OUTCOMES, self._outcomes.extend))
+        hooks: list[StepHook] = []
+        if self.inputs.rewards or self.inputs.steps:
+            hooks.append((REWARDS, self._rewards.extend))
+        if self.inputs.steps:
+            hooks.append((OUTCOMES, self._outcomes.extend))
         targets = [t for t in self._targets.values() if t is not None and not world.ends_at(t)]
         if targets:
-            keeps.append((ENDED, self._look_at_places))
+            hooks.append((ENDED, self._record_arrivals))
         if world.awaiting_agents:
-            keeps.append((ENDED, self._look_around))
-        self.keeps = tuple(keeps)
+            hooks.append((ENDED, self._record_entries))
+        self.step_hooks = tuple(hooks)
 
-    def settle(self) -> None:
+    def start_recording(self) -> None:
         """From now on every step is handed on; those before were taken while nobody entered."""
         self._skip = self.taken
-        self._look_around()
+        self._record_entries()
 
-    def _look_around(self, _ended: object = None) -> None:
-        """Take note of who has entered."""
+    def _record_entries(self, _ended: object = None) -> None:
+        """Record who has entered."""
         world = self.runner.world
         for agent in self.agents:
             if agent not in self._entered and world.alive[world.agents.index(agent)]:
                 self._entered[agent] = self.taken
 
-    def _look_at_places(self, _ended: object = None) -> None:
-        """Take note of who stands on its target."""
+    def _record_arrivals(self, _ended: object = None) -> None:
+        """Record who stands on its target."""
         names = self.runner.world.agents
         playing = [names.index(a) for a in self._entered if self._is_in_step(a)]
         for name in self.targets.reached(self.runner.world, playing):
@@ -133,12 +168,12 @@ class EpisodeCollector:
         """Tell whether an agent took part in the step that was just taken."""
         return self._ends.get(agent, self.taken) == self.taken > self._entered[agent]
 
-    def _hear_letter(self, event: Any) -> None:
-        """Take note of a message."""
-        self._letters.append((self.taken, event.agent))
+    def _on_message(self, event: Any) -> None:
+        """Record a message."""
+        self._messages.append((self.taken, event.agent))
 
-    def note(self, tick: StepResult) -> bool:
-        """Take in a step in which something ended or was reached.
+    def on_step_events(self, tick: StepResult) -> bool:
+        """Process a step in which something ended or was reached.
 
         Returns:
             Whether the episode is over for all of the caller's agents.
@@ -155,21 +190,20 @@ class EpisodeCollector:
             ended = tick.terminated[number] or tick.truncated[number]
             if ended and agent in self._entered and agent not in self._ends:
                 self._ends[agent] = taken
-                row = self._rows[agent] = self._row(agent)
-                row.result = str(world.result(number))
-                row.measures = dict(world.measure(number))
+                episode = self._episodes[agent] = self._episode(agent)
+                _record_result(episode, world, number)
         if self.targets:
-            self._look_at_places()
+            self._record_arrivals()
         return not self.runner.played
 
-    def _row(self, agent: str) -> Episode:
+    def _episode(self, agent: str) -> Episode:
         """Return the episode of an agent, with what is known before its end."""
-        start = self.ran + self._entered[agent]
+        start = self.steps_before + self._entered[agent]
         return Episode(agent, self._number, 0, 0, self.runner.seed, start)
 
     # -- its end --------------------------------------------------------------------------
 
-    def fold(self, attempts: Mapping[str, int]) -> dict[str, EpisodeRecord]:
+    def finish_episode(self, attempts: Mapping[str, int]) -> dict[str, EpisodeRecord]:
         """Return what the episode leaves behind; who has not ended was broken off.
 
         Agents that did no step leave nothing.
@@ -181,43 +215,41 @@ class EpisodeCollector:
         for agent in self.agents:
             start, end = self._entered.get(agent, taken), self._ends.get(agent, taken)
             if end > start:
-                row = self._rows.get(agent) or self._row(agent)
-                row.attempt = attempts.get(agent, 0)
-                row.result = row.result or "abandoned"
-                row.end, row.length = self.ran + end, end - start
-                row.milestones = {
-                    name: self.ran + at for name, at in self._milestones.get(agent, {}).items()
-                }
-                arrived = self._arrived.get(agent)
-                row.arrived = 0 if arrived is None else self.ran + arrived
-                found[agent] = EpisodeRecord(row, self._fold_steps(agent, row, start, end))
-        self.ran += taken
+                begun = self._episodes.get(agent) or self._episode(agent)
+                reached = self._milestones.get(agent, {})
+                milestones = {name: self.steps_before + at for name, at in reached.items()}
+                at = self._arrived.get(agent)
+                arrived = 0 if at is None else self.steps_before + at
+                run_end = self.steps_before + end
+                episode = _finish(begun, end - start, run_end, attempts, milestones, arrived)
+                steps = self._finish_steps(agent, episode, start, end)
+                found[agent] = EpisodeRecord(episode, steps)
+        self.steps_before += taken
         self._number += 1
         self._clear()
         self._start = self.runner.steps
         return found
 
-    def _fold_steps(self, agent: str, row: Episode, start: int, end: int) -> list[Step]:
+    def _finish_steps(self, agent: str, episode: Episode, start: int, end: int) -> list[Step]:
         """Add up rewards, and return the steps, as far as they are read."""
         world = self.runner.world
         count, number = len(world.agents), world.agents.index(agent)
         place = slice((start - self._skip) * count + number, (end - self._skip) * count, count)
-        rewards = self._rewards[place] if self.reads.rewards or self.reads.steps else ()
-        row.total = functools.reduce(operator.add, rewards, 0.0)
-        if not self.reads.steps:
+        rewards = self._rewards[place] if self.inputs.rewards or self.inputs.steps else ()
+        episode.total = functools.reduce(operator.add, rewards, 0.0)
+        if not self.inputs.steps:
             return []
-        sent = Counter(at for at, sender in self._letters if sender == agent)
+        sent = Counter(at for at, sender in self._messages if sender == agent)
         outcomes = [str(outcome) for outcome in self._outcomes[place]]
-        row.outcomes = Counter(outcomes)
-        row.messages = sum(sent[at] for at in range(start + 1, end + 1))
-        base = self.ran + start + 1
+        episode.outcomes = Counter(outcomes)
+        episode.messages = sum(sent[at] for at in range(start + 1, end + 1))
+        base = self.steps_before + start + 1
         return [
-            Step(base + k, row.episode, 0, row.attempt, outcome, reward, sent[start + 1 + k])
+            Step(
+                base + k, episode.episode, 0, episode.attempt, outcome, reward, sent[start + 1 + k]
+            )
             for k, (outcome, reward) in enumerate(zip(outcomes, rewards, strict=True))
         ]
-
-
-NAMES = [str(outcome) for outcome in ALL_OUTCOMES]
 
 
 class BatchEpisodeCollector:
@@ -226,15 +258,15 @@ class BatchEpisodeCollector:
     Args:
         batch: The batch.
         agents: The agents to follow.
-        reads: What is read of single steps.
+        inputs: What is read of single steps.
 
     Attributes:
         step: Steps of the whole batch so far.
     """
 
-    def __init__(self, batch: BatchEnv, agents: Sequence[str], reads: MetricInputs) -> None:
+    def __init__(self, batch: BatchEnv, agents: Sequence[str], inputs: MetricInputs) -> None:
         """Follow `agents`."""
-        self.batch, self.agents, self.reads = batch, tuple(agents), reads
+        self.batch, self.agents, self.inputs = batch, tuple(agents), inputs
         self.numbers = {agent: batch.world.agents.index(agent) for agent in agents}
         self.targets = Targets()
         self.step = 0
@@ -244,16 +276,16 @@ class BatchEpisodeCollector:
         self._start = np.zeros(batch.num_envs, np.int64)
         self._number = [0] * batch.num_envs
         """How many episodes of a slot there were before the present one."""
-        self._rows: list[dict[str, Episode]] = [{} for _ in range(batch.num_envs)]
+        self._episodes: list[dict[str, Episode]] = [{} for _ in range(batch.num_envs)]
         self._marks = np.zeros(shape, np.uint8)
         self._codes: list[tuple[int, NDArray[Any], NDArray[Any]]] = []
         self._found: list[dict[str, dict[str, int]]] = [{} for _ in range(batch.num_envs)]
         self._arrived: list[dict[str, int]] = [{} for _ in range(batch.num_envs)]
 
-    # -- what is told ---------------------------------------------------------------------
+    # -- an episode and its steps --------------------------------------------------------
 
-    def aim(self, agent: str, data: Mapping[str, Any]) -> None:
-        """Take note of where an agent is to go; `data` is that of its attempt's line."""
+    def set_target(self, agent: str, data: Mapping[str, Any]) -> None:
+        """Record where an agent is to go; `data` is that of its attempt's line."""
         self.targets.hear(ATTEMPT, agent, data)
 
     def begin(self, slot: int) -> None:
@@ -262,15 +294,15 @@ class BatchEpisodeCollector:
         self._lengths[slot] = 0
         self._start[slot] = self.step
         self._number[slot] += 1
-        self._rows[slot], self._found[slot], self._arrived[slot] = {}, {}, {}
+        self._episodes[slot], self._found[slot], self._arrived[slot] = {}, {}, {}
         self._marks[slot] = 0
         if self.batch.world.milestones:
             marks = self.batch.batch.states["marks"]
             self._marks[slot] = marks[slot, : self._marks.shape[1]]
         self.targets.again(slot)
 
-    def take(self, alive: NDArray[np.bool_], over: NDArray[np.bool_]) -> None:
-        """Take in a step of all slots.
+    def record_step(self, alive: NDArray[np.bool_], over: NDArray[np.bool_]) -> None:
+        """Process a step of all slots.
 
         Args:
             alive: Who was in play, shape (envs, agents).
@@ -281,19 +313,19 @@ class BatchEpisodeCollector:
         acting = alive & ~over[:, None]
         self._lengths += acting
         self._totals += np.where(acting, batch.rewards, 0.0)
-        if self.reads.steps:
+        if self.inputs.steps:
             codes = self.batch.outcome_codes.copy()
             self._codes.append((self.step, codes, batch.rewards.copy()))
         if self.batch.world.milestones:
-            self._take_milestones(~over)
+            self._record_milestones(~over)
         if self.targets:
-            self._take_arrivals(acting)
+            self._record_arrivals(acting)
         ended = acting & (batch.terminated | batch.truncated)
         for slot in np.flatnonzero(ended.any(axis=1)).tolist():
-            self._take_ends(slot, ended[slot])
+            self._record_ends(slot, ended[slot])
 
-    def _take_milestones(self, stepping: NDArray[np.bool_]) -> None:
-        """Take note of milestones that were reached for the first time."""
+    def _record_milestones(self, stepping: NDArray[np.bool_]) -> None:
+        """Record milestones that were reached for the first time."""
         marks = self.batch.batch.states["marks"][:, : self._marks.shape[1]]
         new = marks & ~self._marks
         new[~stepping] = 0
@@ -306,8 +338,8 @@ class BatchEpisodeCollector:
                 if bits >> bit & 1:
                     found.setdefault(name, self.step)
 
-    def _take_arrivals(self, acting: NDArray[np.bool_]) -> None:
-        """Take note of who stands on its target for the first time in its episode."""
+    def _record_arrivals(self, acting: NDArray[np.bool_]) -> None:
+        """Record who stands on its target for the first time in its episode."""
         places = self.batch.world.positions(self.batch.batch.states)
         for slot in np.flatnonzero(acting.any(axis=1)).tolist():
             playing = np.flatnonzero(acting[slot]).tolist()
@@ -317,18 +349,17 @@ class BatchEpisodeCollector:
             for agent in self.targets.reached(world, playing, slot):
                 self._arrived[slot].setdefault(agent, self.step)
 
-    def _take_ends(self, slot: int, ended: NDArray[np.bool_]) -> None:
-        """Take note of how agents of a slot ended."""
+    def _record_ends(self, slot: int, ended: NDArray[np.bool_]) -> None:
+        """Record how agents of a slot ended."""
         world = self.batch.at(slot)
         for agent, number in self.numbers.items():
             if ended[number]:
-                row = self._row(slot, agent)
-                row.result = str(world.result(number))
-                row.measures = dict(world.measure(number))
-                row.end = self.step
-                self._rows[slot][agent] = row
+                episode = self._episode(slot, agent)
+                _record_result(episode, world, number)
+                episode.end = self.step
+                self._episodes[slot][agent] = episode
 
-    def _row(self, slot: int, agent: str) -> Episode:
+    def _episode(self, slot: int, agent: str) -> Episode:
         """Return the episode of an agent, with what is known before its end."""
         seed = int(self.batch.batch.states["seed"][slot])
         start = self.step - int(self._lengths[slot, self.numbers[agent]])  # when it entered
@@ -336,7 +367,7 @@ class BatchEpisodeCollector:
 
     # -- the end of an episode ------------------------------------------------------------
 
-    def fold(self, slot: int, attempts: Mapping[str, int]) -> dict[str, EpisodeRecord]:
+    def finish_episode(self, slot: int, attempts: Mapping[str, int]) -> dict[str, EpisodeRecord]:
         """Return what a slot's episode leaves behind; who has not ended was broken off.
 
         Agents that did no step leave nothing.
@@ -350,30 +381,29 @@ class BatchEpisodeCollector:
             length = int(self._lengths[slot, number])
             if not length:
                 continue
-            row = self._rows[slot].get(agent) or self._row(slot, agent)
-            row.attempt = attempts.get(agent, 0)
-            row.result = row.result or "abandoned"
-            row.length, row.end = length, row.end or row.start + length
-            row.total = float(self._totals[slot, number])
-            row.milestones = self._found[slot].get(agent, {})
-            row.arrived = self._arrived[slot].get(agent, 0)
-            found[agent] = EpisodeRecord(row, self._steps(row, number))
-        if self.reads.steps:
+            begun = self._episodes[slot].get(agent) or self._episode(slot, agent)
+            milestones = self._found[slot].get(agent, {})
+            arrived = self._arrived[slot].get(agent, 0)
+            end = begun.end or begun.start + length
+            episode = _finish(begun, length, end, attempts, milestones, arrived)
+            episode.total = float(self._totals[slot, number])
+            found[agent] = EpisodeRecord(episode, self._steps(episode, number))
+        if self.inputs.steps:
             self._forget_steps(slot)
         self._lengths[slot] = 0
         return found
 
-    def _steps(self, row: Episode, number: int) -> list[Step]:
+    def _steps(self, episode: Episode, number: int) -> list[Step]:
         """Return the steps of an episode, if somebody reads them."""
-        if not self.reads.steps:
+        if not self.inputs.steps:
             return []
-        slot, attempt, steps = row.slot, row.attempt, []
+        slot, attempt, steps = episode.slot, episode.attempt, []
         for at, codes, rewards in self._codes:
-            if row.start < at <= row.end:
-                outcome = NAMES[codes[slot, number]]
+            if episode.start < at <= episode.end:
+                outcome = OUTCOME_NAMES[codes[slot, number]]
                 reward = float(rewards[slot, number])
-                steps.append(Step(at, row.episode, slot, attempt, outcome, reward, 0))
-        row.outcomes = Counter(step.outcome for step in steps)
+                steps.append(Step(at, episode.episode, slot, attempt, outcome, reward, 0))
+        episode.outcomes = Counter(step.outcome for step in steps)
         return steps
 
     def _forget_steps(self, slot: int) -> None:
@@ -385,7 +415,7 @@ class BatchEpisodeCollector:
 
 
 class _Places:
-    """Where the agents of one slot are, in the words of a world."""
+    """Where the agents of one slot are, asked for as of a world."""
 
     def __init__(self, collector: BatchEpisodeCollector, places: NDArray[Any]) -> None:
         self.agents = collector.batch.world.agents

@@ -1,6 +1,6 @@
-"""Journeys: the ways that agents took through curricula, read back and put into words.
+"""Learning paths: how agents went through curricula, read back and described.
 
-A journey comes from the folder of `piase curriculum run`, from a log, or from a file of progress.
+A path is read from the folder of `piase curriculum run`, from a log, or from a file of progress.
 The folder and the log know at which step of the whole training a decision fell; progress counts
 only the steps of the attempts that were decided on.
 """
@@ -49,8 +49,8 @@ class EpisodeCountsAt:
 
     Attributes:
         at: Environment steps until the second look.
-        played: SlotCommand of a step -> episodes of it that ended.
-        won: SlotCommand of a step -> how many of those were won; empty if nobody wrote it down.
+        played: Order of a step -> episodes of it that ended.
+        won: Order of a step -> how many of those were won; empty if nobody wrote it down.
     """
 
     at: int
@@ -63,7 +63,7 @@ class UnderWay:
     """An attempt that nothing was decided about yet.
 
     Attributes:
-        step: SlotCommand of the step.
+        step: Order of the step.
         attempt: Number of the attempt at it.
         ended: Episodes of it that have ended; ``None`` if nobody wrote it down.
         wanted: Episodes that it needs.
@@ -85,11 +85,11 @@ class LearningPath:
         agent: The agent.
         curriculum: Name of the curriculum.
         counted: What `at` counts, in words.
-        names: SlotCommand -> name of the steps that are known.
+        names: Order -> name of the steps that are known.
         moves: The decisions, in order.
         stretches: What was played, if that is known; all that there is where steps are drawn.
         outcome: ``running``, ``finished`` or ``failed``.
-        drawn: SlotCommand -> episodes, where steps were drawn episode by episode.
+        drawn: Order -> episodes, where steps were drawn episode by episode.
         under_way: The attempt that is under way, if there is one.
         uncounted: Episodes that have ended and counted for no attempt.
         director: What said which step comes next, if that is known.
@@ -318,18 +318,18 @@ def explain(journey: LearningPath) -> Iterator[str]:
         return
     if not journey.moves:
         yield f"{head}: nothing was decided yet."
-        yield from still(journey)
+        yield from describe_open(journey)
         return
     last = journey.moves[-1]
     yield f"{head}: {_count(len(journey.moves), 'decision')}; the curriculum {_end(journey)}."
     for move in journey.moves:
-        yield from _told(journey, move)
+        yield from _decision_lines(journey, move)
     if journey.under_way is None and journey.outcome == "running":
         yield f"Now in {_label(journey, last.decision.next_step or 0)}."
-    yield from still(journey)
+    yield from describe_open(journey)
 
 
-def still(journey: LearningPath) -> Iterator[str]:
+def describe_open(journey: LearningPath) -> Iterator[str]:
     """Yield lines about what no decision rests on: the attempt under way, uncounted episodes."""
     now = journey.under_way
     if now is not None:
@@ -344,14 +344,16 @@ def still(journey: LearningPath) -> Iterator[str]:
         yield f"{_count(journey.uncounted, 'more episode')} {which}."
 
 
-def _told(journey: LearningPath, move: DecisionAt) -> Iterator[str]:
+def _decision_lines(journey: LearningPath, move: DecisionAt) -> Iterator[str]:
     """Yield the lines of one decision."""
     decision = move.decision
     after = f"after {_count(decision.episodes, 'episode')}"
     yield f"{_label(journey, decision.step)}, attempt {decision.attempt}, {after}:"
     yield f"  {decision.decision}: {_meaning(journey, decision)}"
     yield f"  why: {decision.reason}"
-    values = ", ".join(f"{name} = {_shown(value)}" for name, value in decision.values.items())
+    values = ", ".join(
+        f"{name} = {_format_value(value)}" for name, value in decision.values.items()
+    )
     yield f"  read: {values or 'nothing'}"
 
 
@@ -384,7 +386,7 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     """Return a value as conditions write it."""
     if value is None:
         return "no value yet"
@@ -463,11 +465,11 @@ __all__ = [
     "DecisionAt",
     "EpisodeCountsAt",
     "LearningPath",
+    "describe_open",
     "explain",
     "headings",
     "judged_by",
     "read_paths",
     "short_name",
-    "still",
     "table_rows",
 ]

@@ -10,7 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from piase_gym.curricula import loader, validation
+from piase_gym.core.files import open_regular
+from piase_gym.curricula import validation
 from piase_gym.curricula.error_recovery import Recovery
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
@@ -60,7 +61,7 @@ def load(path_or_name: object) -> DevelopmentalCurriculum:
     try:
         document = read_file(path, MOST_BYTES)
     except ScenarioError as error:
-        raise CurriculumError(loader.in_file(path) or str(error)) from None
+        raise CurriculumError(fence_problem_in_file(path) or str(error)) from None
     return build(document, str(path), path.parent)
 
 
@@ -78,7 +79,7 @@ def loads(text: str, source: str = "<text>", folder: Path | None = None) -> Deve
     try:
         document = read_text(text, source, as_json=True, most=MOST_BYTES)
     except ScenarioError as error:
-        raise CurriculumError(loader.in_text(text, source) or str(error)) from None
+        raise CurriculumError(fence_problem_in_text(text, source) or str(error)) from None
     return build(document, source, folder)
 
 
@@ -213,7 +214,7 @@ def _prompt_warnings(
             continue
         place: Place = document.place(("steps", step._index, "prompt_reference"))
         try:
-            path = prompts.file_of(curriculum, step)
+            path = prompts.prompt_path(curriculum, step)
             if path is None:
                 named = f"there is no prompt file {step.prompt_reference!r} in {str(folder)!r}"
                 yield place, f"{step.label}: {named}", False
@@ -223,18 +224,16 @@ def _prompt_warnings(
             yield place, f"{step.label}: its prompt is wrong:\n{error}", True
 
 
-def in_file(path: Path) -> str | None:
+def fence_problem_in_file(path: Path) -> str | None:
     """Return the complaint about a fenced file, or ``None``."""
     try:
-        if not path.is_file():
-            return None
-        with path.open(encoding="utf-8", errors="replace") as stream:
-            return in_text(stream.read(200), str(path))
+        with open_regular(path) as stream:
+            return fence_problem_in_text(stream.read(200).decode("utf-8", "replace"), str(path))
     except (OSError, ValueError):
         return None
 
 
-def in_text(text: str, source: str) -> str | None:
+def fence_problem_in_text(text: str, source: str) -> str | None:
     """Return the complaint about a fenced text, or ``None``."""
     first = text.lstrip("\ufeff \t\r\n").split("\n")[0].strip()
     if not first.startswith(("```", "~~~")):

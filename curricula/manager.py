@@ -160,7 +160,7 @@ class CurriculumManager:
 
         Args:
             agent_id: The agent.
-            step_order: SlotCommand of the step.
+            step_order: Order of the step.
             increment_attempt: Whether another attempt begins.
 
         Raises:
@@ -206,7 +206,7 @@ class CurriculumManager:
     # -- decisions -------------------------------------------------------------------------
 
     def apply(self, decision: Decision) -> CurriculumStep | None:
-        """DecisionAt an agent's progress on by a decision about its current attempt.
+        """Move an agent's progress on by a decision about its current attempt.
 
         Returns:
             The step of the next attempt, or ``None`` at the end.

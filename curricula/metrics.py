@@ -1,8 +1,8 @@
-"""The meter: metrics of agents in a curriculum, from what finished episodes leave behind.
+"""Metrics of agents in a curriculum, from what finished episodes leave behind.
 
-It answers by the code that answers from a log: `piase_gym.runs.Metrics` over a `History`. What it
-saves is to follow every step: gauges (`piase_gym.curricula.episode_collector`) hand it whole
-episodes.
+They are computed by the code that computes them from a log: `piase_gym.runs.Metrics` over a
+`History`. What is saved is to follow every step: `piase_gym.curricula.episode_collector` hands over
+whole episodes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from piase_gym.runs.windows import Value, View, Window
 _OF_STEPS = frozenset({"illegal_rate", "invalid_rate", "messages_sent", "env_steps"})
 _PARTS = ("milestone.", "measure.", "reached_goal_")
 FOLLOWED = (ATTEMPT, "ENVIRONMENT_EVENT_OCCURRED", "ENVIRONMENT_STATE_CHANGED")
-"""The event types that the meter hears of: attempts, hints, milestones."""
+"""The event types that are recorded: attempts, hints, milestones."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class EpisodeRecord:
     """What one agent's part in one episode leaves behind.
 
     Attributes:
-        row: The episode.
+        episode: The episode.
         steps: Its steps, if somebody reads them.
     """
 
-    row: Episode
+    episode: Episode
     steps: Sequence[Step] = ()
 
 
@@ -127,7 +127,7 @@ class CurriculumMetrics(PiaAVTInterface):
             )
         return self._metrics.check_event_occurred(agent_id, signature, window, slot=slot)
 
-    # -- what is told ---------------------------------------------------------------------
+    # -- what is recorded ----------------------------------------------------------------
 
     def attempt(self, agent: str, data: Mapping[str, Any]) -> Attempt:
         """Take in that an attempt begins; `data` is that of its line in the log."""
@@ -139,16 +139,16 @@ class CurriculumMetrics(PiaAVTInterface):
         data = {"kind": "hint", "agent": agent, "message": message}
         self._feed("ENVIRONMENT_EVENT_OCCURRED", "system", data | _slot(slot))
 
-    def take(self, passage: EpisodeRecord, slot: int | None = None) -> None:
+    def add_episode(self, record: EpisodeRecord, slot: int | None = None) -> None:
         """Take in an agent's episode; episodes stay in the order in which they began."""
-        row = passage.row
-        known = self.history.of(row.agent)
-        bisect.insort(known.episodes, row, key=lambda other: other.sequence)
-        if row.attempt != SPARE:
-            known.steps.extend(passage.steps)
-        for name in row.milestones:
+        episode = record.episode
+        known = self.history.of(episode.agent)
+        bisect.insort(known.episodes, episode, key=lambda other: other.sequence)
+        if episode.attempt != SPARE:
+            known.steps.extend(record.steps)
+        for name in episode.milestones:
             data = {"kind": "milestone", "name": name}
-            self._feed("ENVIRONMENT_STATE_CHANGED", row.agent, data | _slot(slot))
+            self._feed("ENVIRONMENT_STATE_CHANGED", episode.agent, data | _slot(slot))
 
     def _feed(self, event_type: str, agent: str, data: Mapping[str, Any]) -> None:
         """Take in an event as a log would have it."""

@@ -30,7 +30,7 @@ class EnvironmentModifierInterface(ABC):
         """Show words to an agent."""
 
 
-class Modifier(EnvironmentModifierInterface):
+class WorldModifier(EnvironmentModifierInterface):
     """Changes the environment of a controller by its world's dials and elements.
 
     Args:
@@ -46,7 +46,7 @@ class Modifier(EnvironmentModifierInterface):
         told: Callable[[Fields], None],
     ) -> None:
         """Wait for changes."""
-        self._setup, self._give, self._told = setup, give, told
+        self._setup, self._give, self._on_change = setup, give, told
         self.orders: Orders = {}
 
     def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
@@ -75,6 +75,6 @@ class Modifier(EnvironmentModifierInterface):
 
     def _change(self, fields: Fields) -> Fields:
         """Let fields hold from the next reset on, for the rest of the step."""
-        self._setup.tweak(fields, self.orders)
-        self._told(fields)
+        self._setup.add_overrides(fields, self.orders)
+        self._on_change(fields)
         return fields

@@ -1,4 +1,4 @@
-"""What users write about a run of curricula, checked: director, tutor, where progress is kept."""
+"""The options of a run of curricula, checked: director, tutor, where progress is kept."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class CurriculumOptions:
         metrics: Mapping[str, Any] | None = None,
         lag: int = 1,
     ) -> CurriculumOptions:
-        """Return a plan from what users write.
+        """Return the options from what users write.
 
         Args:
             curricula: Agent -> curriculum, its name or its path; or one curriculum, for the agent

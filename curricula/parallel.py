@@ -22,16 +22,16 @@ from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotResult, WorkerPool
-from piase_gym.curricula.tutors import check_words
+from piase_gym.curricula.tutors import require_text
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, ResetNeededError, UnsupportedError
 
-COURSE = ("director", "tutor", "progress", "seed", "metrics", "lag")
+CURRICULUM_OPTIONS = ("director", "tutor", "progress", "seed", "metrics", "lag")
 """Options that are the curriculum's; all others are the environment's."""
 
 
 class SlotRun:
-    """What runs in slots have in common: a course, hosts, and what goes between them.
+    """What runs in slots have in common: a controller, workers, and what goes between them.
 
     Args:
         world: An id, a world or a config.
@@ -65,7 +65,7 @@ class SlotRun:
         for name, value, least in (("slots", slots, 1), ("workers", workers, 0)):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ConfigError(f"{name} is a number from {least} on, not {value!r}")
-        course = {name: options.pop(name) for name in COURSE if name in options}
+        course = {name: options.pop(name) for name in CURRICULUM_OPTIONS if name in options}
         self.model = GymEnv(world, **options)
         plan = CurriculumOptions.of(curriculum, (self.model.agent,), **course)
         if plan.tutor is not None and getattr(plan.tutor, "watches", True):
@@ -78,70 +78,72 @@ class SlotRun:
         self.events = self.model.events
         self.course = CurriculumController(self.model.world, plan, self.events, slots)
         self.agent, self.slots = self.model.agent, slots
-        recipe = EnvSpec(world, {**options, "envelope": envelope}, self.course.reads)
-        self.hosts = WorkerPool(recipe, slots, min(workers, slots), context)
+        spec = EnvSpec(world, {**options, "envelope": envelope}, self.course.inputs)
+        self.workers = WorkerPool(spec, slots, min(workers, slots), context)
         self.configs: list[Any] = [None] * slots
-        self._told: list[Any] = [None] * slots
-        self._aims: dict[int | None, Any] = {}
-        self._aimed: list[Any] = [None] * slots
+        self._sent_configs: list[Any] = [None] * slots
+        self._attempt_data: dict[int | None, Any] = {}
+        self._sent_attempts: list[Any] = [None] * slots
         self._start = [0] * slots
-        self.course.hearers.append(self._hear_attempt)
+        self.course.attempt_listeners.append(self._on_attempt)
 
-    def _hear_attempt(self, _agent: str, data: Any) -> None:
+    def _on_attempt(self, _agent: str, data: Any) -> None:
         """Take note of where the learner is to go."""
-        self._aims[data.get("slot")] = data
+        self._attempt_data[data.get("slot")] = data
 
     def assign(self, slots: Sequence[int]) -> None:
         """Fix the configs of the next episodes of some slots."""
-        for slot, config in zip(slots, self.course.prepare(slots), strict=True):
+        for slot, config in zip(slots, self.course.next_configs(slots), strict=True):
             self.configs[slot] = config
 
-    def order_reset(self, slot: int, seed: int | None, step: int) -> SlotCommand:
+    def reset_command(self, slot: int, seed: int | None, step: int) -> SlotCommand:
         """Let an episode begin, and return what its slot is to be told."""
         course = self.course
-        seat = course.began(slot, [self.agent])[self.agent]
-        words = course.words(seat)
+        participation = course.start_episode(slot, [self.agent])[self.agent]
+        words = course.hint_text(participation)
         if words is not None:
-            course.hinted(seat, check_words(words), "hint", slot)
-        config = None if self.configs[slot] is self._told[slot] else self.configs[slot]
-        aim = self._aims.get(slot if course.director.per_slot and self.slots > 1 else None)
-        aim = None if aim is self._aimed[slot] else aim
-        self._told[slot], self._start[slot] = self.configs[slot], step
-        if aim is not None:
-            self._aimed[slot] = aim
-        return SlotCommand(slot, reset=True, seed=seed, config=config, hint=words, aim=aim)
+            course.record_hint(participation, require_text(words), "hint", slot)
+        config = None if self.configs[slot] is self._sent_configs[slot] else self.configs[slot]
+        attempt = self._attempt_data.get(
+            slot if course.director.per_slot and self.slots > 1 else None
+        )
+        attempt = None if attempt is self._sent_attempts[slot] else attempt
+        self._sent_configs[slot], self._start[slot] = self.configs[slot], step
+        if attempt is not None:
+            self._sent_attempts[slot] = attempt
+        return SlotCommand(slot, reset=True, seed=seed, config=config, hint=words, attempt=attempt)
 
-    def broken(self, slot: int) -> None:
+    def abort_episode(self, slot: int) -> None:
         """Take note that an episode was broken off before its end."""
-        if self.course.seats[slot]:
-            self.course.broken(slot, {})
+        if self.course.participants[slot]:
+            self.course.abort_episode(slot, {})
 
-    def ended(self, report: SlotResult, step: int) -> None:
+    def end_episode(self, result: SlotResult, step: int) -> None:
         """Take in an episode that has ended at a step of the run."""
-        assert report.passage is not None
-        number = self.course.attempts(report.slot).get(self.agent, 0)
-        moved = move(report.passage, report.slot, number, self._start[report.slot])
+        assert result.record is not None
+        number = self.course.attempts(result.slot).get(self.agent, 0)
+        moved = shift_to_run(result.record, result.slot, number, self._start[result.slot])
         self.course.step = step
-        self.course.ended(report.slot, {self.agent: moved})
+        self.course.end_episode(result.slot, {self.agent: moved})
 
     def close(self) -> None:
         """Decide what is left, keep the progress, and stop the workers."""
-        self.course.settle()
+        self.course.process_ended_episodes()
         self.course.finish()
-        self.hosts.close()
+        self.workers.close()
         self.model.close()
 
 
-def move(passage: EpisodeRecord, slot: int, attempt: int, start: int) -> EpisodeRecord:
+def shift_to_run(record: EpisodeRecord, slot: int, attempt: int, start: int) -> EpisodeRecord:
     """Return what an episode left behind, as one of a slot that began after so many steps."""
-    row = passage.row
-    by = start - row.start
-    row.slot, row.attempt = slot, attempt
-    row.start, row.end = start, row.end + by
-    row.milestones = {name: at + by for name, at in row.milestones.items()}
-    row.arrived = row.arrived + by if row.arrived else 0
-    steps = [s._replace(step=s.step + by, slot=slot, attempt=attempt) for s in passage.steps]
-    return EpisodeRecord(row, steps)
+    episode = record.episode
+    by = start - episode.start
+    episode.slot, episode.attempt = slot, attempt
+    episode.start, episode.end = start, episode.end + by
+    episode.milestones = {name: at + by for name, at in episode.milestones.items()}
+    episode.arrived = episode.arrived + by if episode.arrived else 0
+    steps = [s._replace(step=s.step + by, slot=slot, attempt=attempt) for s in record.steps]
+    return EpisodeRecord(episode, steps)
 
 
 class ParallelCurricula(VectorEnv[Any, Any, Any]):
@@ -227,14 +229,14 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
         seeds = spread_seeds(seed, self.num_envs)
         everyone = list(range(self.num_envs))
         for slot in everyone:
-            self.run.broken(slot)
+            self.run.abort_episode(slot)
         self.run.assign(everyone)
-        orders = [self.run.order_reset(slot, seeds[slot], self._step) for slot in everyone]
-        self.run.hosts.send(orders)
-        reports = self.run.hosts.gather(self.num_envs)
+        commands = [self.run.reset_command(slot, seeds[slot], self._step) for slot in everyone]
+        self.run.workers.send(commands)
+        results = self.run.workers.gather(self.num_envs)
         self._over = np.zeros(self.num_envs, np.bool_)
-        infos = {"seed": np.array([report.info["seed"] for report in reports], np.int64)}
-        return self._stack(reports), {**infos, **self._masks(reports)}
+        infos = {"seed": np.array([result.info["seed"] for result in results], np.int64)}
+        return self._stack(results), {**infos, **self._masks(results)}
 
     def step(
         self, actions: Any
@@ -244,51 +246,48 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
             raise ResetNeededError("call reset() before the first step")
         self._step += 1
         given = list(iterate(self.action_space, actions))
-        orders = []
+        commands = []
         for slot in range(self.num_envs):
             if self._over[slot]:
-                orders.append(self.run.order_reset(slot, None, self._step))
+                commands.append(self.run.reset_command(slot, None, self._step))
             else:
-                orders.append(SlotCommand(slot, given[slot]))
-        self.run.hosts.send(orders)
-        reports = self.run.hosts.gather(self.num_envs)
-        ended = [report for report in reports if report.terminated or report.truncated]
-        for report in ended:
-            self.run.ended(report, self._step)
+                commands.append(SlotCommand(slot, given[slot]))
+        self.run.workers.send(commands)
+        results = self.run.workers.gather(self.num_envs)
+        ended = [result for result in results if result.terminated or result.truncated]
+        for result in ended:
+            self.run.end_episode(result, self._step)
         self.course.step = self._step
-        self.course.settle(self._step + 1 - self.course.plan.lag)
-        self.run.assign([report.slot for report in ended])
-        terminated = np.array([report.terminated for report in reports], np.bool_)
-        truncated = np.array([report.truncated for report in reports], np.bool_)
+        self.course.process_ended_episodes(self._step + 1 - self.course.options.lag)
+        self.run.assign([result.slot for result in ended])
+        terminated = np.array([result.terminated for result in results], np.bool_)
+        truncated = np.array([result.truncated for result in results], np.bool_)
         self._over = terminated | truncated
-        rewards = np.array([report.reward for report in reports])
-        infos = {"result": np.array([r.info.get("result") for r in reports], object)}
+        rewards = np.array([result.reward for result in results])
+        infos = {"result": np.array([r.info.get("result") for r in results], object)}
         return (
-            self._stack(reports),
+            self._stack(results),
             rewards,
             terminated,
             truncated,
-            {
-                **infos,
-                **self._masks(reports),
-            },
+            {**infos, **self._masks(results)},
         )
 
-    def _stack(self, reports: Sequence[SlotResult]) -> Any:
+    def _stack(self, results: Sequence[SlotResult]) -> Any:
         """Put the observations together."""
         space = self.single_observation_space
         empty: Any = create_empty_array(space, self.num_envs)
-        return concatenate(space, [report.observation for report in reports], empty)
+        return concatenate(space, [result.observation for result in results], empty)
 
-    def _masks(self, reports: Sequence[SlotResult]) -> dict[str, Any]:
+    def _masks(self, results: Sequence[SlotResult]) -> dict[str, Any]:
         """Put the masks together, where there are masks."""
-        if "action_mask" not in reports[0].info:
+        if "action_mask" not in results[0].info:
             return {}
-        return {"action_mask": np.stack([report.info["action_mask"] for report in reports])}
+        return {"action_mask": np.stack([result.info["action_mask"] for result in results])}
 
     def render(self) -> tuple[Any, ...]:
-        """StepChoice every environment."""
-        return tuple(self.run.hosts.picture(slot) for slot in range(self.num_envs))
+        """Draw every environment."""
+        return tuple(self.run.workers.picture(slot) for slot in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Decide what is left, keep the progress, and stop the workers."""

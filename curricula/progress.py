@@ -35,14 +35,14 @@ class AgentProgress:
         curriculum: Name of the curriculum.
         curriculum_version: Its version.
         curriculum_sha256: Its `DevelopmentalCurriculum.sha256`.
-        current_step_order: SlotCommand of the step that it is in, or was in last; -1 before the
+        current_step_order: Order of the step that it is in, or was in last; -1 before the
         first.
         completed_steps: Orders of the steps that it has completed, in the order of completion.
-        step_attempts: SlotCommand -> attempts begun; the first counts 1.
-        step_episodes: SlotCommand -> episodes that decisions rest on, or, where steps are drawn,
+        step_attempts: Order -> attempts begun; the first counts 1.
+        step_episodes: Order -> episodes that decisions rest on, or, where steps are drawn,
         that
             have ended.
-        statuses: SlotCommand -> status, of the steps that have any but ``not_started``.
+        statuses: Order -> status, of the steps that have any but ``not_started``.
         stages: The developmental stages that it has reached, oldest first.
         outcome: ``running``, ``finished`` or ``failed``.
         hint: Key of the hint that it gets in the current attempt, if any.

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from piase_gym.curricula import loader
-from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum, Part
-from piase_gym.curricula.validation import without_type
+from piase_gym.curricula.schema import CurriculumModel, CurriculumStep, DevelopmentalCurriculum
+from piase_gym.curricula.validation import strip_type_mark
 from piase_gym.errors import CurriculumError, ScenarioError
 from piase_gym.scenarios.explaining import explain
 from piase_gym.scenarios.reading import read_file
@@ -37,13 +37,13 @@ Lines = Annotated[tuple[Words, ...], BeforeValidator(_listed)]
 Degree = float | Words | None
 
 
-class Section(Part):
+class Section(CurriculumModel):
     """A part of a prompt."""
 
     @model_validator(mode="before")
     @classmethod
     def _read_as(cls, data: Any) -> Any:
-        return without_type(data, cls.__name__)
+        return strip_type_mark(data, cls.__name__)
 
 
 class SystemRules(Section):
@@ -265,14 +265,14 @@ def load(path: str | Path) -> PiaAGIPrompt:
     try:
         document = read_file(path)
     except ScenarioError as error:
-        raise CurriculumError(loader.in_file(path) or str(error)) from None
+        raise CurriculumError(loader.fence_problem_in_file(path) or str(error)) from None
     try:
         return PiaAGIPrompt.model_validate(document.data)
     except ValidationError as error:
         raise CurriculumError("\n".join(explain(error, PiaAGIPrompt, document))) from None
 
 
-def file_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Path | None:
+def prompt_path(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Path | None:
     """Return the prompt file of a step, or ``None`` if it names none or there is none."""
     if not step.prompt_reference or curriculum.folder is None:
         return None
@@ -292,7 +292,7 @@ def prompt_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> PiaA
     Raises:
         CurriculumError: If the file is wrong.
     """
-    path = file_of(curriculum, step)
+    path = prompt_path(curriculum, step)
     if path is None:
         return None
     given = step.agent_config_overrides.get(PROMPT_VALUES, {})
@@ -302,4 +302,4 @@ def prompt_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> PiaA
     return load(path).filled({**values, **(given if isinstance(given, Mapping) else {})})
 
 
-__all__ = ["PiaAGIPrompt", "file_of", "load", "prompt_of"]
+__all__ = ["PiaAGIPrompt", "load", "prompt_of", "prompt_path"]

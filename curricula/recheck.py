@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from piase_gym.curricula.attempts import consequences
+from piase_gym.curricula.attempts import decision_events
 from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision
 from piase_gym.curricula.loader import loads
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -51,7 +51,7 @@ class Recheck:
             return data, []
         found = self._decide(agent, data)
         fields = {key: found[key] for key in Decision.__dataclass_fields__}
-        return found, consequences(Decision(**fields))
+        return found, decision_events(Decision(**fields))
 
     def _begin(self, agent: str, data: Mapping[str, Any]) -> None:
         """Take note of an agent's curriculum."""

@@ -1,4 +1,7 @@
-"""The small parts of a curriculum: metrics, criteria, hints, rules."""
+"""The models of a curriculum: metrics, criteria, hints, rules, steps and the curriculum itself.
+
+What can be wrong beyond the shape of the data is in `piase_gym.curricula.validation`.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +55,10 @@ WindowSize = Annotated[dict[str, int], BeforeValidator(_window)]
 
 
 if TYPE_CHECKING:
-    _Clear = BaseModel
+    _TranslatedErrors = BaseModel
 else:
 
-    class _Complaining(type(BaseModel)):
+    class _ErrorTranslation(type(BaseModel)):
         """Lets a model that is made in Python complain like one that is read from a file."""
 
         def __call__(cls, *args: Any, **fields: Any) -> Any:
@@ -69,17 +72,17 @@ else:
                     lines.append(f"{where}: {told}")
                 raise CurriculumError("\n".join(dict.fromkeys(lines))) from None
 
-    class _Clear(BaseModel, metaclass=_Complaining):
+    class _TranslatedErrors(BaseModel, metaclass=_ErrorTranslation):
         pass
 
 
-class Part(_Clear):
+class CurriculumModel(_TranslatedErrors):
     """Common settings of the parts of a curriculum."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class MetricDefinition(Part):
+class MetricDefinition(CurriculumModel):
     """A name for a metric over a window, or for a metric that comes from outside.
 
     Without `metric`, the name is asked for as it stands, and `type` says what its values are: so
@@ -95,7 +98,7 @@ class MetricDefinition(Part):
     )
 
 
-class Criterion(Part):
+class Criterion(CurriculumModel):
     """One thing that must be so for a step to be complete."""
 
     metric: str = Field(min_length=1, max_length=200, description="a metric")
@@ -113,7 +116,7 @@ class Criterion(Part):
         return f"{self.metric} {self.operator} {value}"
 
 
-class HintData(Part):
+class HintData(CurriculumModel):
     """What a hint says."""
 
     model_config = ConfigDict(extra="allow")
@@ -121,7 +124,7 @@ class HintData(Part):
     message: str = Field(min_length=1, max_length=2000, description="the words")
 
 
-class Hint(Part):
+class Hint(CurriculumModel):
     """Words that a rule can have said to the agent in the next attempt."""
 
     type: Literal["EVENT"] = Field("EVENT", description="always EVENT")
@@ -169,7 +172,7 @@ class Need(NamedTuple):
         return None if self.window is None else {self.window[0]: self.window[1]}
 
 
-class Setting(NamedTuple):
+class StepContext(NamedTuple):
     """What a step takes over from its curriculum."""
 
     on_no_rule: str = "REPEAT_STEP"
@@ -194,7 +197,7 @@ Name = Annotated[str, Field(max_length=200), AfterValidator(_one_line)]
 Stage = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class CurriculumStep(Part):
+class CurriculumStep(CurriculumModel):
     """One step of a curriculum: a task, when it is done, and what to do while it is not."""
 
     order: SlotCommand = Field(description="steps run sorted by it; unique")
@@ -241,17 +244,17 @@ class CurriculumStep(Part):
     piaavt_metrics_to_track: tuple[Text, ...] | None = Field(None, description="for readers")
 
     _index: int = PrivateAttr(0)
-    _setting: Setting = PrivateAttr(Setting())
+    _setting: StepContext = PrivateAttr(StepContext())
     _conditions: tuple[Condition, ...] = PrivateAttr(())
 
     @model_validator(mode="before")
     @classmethod
     def _read_as(cls, data: Any) -> Any:
-        return validation.read_step(data)
+        return validation.normalise_step(data)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        validation.complain(validation.step_problems(self))
+        validation.raise_problems(validation.step_problems(self))
         self._conditions = tuple(Condition(rule[0]) for rule in self.adaptation_rules)
         return self
 
@@ -328,7 +331,7 @@ class CurriculumStep(Part):
 MOST_STEPS = 1000
 
 
-class DevelopmentalCurriculum(Part):
+class DevelopmentalCurriculum(CurriculumModel):
     """A curriculum. See the page on curricula for the meaning of each field."""
 
     name: Name = Field(description="its name")
@@ -366,7 +369,7 @@ class DevelopmentalCurriculum(Part):
     @model_validator(mode="before")
     @classmethod
     def _read_as(cls, data: Any) -> Any:
-        return validation.read_head(data)
+        return validation.normalise_curriculum(data)
 
     @field_validator("steps")
     @classmethod
@@ -380,9 +383,9 @@ class DevelopmentalCurriculum(Part):
     def _check(self) -> Self:
         names = {step.order: step.name for step in self.steps}
         for step in self.steps:
-            step._setting = Setting(self.on_no_rule, self.metrics, names)
+            step._setting = StepContext(self.on_no_rule, self.metrics, names)
             step.__dict__.pop("rules", None)
-        validation.complain(validation.curriculum_problems(self))
+        validation.raise_problems(validation.curriculum_problems(self))
         return self
 
     @property
@@ -433,7 +436,7 @@ class DevelopmentalCurriculum(Part):
         """Return the first step after `order` that is open, or ``None`` at the end.
 
         Args:
-            order: SlotCommand of a step; -1 for the beginning.
+            order: Order of a step; -1 for the beginning.
             stages: The developmental stages that the agent has reached.
         """
         later = bisect_right(self.steps, order, key=lambda step: step.order)
@@ -473,7 +476,7 @@ class DevelopmentalCurriculum(Part):
                 "or give the world, its config or an environment"
             )
         if self.world is not None:
-            validation.same_world(self.world, chosen, self.source)
+            validation.require_same_world(self.world, chosen, self.source)
         config: WorldConfig = resolve(chosen, None, None, {})[0]
         return config
 
@@ -509,7 +512,7 @@ class DevelopmentalCurriculum(Part):
         """
         configs = [config for _, config in self.configs(world.config)]
         kinds = validation.metric_types_of(self, validation.metrics_of(world, configs))
-        found = list(islice(validation.name_problems(self, kinds), validation.MOST_PROBLEMS))
+        found = list(islice(validation.metric_name_problems(self, kinds), validation.MOST_PROBLEMS))
         if found:
             rows = (f"{self.place(problem.path)}: {problem.message}" for problem in found)
             raise CurriculumError("\n".join(rows))

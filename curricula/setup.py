@@ -1,4 +1,4 @@
-"""From the steps of agents to the config of an episode, and to what agents are told."""
+"""From the steps of agents to the config of an episode, and to how the agents are configured."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ScenarioSetupModule:
         self.world, self.curricula = world, dict(curricula)
         self.base = world.config if base is None else base.pinned(world.envelope)
         self.lead = _lead(self.curricula)
-        self.tweaks: Fields = {}
+        self.overrides: Fields = {}
         self._known: dict[tuple[tuple[str, int], ...], Any] = {}
         self._check()
 
@@ -82,13 +82,13 @@ class ScenarioSetupModule:
             self._known[key] = self._make(orders)
         return self._known[key]
 
-    def rebase(self, config: Any) -> None:
+    def set_base(self, config: Any) -> None:
         """Take another config for what no step sets."""
         self.base = config.pinned(self.world.envelope)
         self._known.clear()
 
-    def tweak(self, fields: Fields, orders: Orders) -> None:
-        """Change fields over what the steps set, until `untweak`.
+    def add_overrides(self, fields: Fields, orders: Orders) -> None:
+        """Change fields over what the steps set, until `clear_overrides`.
 
         Args:
             fields: The fields.
@@ -97,25 +97,25 @@ class ScenarioSetupModule:
         Raises:
             ConfigError: If it is not allowed; nothing has changed then.
         """
-        before, self.tweaks = self.tweaks, {**self.tweaks, **fields}
+        before, self.overrides = self.overrides, {**self.overrides, **fields}
         self._known.clear()
         try:
             self._make(orders)
         except ConfigError:
-            self.tweaks = before
+            self.overrides = before
             raise
 
-    def untweak(self) -> None:
+    def clear_overrides(self) -> None:
         """Let the steps alone say what holds."""
-        if self.tweaks:
-            self.tweaks = {}
+        if self.overrides:
+            self.overrides = {}
             self._known.clear()
 
     def _make(self, orders: Orders) -> Any:
         """Merge, check and return a config."""
         config = self.base.changed(self.fields(orders))
-        if self.tweaks:
-            config = config.changed(self.tweaks)
+        if self.overrides:
+            config = config.changed(self.overrides)
         self.world.check_config(config)
         return config.pinned(self.world.envelope)
 
@@ -133,7 +133,7 @@ class ScenarioSetupModule:
                 number = self.world.agents.index(override.agent)
                 per_agent_fields.setdefault(name, {})[number] = override.value
             elif name in shared:
-                shared[name] = self._settle(name, shared[name], override)
+                shared[name] = self._resolve(name, shared[name], override)
             else:
                 shared[name] = override
         merged = {name: override.value for name, override in shared.items()}
@@ -150,7 +150,7 @@ class ScenarioSetupModule:
                 for name, value in self.base.plain(step.fields).items():
                     yield name, Override(agent, step, value)
 
-    def _settle(self, name: str, one: Override, other: Override) -> Override:
+    def _resolve(self, name: str, one: Override, other: Override) -> Override:
         """Return which of two overrides of one shared field holds."""
         if _same(one.value, other.value):
             return one
@@ -259,7 +259,7 @@ def _same(one: Any, other: Any) -> bool:
     return canonical_json(jsonable(one)) == canonical_json(jsonable(other))
 
 
-class AgentSetup:
+class AgentConfigurator:
     """Configures the agents that were handed over, and keeps what of them lasts into a step.
 
     Args:

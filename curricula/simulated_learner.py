@@ -1,4 +1,4 @@
-"""SimulationResult learners: the real world and the real curriculum, and a learner of known skill.
+"""Simulated learners: the real world and the real curriculum, and a learner of known skill.
 
 At each step the learner does what the world's oracle does with the probability of its skill, else
 something legal at random. So a curriculum can be tried out in seconds, before anything is trained.
@@ -63,7 +63,7 @@ class SkilledLearner(Agent):
         commands = self.percept.commands
         return commands[self._chance.integer(len(commands))]
 
-    def practise(self) -> None:
+    def improve(self) -> None:
         """Become better by an episode."""
         self.skill += self.learning * (1.0 - self.skill)
 
@@ -130,7 +130,7 @@ def simulate(
     while episodes < most and env.progress[agent].active:
         steps += _episode(env, {agent: learner, **others}, seed if episodes == 0 else None)
         episodes += 1
-        learner.practise()
+        learner.improve()
         for decision in env.decisions[len(journey.moves) :]:
             journey.add(steps, decision)
     journey.outcome = env.progress[agent].outcome
@@ -167,9 +167,9 @@ def _others(
         PolicyError: If a partner is a model that cannot be loaded without trust.
     """
     made = {name: make_agent(who, trusted=False) for name, who in curriculum.partners.items()}
-    seats = seat_partners(world, made)
+    participants = seat_partners(world, made)
     return {
-        name: seats[number] if number in seats else make_agent("oracle")
+        name: participants[number] if number in participants else make_agent("oracle")
         for number, name in enumerate(world.agents)
         if name != agent
     }

@@ -1,7 +1,7 @@
-"""WorkerPool of slots: environments of one learner each, in this process or in others.
+"""Slot workers: environments of one learner each, in this process or in others.
 
-A host knows nothing of curricula. It is told which config and which hint an episode gets, steps its
-slots, and hands over what finished episodes leave behind. Who hosts a slot changes nothing in it.
+A worker knows nothing of curricula. It gets the config and the hint of an episode, steps its slots,
+and returns what finished episodes leave behind. Which worker hosts a slot changes nothing in it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class EnvSpec(NamedTuple):
     Attributes:
         world: An id, a world or a config.
         options: Arguments of `GymEnv`.
-        reads: What is read of single steps.
+        inputs: What is read of single steps.
     """
 
     world: Any
     options: Mapping[str, Any]
-    reads: MetricInputs
+    inputs: MetricInputs
 
 
 class SlotCommand(NamedTuple):
@@ -56,7 +56,7 @@ class SlotCommand(NamedTuple):
     seed: int | None = None
     config: Any = None
     hint: str | None = None
-    aim: Mapping[str, Any] | None = None
+    attempt: Mapping[str, Any] | None = None
 
 
 class SlotResult(NamedTuple):
@@ -79,82 +79,82 @@ class SlotResult(NamedTuple):
     terminated: bool = False
     truncated: bool = False
     info: Mapping[str, Any] = NOTHING
-    passage: EpisodeRecord | None = None
+    record: EpisodeRecord | None = None
     error: Exception | None = None
 
 
-class _Slot:
-    """One environment and its gauge."""
+class _SlotEnv:
+    """One environment and its episode collector."""
 
-    def __init__(self, recipe: EnvSpec) -> None:
-        self.env = GymEnv(recipe.world, **copy.deepcopy(dict(recipe.options)))
+    def __init__(self, spec: EnvSpec) -> None:
+        self.env = GymEnv(spec.world, **copy.deepcopy(dict(spec.options)))
         self.agent = self.env.agent
-        self.collector = EpisodeCollector(self.env.runner, [self.agent], recipe.reads)
+        self.collector = EpisodeCollector(self.env.runner, [self.agent], spec.inputs)
         self._hint: str | None = None
         self._going = False
-        self.env.events.subscribe(self._begin, ("begun",))
+        self.env.events.subscribe(self._start_episode, ("begun",))
 
-    def _begin(self, _event: Event) -> None:
+    def _start_episode(self, _event: Event) -> None:
         """An episode begins; nobody has seen it yet."""
         self.collector.begin()
         if self._hint is not None:
             self.env.world.give_hint(self.env.number, self._hint)
 
-    def obey(self, order: SlotCommand) -> SlotResult:
+    def execute(self, command: SlotCommand) -> SlotResult:
         """Do what a slot is to do."""
-        return self._reset(order) if order.reset else self._step(order)
+        return self._reset(command) if command.reset else self._step(command)
 
-    def _reset(self, order: SlotCommand) -> SlotResult:
+    def _reset(self, command: SlotCommand) -> SlotResult:
         """Begin an episode; one that goes on is broken off."""
-        passage = self.collector.fold({}).get(self.agent) if self._going else None
-        if order.aim is not None:
-            self.collector.aim(self.agent, order.aim)
-        if order.config is not None:
-            self.env.runner.adopt(order.config)
-        self._hint = order.hint
-        observation, info = self.env.reset(seed=order.seed)
-        self.collector.settle()
+        record = self.collector.finish_episode({}).get(self.agent) if self._going else None
+        if command.attempt is not None:
+            self.collector.set_target(self.agent, command.attempt)
+        if command.config is not None:
+            self.env.runner.adopt(command.config)
+        self._hint = command.hint
+        observation, info = self.env.reset(seed=command.seed)
+        self.collector.start_recording()
         self._going = True
-        return SlotResult(order.slot, observation, info=info, passage=passage)
+        return SlotResult(command.slot, observation, info=info, record=record)
 
-    def _step(self, order: SlotCommand) -> SlotResult:
+    def _step(self, command: SlotCommand) -> SlotResult:
         """Let the learner act once."""
-        observation, reward, terminated, truncated, info = self.env.step(order.action)
+        observation, reward, terminated, truncated, info = self.env.step(command.action)
         tick = self.env.runner.tick
         assert tick is not None
-        for place, keep in self.collector.keeps:
+        for place, keep in self.collector.step_hooks:
             keep(tick[place])
-        passage = None
-        if (tick.ended or tick.notes) and self.collector.note(tick):
-            passage = self.collector.fold({})[self.agent]
+        record = None
+        if (tick.ended or tick.notes) and self.collector.on_step_events(tick):
+            record = self.collector.finish_episode({})[self.agent]
             self._going = False
         return SlotResult(
-            order.slot, observation, float(reward), terminated, truncated, info, passage
+            command.slot, observation, float(reward), terminated, truncated, info, record
         )
 
 
 class SlotWorker:
-    """WorkerPool slots in this process."""
+    """Hosts slots in this process."""
 
-    def __init__(self, recipe: EnvSpec, slots: Sequence[int]) -> None:
+    def __init__(self, spec: EnvSpec, slots: Sequence[int]) -> None:
         """Make the environments."""
-        self._slots = {slot: _Slot(recipe) for slot in slots}
+        self._slots = {slot: _SlotEnv(spec) for slot in slots}
 
-    def obey(self, orders: Sequence[SlotCommand]) -> list[SlotResult]:
+    def execute(self, commands: Sequence[SlotCommand]) -> list[SlotResult]:
         """Let slots do what they are told, and report.
 
         An error of one slot does not keep the others from doing their part.
         """
-        return [self._one(order) for order in orders]
+        return [self._execute_one(command) for command in commands]
 
-    def _one(self, order: SlotCommand) -> SlotResult:
+    def _execute_one(self, command: SlotCommand) -> SlotResult:
         try:
-            return self._slots[order.slot].obey(order)
+            return self._slots[command.slot].execute(command)
         except Exception as error:  # it is raised again where the order came from
-            return SlotResult(order.slot, error=error)
+            return SlotResult(command.slot, error=error)
 
     def picture(self, slot: int) -> Any:
-        """StepChoice an environment."""
+        """Draw an environment."""
         return self._slots[slot].env.world.rgb()
 
     def close(self) -> None:
@@ -163,23 +163,23 @@ class SlotWorker:
             slot.env.close()
 
 
-def serve(connection: Connection, recipe: EnvSpec, slots: Sequence[int]) -> None:
-    """SlotWorker slots in another process until it is told to stop, or nobody is there any more."""
-    host: SlotWorker | None = None
+def worker_main(connection: Connection, spec: EnvSpec, slots: Sequence[int]) -> None:
+    """Host slots in another process until it is told to stop, or nobody is there any more."""
+    worker: SlotWorker | None = None
     try:
-        host = SlotWorker(recipe, slots)
+        worker = SlotWorker(spec, slots)
         while (message := connection.recv()) is not None:
             if isinstance(message, int):
-                connection.send(host.picture(message))
+                connection.send(worker.picture(message))
             else:
-                connection.send(host.obey(message))
+                connection.send(worker.execute(message))
     except (EOFError, KeyboardInterrupt, BrokenPipeError):
         pass
     except Exception as error:
         connection.send([SlotResult(-1, error=error)])
     finally:
-        if host is not None:
-            host.close()
+        if worker is not None:
+            worker.close()
         connection.close()
 
 
@@ -194,11 +194,11 @@ class WorkerPool:
     """
 
     def __init__(
-        self, recipe: EnvSpec, slots: int, workers: int, context: str = "forkserver"
+        self, spec: EnvSpec, slots: int, workers: int, context: str = "forkserver"
     ) -> None:
         """Start the workers."""
         self.workers = workers
-        self._local = SlotWorker(recipe, range(slots)) if workers == 0 else None
+        self._local = SlotWorker(spec, range(slots)) if workers == 0 else None
         self._pipes: list[Any] = []
         self._processes: list[Any] = []
         self._ready: list[SlotResult] = []
@@ -209,29 +209,29 @@ class WorkerPool:
             mine, theirs = starter.Pipe()
             own = range(worker, slots, workers)
             process: Any = starter.Process(  # type: ignore[attr-defined]
-                target=serve, args=(theirs, recipe, own), daemon=True
+                target=worker_main, args=(theirs, spec, own), daemon=True
             )
             process.start()
             theirs.close()
             self._pipes.append(mine)
             self._processes.append(process)
 
-    def send(self, orders: Sequence[SlotCommand]) -> None:
+    def send(self, commands: Sequence[SlotCommand]) -> None:
         """Let slots do what they are told; each slot must be done with what it was told before."""
         if self._local is not None:
-            self._ready += self._local.obey(orders)
+            self._ready += self._local.execute(commands)
             return
         for worker, pipe in enumerate(self._pipes):
-            own = [order for order in orders if order.slot % self.workers == worker]
+            own = [command for command in commands if command.slot % self.workers == worker]
             if own:
-                self._talk(worker, pipe.send, own)
+                self._pipe_call(worker, pipe.send, own)
 
     def gather(self, count: int) -> list[SlotResult]:
         """Wait for so many reports; they come in the order of their slots."""
         found: list[SlotResult] = []
         while len(found) < count:
             found += self.receive()
-        return sorted(found, key=lambda report: report.slot)
+        return sorted(found, key=lambda result: result.slot)
 
     def receive(self) -> list[SlotResult]:
         """Wait for the next reports, in the order in which they arrive.
@@ -244,13 +244,13 @@ class WorkerPool:
         if self._local is None:
             for pipe in wait(self._pipes):
                 worker = self._pipes.index(pipe)
-                found += self._talk(worker, self._pipes[worker].recv)
-        for report in found:
-            if report.error is not None:
-                raise report.error
+                found += self._pipe_call(worker, self._pipes[worker].recv)
+        for result in found:
+            if result.error is not None:
+                raise result.error
         return found
 
-    def _talk(self, worker: int, do: Any, *args: Any) -> Any:
+    def _pipe_call(self, worker: int, do: Any, *args: Any) -> Any:
         """Use the pipe of a worker.
 
         Raises:
@@ -266,12 +266,12 @@ class WorkerPool:
             ) from error
 
     def picture(self, slot: int) -> Any:
-        """StepChoice an environment; no slot may be busy."""
+        """Draw an environment; no slot may be busy."""
         if self._local is not None:
             return self._local.picture(slot)
         worker = slot % self.workers
-        self._talk(worker, self._pipes[worker].send, slot)
-        return self._talk(worker, self._pipes[worker].recv)
+        self._pipe_call(worker, self._pipes[worker].send, slot)
+        return self._pipe_call(worker, self._pipes[worker].recv)
 
     def close(self) -> None:
         """Stop the workers; closing twice does no harm."""

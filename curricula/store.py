@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from piase_gym.core.digest import digest_bytes
+from piase_gym.core.files import open_regular
 from piase_gym.curricula.progress import SCHEMA as PROGRESS
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -106,7 +107,8 @@ class ProgressStore:
     def _bytes(self) -> bytes | None:
         """Return what is in the file, or ``None`` if there is none."""
         try:
-            return self.path.read_bytes()
+            with open_regular(self.path) as file:
+                return file.read()
         except FileNotFoundError:
             return None
         except OSError as error:

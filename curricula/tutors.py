@@ -145,7 +145,7 @@ def check_choice(choice: object, situation: DecisionContext) -> str:
     return choice
 
 
-def check_words(words: object) -> str:
+def require_text(words: object) -> str:
     """Return a tutor's words.
 
     Raises:

@@ -42,7 +42,7 @@ class Problem(NamedTuple):
     message: str
 
 
-def complain(problems: Iterable[Problem]) -> None:
+def raise_problems(problems: Iterable[Problem]) -> None:
     """Raise what a validator of pydantic may raise, if there is any problem."""
     found = list(islice(problems, MOST_PROBLEMS))
     if found:
@@ -52,7 +52,7 @@ def complain(problems: Iterable[Problem]) -> None:
 
 
 def problems_in(error: ValidationError) -> list[Problem]:
-    """Return the problems that `complain` has put into a pydantic error."""
+    """Return the problems that `raise_problems` has put into a pydantic error."""
     found: list[Problem] = []
     for item in error.errors(include_url=False):
         if item["type"] == "curriculum":
@@ -75,7 +75,7 @@ def shapes_in(
 # -- reading --------------------------------------------------------------------------------------
 
 
-def without_type(data: Any, wanted: str) -> Any:
+def strip_type_mark(data: Any, wanted: str) -> Any:
     """Return a mapping without the mark of the prompt suite.
 
     Raises:
@@ -92,9 +92,9 @@ NULLABLE = frozenset(PROSE | {"target_developmental_stage", "version"})
 """Fields of a curriculum that may be null, as the prompt suite writes what it does not know."""
 
 
-def read_head(data: Any) -> Any:
+def normalise_curriculum(data: Any) -> Any:
     """Return a curriculum's data without marks and nulls of the prompt suite."""
-    data = without_type(data, "DevelopmentalCurriculum")
+    data = strip_type_mark(data, "DevelopmentalCurriculum")
     if not isinstance(data, Mapping):
         return data
     kept = {n: v for n, v in data.items() if v is not None or n not in NULLABLE}
@@ -104,9 +104,9 @@ def read_head(data: Any) -> Any:
     return kept
 
 
-def read_step(data: Any) -> Any:
+def normalise_step(data: Any) -> Any:
     """Return a step's data with the other name of `environment_config_overrides` replaced."""
-    data = without_type(data, "CurriculumStep")
+    data = strip_type_mark(data, "CurriculumStep")
     short, long = "environment_config", "environment_config_overrides"
     if isinstance(data, Mapping) and data.get("prompt_reference") == "":
         data = {**data, "prompt_reference": None}
@@ -131,7 +131,7 @@ def target_of(overrides: Mapping[str, Any]) -> tuple[float, ...] | str | None:
     return tuple(place) if numbers and all(map(math.isfinite, place)) else None
 
 
-def same_world(own: str, given: object, source: str) -> None:
+def require_same_world(own: str, given: object, source: str) -> None:
     """Check that a curriculum is used in its own world.
 
     Raises:
@@ -195,14 +195,14 @@ def curriculum_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem
     """Yield what is wrong with a curriculum, but for what needs its world's config."""
     yield from _world_problems(curriculum)
     yield from _partner_problems(curriculum)
-    yield from _twice(curriculum)
+    yield from _duplicate_problems(curriculum)
     from piase_gym.curricula import validation
 
     try:
-        kinds = validation.metric_types_of(curriculum, validation.own_metrics(curriculum))
+        kinds = validation.metric_types_of(curriculum, validation.world_metrics(curriculum))
     except PiaseError:
         return  # the world is unknown or cannot be imported, which is told already
-    yield from validation.name_problems(curriculum, kinds)
+    yield from validation.metric_name_problems(curriculum, kinds)
 
 
 def _world_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
@@ -237,7 +237,7 @@ def _partner_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
             yield Problem(("partners", agent), told)
 
 
-def _twice(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
+def _duplicate_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
     """Yield orders and names that are given twice."""
     for field in ("order", "name"):
         seen: dict[Any, CurriculumStep] = {}
@@ -315,7 +315,9 @@ def metrics_of(world: Any, configs: Iterable[Any]) -> dict[str, type[float] | ty
     return metric_types([*world.milestones, *told], world.measures)
 
 
-def own_metrics(curriculum: DevelopmentalCurriculum) -> dict[str, type[float] | type[bool]] | None:
+def world_metrics(
+    curriculum: DevelopmentalCurriculum,
+) -> dict[str, type[float] | type[bool]] | None:
     """Return the metrics of the curriculum's own world, or ``None`` if they are not known.
 
     The world is imported only if a metric of its own is read, for that takes time.
@@ -339,7 +341,9 @@ def own_metrics(curriculum: DevelopmentalCurriculum) -> dict[str, type[float] | 
 # -- problems -------------------------------------------------------------------------------------
 
 
-def name_problems(curriculum: DevelopmentalCurriculum, kinds: MetricTypes) -> Iterator[Problem]:
+def metric_name_problems(
+    curriculum: DevelopmentalCurriculum, kinds: MetricTypes
+) -> Iterator[Problem]:
     """Yield what is wrong with the names that a curriculum defines and reads."""
     yield from _metric_problems(curriculum, kinds)
     for step in curriculum.steps:

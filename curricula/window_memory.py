@@ -28,7 +28,7 @@ class _Recent:
     hints: list[tuple[int, int, int]]
 
 
-def longest(needs: Iterable[Need]) -> dict[str, int]:
+def longest_windows(needs: Iterable[Need]) -> dict[str, int]:
     """Return the longest window of each kind that is read; empty if all are single attempts."""
     found: dict[str, int] = {}
     for need in needs:
@@ -37,9 +37,9 @@ def longest(needs: Iterable[Need]) -> dict[str, int]:
     return {} if found.keys() <= {"attempts"} and found.get("attempts", 1) == 1 else found
 
 
-def remember(history: History, progress: AgentProgress, needs: Iterable[Need]) -> None:
+def save_windows(history: History, progress: AgentProgress, needs: Iterable[Need]) -> None:
     """Note in an agent's progress what its windows still need of the past."""
-    windows = longest(needs)
+    windows = longest_windows(needs)
     if not windows:
         return
     known, step = history.of(progress.agent_id), history.step
@@ -75,7 +75,9 @@ def check(progress: AgentProgress) -> _Recent:
     return recent
 
 
-def recall(history: History, progress: AgentProgress, curriculum: DevelopmentalCurriculum) -> int:
+def load_windows(
+    history: History, progress: AgentProgress, curriculum: DevelopmentalCurriculum
+) -> int:
     """Let a history go on where an agent's progress ends.
 
     Returns:

@@ -429,3 +429,48 @@ def test_progress_of_another_curriculum_or_schema_is_refused() -> None:
     lost = AgentProgress.from_json({**value, "current_step_order": 77})
     with pytest.raises(ProgressError, match="there is no step 77"):
         CurriculumManager().resume(lost, made)
+
+
+def test_every_decision_leaves_the_statuses_of_all_steps() -> None:
+    reached = {"metric": "success_rate", "operator": "==", "value": 1}
+    made = curriculum(
+        {"completion_criteria": [reached], "adaptation_rules": [["true", "BRANCH_TO_3"]]},
+        {},
+        {
+            "adaptation_rules": [
+                ["step_attempts == 1", "BRANCH_TO_1"],
+                ["step_attempts == 2", "REPEAT_STEP"],
+                ["true", "PROCEED"],
+            ]
+        },
+        {"completion_criteria": [reached]},
+    )
+    manager, table = CurriculumManager(made), Table()
+    manager.start("a")
+    progress, module = manager.progress("a"), AdaptationDecisionModule(table)
+    begun, failed, done = "in_progress", "completed_failure", "completed_success"
+    left_out = "skipped"
+    assert progress.statuses == {1: begun}
+    for rate, wanted in (
+        (0, {1: failed, 2: left_out, 3: begun}),
+        (0, {1: begun, 2: left_out, 3: failed}),
+        (1, {1: done, 2: begun}),
+    ):
+        table.values["success_rate"] = rate
+        step = made.step(progress.current_step_order)
+        manager.apply(module.decide("a", made, step, progress.attempt, env_steps=1, episodes=1))
+        assert {n: s for n, s in progress.statuses.items() if n in wanted} == wanted
+        assert [progress.status(n) for n in (1, 2, 4)] == [wanted[1], wanted[2], "not_started"]
+    # who comes back to a completed step and fails there has completed it nevertheless
+    manager.set_current_step("a", 1)
+    assert progress.status(1) == begun
+    table.values["success_rate"] = 0
+    step = made.step(1)
+    manager.apply(module.decide("a", made, step, progress.attempt, env_steps=1, episodes=1))
+    assert progress.statuses == {1: done, 2: begun, 3: begun}
+    for wanted in ({3: begun}, {3: failed, 4: begun}, {3: failed, 4: done}):
+        table.values["success_rate"] = int(4 in progress.statuses)
+        step = made.step(progress.current_step_order)
+        manager.apply(module.decide("a", made, step, progress.attempt, env_steps=1, episodes=1))
+        assert progress.statuses == {1: done, 2: begun, 3: begun, **wanted}
+    assert progress.outcome == "finished"

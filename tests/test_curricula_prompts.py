@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +144,29 @@ def test_hostile_prompt_references_are_warned_of_or_refused_at_once(tmp_path: Pa
     for name in ("folder.json", "pipe.json", "device.json", "a\0b.json"):
         with pytest.raises(CurriculumError, match=r"no file but|cannot be read"):
             prompts.load(tmp_path / name)
+
+
+BLOCKED = """
+import os, stat, sys
+from pathlib import Path
+from piase_gym import runs
+from piase_gym.curricula import ProgressStore, prompts
+from piase_gym.errors import PiaseError
+
+path = Path(sys.argv[1])
+writer = os.open(path, os.O_RDWR | os.O_NONBLOCK)  # is there, and writes nothing
+stat.S_ISREG = lambda mode: True  # as files of the kernel that never end say of themselves
+for read in (prompts.load, lambda path: ProgressStore(path).read(), runs.read):
+    try:
+        read(path)
+    except PiaseError as error:
+        print(str(error).split(": ")[-1].splitlines()[0])
+"""
+
+
+def test_a_file_that_never_has_anything_to_read_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link.json").symlink_to("pipe")
+    command = [sys.executable, "-c", BLOCKED, str(tmp_path / "link.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == [os.strerror(errno.EAGAIN)] * 3, done.stderr

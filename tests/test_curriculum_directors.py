@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.curricula.directors import LearningProgress, Randomisation, Threshold, pick
+from piase_gym.curricula.directors import LearningProgress, Randomisation, Threshold, sample_index
 from piase_gym.curricula.tutors import ScriptedTutor, TimedHint
 from piase_gym.errors import ConfigError
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
@@ -94,7 +94,7 @@ def test_resets_without_a_step_draw_nothing() -> None:
 def test_pick_takes_the_place_of_the_cumulative_sum(weights: list[float], unit: float) -> None:
     if sum(weights) <= 1e-6:
         return
-    place = pick(weights, unit)
+    place = sample_index(weights, unit)
     assert weights[place] > 0
     sums = np.cumsum(weights)
     assert unit * sums[-1] <= sums[place] * (1 + 1e-9)

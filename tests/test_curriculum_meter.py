@@ -73,10 +73,10 @@ def test_the_meter_says_what_a_log_says(world: str, tmp_path: Path) -> None:
                 break
         if not broken:
             names = names or [*follower.names(), "reached_goal_0", "reached_goal_1"]
-            assert answers(env.course.meter, plans, names) == answers(follower, plans, names)
+            assert answers(env.course.metrics, plans, names) == answers(follower, plans, names)
     assert len(env.decisions) > 8
     for agent in plans:
-        mine, theirs = rows(env.course.meter, agent), rows(follower, agent)
+        mine, theirs = rows(env.course.metrics, agent), rows(follower, agent)
         assert len(mine) > 8
         assert mine == theirs
     live = [(d.agent, d.step, d.attempt, dict(d.values)) for d in env.decisions]
@@ -118,7 +118,7 @@ def test_between_decisions_only_what_is_read_is_kept() -> None:
     for plan, count in ((easy, 0), (costly, 1), (full, 2)):
         env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan)
         env.reset(seed=0)
-        assert len(env._keeps) == count
+        assert len(env._step_hooks) == count
         assert not env.unwrapped.events.heard
     assert MetricInputs.of(["success_rate", "milestone.x", "reached_goal_1"]) == MetricInputs(
         False, False

@@ -60,7 +60,7 @@ def test_the_seed_decides_the_whole_journey() -> None:
 def test_skill_is_the_share_of_steps_that_follow_the_oracle_and_grows_by_practice() -> None:
     learner = SkilledLearner(0.5, learning=0.1, seed=3)
     for _ in range(20):
-        learner.practise()
+        learner.improve()
     assert learner.skill == pytest.approx(1 - 0.5 * 0.9**20)
     # Along the upper side of an empty map, the oracle always goes to the right.
     env = piase_gym.parallel_env(
@@ -254,7 +254,7 @@ def test_decisions_log_path_table_and_progress_have_one_count(
     if director == "scripted":
         assert counts.counted == {order: n for order, n in by_order.items() if n}
         assert counts.uncounted > 0
-    ended = [row for row in course.meter.history.of(agent).episodes if row.finished]
+    ended = [row for row in course.metrics.history.of(agent).episodes if row.finished]
     assert sum(counts.counted.values()) + counts.uncounted == len(ended)
     assert sum(counts.won.values()) == sum(r.result == "won" for r in ended if r.attempt > 0)
     assert sum(look.episodes for look in looks) == sum(counts.counted.values())
@@ -339,13 +339,13 @@ from piase_gym.benchmarks import curriculum_run
 from piase_gym.benchmarks.curriculum_run import CourseRun, CourseSettings
 curriculum_run.SAVED = 0.05
 run = CourseRun(CourseSettings(**eval(sys.argv[2])), sys.argv[1], resume=sys.argv[3] == "again")
-inner, left = run.course.settle, [int(sys.argv[4])]
+inner, left = run.course.process_ended_episodes, [int(sys.argv[4])]
 def settle(*args):
     left[0] -= 1
     if left[0] == 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return inner(*args)
-run.course.settle = settle
+run.course.process_ended_episodes = settle
 run.train()
 """
 

@@ -343,6 +343,36 @@ def test_what_a_user_reconfigures_holds_where_no_step_says_otherwise() -> None:
         assert config.see_through_walls is False
 
 
+def test_what_is_reconfigured_between_episodes_holds_in_all_later_ones() -> None:
+    two = curriculum(step(1), step(2, config={"width": 6}))
+    env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), two)
+
+    def config() -> tuple[int, str, bool]:
+        found = env.unwrapped.config
+        return found.width, found.collisions, found.see_through_walls
+
+    env.reset(seed=0)
+    first, (_, usual, sight) = env.unwrapped.snapshot(), config()
+    assert (usual, sight) == ("block", True)
+    play(env, arrive, most=1)
+    env.unwrapped.reconfigure({"collisions": "pass", "width": 5})  # the step sets the width
+    env.reset()
+    assert config() == (6, "pass", True)
+    env.reset(options={"config": {"see_through_walls": False}})
+    assert config() == (6, "pass", False)
+    for _ in range(2):  # also where nothing was reconfigured, and in a new config of the step
+        env.reset()
+        assert config() == (6, "pass", False)
+        env.modifier.adjust_difficulty({"hazards": 1})
+    env.unwrapped.restore(first)  # what was restored is nobody's wish for later episodes
+    assert config() == (4, "block", True)
+    env.reset()
+    assert config() == (6, "pass", False)
+    env.unwrapped.reconfigure({"collisions": "block"})
+    env.reset()
+    assert config() == (6, "block", False)
+
+
 def test_the_start_of_one_agent_needs_those_before_it() -> None:
     with pytest.raises(CurriculumError, match="start_pos of agent_1 needs one of agent_0"):
         make({"agent_1": curriculum(step(1))}, config={"agents": 2})

@@ -139,6 +139,47 @@ def test_progress_is_saved_at_each_decision_and_resumed(tmp_path: Path) -> None:
     assert not make(progress=path).progress["agent_0"].active
 
 
+def hinted(window: dict[str, int]) -> Any:
+    """A curriculum that gives a hint after every third attempt, and reads hints over a window."""
+    lately = {"metric": "hints_used", "window": window}
+    rules = [
+        ["lately >= 0 and step_attempts % 3 == 1", "APPLY_HINT_A"],
+        ["attempts_lately >= 0", "REPEAT_STEP"],
+    ]
+    first = step(1, episodes_per_attempt=2, adaptation_rules=rules, max_interactions=4)
+    first["hints"] = {"A": {"data": {"message": "Right."}}}
+    shares = {"metric": "success_rate", "window": window}
+    return curriculum(first, metrics={"lately": lately, "attempts_lately": shares})
+
+
+@pytest.mark.parametrize(
+    ("window", "values"),
+    [
+        ({"attempts": 1}, [0, 2, 0, 0, 2, 0, 0]),
+        ({"attempts": 2}, [0, 2, 2, 0, 2, 2, 0]),
+        ({"attempts": 4}, [0, 2, 2, 2, 4, 2, 2]),
+        ({"episodes": 3}, [0, 2, 1, 0, 2, 1, 0]),
+        ({"env_steps": 14}, [0, 2, 1, 0, 2, 1, 0]),
+    ],
+)
+def test_windows_of_hints_are_remembered_by_who_stops(
+    window: dict[str, int], values: list[int], tmp_path: Path
+) -> None:
+    plan, found = hinted(window), []
+    for stops in (False, True):
+        path = tmp_path / f"{stops}.json"
+        env = make(plan, progress=path)
+        for _ in range(len(values)):
+            play(env, stay, most=2)
+            if stops:
+                env.close()
+                env = make(plan, progress=path)
+        found.append([d.to_bytes() for d in env.progress["agent_0"].decisions])
+    assert found[0] == found[1]
+    decisions = env.progress["agent_0"].decisions
+    assert [d.values["lately"] for d in decisions] == values
+
+
 def test_who_stops_after_every_attempt_is_judged_as_who_never_stops(tmp_path: Path) -> None:
     def decide(stops: bool) -> list[bytes]:
         path = tmp_path / f"{stops}.json"
@@ -400,7 +441,7 @@ def test_a_milestone_in_mid_episode_is_heard_of(kind: str) -> None:
         env.step(act(command))
     values = [decision.values["milestone.box_pushed"] for decision in env.decisions]
     assert values == [False, True]
-    first, second = env.course.meter.history.of("agent_0").episodes
+    first, second = env.course.metrics.history.of("agent_0").episodes
     assert (first.milestones, first.length) == ({}, 4)
     assert second.milestones == {"box_pushed": second.start + 1}
     assert second.end == second.start + 4
@@ -426,6 +467,6 @@ def test_a_restored_episode_is_another_one_and_shows_no_hint_again() -> None:
         env.step({"agent_0": STAY})
     play(env, stay, most=1)
     assert [(d.attempt, d.episodes) for d in env.decisions] == [(1, 2), (2, 2)]
-    finished = [row for row in env.course.meter.history.of("agent_0").episodes if row.finished]
+    finished = [row for row in env.course.metrics.history.of("agent_0").episodes if row.finished]
     assert [row.attempt for row in finished] == [1, 1, 2, 2]
     assert env.course.counts["agent_0"].uncounted == 0

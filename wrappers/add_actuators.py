@@ -32,8 +32,8 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
         super().__init__(env)
         if not hasattr(env.unwrapped, "facts"):
             raise ConfigError(f"AddActuators needs a world of piase_gym, not {type(env).__name__}")
-        self._face: Any = env.unwrapped
-        self.actuation = ActuatorSet(self._face.world, actuators)
+        self._inner_env: Any = env.unwrapped
+        self.actuation = ActuatorSet(self._inner_env.world, actuators)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -48,8 +48,8 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
         given = dict(actions) if isinstance(actions, Mapping) else actions
         playing = [name for name in self.env.agents if name in given]
         for name in playing:
-            number = self._face.runner.number(name)
-            given[name] = self.actuation.act(number, given[name], self._face.read_action)
+            number = self._inner_env.runner.number(name)
+            given[name] = self.actuation.act(number, given[name], self._inner_env.read_action)
         found: Any = self.env.step(given)
         self._mask(found[0], found[-1])
         return found
@@ -58,7 +58,7 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
         """Put in the masks of translated actions."""
         for name, info in infos.items():
             if "action_mask" in info:
-                number = self._face.runner.number(name)
+                number = self._inner_env.runner.number(name)
                 info["action_mask"] = self.actuation.mask(number, info["action_mask"])
                 shown = observations[name]
                 if isinstance(shown, dict) and "action_mask" in shown:
@@ -68,11 +68,11 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
 
     def admissible_commands(self, agent: str) -> list[str]:
         """Return the legal commands of an agent now, as lines of text."""
-        self._face.runner.require_episode()
-        found = self.actuation.commands(self._face.runner.number(agent))
+        self._inner_env.runner.require_episode()
+        found = self.actuation.commands(self._inner_env.runner.number(agent))
         own = {verb.name for verb in self.actuation.verbs}
-        return [c.verb if c.verb in own else self._face.world.write(c) for c in found]
+        return [c.verb if c.verb in own else self._inner_env.world.write(c) for c in found]
 
     def instructions(self, agent: str) -> str:
         """Return the prompt for an agent, with the actuators' commands."""
-        return self.actuation.instructions(self._face.instructions(agent))
+        return self.actuation.instructions(self._inner_env.instructions(agent))

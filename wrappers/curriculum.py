@@ -11,8 +11,11 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
-from piase_gym.curricula.batch_controller import BatchController, require_batch
-from piase_gym.curricula.batch_controller import ensure_envelope as make_room_in_batch
+from piase_gym.curricula.batch_controller import (
+    BatchController,
+    ensure_batch_envelope,
+    require_batch,
+)
 from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.env_controller import EnvController, ensure_envelope
@@ -87,8 +90,8 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
     )
 
 
-class _Led:
-    """What the wrappers of all kinds share."""
+class _CurriculumProperties:
+    """What every wrapper offers of its controller."""
 
     course: CurriculumController
 
@@ -113,25 +116,25 @@ class _Led:
         return self.course.modifier
 
 
-class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
+class ParallelCurriculum(_CurriculumProperties, BaseParallelWrapper[Any, Any, Any]):
     """A ParallelEnv whose agents follow curricula."""
 
     def __init__(self, env: ParallelEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
         super().__init__(env)
-        face = _face(env, WorldParallelEnv)
+        inner = _inner_env(env, WorldParallelEnv)
         spaces = [
-            (env.observation_space(n), face.observation_space(n)) for n in env.possible_agents
+            (env.observation_space(n), inner.observation_space(n)) for n in env.possible_agents
         ]
         fixed = None if all(one is other for one, other in spaces) else type(env).__name__
-        plan = CurriculumOptions.of(curricula, face.possible_agents, **options)
-        ensure_envelope(face, plan.curricula, fixed)
-        self.controller = EnvController(face, plan)
+        plan = CurriculumOptions.of(curricula, inner.possible_agents, **options)
+        ensure_envelope(inner, plan.curricula, fixed)
+        self.controller = EnvController(inner, plan)
         self.course = self.controller.course
         # A step costs eight microseconds, so what is looked up in each is looked up here.
-        self._driver = face.runner
+        self._runner = inner.runner
         self._step = env.step
-        self._keeps = self.controller.keeps
+        self._step_hooks = self.controller.step_hooks
 
     # PettingZoo's wrapper looks every attribute up twice; the busiest one takes the short way.
     @property
@@ -154,17 +157,17 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
         self.controller.before_reset()
         observations, infos = self.env.reset(seed=seed, options=options)
         self.controller.after_reset()
-        self._keeps = self.controller.keeps
+        self._step_hooks = self.controller.step_hooks
         return observations, infos
 
     def step(self, actions: Any) -> Any:
         """Let every agent in play act once; at the end of an episode, decide."""
         found = self._step(actions)
-        tick = self._driver.tick
-        for place, keep in self._keeps:
+        tick = self._runner.tick
+        for place, keep in self._step_hooks:
             keep(tick[place])
         if tick[4] or tick[5]:  # `ended` and `notes`
-            self.controller.noted(tick)
+            self.controller.on_step_events(tick)
         return found
 
     def close(self) -> None:
@@ -173,7 +176,9 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
         self.env.close()
 
 
-class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+class GymCurriculum(
+    _CurriculumProperties, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
+):
     """A Gymnasium Env whose learner follows a curriculum.
 
     Its spec can make it again, from the beginning of the curriculum or of the kept progress.
@@ -182,11 +187,11 @@ class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstruct
     def __init__(self, env: gymnasium.Env[Any, Any], curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
         RecordConstructorArgs.__init__(self, curricula=curricula, _disable_deepcopy=True, **options)
-        face = _face(env, GymEnv)
-        fixed = None if env.observation_space is face.observation_space else type(env).__name__
-        plan = CurriculumOptions.of(curricula, (face.agent,), **options)
-        ensure_envelope(face, plan.curricula, fixed)
-        self.controller = EnvController(face, plan)
+        inner = _inner_env(env, GymEnv)
+        fixed = None if env.observation_space is inner.observation_space else type(env).__name__
+        plan = CurriculumOptions.of(curricula, (inner.agent,), **options)
+        ensure_envelope(inner, plan.curricula, fixed)
+        self.controller = EnvController(inner, plan)
         self.course = self.controller.course
         super().__init__(env)
 
@@ -204,10 +209,10 @@ class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstruct
         found = self.env.step(action)
         tick = self.controller.runner.tick
         assert tick is not None
-        for place, keep in self.controller.keeps:
+        for place, keep in self.controller.step_hooks:
             keep(tick[place])
         if tick.ended or tick.notes:
-            self.controller.noted(tick)
+            self.controller.on_step_events(tick)
         return found
 
     def close(self) -> None:
@@ -216,7 +221,7 @@ class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstruct
         self.env.close()
 
 
-class BatchCurriculum(_Led):
+class BatchCurriculum(_CurriculumProperties):
     """A `batch_env` whose agents follow curricula; everything else is that of the batch."""
 
     def __init__(self, env: Any, curricula: Any, **options: Any) -> None:
@@ -224,7 +229,7 @@ class BatchCurriculum(_Led):
         batch = require_batch(env, BatchEnv)
         self.env = env
         plan = CurriculumOptions.of(curricula, batch.agents, **options)
-        make_room_in_batch(batch, plan.curricula, batch.enlarge)
+        ensure_batch_envelope(batch, plan.curricula, batch.enlarge)
         self.controller = BatchController(batch, plan)
         self.course = self.controller.course
 
@@ -251,20 +256,20 @@ class BatchCurriculum(_Led):
 
     def __getattr__(self, name: str) -> Any:
         """Offer what the batch offers."""
-        if name.startswith("__") or name in ("env", "guide", "course"):
+        if name.startswith("__") or name in ("env", "controller", "course"):
             raise AttributeError(name)
         return getattr(self.env, name)
 
 
-class VectorCurriculum(_Led, VectorWrapper):
+class VectorCurriculum(_CurriculumProperties, VectorWrapper):
     """A VectorEnv over a batch whose learner follows a curriculum."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
-        face = require_batch(env, BatchVectorEnv)
-        plan = CurriculumOptions.of(curricula, face.batch.agents, **options)
-        make_room_in_batch(face.batch, plan.curricula, face.enlarge)
-        self.controller = BatchController(face.batch, plan)
+        inner = require_batch(env, BatchVectorEnv)
+        plan = CurriculumOptions.of(curricula, inner.batch.agents, **options)
+        ensure_batch_envelope(inner.batch, plan.curricula, inner.enlarge)
+        self.controller = BatchController(inner.batch, plan)
         self.course = self.controller.course
         super().__init__(env)
 
@@ -287,19 +292,19 @@ class VectorCurriculum(_Led, VectorWrapper):
         self.env.close(**kwargs)
 
 
-def _face(env: Any, kind: type) -> Any:
+def _inner_env(env: Any, kind: type) -> Any:
     """Return the environment of ours behind wrappers.
 
     Raises:
         ConfigError: If it is not one.
     """
-    face = env.unwrapped
-    if not isinstance(face, kind):
+    inner = env.unwrapped
+    if not isinstance(inner, kind):
         raise ConfigError(
-            f"{type(face).__name__} is not an environment of piase_gym; allowed: what "
+            f"{type(inner).__name__} is not an environment of piase_gym; allowed: what "
             "parallel_env, gymnasium.make and batch_env return, wrapped or not"
         )
-    return face
+    return inner
 
 
 WRAPPERS: dict[type, Any] = {

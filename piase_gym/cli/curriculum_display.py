@@ -83,12 +83,12 @@ def told(look: Look) -> str:
 
 def show_run(course: CourseRun, folder: Path) -> None:
     """Print what came of a run, and draw its path."""
-    from piase_gym.curricula.learning_path import read_paths, still
+    from piase_gym.curricula.learning_path import describe_open, read_paths
 
     journeys = read_paths(folder)
     for journey in journeys:
         console.print(table_of(journey, [step.order for step in course.curriculum.steps]))
-        for line in still(journey):
+        for line in describe_open(journey):
             console.print(escape(line), soft_wrap=True)
     words = {"running": "goes on", "finished": "is finished", "failed": "is failed"}
     outcome = words[course.course.progress[course.agent].outcome]

@@ -1,12 +1,16 @@
-"""Files that are written whole or not at all, and folders that can be written to."""
+"""Files that are written whole or not at all, folders that can be written to, files of users."""
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from piase_gym.errors import LogWriteError, StorageError
 
@@ -63,6 +67,53 @@ def write_whole(path: Path, content: bytes) -> None:
     """
     with replacing(path) as new:
         new.write_bytes(content)
+
+
+class NotRegularError(OSError):
+    """A path leads to a folder, a pipe or a device."""
+
+
+class _Bytes(io.FileIO):
+    """The bytes of a file; where there are none yet, that is an error instead of a wait."""
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer as far as there are bytes; returns how many there were."""
+        count = super().readinto(buffer)
+        if count is None:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return count
+
+    def readall(self) -> bytes:
+        """Return all bytes up to the end."""
+        return b"".join(iter(self._some, b""))
+
+    def _some(self) -> bytes:
+        buffer = bytearray(io.DEFAULT_BUFFER_SIZE)
+        return bytes(buffer[: self.readinto(buffer)])
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file that a user named, for reading; nothing that it leads to can make us wait.
+
+    Some files of the kernel are regular by name and never end, such as ``/proc/kmsg``.
+
+    Raises:
+        NotRegularError: If it is a folder, a pipe or a device.
+        OSError, ValueError: If it cannot be opened.
+    """
+    told = NotRegularError(errno.EINVAL, "it is not a file")
+    if not stat.S_ISREG(path.stat().st_mode):  # to open a device can do something already
+        raise told
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = io.BufferedReader(_Bytes(os.open(path, flags | getattr(os, "O_CLOEXEC", 0))))
+    try:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise told
+        file.peek(1)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def require_folder(path: Path) -> None:

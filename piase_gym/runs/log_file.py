@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
+from piase_gym.core.files import open_regular
 from piase_gym.errors import MissingExtraError, RunError
 
 CHUNK = 1 << 20
@@ -65,9 +65,7 @@ def open_log(path: str | os.PathLike[str]) -> BinaryIO:
     """
     place = Path(path)
     try:
-        if not stat.S_ISREG(place.stat().st_mode):
-            raise RunError(f"the log {place} cannot be read: it is not a file")
-        file: BinaryIO = place.open("rb")
+        file = open_regular(place)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise RunError(f"the log {place} cannot be read: {reason}") from None

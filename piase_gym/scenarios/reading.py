@@ -8,9 +8,10 @@ are used, so that a small file cannot become a huge value.
 from __future__ import annotations
 
 import bisect
+import io
 import math
+import os
 import re
-import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
@@ -21,6 +22,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from piase_gym.core.files import NotRegularError, open_regular
 from piase_gym.errors import ScenarioError
 from piase_gym.names import SUFFIXES
 
@@ -85,19 +87,19 @@ def read_file(path: Path, most: int = MOST_BYTES) -> Document:
     if path.suffix.lower() not in SUFFIXES:
         raise complain(start, (), f"the file ends in {path.suffix!r}; allowed: {_list(SUFFIXES)}")
     try:
-        status, as_json = path.stat(), path.suffix.lower() == ".json"
-        if not stat.S_ISREG(status.st_mode):
-            raise complain(start, (), "this is no file but a folder, a pipe or a device")
-        size = status.st_size
-        most = most if as_json else MOST_BYTES
-        if size > most:
-            raise complain(start, (), f"the file has {size} bytes; at most {most} are read")
-        with path.open(encoding="utf-8") as stream:
+        as_json = path.suffix.lower() == ".json"
+        with open_regular(path) as file, io.TextIOWrapper(file, encoding="utf-8") as stream:
+            size = os.fstat(file.fileno()).st_size
+            most = most if as_json else MOST_BYTES
+            if size > most:
+                raise complain(start, (), f"the file has {size} bytes; at most {most} are read")
             text = stream.read(most + 1)  # some files have more than their size says
     except UnicodeDecodeError as error:
         raise complain(start, (), f"the file is not UTF-8 text: {error.reason}") from None
     except ScenarioError:
         raise
+    except NotRegularError:
+        raise complain(start, (), "this is no file but a folder, a pipe or a device") from None
     except (OSError, ValueError) as error:
         told = getattr(error, "strerror", None) or str(error)
         raise complain(start, (), f"the file cannot be read: {told}") from None

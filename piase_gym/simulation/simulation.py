@@ -115,7 +115,7 @@ class Simulation(Ending):
         self.manager = AgentManager(names, policies)
         if self.course is not None:
             followed = self.course.curricula
-            self.course.meet({n: a for n, a in self.manager.agents.items() if n in followed})
+            self.course.set_agents({n: a for n, a in self.manager.agents.items() if n in followed})
         self.equipment = Equipment(self.world_env.world, sensors, actuators)
         self.asker: StepClock | WallClock = (
             StepClock(self.equipment.percept)
