@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from piase_gym import curricula
-from piase_gym.benchmarks import course_report as report
-from piase_gym.benchmarks.lines import read_lines
+from piase_gym.benchmarks.studies import curriculum_report as report
+from piase_gym.benchmarks.studies.jobs import read_lines
 from piase_gym.curricula.learning_path import read_paths
 from tests.courses import CORNER
 
@@ -25,9 +25,9 @@ def made() -> Any:
     """Return the module that trains and tests."""
     pytest.importorskip("torch")
     pytest.importorskip("stable_baselines3")
-    from piase_gym.benchmarks import course_summary
+    from piase_gym.benchmarks.studies import curriculum_summary
 
-    return course_summary
+    return curriculum_summary
 
 
 def command(tmp_path: Path, *more: str) -> list[str]:

@@ -307,8 +307,8 @@ def test_classes_of_ones_own_need_trust(tmp_path: Path) -> None:
 
 def test_curricula_vouch_for_nothing(saved: dict[str, Any], tmp_path: Path) -> None:
     from piase_gym import curricula
-    from piase_gym.benchmarks.course_env import make_course
     from piase_gym.curricula.simulated_learner import simulate
+    from piase_gym.training.curriculum_env import make_course
 
     sprung = tmp_path / "sprung"
     path = edited(
@@ -329,7 +329,7 @@ def test_curricula_vouch_for_nothing(saved: dict[str, Any], tmp_path: Path) -> N
 
 def test_shipped_models_are_not_unpickled(monkeypatch: pytest.MonkeyPatch) -> None:
     from piase_gym.agents import sb3_network
-    from piase_gym.benchmarks.shelf import shipped_shelves
+    from piase_gym.benchmarks.references.models import shipped_shelves
 
     monkeypatch.delattr(sb3_network, "load_from_zip_file")
     paths = sorted(shipped_shelves()["ppo"].folder.glob("*.zip"))
