@@ -151,14 +151,16 @@ def test_sdist_holds_the_tests_and_packs_nothing_twice(built: Built) -> None:
 
 # Which parts of the package a part may not import. "" is the package itself, whose names come from
 # the environments.
-ABOVE_FACES = {"wrappers", "curricula", "benchmarks", "examples", "studio", "cli"}
+ABOVE_ENVS = {"wrappers", "curricula", "benchmarks", "training", "examples", "studio", "cli"}
 FORBIDDEN = {
-    "world": {"", "faces", "runs", *ABOVE_FACES},
-    "worlds": {"", "faces", "runs", *ABOVE_FACES},
-    "faces": ABOVE_FACES,
-    "wrappers": ABOVE_FACES - {"wrappers"},
-    "curricula": {"benchmarks", "examples", "studio", "cli"},
-    "benchmarks": {"studio", "cli"},
+    "core": {"", "envs", "interfaces", "runs", "simulation", "worlds", *ABOVE_ENVS},
+    "worlds": {"", "envs", "interfaces", "runs", "simulation", *ABOVE_ENVS},
+    "envs": ABOVE_ENVS,
+    "interfaces": ABOVE_ENVS,
+    "wrappers": ABOVE_ENVS - {"wrappers"},
+    "curricula": {"benchmarks", "training", "examples", "studio", "cli"},
+    "benchmarks": {"examples", "studio", "cli"},
+    "training": {"examples", "studio", "cli"},
 }
 ALLOWED = {(f"{NAME}.wrappers.curriculum", "curricula")}
 PARTS = {path.stem for path in (ROOT / NAME).iterdir()}.union(*FORBIDDEN.values())
@@ -208,10 +210,10 @@ def test_nothing_installed_imports_a_study() -> None:
     ("source", "found"),
     [
         ("import piase_gym", {""}),
-        ("import piase_gym.envs.single as single", {"faces"}),
+        ("import piase_gym.envs.single as single", {"envs"}),
         ("from piase_gym import wrappers, parallel_env", {"", "wrappers"}),
         ("from piase_gym.runs import writer", {"runs"}),
-        ("from ...faces import parallel", {"faces"}),
+        ("from ...envs import parallel", {"envs"}),
         ("from ... import cli", {"cli"}),
         ("from . import state", {"worlds"}),
         ("def f():\n    from piase_gym.studio import app", {"studio"}),
