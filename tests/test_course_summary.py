@@ -116,7 +116,8 @@ def test_the_page_shows_what_is_stored() -> None:
 
 
 def test_the_command_on_the_page_finds_all_that_is_stored_and_nothing_else() -> None:
-    (words,) = re.findall(r"python -m piase_gym\.benchmarks\.course_summary (.*)", PAGE)
+    name = r"piase_gym\.benchmarks\.studies\.curriculum_summary"
+    (words,) = re.findall(rf"python -m {name} (.*)", PAGE)
     given = made().parsed(shlex.split(words))
     lines = read_lines(ROOT / given.out)
     assert len(lines) >= 5

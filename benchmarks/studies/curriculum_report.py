@@ -1,6 +1,6 @@
 """What docs/curricula.md tells of trainings through curricula, from the stored results.
 
-They are made by `course_summary`; nothing here needs torch.
+They are made by `curriculum_summary`; nothing here needs torch.
 """
 
 from __future__ import annotations
