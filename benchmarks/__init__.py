@@ -8,20 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from piase_gym.benchmarks.evaluation import evaluate
-    from piase_gym.benchmarks.scores import Results
-    from piase_gym.benchmarks.settings import Row
-    from piase_gym.benchmarks.suites import Suite
-    from piase_gym.benchmarks.task_scores import TaskResult
+    from piase_gym.benchmarks.evaluation.evaluate import evaluate
+    from piase_gym.benchmarks.evaluation.results import Results, TaskResult
+    from piase_gym.benchmarks.evaluation.settings import Row
+    from piase_gym.benchmarks.evaluation.suites import Suite
 
 __all__ = ["Results", "Row", "Suite", "TaskResult", "evaluate"]
 
 _LAZY = {
-    "Results": "scores",
+    "Results": "results",
     "Row": "settings",
     "Suite": "suites",
-    "TaskResult": "task_scores",
-    "evaluate": "evaluation",
+    "TaskResult": "results",
+    "evaluate": "evaluate",
 }
 
 
@@ -30,7 +29,7 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         import importlib
 
-        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+        return getattr(importlib.import_module(f"{__name__}.evaluation.{_LAZY[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -14,10 +14,11 @@ from pydantic import BaseModel
 
 import piase_gym
 from piase_gym import registry
-from piase_gym.benchmarks import course_report, curriculum, dilemma_report, logging, training_report
-from piase_gym.benchmarks.references import shipped
-from piase_gym.benchmarks.speed import stored_sections
-from piase_gym.benchmarks.tables import reference_table
+from piase_gym.benchmarks.evaluation.tables import reference_table
+from piase_gym.benchmarks.references.references import shipped
+from piase_gym.benchmarks.speed import curriculum, logs, measure
+from piase_gym.benchmarks.studies import curriculum_report, physics_reach, training_report
+from piase_gym.benchmarks.studies.dilemmas import report as dilemma_report
 from piase_gym.errors import MissingExtraError
 
 FOLDER = Path(__file__).with_name("worlds")
@@ -95,7 +96,8 @@ def with_references(text: str) -> str:
 
 def with_speed(text: str) -> str:
     """Return the page about speed with the tables of the stored measurements."""
-    return with_sections(text, "speed", stored_sections())
+    sections = {**measure.stored_sections(), **physics_reach.stored_sections()}
+    return with_sections(text, "speed", sections)
 
 
 def with_dilemmas(text: str) -> str:
@@ -105,7 +107,7 @@ def with_dilemmas(text: str) -> str:
 
 def with_courses(text: str) -> str:
     """Return the page about curricula with what trainings through them came to."""
-    return with_sections(text, "course", course_report.stored_sections())
+    return with_sections(text, "course", curriculum_report.stored_sections())
 
 
 def with_costs(text: str) -> str:
@@ -115,7 +117,7 @@ def with_costs(text: str) -> str:
 
 def with_logging(text: str) -> str:
     """Return the page about runs with what logging costs."""
-    return with_sections(text, "logging", logging.stored_sections())
+    return with_sections(text, "logging", logs.stored_sections())
 
 
 def with_trainings(text: str) -> str:
@@ -138,7 +140,7 @@ def with_evidence(text: str) -> str:
     Raises:
         MissingExtraError: If the extras are not installed with which it is trained and reckoned.
     """
-    from piase_gym.benchmarks.evidence_report import stored
+    from piase_gym.benchmarks.studies.evidence.report import stored
 
     before, rest = text.split("<!-- evidence -->\n")
     after = rest.split("<!-- end -->", 1)[1]
@@ -149,8 +151,8 @@ def write_evidence(path: Path) -> None:
     """Write the page about the evidence, and draw its picture; without the extras they stay."""
     try:
         text = with_evidence(path.read_text("utf-8"))
-        from piase_gym.benchmarks.evidence_plot import draw
-        from piase_gym.benchmarks.evidence_report import PICTURE, Findings
+        from piase_gym.benchmarks.studies.evidence.plot import draw
+        from piase_gym.benchmarks.studies.evidence.report import PICTURE, Findings
 
         draw(Findings.read(), path.parent / PICTURE)
     except MissingExtraError:

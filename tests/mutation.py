@@ -417,7 +417,7 @@ def read(journal: Path) -> list[dict[str, Any]]:
 
 def report(work: Path) -> None:
     """Print the share that was caught, by package too, and everything that was not."""
-    from piase_gym.benchmarks.statistics import wilson
+    from piase_gym.benchmarks.evaluation.statistics import wilson
 
     rows = read(work / "journal.jsonl")
     for row in rows:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from piase_gym.benchmarks import dilemmas
+from piase_gym.benchmarks.studies.dilemmas import measure
 from piase_gym.errors import SuiteError
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.solutions import exploitability
 
 
 def test_shares_of_the_best_response() -> None:
-    found = dilemmas.against("always_cooperate", "tit_for_tat", episodes=20)
+    found = measure.against("always_cooperate", "tit_for_tat", episodes=20)
     assert found.mean == pytest.approx(30 / 32)
     assert found.error == pytest.approx(0.0, abs=1e-12)
-    assert dilemmas.against("always_defect", "tit_for_tat", episodes=20).mean == (5 + 9) / 32
-    flips = dilemmas.against("random", "always_defect", episodes=2000)
+    assert measure.against("always_defect", "tit_for_tat", episodes=20).mean == (5 + 9) / 32
+    flips = measure.against("random", "always_defect", episodes=2000)
     assert abs(flips.mean - 0.5) < 4 * flips.error + 1e-9
 
 
@@ -31,23 +31,23 @@ def test_shares_of_the_best_response() -> None:
 )
 def test_what_memory_of_one_round_gains(policy: str, gain: float) -> None:
     """Exact gains are known; a longer memory would also betray tit for tat in the last round."""
-    found = dilemmas.exploited(policy, episodes=60, rounds=10)
+    found = measure.exploited(policy, episodes=60, rounds=10)
     assert abs(found.gain.mean - gain) <= 4 * found.gain.error + 1e-9
     exact = exploitability(SocialDilemmaConfig(rounds=10), policy)[1]
     assert found.gain.mean <= exact + 4 * found.gain.error + 1e-9
 
 
 def test_the_horizon_does_not_matter_and_commons_are_refused() -> None:
-    found = dilemmas.exploited("grudger", episodes=40, horizon="geometric", rounds=8)
+    found = measure.exploited("grudger", episodes=40, horizon="geometric", rounds=8)
     assert found.gain.mean == pytest.approx(0.0, abs=1e-9)
     for config in ({"game": "harvest"}, {"game": "public_goods"}):
         with pytest.raises(SuiteError, match="of 2 agents"):
-            dilemmas.exploited("random", episodes=2, **config)
+            measure.exploited("random", episodes=2, **config)
 
 
 def test_measures_of_a_commons() -> None:
-    found = dilemmas.in_commons("random", "piase/SocialDilemma-Cleanup-4p-v0", episodes=3)
+    found = measure.in_commons("random", "piase/SocialDilemma-Cleanup-4p-v0", episodes=3)
     assert 0.0 <= found["peace"].mean < 1.0
     assert found["cooperation_rate"].mean > 0.0
     with pytest.raises(SuiteError, match="no commons"):
-        dilemmas.in_commons("random", "piase/SocialDilemma-Chicken-v0", episodes=2)
+        measure.in_commons("random", "piase/SocialDilemma-Chicken-v0", episodes=2)

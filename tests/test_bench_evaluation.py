@@ -21,12 +21,10 @@ import gymnasium
 import pytest
 
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
-from piase_gym.benchmarks.fingerprints import fingerprint
-from piase_gym.benchmarks.jobs import Job, Table, make_world
-from piase_gym.benchmarks.journal import Journal
-from piase_gym.benchmarks.policies import read_policy
-from piase_gym.benchmarks.protocol import SEEDS
-from piase_gym.benchmarks.rollout import play_batch, play_one
+from piase_gym.benchmarks.evaluation.journal import Journal
+from piase_gym.benchmarks.evaluation.policies import fingerprint, read_policy
+from piase_gym.benchmarks.evaluation.protocol import SEEDS
+from piase_gym.benchmarks.evaluation.rollout import Job, Table, make_world, play_batch, play_one
 from piase_gym.errors import (
     ConfigError,
     PolicyError,
@@ -460,8 +458,7 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_manifest_says_what_is_held_out_and_reads_back(tmp_path: Path) -> None:
-    from piase_gym.benchmarks.manifests import read_suite
-    from piase_gym.benchmarks.suites import standard
+    from piase_gym.benchmarks.evaluation.suites import read_suite, standard
 
     suite = standard()
     manifest = suite.manifest()
@@ -483,7 +480,7 @@ def test_a_manifest_says_what_is_held_out_and_reads_back(tmp_path: Path) -> None
 
 def test_smoke_has_every_world() -> None:
     import piase_gym
-    from piase_gym.benchmarks.suites import smoke
+    from piase_gym.benchmarks.evaluation.suites import smoke
     from piase_gym.registry import task_spec
 
     settings, problems = smoke().settings()

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
-from piase_gym.benchmarks.manifests import read_suite
-from piase_gym.benchmarks.peers import Peer
-from piase_gym.benchmarks.references import shipped
+from piase_gym.benchmarks.evaluation.suites import read_suite
+from piase_gym.benchmarks.references.references import shipped
+from piase_gym.benchmarks.speed.peers import Peer
 from piase_gym.cli.bench import show_results
 from piase_gym.errors import ProtocolError
 
@@ -50,7 +50,7 @@ class Reader(html.parser.HTMLParser):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report about two tasks, one with partners."""
-    from piase_gym.benchmarks.report import make_films, write_report
+    from piase_gym.benchmarks.evaluation.report import make_films, write_report
 
     out = tmp_path_factory.mktemp("bench")
     policies = {"random": "random", "scripted <&>": "scripted"}
@@ -99,7 +99,7 @@ def test_films_move_and_end_with_the_episode(folder: Path) -> None:
 
 
 def test_a_report_of_nothing_says_what_to_do(tmp_path: Path) -> None:
-    from piase_gym.benchmarks.report import write_report
+    from piase_gym.benchmarks.evaluation.report import write_report
 
     with pytest.raises(ProtocolError, match="piase bench smoke"):
         write_report(tmp_path)
@@ -117,8 +117,8 @@ STEADY = "import sys\nprint('ready 2', flush=True)\nfor _ in sys.stdin: print(9.
 def test_throughput_names_what_is_missing_and_what_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from piase_gym.benchmarks import scaling
-    from piase_gym.benchmarks.report import write_report
+    from piase_gym.benchmarks.evaluation.report import write_report
+    from piase_gym.benchmarks.speed import scaling
 
     # Each size of map and team is a kernel of its own, and compiling them all takes minutes.
     monkeypatch.setattr(scaling, "SCALES", {"agents": (4,), "side": (16,), "batch": (1, 64)})
@@ -267,7 +267,7 @@ def test_a_policy_of_ones_own_takes_ten_lines() -> None:
 
 
 def test_numbers_of_the_page_are_those_of_the_file() -> None:
-    from piase_gym.benchmarks.tables import reference_table
+    from piase_gym.benchmarks.evaluation.tables import reference_table
 
     text = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
     shown = text.split("<!-- references -->\n")[1].split("<!-- end -->")[0]

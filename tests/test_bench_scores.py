@@ -13,15 +13,14 @@ import pytest
 import piase_gym
 from piase_gym.agents import Agent
 from piase_gym.benchmarks import Row, Suite, evaluate
-from piase_gym.benchmarks.cross_play import cross_play
-from piase_gym.benchmarks.jobs import Job
-from piase_gym.benchmarks.policies import read_policy
-from piase_gym.benchmarks.reference_runs import check_certificates, measure_references
-from piase_gym.benchmarks.references import gap_of, read_references, shipped
-from piase_gym.benchmarks.rollout import play
-from piase_gym.benchmarks.settings import Setting
-from piase_gym.benchmarks.suites import smoke, standard
-from piase_gym.benchmarks.tables import HEAD, percent, result_rows, rounded
+from piase_gym.benchmarks.evaluation.cross_play import cross_play
+from piase_gym.benchmarks.evaluation.policies import read_policy
+from piase_gym.benchmarks.evaluation.rollout import Job, play
+from piase_gym.benchmarks.evaluation.settings import Setting
+from piase_gym.benchmarks.evaluation.suites import smoke, standard
+from piase_gym.benchmarks.evaluation.tables import HEAD, percent, result_rows, rounded
+from piase_gym.benchmarks.references.measure import check_certificates, measure_references
+from piase_gym.benchmarks.references.references import gap_of, read_references, shipped
 from piase_gym.errors import ProtocolError, SuiteError
 from piase_gym.registry import task_spec, world_spec
 from tests import bench_policies as own

@@ -10,26 +10,21 @@ from typing import Any
 import pytest
 
 from piase_gym.benchmarks import Row, Suite, evaluate
-from piase_gym.benchmarks.policies import read_policy
-from piase_gym.benchmarks.reference_runs import (
+from piase_gym.benchmarks.evaluation.policies import read_policy
+from piase_gym.benchmarks.evaluation.settings import Setting
+from piase_gym.benchmarks.references.measure import (
     measure_references,
     merged,
     reference_suite,
     settings_of,
 )
-from piase_gym.benchmarks.references import shipped
-from piase_gym.benchmarks.settings import Setting
-from piase_gym.benchmarks.shelf import Shelf, read_card, shipped_shelves
+from piase_gym.benchmarks.references.models import Shelf, read_card, shipped_shelves
+from piase_gym.benchmarks.references.references import shipped
 from piase_gym.errors import PolicyError, SuiteError, UnknownNameError
 from tests.needs import here
 
 pytest.importorskip("stable_baselines3")
-from piase_gym.benchmarks.reference_training import (  # needs the extra
-    BUDGET,
-    RECIPE,
-    train_model,
-    train_models,
-)
+from piase_gym.benchmarks.references.train import BUDGET, RECIPE, train_model, train_models
 
 SMALL = "piase/GridWorld-Empty-Random-5x5-v0"
 OTHER = "piase/GridWorld-Empty-5x5-v0"

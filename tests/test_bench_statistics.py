@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from piase_gym.benchmarks import statistics as s
+from piase_gym.benchmarks.evaluation import statistics as s
 from piase_gym.errors import ConfigError
 
 stats = pytest.importorskip("scipy.stats")

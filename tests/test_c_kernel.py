@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from piase_gym.benchmarks import c_kernel
-from piase_gym.benchmarks.c_kernel import ACTIONS, AGENTS, CKernel
+from piase_gym.benchmarks.speed import c_kernel
+from piase_gym.benchmarks.speed.c_kernel import ACTIONS, AGENTS, CKernel
 from piase_gym.worlds.grid_world import events
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.world import GridWorld

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from piase_gym import curricula
-from piase_gym.benchmarks import course_report as report
-from piase_gym.benchmarks.lines import read_lines
+from piase_gym.benchmarks.studies import curriculum_report as report
+from piase_gym.benchmarks.studies.jobs import read_lines
 from piase_gym.curricula.learning_path import read_paths
 from tests.courses import CORNER
 
@@ -25,9 +25,9 @@ def made() -> Any:
     """Return the module that trains and tests."""
     pytest.importorskip("torch")
     pytest.importorskip("stable_baselines3")
-    from piase_gym.benchmarks import course_summary
+    from piase_gym.benchmarks.studies import curriculum_summary
 
-    return course_summary
+    return curriculum_summary
 
 
 def command(tmp_path: Path, *more: str) -> list[str]:
@@ -116,7 +116,8 @@ def test_the_page_shows_what_is_stored() -> None:
 
 
 def test_the_command_on_the_page_finds_all_that_is_stored_and_nothing_else() -> None:
-    (words,) = re.findall(r"python -m piase_gym\.benchmarks\.course_summary (.*)", PAGE)
+    name = r"piase_gym\.benchmarks\.studies\.curriculum_summary"
+    (words,) = re.findall(rf"python -m {name} (.*)", PAGE)
     given = made().parsed(shlex.split(words))
     lines = read_lines(ROOT / given.out)
     assert len(lines) >= 5

@@ -77,7 +77,7 @@ def test_seats_that_do_not_exist_are_refused() -> None:
 def test_training_leaves_the_partners_their_seats(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("stable_baselines3")
-    from piase_gym.benchmarks.curriculum_run import CourseRun, CourseSettings, make_course
+    from piase_gym.training.curriculum_run import CourseRun, CourseSettings, make_course
 
     env = make_course(curricula.load("give_and_take"), num_envs=2)
     assert env.agents == ("agent_0",)

@@ -166,7 +166,7 @@ def test_journeys_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from PIL import Image
 
-    from piase_gym.benchmarks.curriculum_plot import plot_journeys
+    from piase_gym.training.curriculum_plot import plot_journeys
 
     walk(tmp_path)
     journeys = read_paths(tmp_path / "run.jsonl")
@@ -187,7 +187,7 @@ SMALL: dict[str, Any] = {"num_envs": 8, "num_steps": 16, "steps": 1024, "world":
 def run_of(tmp_path: Path, **changes: Any) -> Any:
     pytest.importorskip("torch")
     pytest.importorskip("stable_baselines3")
-    from piase_gym.benchmarks.curriculum_run import CourseRun, CourseSettings
+    from piase_gym.training.curriculum_run import CourseRun, CourseSettings
 
     resume = changes.pop("resume", False)
     settings = CourseSettings(**{"curriculum": str(CORNER), **SMALL, **changes})
@@ -282,7 +282,7 @@ def test_decisions_log_path_table_and_progress_have_one_count(
 
 def kept_of(folder: Path) -> tuple[bytes, bytes, bytes, Any]:
     """What a run has left: progress, path, actions, and the checkpoint."""
-    from piase_gym.benchmarks.course_settings import load_policy
+    from piase_gym.training.curriculum_settings import load_policy
 
     files = ("progress.json", "path.jsonl", "actions.bin")
     one, two, three = ((folder / name).read_bytes() for name in files)
@@ -335,8 +335,8 @@ def test_a_run_that_was_broken_off_ends_as_if_it_had_not_been(name: str, tmp_pat
 BREAK = """
 import os, signal, sys
 from pathlib import Path
-from piase_gym.benchmarks import curriculum_run
-from piase_gym.benchmarks.curriculum_run import CourseRun, CourseSettings
+from piase_gym.training import curriculum_run
+from piase_gym.training.curriculum_run import CourseRun, CourseSettings
 curriculum_run.SAVED = 0.05
 run = CourseRun(CourseSettings(**eval(sys.argv[2])), sys.argv[1], resume=sys.argv[3] == "again")
 inner, left = run.course.process_ended_episodes, [int(sys.argv[4])]
@@ -443,11 +443,11 @@ def test_drawn_steps_are_counted_and_told(tmp_path: Path) -> None:
 
 def test_slots_between_two_episodes_count_for_nothing() -> None:
     pytest.importorskip("torch")
-    from piase_gym.benchmarks.curriculum_run import make_course
+    from piase_gym.training.curriculum_run import make_course
 
     plan = curriculum(step(1), world="GridWorld")
-    from piase_gym.benchmarks.slot_batch import SlotBatch
     from piase_gym.curricula.parallel import ParallelCurricula
+    from piase_gym.training.slots import SlotBatch
 
     env = SlotBatch(ParallelCurricula("GridWorld", plan, slots=2, workers=0), "agent_0")
     _, infos = env.reset(seed=0)

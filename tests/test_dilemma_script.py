@@ -9,7 +9,7 @@ import pytest
 
 import piase_gym
 from piase_gym.agents import Percept, ScriptedAgent, make_agent
-from piase_gym.benchmarks.dilemmas import commons_episodes
+from piase_gym.benchmarks.studies.dilemmas.measure import commons_episodes
 from piase_gym.worlds.social_dilemma.scripted import DilemmaScript
 
 

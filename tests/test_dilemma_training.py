@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from piase_gym.benchmarks import dilemma_report as report
-from piase_gym.benchmarks.lines import read_lines, read_once
-from piase_gym.benchmarks.statistics import Interval
+from piase_gym.benchmarks.evaluation.statistics import Interval
+from piase_gym.benchmarks.studies.dilemmas import report
+from piase_gym.benchmarks.studies.jobs import read_lines, read_once
 from piase_gym.errors import StorageError
 
 ROOT = Path(__file__).parents[1]
@@ -29,7 +29,7 @@ def test_the_page_shows_what_is_stored() -> None:
 
 @pytest.mark.parametrize("name", ["harvest", "tit_for_tat"])
 def test_the_command_on_the_page_finds_all_that_is_stored_and_nothing_else(name: str) -> None:
-    assert f"piase_gym.benchmarks.dilemma_training {name}" in PAGE.replace("\n", " ")
+    assert f"piase_gym.benchmarks.studies.dilemmas.train {name}" in PAGE.replace("\n", " ")
     lines = read_lines(report.FOLDER / f"{name}.jsonl")
     for line in lines:
         assert {"torch", "numpy", "piase_gym"} <= set(line["versions"])
@@ -76,9 +76,9 @@ def test_every_run_ends_below_half_of_what_restraint_yields() -> None:
 def training() -> Any:
     """Return the module that trains."""
     pytest.importorskip("torch")
-    from piase_gym.benchmarks import dilemma_training
+    from piase_gym.benchmarks.studies.dilemmas import train
 
-    return dilemma_training
+    return train
 
 
 def few(name: str, out: Path, seeds: str) -> None:

@@ -14,10 +14,10 @@ pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("scipy")
 
-from piase_gym.benchmarks import evidence
-from piase_gym.benchmarks.evidence_findings import Findings
-from piase_gym.benchmarks.evidence_report import PICTURE, main, report, stored
-from piase_gym.benchmarks.evidence_words import conclusion, verdict_on
+from piase_gym.benchmarks.studies.evidence import train
+from piase_gym.benchmarks.studies.evidence.findings import Findings
+from piase_gym.benchmarks.studies.evidence.report import PICTURE, main, report, stored
+from piase_gym.benchmarks.studies.evidence.words import conclusion, verdict_on
 from tests.test_evidence import RESULTS, WHOLE
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -25,9 +25,9 @@ SPREAD = (3, -1, 4, -1, -5, 9, -2, 6, -5, -3)
 """How the seeds of a made-up training differ."""
 
 
-def line(job: evidence.Job, wins: int) -> dict[str, Any]:
+def line(job: train.Job, wins: int) -> dict[str, Any]:
     """A finished training, made up."""
-    told = {"plan": evidence.PLAN, "key": job.key, "arm": job.arm, "target": job.target}
+    told = {"plan": train.PLAN, "key": job.key, "arm": job.arm, "target": job.target}
     more = {"seed": job.seed, "episodes": {"1": 3}, "completed": [1], "hints": 0}
     won = "1" * wins + "0" * (200 - wins)
     return {**told, **more, "won": won, "outcome": "running", "cpu_seconds": {"training": 1.0}}
@@ -41,7 +41,7 @@ def write(path: Path, lines: Iterable[dict[str, Any]]) -> Path:
 
 def made_up(wins: Callable[[str, str, int], int], *only: str) -> list[dict[str, Any]]:
     """All trainings of the plan, or some, with so many wins for (arm, target, seed)."""
-    every = evidence.jobs(evidence.Scale(), only)
+    every = train.jobs(train.Scale(), only)
     return [line(job, wins(job.arm, job.target, job.seed)) for job in every]
 
 

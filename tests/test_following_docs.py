@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from piase_gym.benchmarks import curriculum
+from piase_gym.benchmarks.speed import curriculum
 from piase_gym.curricula.directors import DIRECTORS
 from piase_gym.registry import load, world_spec
 from tests.needs import need

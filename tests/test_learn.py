@@ -32,10 +32,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
 
-from piase_gym.benchmarks import practice  # noqa: E402  # needs the extra
-from piase_gym.benchmarks.checkpoints import Folder  # noqa: E402
-from piase_gym.benchmarks.learn import Progress, TrainSettings, train  # noqa: E402
 from piase_gym.cli.train import Display  # noqa: E402
+from piase_gym.training import evaluation  # noqa: E402  # needs the extra
+from piase_gym.training.checkpoints import Folder  # noqa: E402
+from piase_gym.training.train import Progress, TrainSettings, train  # noqa: E402
 
 probes.register()
 TINY = {"width": 4, "height": 4, "max_steps": 12}
@@ -116,7 +116,8 @@ def test_it_learns_and_stops_when_it_may(tmp_path: Path) -> None:
     assert stored["dev"] == result.dev
     # The policy plays by name, on levels that nobody has seen.
     world = settings.make_world()
-    won, played = practice.success(make_agent(f"sb3:{result.policy}"), world, {}, range(3000, 3200))
+    agent = make_agent(f"sb3:{result.policy}")
+    won, played = evaluation.success(agent, world, {}, range(3000, 3200))
     assert played == 200
     assert won >= 160
     assert list((tmp_path / "run" / "tensorboard").glob("events*"))
@@ -267,8 +268,8 @@ def test_bad_partners_are_refused(tmp_path: Path) -> None:
 def test_success_in_a_batch_is_success_alone() -> None:
     world = small(config={**TINY, "agents": 2}).make_world()
     seeds, partners = range(40), {"agent_1": "random"}
-    batch = practice.success(RandomAgent(), world, partners, seeds)  # type: ignore[arg-type]
-    alone = [practice._alone(RandomAgent(), world, partners, seed) for seed in seeds]
+    batch = evaluation.success(RandomAgent(), world, partners, seeds)  # type: ignore[arg-type]
+    alone = [evaluation._alone(RandomAgent(), world, partners, seed) for seed in seeds]
     assert batch == (sum(row.count("won") for row in alone), 40)
     assert 0 < batch[0] < 40
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from piase_gym import runs
-from piase_gym.benchmarks import logging
+from piase_gym.benchmarks.speed import logs
 
 PAGE = Path(__file__).parents[1] / "docs" / "runs.md"
 
@@ -17,24 +17,24 @@ PAGE = Path(__file__).parents[1] / "docs" / "runs.md"
 def test_the_page_shows_the_stored_measurements() -> None:
     text = PAGE.read_text("utf-8")
     shown = re.findall(r"<!-- logging: (\w+) -->\n(.*?)<!-- end -->", text, re.S)
-    assert dict(shown) == logging.stored_sections(), "run python docs/make_pages.py"
+    assert dict(shown) == logs.stored_sections(), "run python docs/make_pages.py"
 
 
 def test_everything_is_stored() -> None:
-    found = json.loads(logging.FILE.read_text("utf-8"))
+    found = json.loads(logs.FILE.read_text("utf-8"))
     assert [row["level"] for row in found["levels"]] == list(runs.LEVELS)
-    assert [row["slots"] for row in found["batches"]] == list(logging.BATCHES)
+    assert [row["slots"] for row in found["batches"]] == list(logs.BATCHES)
     assert found["replay"]["equal"]
-    assert found["reading"]["events"] == found["reading"]["lines"] >= logging.EVENTS
+    assert found["reading"]["events"] == found["reading"]["lines"] >= logs.EVENTS
     lines = {row["level"]: row["lines"] for row in found["levels"]}
     assert lines["critical"] < 0.2 < 1.0 < lines["actions"] < 1.2 < lines["events"] < lines["full"]
 
 
 def test_everything_is_measured_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging, "BATCHES", (2, 3))
-    monkeypatch.setattr(logging, "BURST", 20)
-    found = json.loads(json.dumps(logging.measure_all(events=500, rounds=2)))
-    parts = logging.sections(found)
+    monkeypatch.setattr(logs, "BATCHES", (2, 3))
+    monkeypatch.setattr(logs, "BURST", 20)
+    found = json.loads(json.dumps(logs.measure_all(events=500, rounds=2)))
+    parts = logs.sections(found)
     for row in found["levels"]:
         assert f"| `{row['level']}` | {row['bare']:.2f} | {row['added']:.2f} |" in parts["levels"]
     for row in found["batches"]:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from piase_gym.benchmarks import evaluate
-from piase_gym.benchmarks.suites import Suite, smoke, standard
+from piase_gym.benchmarks.evaluation.suites import Suite, smoke, standard
 from piase_gym.cli.check import check
 from piase_gym.errors import SuiteError
 from piase_gym.registry import world_spec

@@ -24,16 +24,19 @@ ROOT = Path(__file__).resolve().parents[1]
 NAME = "piase_gym"
 TOP_FOLDERS = ("wrappers", "curricula", "benchmarks", "examples")
 INSTALLED = (".py", ".c", ".html", ".json", ".jsonl", ".yaml", ".zip", ".typed")
+STUDIES = ROOT / "benchmarks" / "studies"
+"""Run from a checkout, never installed."""
 IN_SDIST = (ROOT / "PKG-INFO").exists()
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def folders(top: Path) -> Iterator[Path]:
-    """Yield `top` and the folders below it, without following links."""
+    """Yield `top` and the folders below it to be installed, without following links."""
     for folder, subfolders, _ in os.walk(top):
         subfolders[:] = sorted(name for name in subfolders if name != "__pycache__")
-        yield Path(folder)
+        if not Path(folder).is_relative_to(STUDIES):
+            yield Path(folder)
 
 
 def installed_path(path: Path) -> Path:
@@ -141,19 +144,23 @@ def test_sdist_holds_the_tests_and_packs_nothing_twice(built: Built) -> None:
     assert not [m for m in members for name in TOP_FOLDERS if m.startswith(f"{NAME}/{name}")]
     for name in ("tests/test_package.py", "constraints.txt", "CHANGELOG.md", "docs/conf.py"):
         assert name in members
+    studies = STUDIES.relative_to(ROOT).as_posix()
+    assert any(m.startswith(studies) and m.endswith(".jsonl") for m in members)
     assert all(f"{name}/__init__.py" in members for name in (NAME, *TOP_FOLDERS))
 
 
 # Which parts of the package a part may not import. "" is the package itself, whose names come from
 # the environments.
-ABOVE_FACES = {"wrappers", "curricula", "benchmarks", "examples", "studio", "cli"}
+ABOVE_ENVS = {"wrappers", "curricula", "benchmarks", "training", "examples", "studio", "cli"}
 FORBIDDEN = {
-    "world": {"", "faces", "runs", *ABOVE_FACES},
-    "worlds": {"", "faces", "runs", *ABOVE_FACES},
-    "faces": ABOVE_FACES,
-    "wrappers": ABOVE_FACES - {"wrappers"},
-    "curricula": {"benchmarks", "examples", "studio", "cli"},
-    "benchmarks": {"studio", "cli"},
+    "core": {"", "envs", "interfaces", "runs", "simulation", "worlds", *ABOVE_ENVS},
+    "worlds": {"", "envs", "interfaces", "runs", "simulation", *ABOVE_ENVS},
+    "envs": ABOVE_ENVS,
+    "interfaces": ABOVE_ENVS,
+    "wrappers": ABOVE_ENVS - {"wrappers"},
+    "curricula": {"benchmarks", "training", "examples", "studio", "cli"},
+    "benchmarks": {"examples", "studio", "cli"},
+    "training": {"examples", "studio", "cli"},
 }
 ALLOWED = {(f"{NAME}.wrappers.curriculum", "curricula")}
 PARTS = {path.stem for path in (ROOT / NAME).iterdir()}.union(*FORBIDDEN.values())
@@ -191,14 +198,22 @@ def test_imports_point_one_way() -> None:
     assert wrong == []
 
 
+def test_nothing_installed_imports_a_study() -> None:
+    name = ".".join((NAME, *STUDIES.relative_to(ROOT).parts))
+    files = [path for path in source_files() if path.suffix == ".py"]
+    assert STUDIES.is_dir()
+    assert len(files) > 100
+    assert [path for path in files if name in path.read_text(encoding="utf-8")] == []
+
+
 @pytest.mark.parametrize(
     ("source", "found"),
     [
         ("import piase_gym", {""}),
-        ("import piase_gym.envs.single as single", {"faces"}),
+        ("import piase_gym.envs.single as single", {"envs"}),
         ("from piase_gym import wrappers, parallel_env", {"", "wrappers"}),
         ("from piase_gym.runs import writer", {"runs"}),
-        ("from ...faces import parallel", {"faces"}),
+        ("from ...envs import parallel", {"envs"}),
         ("from ... import cli", {"cli"}),
         ("from . import state", {"worlds"}),
         ("def f():\n    from piase_gym.studio import app", {"studio"}),

@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 import piase_gym
-from piase_gym.benchmarks import peer_worker, peers, throughput
-from piase_gym.benchmarks.peers import Peer
-from piase_gym.benchmarks.timing import RateTable, Row, interleave, rate_table, time_row
+from piase_gym.benchmarks.speed import peer_worker, peers, throughput
+from piase_gym.benchmarks.speed.peers import Peer
+from piase_gym.benchmarks.speed.timing import RateTable, Row, interleave, rate_table, time_row
 from piase_gym.envs.batch_slots import AUTORESET
 from piase_gym.errors import ConfigError
 

@@ -12,7 +12,7 @@ import piase_gym
 from piase_gym.agents import Agent, make_agent
 from piase_gym.agents.population import BatchPopulationAgent, PopulationAgent
 from piase_gym.benchmarks import Row, evaluate
-from piase_gym.benchmarks.policies import read_policy
+from piase_gym.benchmarks.evaluation.policies import read_policy
 from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.errors import ConfigError, PiaseError, UnknownNameError
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from piase_gym.benchmarks import speed, throughput
-from piase_gym.benchmarks.peers import PeerReport
-from piase_gym.benchmarks.timing import Rate, RateTable
+from piase_gym.benchmarks.speed import measure, throughput
+from piase_gym.benchmarks.speed.peers import PeerReport
+from piase_gym.benchmarks.speed.timing import Rate, RateTable
+from piase_gym.benchmarks.studies import physics_reach
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "speed.md"
@@ -26,7 +27,8 @@ def stored(name: str) -> Any:
 def test_the_page_shows_the_stored_measurements() -> None:
     text = PAGE.read_text("utf-8")
     shown = re.findall(r"<!-- speed: (\w+) -->\n(.*?)<!-- end -->", text, re.S)
-    assert dict(shown) == speed.stored_sections(), "run python docs/make_pages.py"
+    stored = {**measure.stored_sections(), **physics_reach.stored_sections()}
+    assert dict(shown) == stored, "run python docs/make_pages.py"
 
 
 def test_outside_of_what_is_stored_the_page_has_no_measured_numbers() -> None:
@@ -60,10 +62,10 @@ def test_everything_is_measured_and_told(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(throughput, "tables", lambda *_: iter([table_of("first"), table_of("2nd")]))
     report = PeerReport(table_of("the same"), ("Nowhere",), {"Broken": "no licence"}, {"b": "B 1"})
     monkeypatch.setattr(throughput.peers, "compare", lambda *_: report)
-    monkeypatch.setattr(speed.text_room, "textworld_python", lambda: None)
-    monkeypatch.setattr(speed.text_room, "STEPS", 40)
-    found = json.loads(json.dumps(speed.measure_all(1, 0.001, quests=2, cycles=1)))
-    parts = speed.sections(found)
+    monkeypatch.setattr(measure.text_room, "textworld_python", lambda: None)
+    monkeypatch.setattr(measure.text_room, "STEPS", 40)
+    found = json.loads(json.dumps(measure.measure_all(1, 0.001, quests=2, cycles=1)))
+    parts = measure.sections(found)
     assert set(parts) == {"machine", "grid_world", "text_room", "physics"}
     assert "| b | 3,000,000 | 1.5e+04 |" in parts["grid_world"]
     for words in ("B 1 took part", "Nowhere", "Broken failed: no licence"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from piase_gym.benchmarks import training_report as report
+from piase_gym.benchmarks.studies import training_report as report
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "training.md").read_text("utf-8")

@@ -26,10 +26,10 @@ from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from piase_gym.benchmarks.protocol import EpisodeRecord
-    from piase_gym.benchmarks.scores import Results
-    from piase_gym.benchmarks.settings import Problem
-    from piase_gym.benchmarks.suites import Suite
+    from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
+    from piase_gym.benchmarks.evaluation.results import Results
+    from piase_gym.benchmarks.evaluation.settings import Problem
+    from piase_gym.benchmarks.evaluation.suites import Suite
 
 bench = typer.Typer(no_args_is_help=True, help="Play suites, measure, and report.")
 
@@ -108,8 +108,8 @@ def throughput(
     seconds: Annotated[float, typer.Option(min=0.01, help="CPU-seconds of each.")] = 0.2,
 ) -> None:
     """Measure speed beside the peers that are installed, and as sizes grow."""
-    from piase_gym.benchmarks.scaling import store_throughput
-    from piase_gym.benchmarks.scaling import throughput as measure_all
+    from piase_gym.benchmarks.speed.scaling import store_throughput
+    from piase_gym.benchmarks.speed.scaling import throughput as measure_all
 
     require_folder(out)
     with console.status("measuring; every row in turn"):
@@ -156,11 +156,11 @@ def references(
     ] = False,
 ) -> None:
     """Play the reference policies and write references.json anew."""
-    from piase_gym.benchmarks import reference_runs
-    from piase_gym.benchmarks.references import FILE, read_references
+    from piase_gym.benchmarks.references import measure
+    from piase_gym.benchmarks.references.references import FILE, read_references
 
     import_modules(module)
-    target = Path(reference_runs.__file__).with_name(FILE) if out is None else out
+    target = Path(measure.__file__).with_name(FILE) if out is None else out
     require_folder(target.parent)
     if target.is_dir():
         raise ConfigError(f"--out {target} is a folder; name the file to write")
@@ -168,9 +168,9 @@ def references(
         require_folder(journal)
     stored = read_references(target) if missing and target.is_file() else None
     if train:
-        _tell(_train(reference_runs.reference_suite(None, task or ()), workers, missing))
+        _tell(_train(measure.reference_suite(None, task or ()), workers, missing))
     with _Bar() as bar:
-        found, problems = reference_runs.measure_references(
+        found, problems = measure.measure_references(
             policies=read_choices(policy, ()),
             episodes=episodes,
             tasks=task or (),
@@ -181,8 +181,8 @@ def references(
             stored=stored,
         )
     if (task or missing) and target.is_file():
-        found = reference_runs.merged(read_references(target), found)
-    reference_runs.write_references(target, found)
+        found = measure.merged(read_references(target), found)
+    measure.write_references(target, found)
     console.print(f"{len(found['settings'])} tasks are in {target}")
     _tell(problems)
 
@@ -192,9 +192,9 @@ def _train(suite: Suite, workers: int, missing: bool) -> list[Problem]:
 
     With `missing` only those are trained that are not there yet.
     """
-    from piase_gym.benchmarks.reference_runs import settings_of
-    from piase_gym.benchmarks.reference_training import train_models
-    from piase_gym.benchmarks.shelf import shipped_shelves
+    from piase_gym.benchmarks.references.measure import settings_of
+    from piase_gym.benchmarks.references.models import shipped_shelves
+    from piase_gym.benchmarks.references.train import train_models
 
     def told(name: str, result: Any) -> None:
         seconds, won = result["cpu_seconds"], f"{result['dev']:.0%}"
@@ -233,8 +233,8 @@ def _run(
     module: Sequence[str] | None,
 ) -> None:
     """Evaluate, film, report, and end with an exit code."""
-    from piase_gym.benchmarks.evaluation import evaluate
-    from piase_gym.benchmarks.manifests import read_suite
+    from piase_gym.benchmarks.evaluation.evaluate import evaluate
+    from piase_gym.benchmarks.evaluation.suites import read_suite
 
     import_modules(module)
     suite, policies = read_suite(name), read_choices(policy, usual)
@@ -298,7 +298,7 @@ class _Bar:
 
 def _film(suite: Suite, results: Results, policies: Any, out: Path) -> None:
     """Make the films of a report."""
-    from piase_gym.benchmarks.report import make_films
+    from piase_gym.benchmarks.evaluation.report import make_films
 
     settings, _ = suite.settings(results.split)
     make_films(settings, policies, results, out)
@@ -306,7 +306,7 @@ def _film(suite: Suite, results: Results, policies: Any, out: Path) -> None:
 
 def show_results(results: Results) -> None:
     """Print the results of each task, below its full name, and who did not play what."""
-    from piase_gym.benchmarks import tables
+    from piase_gym.benchmarks.evaluation import tables
 
     rows = tables.result_rows(results)
     raw = tables.HEAD.index("raw value")
@@ -328,7 +328,7 @@ def show_results(results: Results) -> None:
 
 def _report(out: Path) -> None:
     """Write the report and say where it is."""
-    from piase_gym.benchmarks.report import write_report
+    from piase_gym.benchmarks.evaluation.report import write_report
 
     for path in write_report(out):
         console.print(f"wrote {path}")

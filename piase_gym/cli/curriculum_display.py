@@ -13,8 +13,8 @@ from piase_gym.cli.console import console, errors
 from piase_gym.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
-    from piase_gym.benchmarks.curriculum_run import CourseRun, CourseSettings, Look
     from piase_gym.curricula.learning_path import LearningPath
+    from piase_gym.training.curriculum_run import CourseRun, CourseSettings, Look
 
 
 class Display:
@@ -100,7 +100,7 @@ def show_run(course: CourseRun, folder: Path) -> None:
     console.print(f"The curriculum {outcome}, after {spent}.", soft_wrap=True)
     console.print(f"Everything is in {escape(str(folder))}", soft_wrap=True)
     try:
-        from piase_gym.benchmarks.curriculum_plot import plot_journeys
+        from piase_gym.training.curriculum_plot import plot_journeys
 
         plot_journeys(journeys, folder / "path.png")
     except MissingExtraError as error:

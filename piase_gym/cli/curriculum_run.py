@@ -63,9 +63,9 @@ def run(
     module: Modules = None,
 ) -> None:
     """Train a policy through a curriculum; Ctrl-C ends after an update, --resume goes on."""
-    from piase_gym.benchmarks.curriculum_run import CourseRun, CourseSettings, read_settings_of
     from piase_gym.curricula import load
     from piase_gym.curricula.simulated_learner import world_of
+    from piase_gym.training.curriculum_run import CourseRun, CourseSettings, read_settings_of
 
     import_modules(module)
     given: dict[str, Any] = {"world": world, "director": director, "steps": steps, "seed": seed}
@@ -121,8 +121,8 @@ def plot(
     ] = Path("path.png"),
 ) -> None:
     """StepChoice the path: steps over environment steps, attempts, hints, branches, success."""
-    from piase_gym.benchmarks.curriculum_plot import plot_journeys
     from piase_gym.curricula.learning_path import read_paths
+    from piase_gym.training.curriculum_plot import plot_journeys
 
     place = plot_journeys(read_paths(source), out)
     errors.print(f"wrote {escape(str(place))}", soft_wrap=True)

@@ -16,8 +16,8 @@ from piase_gym.cli.settings import read_settings, read_value
 from piase_gym.errors import ConfigError, suggest
 
 if TYPE_CHECKING:
-    from piase_gym.benchmarks.learn import Progress, TrainResult
-    from piase_gym.benchmarks.learn_settings import TrainSettings
+    from piase_gym.training.settings import TrainSettings
+    from piase_gym.training.train import Progress, TrainResult
 
 
 def register(app: typer.Typer) -> None:
@@ -56,8 +56,8 @@ def train(
 ) -> None:
     """Train a policy with Stable-Baselines3; Ctrl-C ends after a checkpoint, --resume goes on."""
     # torch is loaded when everything that was asked for is known to be right
-    from piase_gym.benchmarks.checkpoints import Folder
-    from piase_gym.benchmarks.learn_settings import TrainSettings, read_settings_of, require_claim
+    from piase_gym.training.checkpoints import Folder
+    from piase_gym.training.settings import TrainSettings, read_settings_of, require_claim
 
     import_modules(module)
     given: dict[str, Any] = {"algo": algo, "steps": steps, "seed": seed, "stop_at": stop_at}
@@ -72,7 +72,7 @@ def train(
     settings = TrainSettings(**{**base, "task": task, **given})
     require_claim(Folder(folder), settings, resume)
     with errors.status("loading torch"):
-        from piase_gym.benchmarks.learn import train
+        from piase_gym.training.train import train
     with Display(settings) as display:
         result = train(settings, folder, resume=resume, report=display.update)
     show(result, folder)

@@ -141,7 +141,7 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     were eaten as a share of the game, and `peace`, the share of steps out of time-out.
 
     `solutions` computes equilibria, best responses, the `exploitability` of strategies and what
-    comes of a `tournament`; `outcomes` the social optimum; `piase_gym.benchmarks.dilemmas` measures
+    comes of a `tournament`; `outcomes` the social optimum; `benchmarks/studies/dilemmas` measures
     how any policy is `exploited`. The oracle plays for the good of all: the optimum
     of a matrix game, a plan by rule in a commons. The script plays for itself: the best reply to
     the rounds that it remembers, and in a commons the nearest apple. Strategies for partners:

@@ -1,0 +1,266 @@
+"""Evaluates policies on suites: plays what is missing, keeps everything, reports what failed."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import piase_gym
+from piase_gym.benchmarks.evaluation.journal import Journal
+from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies
+from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord, split_seeds
+from piase_gym.benchmarks.evaluation.results import Results, summarise
+from piase_gym.benchmarks.evaluation.rollout import Job
+from piase_gym.benchmarks.evaluation.settings import Problem, Row, Setting
+from piase_gym.benchmarks.evaluation.suites import Suite, read_suite
+from piase_gym.benchmarks.evaluation.workers import Pool, play_here
+from piase_gym.benchmarks.references.models import Shelf
+from piase_gym.benchmarks.references.references import References, gap_of, read_references, shipped
+from piase_gym.errors import ConfigError, StorageError, SuiteError
+from piase_gym.registry import task_spec, world_spec
+
+CHUNK = 10
+"""Episodes in one job: few enough to spread, many enough to make a world once."""
+BATCH = 100
+"""The same, where they are played at once."""
+JOURNAL = "episodes.jsonl"
+RESULTS = "results.json"
+
+SuiteLike = str | Path | Suite | Row | Iterable[str | Row]
+Progress = Callable[[EpisodeRecord, int, int], None]
+"""Called with each new record, how many episodes are finished, and how many there are."""
+
+
+def evaluate(
+    policy: PolicyLike,
+    suite: SuiteLike = "smoke",
+    *,
+    name: str | None = None,
+    episodes: int | None = None,
+    split: str | None = None,
+    workers: int = 1,
+    out: str | Path | None = None,
+    modules: Sequence[str] = (),
+    references: str | Path | References | None = None,
+    timeout: float | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Play a policy on a suite.
+
+    Nothing that a policy, a worker or the disk does ends the evaluation: what cannot be played or
+    stored is in the results' `faults` and `problems`, and everything else is finished. With `out`,
+    each episode is journalled when it is finished, and a later call goes on from there.
+
+    Args:
+        policy: A policy (see `piase_gym.benchmarks.evaluation.policies`), or a mapping of names to
+            one or to several training runs.
+        suite: ``"smoke"``, ``"standard"``, a task id, the path of a manifest, a `Suite`, or a list
+            of ids and `Row` objects.
+        name: What to call a single policy.
+        episodes: Seeds a setting; default the suite's.
+        split: ``train``, ``dev`` or ``held_out``; default the suite's.
+        workers: Processes; 1 plays here. Results do not depend on it.
+        out: Folder of ``episodes.jsonl`` and ``results.json``.
+        modules: Modules to import first, here and in workers, such as those that register worlds.
+        references: Other references than those that ship: a path, or the contents.
+        timeout: Seconds that an episode may take, if there are several workers.
+        progress: Called after every episode.
+
+    Returns:
+        The results.
+
+    Raises:
+        UnknownNameError: If the suite, or the policy, does not exist.
+        PolicyError: If the policy is nothing that chooses actions.
+        SuiteError: If the suite cannot be read, or nothing in it can be played.
+        ProtocolError: If `out` holds episodes of another protocol version.
+
+    Example:
+        >>> results = evaluate("random", "piase/GridWorld-Empty-5x5-v0", episodes=3)
+        >>> [row.episodes for row in results.rows]
+        [3]
+    """
+    for module in modules:
+        importlib.import_module(module)
+    if type(workers) is not int or workers < 1:
+        raise ConfigError(f"workers must be a positive integer, not {workers!r}")
+    chosen, policies = read_suite(suite), read_policies(policy, name)
+    split = chosen.split if split is None else split
+    seeds = split_seeds(split, chosen.episodes if episodes is None else episodes)
+    settings, problems = chosen.settings(split)
+    missing = chosen.missing(split)
+    if not settings:
+        reasons = (
+            "; ".join(f"{p.where}: {p.what}" for p in (*problems, *missing))
+            or "it has no rows here"
+        )
+        raise SuiteError(f"nothing in suite {chosen.name!r} can be played: {reasons}")
+    journal = None if out is None else Journal(Path(out) / JOURNAL)
+    run = _Run(settings, policies, tuple(seeds), journal, missing)
+    if not run.wanted:
+        raise SuiteError(f"nothing can be played: {run.skipped[0].what}")
+    run.play(_player(workers, modules, timeout), progress)
+    if journal is not None and not journal.flush():
+        problems.append(Problem("storage", _unsaved(journal)))
+    return _finish(run, chosen, split, problems, _references(references), out)
+
+
+def _player(
+    workers: int, modules: Sequence[str], timeout: float | None
+) -> Callable[[Sequence[Job]], Iterator[EpisodeRecord]]:
+    """Return what plays jobs: this process, or a pool."""
+    if workers == 1:
+        return play_here
+    return Pool(workers, modules, timeout).run
+
+
+def _references(references: str | Path | References | None) -> References:
+    """Return the references to score by."""
+    if references is None:
+        return shipped()
+    return read_references(Path(references)) if isinstance(references, str | Path) else references
+
+
+def _unsaved(journal: Journal) -> str:
+    """Say what could not be journalled."""
+    return (
+        f"{journal.error}; {journal.unsaved} lines are not on disk. These results are whole; "
+        "make room and evaluate again with the same folder to store them"
+    )
+
+
+class _Run:
+    """All episodes of an evaluation, those that a journal has and those to play."""
+
+    def __init__(
+        self,
+        settings: Sequence[Setting],
+        policies: Sequence[Policy],
+        seeds: tuple[int, ...],
+        journal: Journal | None,
+        missing: Sequence[Problem],
+    ) -> None:
+        """List the episodes in the order that results have."""
+        self.settings, self.policies, self.journal = settings, policies, journal
+        self.wanted: list[EpisodeRecord] = []
+        self.jobs: list[Job] = []
+        known = {} if journal is None else journal.records
+        self.found: dict[tuple[Any, ...], EpisodeRecord] = {}
+        self.skipped: list[Problem] = []
+        for setting in settings:
+            for policy in policies:
+                if lack := _lack(setting, policy):
+                    self.skipped.append(Problem(setting.label, lack))
+                    continue
+                job = Job(setting, policy.at(setting), seeds)
+                blanks = [job.blank(seed) for seed in seeds]
+                self.wanted += blanks
+                old = {b.seed: _relabel(known[b.key], b) for b in blanks if b.key in known}
+                self.found.update({_place(record): record for record in old.values()})
+                left = [seed for seed in seeds if seed not in old]
+                size = BATCH if policy.batched else CHUNK
+                for start in range(0, len(left), size):
+                    chunk = tuple(left[start : start + size])
+                    self.jobs.append(replace(job, seeds=chunk))
+        self.skipped += missing
+
+    def play(
+        self,
+        player: Callable[[Sequence[Job]], Iterator[EpisodeRecord]],
+        progress: Progress | None,
+    ) -> None:
+        """Play what is missing."""
+        if not self.jobs:
+            return
+        for record in player(self.jobs):
+            self.found[_place(record)] = record
+            if self.journal is not None:
+                self.journal.add(record)
+            if progress is not None:
+                progress(record, len(self.found), len(self.wanted))
+
+    def records(self) -> list[EpisodeRecord]:
+        """Return all episodes in order."""
+        return [self.found[_place(blank)] for blank in self.wanted]
+
+
+def _lack(setting: Setting, policy: Policy) -> str | None:
+    """Say that a world has no such player, or a shelf no model; that is not a policy's fault."""
+    spec = world_spec(task_spec(setting.task).world)
+    if isinstance(policy.source, Shelf):
+        return policy.source.lack(setting)
+    if policy.source in setting.without:
+        return f"the policy {policy.source} is left out of {setting.task}"
+    if policy.source == "oracle" and spec.oracle is None:
+        return f"{spec.name} has no oracle"
+    if policy.source == "scripted" and spec.scripted is None:
+        return f"{spec.name} has no script"
+    return None
+
+
+def _place(record: EpisodeRecord) -> tuple[Any, ...]:
+    """Return where an episode stands in the results."""
+    return record.setting, record.policy, record.run, record.seed
+
+
+def _relabel(record: EpisodeRecord, blank: EpisodeRecord) -> EpisodeRecord:
+    """Return a stored episode under the names that it has in this evaluation."""
+    names = ("setting", "policy", "run", "seats")
+    labels = {name: getattr(blank, name) for name in names}
+    return EpisodeRecord(**{**vars(record), **labels})
+
+
+def _finish(
+    run: _Run,
+    suite: Suite,
+    split: str,
+    problems: list[Problem],
+    references: References,
+    out: str | Path | None,
+) -> Results:
+    """Sum up, and store the results."""
+    records = run.records()
+    rows = []
+    for setting in run.settings:
+        gap = gap_of(setting, references)
+        for policy in dict.fromkeys(policy.name for policy in run.policies):
+            own = [r for r in records if (r.setting, r.policy) == (setting.label, policy)]
+            if not own:
+                continue
+            rows.append(summarise(asdict(setting), policy, own, gap))
+    parts: dict[str, Any] = {
+        "suite": suite.manifest(),
+        "split": split,
+        "rows": tuple(rows),
+        "episodes": tuple(records),
+        "versions": versions(),
+        "skipped": tuple(run.skipped),
+    }
+    results = Results(**parts, problems=tuple(problems))
+    if out is None:
+        return results
+    try:
+        results.save(Path(out) / RESULTS)
+    except StorageError as error:
+        return Results(**parts, problems=(*problems, Problem("storage", str(error))))
+    return results
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what decides about numbers."""
+    found = {"protocol": str(PROTOCOL), "piase_gym": piase_gym.__version__}
+    found["python"] = platform.python_version()
+    for name in ("numpy", "numba", "gymnasium", "torch", "stable-baselines3"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+__all__ = ["JOURNAL", "RESULTS", "Progress", "evaluate", "versions"]

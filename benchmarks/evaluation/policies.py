@@ -1,0 +1,330 @@
+"""Policies as the protocol takes them: a name, a fingerprint, and how to make a fresh agent.
+
+Anything that chooses actions will do: a name of `piase_gym.agents`, the path of a model of
+Stable-Baselines3 (``sb3:PATH``, or ``sb3-greedy:PATH`` for its most probable actions), a folder
+with a model for each task (see `references.models`; ``ppo`` is the one that ships),
+``module:attribute``, an `Agent` (object or class), a model with ``predict``, or a function of a
+`Percept`.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import importlib
+import inspect
+import pickle
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from piase_gym.agents import Agent, Percept, make_agent, policies
+from piase_gym.agents.base import Action
+from piase_gym.agents.policies import families
+from piase_gym.agents.population import POPULATION
+from piase_gym.benchmarks.evaluation.settings import Setting
+from piase_gym.benchmarks.references.models import Shelf, shipped_shelves
+from piase_gym.core.digest import digest_json
+from piase_gym.core.world import World
+from piase_gym.errors import PolicyError, UnknownNameError
+
+
+def fingerprint(policy: object) -> str:
+    """Return what tells a policy from others, equal in every process.
+
+    Code counts as well as state. What cannot be looked into gets a number of its own, so its
+    episodes are never taken for those of another policy, but also never found again.
+    """
+    try:
+        return f"hash:{digest_json(_look_into(policy))}"
+    except Exception:  # pickling can fail in any way
+        return f"once:{secrets.token_hex(8)}"
+
+
+def _look_into(policy: Any) -> list[Any]:
+    """Return what a policy is made of, as JSON-able values."""
+    if isinstance(policy, type):
+        return [_methods(kind) for kind in policy.__mro__ if kind.__module__ != "builtins"]
+    if inspect.isfunction(policy):
+        cells = [cell.cell_contents for cell in policy.__closure__ or ()]
+        kept = [policy.__defaults__, policy.__kwdefaults__, cells, _globals_of(policy)]
+        return [policy.__qualname__, _code(policy.__code__), _pickled(kept)]
+    if inspect.ismethod(policy):
+        return [_look_into(policy.__func__), _look_into(policy.__self__)]
+    if hasattr(policy, "predict") and hasattr(policy, "get_parameters"):
+        return [type(policy).__qualname__, _tensors(policy.get_parameters())]
+    state = policy.get_state() if isinstance(policy, Agent) else None
+    return [_look_into(type(policy)), state, _pickled(policy)]
+
+
+def _methods(kind: type) -> list[Any]:
+    """Return the name and the methods' code of a class, without what it inherits."""
+    methods = {k: v for k, v in vars(kind).items() if hasattr(v, "__code__")}
+    return [kind.__qualname__, {k: _code(m.__code__) for k, m in sorted(methods.items())}]
+
+
+def _globals_of(function: Any) -> dict[str, Any]:
+    """Return the module-level values that a function reads, functions as their code."""
+    found = {}
+    for name in sorted(function.__code__.co_names):
+        value = function.__globals__.get(name)
+        if inspect.isfunction(value) and value is not function:
+            found[name] = _code(value.__code__)
+        elif value is not None and not inspect.ismodule(value) and not callable(value):
+            found[name] = value
+    return found
+
+
+def _code(code: CodeType) -> list[Any]:
+    """Return a function's instructions and constants, without line numbers."""
+    inner = [_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return [code.co_code.hex(), list(code.co_names), inner]
+
+
+def _pickled(value: Any) -> str:
+    """Hash the pickle of a value."""
+    return hashlib.sha256(pickle.dumps(value)).hexdigest()
+
+
+def _tensors(value: Any) -> Any:
+    """Hash the numbers of nested dicts of tensors."""
+    if isinstance(value, Mapping):
+        return {str(key): _tensors(part) for key, part in value.items()}
+    if hasattr(value, "detach"):
+        return hashlib.sha256(value.detach().cpu().numpy().tobytes()).hexdigest()
+    return repr(value)
+
+
+PolicyLike = Any
+"""See the module's text."""
+
+
+class FunctionAgent(Agent):
+    """Plays what a function of the percept says."""
+
+    def __init__(self, choose: Callable[[Percept], Action]) -> None:
+        super().__init__()
+        self._choose = choose
+
+    def act(self) -> Action:
+        """Return what the function says of the present percept."""
+        assert isinstance(self.percept, Percept)
+        return self._choose(self.percept)
+
+
+class ModelAgent(Agent):
+    """Plays a model with ``predict(observation, deterministic=...)``, greedily.
+
+    Attributes:
+        observation_space: The model's, if it tells; `check_fit` compares it with the world's.
+        action_space: Likewise.
+    """
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.observation_space = getattr(model, "observation_space", None)
+        self.action_space = getattr(model, "action_space", None)
+        self._takes = inspect.signature(model.predict).parameters
+        self._memory: Any = None
+        self._first = True
+
+    def reset(self, seed: int) -> None:
+        """Forget what a recurrent model remembers."""
+        self._memory, self._first = None, True
+
+    def act(self) -> Action:
+        """Return the model's greedy action; masked models get the mask, recurrent their memory."""
+        assert isinstance(self.percept, Percept)
+        offered = {
+            "action_masks": self.percept.mask,
+            "state": self._memory,
+            "episode_start": np.array([self._first]),
+            "deterministic": True,
+        }
+        more = {name: value for name, value in offered.items() if name in self._takes}
+        action, self._memory = self.model.predict(self.percept.vector, **more)
+        self._first = False
+        given = np.asarray(action)
+        return int(given) if given.shape == () and given.dtype.kind in "iu" else given
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy that can be sent to another process.
+
+    Attributes:
+        name: What results call it.
+        fingerprint: What tells it from others; part of every episode's key.
+        source: What agents are made from.
+        run: Which of several training runs of one method it is.
+    """
+
+    name: str
+    fingerprint: str
+    source: Any
+    run: int = 0
+
+    @property
+    def batched(self) -> bool:
+        """Whether it is likely, as far as is known without loading it, to act in a batch."""
+        source = self.source
+        if isinstance(source, Shelf):
+            return True
+        if isinstance(source, str):
+            if source not in policies():
+                return True  # models in files do
+            source = make_agent(source)
+        kind = source if isinstance(source, type) else type(source)
+        return issubclass(kind, Agent) and kind.act_batch is not Agent.act_batch
+
+    def at(self, setting: Setting) -> Policy:
+        """Return what plays a setting: of a shelf, the model of its task.
+
+        Raises:
+            PolicyError: If the shelf has none.
+        """
+        if not isinstance(self.source, Shelf):
+            return self
+        return _read_file("sb3", self.source.path(setting), self.name, self.run)
+
+    def make(self) -> Agent:
+        """Return a new agent.
+
+        Raises:
+            PolicyError: If it cannot be made.
+        """
+        source = self.source
+        if isinstance(source, str):
+            return make_agent(source)  # which reads a model's file once
+        if isinstance(source, Agent):
+            return copy.deepcopy(source)
+        if isinstance(source, type):
+            return _checked(source())
+        if hasattr(source, "predict"):
+            return ModelAgent(source)
+        return FunctionAgent(source)
+
+
+def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Policy:
+    """Return a policy in the protocol's form.
+
+    Raises:
+        UnknownNameError: If no policy has this name.
+        PolicyError: If it is nothing that chooses actions.
+    """
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, str | Path):
+        return _read_named(policy, name, run)
+    kind = type(policy).__name__
+    if isinstance(policy, type):
+        if not issubclass(policy, Agent):
+            raise PolicyError(f"{policy.__name__} is a class, but not an Agent; give an object")
+        return Policy(name or policy.__name__, fingerprint(policy), policy, run)
+    if isinstance(policy, Agent) or hasattr(policy, "predict"):
+        return Policy(name or kind, fingerprint(policy), policy, run)
+    if callable(policy):
+        named = name or str(getattr(policy, "__name__", kind))
+        return Policy(named, fingerprint(policy), policy, run)
+    raise PolicyError(
+        f"a policy is a name, a path, an Agent, a model with predict, or a function of a Percept; "
+        f"not {policy!r:.60}"
+    )
+
+
+def read_policies(policy: PolicyLike, name: str | None = None) -> list[Policy]:
+    """Return all runs of all policies: of one, or of a mapping of names to one or several runs."""
+    if not isinstance(policy, Mapping):
+        return [read_policy(policy, name)]
+    if not policy:
+        raise PolicyError("there is no policy to evaluate; give at least one")
+    found = []
+    for label, runs in policy.items():
+        several = runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
+        found += [read_policy(run, str(label), number) for number, run in enumerate(several)]
+    return found
+
+
+def _read_named(policy: str | Path, name: str | None, run: int) -> Policy:
+    """Read a registered name, the path of a model, or ``module:attribute``."""
+    text = str(policy)
+    if text in policies():
+        return Policy(name or text, f"name:{text}", text, run)
+    prefix, colon, rest = text.partition(":")
+    if colon and prefix == POPULATION:
+        make_agent(text)
+        members = ",".join(read_policy(part.strip()).fingerprint for part in rest.split(","))
+        return Policy(name or text, f"{POPULATION}:{members}", text, run)
+    if colon and prefix in families():
+        return _read_file(prefix, Path(rest), name, run)
+    path = Path(text)
+    shelf = Shelf(path.resolve()) if path.is_dir() else shipped_shelves().get(text)
+    if shelf is not None:
+        return Policy(name or path.name, f"shelf:{shelf.folder}", shelf, run)
+    if path.suffix == ".zip" or path.is_file():
+        return _read_file("sb3", path, name, run)
+    if colon:
+        return read_policy(_import(text), name or rest, run)
+    known = (*policies(), *shipped_shelves(), *(f"{p}:PATH" for p in families()))
+    raise UnknownNameError("policy", text, known)
+
+
+def _read_file(prefix: str, path: Path, name: str | None, run: int) -> Policy:
+    """Read a policy of a family; the file's contents are its fingerprint."""
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        why = error.strerror or error
+        raise PolicyError(f"there is no model {str(path)!r} to be read: {why}") from None
+    source = f"{prefix}:{path.resolve()}"
+    return Policy(name or path.stem, f"{prefix}:{digest}", source, run)
+
+
+def _import(entry_point: str) -> Any:
+    """Import ``module:attribute``."""
+    module, _, attribute = entry_point.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise PolicyError(f"policy {entry_point!r} cannot be imported: {error}") from None
+
+
+def _checked(agent: Any) -> Agent:
+    """Return an agent, or say that it is none."""
+    if not isinstance(agent, Agent):
+        raise PolicyError(f"{type(agent).__name__} is not an Agent")
+    return agent
+
+
+# -- spaces -------------------------------------------------------------------------------
+
+
+def check_fit(agent: Agent, world: World[Any, Any]) -> None:
+    """Check that the spaces that an agent was made for are those of a world.
+
+    Raises:
+        PolicyError: If they differ; the message names both.
+    """
+    wanted = getattr(agent, "observation_space", None)
+    if wanted is not None and wanted != world.vector_space:
+        raise PolicyError(
+            f"the model was made for observations {wanted}; {world.name} has {world.vector_space}"
+        )
+    actions = getattr(agent, "action_space", None)
+    if actions is None:
+        return
+    offered: list[spaces.Space[Any]] = []
+    if world.capabilities.discrete:
+        offered.append(spaces.Discrete(world.num_actions))
+    if world.capabilities.continuous:
+        offered.append(world.action_box)
+    if actions not in offered:
+        shown = " and ".join(map(str, offered))
+        raise PolicyError(f"the model was made for actions {actions}; {world.name} has {shown}")

@@ -1,0 +1,303 @@
+"""Reports: from a stored `results.json` to Markdown, plots, films and one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from piase_gym.benchmarks.evaluation import plots, tables
+from piase_gym.benchmarks.evaluation.cross_play import cross_tables
+from piase_gym.benchmarks.evaluation.films import FRAMES, film, write_gif
+from piase_gym.benchmarks.evaluation.page import Page
+from piase_gym.benchmarks.evaluation.policies import read_policies
+from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
+from piase_gym.benchmarks.evaluation.results import Results, read_sections
+from piase_gym.benchmarks.evaluation.settings import Setting, slug
+from piase_gym.core.files import write_whole
+from piase_gym.errors import PiaseError, ProtocolError, StorageError
+
+FILMS = 18
+"""Most films in a report."""
+
+
+PROFILES = (
+    "Performance profiles: the share of episodes that score more than τ, with 95 % bands. Scores "
+    "below -100 lie beyond the left edge."
+)
+IMPROVEMENT = (
+    "Probability of improvement: how often an episode of the line's policy scores more than one of "
+    "the column's on the same task, ties counting half."
+)
+RATES = (
+    "Blue: this package; grey: others, and the yardstick. They play different games, so that only "
+    "orders of magnitude can be compared."
+)
+SCORES = "Scores by task, with 95 % intervals; an arrow at the left edge is a score below -100."
+
+
+@dataclass(frozen=True)
+class Part:
+    """One section of a report.
+
+    Attributes:
+        title: Heading.
+        words: Paragraphs.
+        head: Head of a table.
+        rows: Its rows.
+        pictures: Files and their descriptions.
+    """
+
+    title: str
+    words: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    rows: Sequence[tuple[str, ...]] = ()
+    pictures: tuple[tuple[Path, str], ...] = ()
+
+
+def write_report(out: Path) -> list[Path]:
+    """Write ``report.md`` and ``report.html`` beside a stored ``results.json``.
+
+    Returns:
+        The two files.
+
+    Raises:
+        ProtocolError: If there are no results of this protocol.
+        StorageError: If `out` is a file, or they cannot be written.
+    """
+    if out.is_file():
+        raise StorageError(f"{out} is a file; name a folder")
+    path = out / "results.json"
+    data = read_sections(path)
+    if not data:
+        raise ProtocolError(
+            f"{path} holds no results of protocol {PROTOCOL}; make them with: "
+            f"piase bench smoke --out {out}"
+        )
+    parts: list[Part] = []
+    title = "piase_gym: benchmark report"
+    if "rows" in data:
+        results = Results.from_json(data, str(path))
+        parts += result_parts(results, out)
+    if "throughput" in data:
+        parts += throughput_parts(data["throughput"], out)
+    markdown, page = _render(title, parts, out)
+    write_whole(out / "report.md", markdown.encode())
+    write_whole(out / "report.html", page.encode())
+    return [out / "report.md", out / "report.html"]
+
+
+def _render(title: str, parts: Sequence[Part], out: Path) -> tuple[str, str]:
+    """Return the report as Markdown and as HTML."""
+    page, lines = Page(title), [f"# {title}", ""]
+    for part in parts:
+        page.text("h2", part.title)
+        lines += [f"## {part.title}", ""]
+        for words in part.words:
+            page.text("p", words)
+            lines += [words, ""]
+        if part.rows:
+            page.table(part.head, part.rows)
+            lines += [tables.markdown(part.head, part.rows)]
+        films = [(path, words) for path, words in part.pictures if path.suffix == ".gif"]
+        for path, words in part.pictures:
+            lines += [f"![{words}]({path.relative_to(out).as_posix()})", ""]
+            if path.suffix != ".gif":
+                page.picture(path, words)
+        if films:
+            page.films(films)
+    return "\n".join(lines), page.html()
+
+
+# -- evaluation ---------------------------------------------------------------------------
+
+
+def result_parts(results: Results, out: Path) -> list[Part]:
+    """Return the sections about an evaluation."""
+    parts = [_summary(results, out), _scores(results, out)]
+    parts += _crossing(results, out)
+    parts.append(_behaviour(results))
+    films = _films(results, out)
+    if films:
+        words = f"The episode of the first seed, its first {FRAMES} pictures at most."
+        parts.append(Part("Films", (words,), pictures=films))
+    if results.problems:
+        rows = [(problem.where, problem.what) for problem in results.problems]
+        parts.append(Part("Problems", head=("where", "what"), rows=rows))
+    if results.skipped:
+        parts.append(_skipped(results))
+    parts.append(_provenance(results))
+    return parts
+
+
+def _summary(results: Results, out: Path) -> Part:
+    """Say what was played and how well."""
+    rows = []
+    for policy in results.policies:
+        own = [row for row in results.rows if row.policy == policy]
+        scored = sum(row.score is not None for row in own)
+        whole = sum(row.episodes for row in own)
+        overall = tables.interval(results.overall(policy), 1)
+        rows.append((policy, overall, f"{scored} of {len(results.settings)}", str(whole)))
+    words = (
+        f"Suite {results.suite['name']}, split {results.split}: {len(results.settings)} tasks. "
+        "0 points are the best policy that does not look (random or no-op), 100 points are the "
+        "task's oracle, or its planner where optimality is not certified. The overall score is "
+        "the interquartile mean over tasks and training runs; intervals are 95 %. All episodes are "
+        "in results.json beside this page.",
+    )
+    drawn = (
+        (plots.plot_profiles(results, out / "plots" / "profiles.png"), PROFILES),
+        (plots.plot_improvement(results, out / "plots" / "improvement.png"), IMPROVEMENT),
+    )
+    pictures = tuple((path, words) for path, words in drawn if path is not None)
+    head = ("policy", "overall score", "tasks scored", "episodes")
+    return Part("Overall", words, head, rows, pictures)
+
+
+def _scores(results: Results, out: Path) -> Part:
+    """Return the table of all rows."""
+    drawn = plots.plot_scores(results, out / "plots" / "scores.png")
+    pictures = () if drawn is None else ((drawn, SCORES),)
+    return Part("Tasks", (), tables.HEAD, tables.result_rows(results), pictures)
+
+
+def _crossing(results: Results, out: Path) -> list[Part]:
+    """Return the sections about play with partners."""
+    found = cross_tables(results)
+    pictures = tuple(
+        (
+            plots.plot_cross_play(table, out / "plots" / f"cross_play_{number}.png"),
+            plots.short(table.label),
+        )
+        for number, table in enumerate(found)
+    )
+    words = (
+        "Lines are the evaluated policies in the focal seats, columns who plays the other seats.",
+    )
+    return [Part("Partners", words, pictures=pictures)] if found else []
+
+
+def _behaviour(results: Results) -> Part:
+    """Return what the policies did on the way."""
+    rows = []
+    for row in results.rows:
+        marks = ", ".join(f"{name} {mean:.2f}" for name, mean in row.milestones.items())
+        outcomes = ", ".join(f"{name} {100 * x:.0f} %" for name, x in row.outcomes.items())
+        told = f"{row.messages:.1f}", f"{row.hints:.1f}", f"{row.seconds:.2f}"
+        refer = tables.references(row.gap)
+        rows.append((row.setting, row.policy, refer, outcomes, marks, *told))
+    head = ("task", "policy", "0 and 100 points", "outcomes", "milestones", "messages", "hints")
+    return Part("Behaviour", (), (*head, "seconds"), rows)
+
+
+def _provenance(results: Results) -> Part:
+    """Say what the numbers depend on."""
+    seeds = [record.seed for record in results.episodes]
+    rows = [(name, version) for name, version in results.versions.items()]
+    rows.append(("seeds", f"{min(seeds)} to {max(seeds)}" if seeds else "none"))
+    return Part("Versions", (), ("what", "value"), rows)
+
+
+def _skipped(results: Results) -> Part:
+    """Say who did not play what, and why; tasks with the same reason share a line."""
+    reasons = tables.by_reason(results.skipped)
+    rows = [(why, ", ".join(map(plots.short, names))) for why, names in reasons.items()]
+    words = "This is not counted against anybody."
+    return Part("Not played", (words,), ("why", "tasks"), rows)
+
+
+def _films(results: Results, out: Path) -> tuple[tuple[Path, str], ...]:
+    """Return the films of these results that there are, with captions."""
+    found = []
+    for row in results.rows:
+        path = film_path(out, row.setting, row.policy)
+        records = results.of(row.setting, row.policy)
+        if path.is_file() and records:
+            first = records[0]
+            ends = ", ".join(dict.fromkeys(first.results.values()))
+            task = f"{plots.short(row.setting)}: {row.policy}"
+            found.append((path, f"{task}, {ends} after {first.steps} steps"))
+    return tuple(found[:FILMS])
+
+
+def film_path(out: Path, setting: str, policy: str) -> Path:
+    """Return where the film of a policy in a setting is."""
+    return out / "films" / f"{slug(setting)}__{slug(policy)}.gif"
+
+
+def make_films(
+    settings: Sequence[Setting], policies: Any, results: Results, out: Path, most: int = FILMS
+) -> list[Path]:
+    """Film first episodes: of each task the best policy, then the second best, and so on.
+
+    What cannot be filmed is left out: its failure is in the results already.
+    """
+    found: list[Path] = []
+    chosen = {policy.name: policy for policy in reversed(read_policies(policies))}
+    ranks = [_by_value(results, setting.label) for setting in settings]
+    for rank in range(len(chosen)):
+        for setting, names in zip(settings, ranks, strict=True):
+            if rank >= len(names) or len(found) >= most:
+                continue
+            path = film_path(out, setting.label, names[rank])
+            seed = results.of(setting.label, names[rank])[0].seed
+            try:
+                frames = film(setting, chosen[names[rank]], seed)
+            except (PiaseError, ValueError):
+                continue
+            write_gif(frames, path)
+            found.append(path)
+    return found
+
+
+def _by_value(results: Results, setting: str) -> list[str]:
+    """Return the names of the policies that have played a task, the best first."""
+    rows = [row for row in results.rows if row.setting == setting and row.value is not None]
+    return [row.policy for row in sorted(rows, key=lambda row: -(row.value or (0.0,))[0])]
+
+
+# -- throughput ---------------------------------------------------------------------------
+
+
+def throughput_parts(data: Any, out: Path) -> list[Part]:
+    """Return the sections about throughput."""
+    rows = data["environments"]
+    base = rows[0]["rate"] if rows else 1.0
+    lines = [
+        (row["name"], f"{row['rate']:,.0f}", f"{row['rate'] / base:.3g}", row["version"])
+        for row in rows
+    ]
+    words = (
+        "Agent-steps per CPU-second of one process under random actions; all rows in turn in one "
+        "run, medians. Figures drift with the machine, ratios less so.",
+        "Not installed, so not measured: " + (", ".join(data["missing"]) or "nothing") + ".",
+        *(f"{name} failed: {why}" for name, why in data["failed"].items()),
+    )
+    picture = (plots.plot_rates(rows, out / "plots" / "throughput.png"), RATES)
+    head = ("environment", "agent-steps per CPU-second", "ratio to the first", "version")
+    parts = [Part("Throughput", words, head, lines, (picture,))]
+    parts.append(_peer_part(data["peers"]))
+    parts += [_scan_part(name, scan, out) for name, scan in data["scaling"].items()]
+    return parts
+
+
+def _peer_part(data: Any) -> Part:
+    """Return the section about the same task in other packages."""
+    bases = list(data["rates"][0]["ratios"])
+    rows = [
+        (row["name"], f"{row['rate']:,.0f}", *(f"{row['ratios'][base]:.2f}" for base in bases))
+        for row in data["rates"]
+    ]
+    head = ("environment", "agent-steps per CPU-second", *(f"x {base}" for base in bases))
+    return Part("The same task", (data["title"] + ".",), head, rows)
+
+
+def _scan_part(name: str, scan: Any, out: Path) -> Part:
+    """Return the section about one thing that grows."""
+    axis, title = scan["axis"], scan["title"]
+    picture = plots.plot_scaling(scan["points"], axis, out / "plots" / f"{name}.png")
+    rows = [(str(point[axis]), f"{point['rate']:,.0f}") for point in scan["points"]]
+    words = f"CPU time of an agent-step by {axis}; both axes are logarithmic."
+    return Part(title, (), (axis, "agent-steps per CPU-second"), rows, ((picture, words),))

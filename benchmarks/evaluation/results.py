@@ -1,0 +1,370 @@
+"""Results: episodes, what they come to per task and policy, and what could not be played."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from piase_gym.benchmarks.evaluation.journal import write_json
+from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord
+from piase_gym.benchmarks.evaluation.settings import Problem
+from piase_gym.benchmarks.evaluation.statistics import (
+    Interval,
+    aggregate,
+    iqm,
+    mean_interval,
+    paired_difference,
+    wilson,
+)
+from piase_gym.benchmarks.references.references import Gap
+from piase_gym.core.commands import Result
+from piase_gym.errors import ProtocolError, UnknownNameError
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskResult:
+    """What one policy reached in one setting.
+
+    Attributes:
+        setting: Label of the setting.
+        task: Id of the task.
+        version: Version of the world.
+        config_hash: Hash of the config.
+        measure: What `value` is the mean of.
+        partner: Who played the other seats; empty if there were none.
+        policy: Name of the policy.
+        runs: How many training runs it has.
+        episodes: How many episodes have a result.
+        faults: How many have none, and why, with the number of each.
+        value: Mean of the runs' means, with a 95 % hierarchical bootstrap interval.
+        score: The same in points, or ``None``: the task is disqualified, or episodes are missing.
+        gap: The references.
+        success: Share of wins of focal agents, with Wilson's interval (one focal agent) or a
+            bootstrap one (several, whose wins depend on each other); ``None`` where nothing is
+            won or lost.
+        steps: Mean steps.
+        milestones: Mean number of focal agents that reached each.
+        outcomes: Share of each outcome among the commands.
+        messages: Mean letters sent by focal agents.
+        hints: Mean hints given to them.
+        seconds: Sum of wall times.
+    """
+
+    setting: str
+    task: str
+    version: int
+    config_hash: str
+    measure: str
+    partner: str
+    policy: str
+    runs: int
+    episodes: int
+    faults: Mapping[str, int]
+    value: Interval | None
+    score: Interval | None
+    gap: Gap
+    success: Interval | None
+    steps: float
+    milestones: Mapping[str, float]
+    outcomes: Mapping[str, float]
+    messages: float
+    hints: float
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether every episode has a result."""
+        return not self.faults and self.episodes > 0
+
+
+def summarise(
+    setting: Mapping[str, Any], policy: str, records: Sequence[EpisodeRecord], gap: Gap
+) -> TaskResult:
+    """Return what the episodes of one policy in one setting come to.
+
+    A policy that failed in some episodes gets no score: those it could finish may be the easy
+    ones.
+    """
+    fine = [record for record in records if record.fault is None]
+    faults = _count(record.fault for record in records if record.fault is not None)
+    runs = by_run(fine)
+    value = mean_interval(runs) if runs else None
+    scored = value is not None and not faults
+    points = [gap.score(end) for end in value] if scored and value is not None else [None]
+    outcomes = _total(record.outcomes for record in fine)
+    commands = sum(outcomes.values())
+    return TaskResult(
+        setting=str(setting["label"]),
+        task=str(setting["task"]),
+        version=int(setting["version"]),
+        config_hash=str(setting["config_hash"]),
+        measure=str(setting["measure"]),
+        partner=str(setting["partner"]),
+        policy=policy,
+        runs=len({record.run for record in records}),
+        episodes=len(fine),
+        faults=faults,
+        value=value,
+        score=None if None in points else Interval(*points),
+        gap=gap,
+        success=_success(fine),
+        steps=_mean([record.steps for record in fine]),
+        milestones=_shares(_total(record.milestones for record in fine), len(fine)),
+        outcomes=_shares(outcomes, commands),
+        messages=_mean([record.messages for record in fine]),
+        hints=_mean([record.hints for record in fine]),
+        seconds=float(sum(record.seconds for record in fine)),
+    )
+
+
+def by_run(records: Iterable[EpisodeRecord]) -> list[list[float]]:
+    """Return values by run, in the order of seeds."""
+    runs: dict[int, list[float]] = {}
+    for record in sorted(records, key=lambda r: (r.run, r.seed)):
+        assert record.value is not None
+        runs.setdefault(record.run, []).append(record.value)
+    return list(runs.values())
+
+
+def _success(records: Sequence[EpisodeRecord]) -> Interval | None:
+    """Return the share of wins; None where nothing is won or lost."""
+    decided = {Result.WON, Result.LOST}
+    if not any(decided & set(record.results.values()) for record in records):
+        return None
+    won = [record.won for record in records]
+    if all(len(record.focal) == 1 for record in records):
+        return wilson(sum(won), len(won))
+    return mean_interval([won])
+
+
+def _count(words: Iterable[str]) -> dict[str, int]:
+    """Count equal words."""
+    found: dict[str, int] = {}
+    for word in words:
+        found[word] = found.get(word, 0) + 1
+    return found
+
+
+def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Add counts up."""
+    found: dict[str, int] = {}
+    for part in counts:
+        for name, count in part.items():
+            found[name] = found.get(name, 0) + count
+    return dict(sorted(found.items()))
+
+
+def _shares(counts: Mapping[str, int], whole: int) -> dict[str, float]:
+    """Return counts as shares of a whole."""
+    return {name: count / whole for name, count in counts.items()} if whole else {}
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean, or 0 of nothing."""
+    return float(np.mean(values)) if values else 0.0
+
+
+def row_to_json(row: TaskResult) -> dict[str, Any]:
+    """Return a row as JSON-able values."""
+    data = asdict(row)
+    for name in ("value", "score", "success"):
+        interval = getattr(row, name)
+        data[name] = None if interval is None else interval._asdict()
+    return data
+
+
+def row_from_json(data: Mapping[str, Any]) -> TaskResult:
+    """Read a row."""
+    row = dict(data)
+    for name in ("value", "score", "success"):
+        row[name] = None if row[name] is None else Interval(**row[name])
+    row["gap"] = Gap(**row["gap"])
+    return TaskResult(**row)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """What an evaluation found.
+
+    Attributes:
+        suite: Manifest of the suite.
+        split: Which seeds.
+        rows: A `TaskResult` a setting and policy, in the order of the suite.
+        episodes: Every episode, in a fixed order.
+        problems: What could not be evaluated or stored.
+        skipped: Who did not play what: a world without an oracle, or one that needs an optional
+            part that is not installed.
+        versions: Of the package and of what decides about numbers.
+    """
+
+    suite: Mapping[str, Any]
+    split: str
+    rows: tuple[TaskResult, ...]
+    episodes: tuple[EpisodeRecord, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    skipped: tuple[Problem, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was played and stored."""
+        return not self.problems and all(row.complete for row in self.rows)
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Names of the policies, in order."""
+        return tuple(dict.fromkeys(row.policy for row in self.rows))
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Labels of the settings, in order."""
+        return tuple(dict.fromkeys(row.setting for row in self.rows))
+
+    def row(self, setting: str, policy: str | None = None) -> TaskResult:
+        """Return one row.
+
+        Raises:
+            UnknownNameError: If there is none.
+        """
+        wanted = self.policies[0] if policy is None and self.policies else policy
+        found = self.find(setting, str(wanted))
+        if found is None:
+            known = [f"{row.setting}, {row.policy}" for row in self.rows]
+            raise UnknownNameError("row", f"{setting}, {wanted}", known)
+        return found
+
+    def find(self, setting: str, policy: str) -> TaskResult | None:
+        """Return one row, or None."""
+        return self._table.get((setting, policy))
+
+    @functools.cached_property
+    def _table(self) -> dict[tuple[str, str], TaskResult]:
+        """Rows by setting and policy."""
+        return {(row.setting, row.policy): row for row in self.rows}
+
+    def scores(self, policy: str | None = None) -> dict[str, float]:
+        """Return the points of a policy by setting, without disqualified settings."""
+        wanted = self.policies[0] if policy is None and self.policies else policy
+        rows = [row for row in self.rows if row.policy == wanted and row.score is not None]
+        return {row.setting: row.score.estimate for row in rows if row.score is not None}
+
+    def score_runs(self, policy: str) -> dict[str, list[list[float]]]:
+        """Return the points of every episode by setting and run."""
+        found = {}
+        for row in self.rows:
+            if row.policy != policy or row.score is None:
+                continue
+            runs = by_run(self.of(row.setting, policy))
+            found[row.setting] = [[row.gap.score(v) or 0.0 for v in run] for run in runs]
+        return found
+
+    def overall(self, policy: str) -> Interval | None:
+        """Return the interquartile mean of a policy's points over settings and runs."""
+        runs = list(self.score_runs(policy).values())
+        return aggregate(runs, iqm) if runs else None
+
+    def of(self, setting: str, policy: str) -> list[EpisodeRecord]:
+        """Return the finished episodes of one row, by run and seed."""
+        return [
+            record
+            for record in self.episodes
+            if (record.setting, record.policy) == (setting, policy) and record.fault is None
+        ]
+
+    def difference(self, setting: str, policy: str, other: str) -> Interval:
+        """Return by how much a policy's values exceed another's on common seeds."""
+        mine, theirs = (_by_seed(self.of(setting, name)) for name in (policy, other))
+        common = sorted(set(mine) & set(theirs))
+        return paired_difference([mine[s] for s in common], [theirs[s] for s in common])
+
+    def evidence(self) -> list[dict[str, Any]]:
+        """Return what must be equal whenever the same evaluation is made again."""
+        return [record.evidence() for record in self.episodes]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the results as JSON-able values."""
+        return {
+            "protocol": PROTOCOL,
+            **{name: getattr(self, name) for name in ("suite", "split", "versions")},
+            "rows": [row_to_json(row) for row in self.rows],
+            "episodes": [record.to_json() for record in self.episodes],
+            "problems": [asdict(problem) for problem in self.problems],
+            "skipped": [asdict(problem) for problem in self.skipped],
+        }
+
+    @classmethod
+    def from_json(cls, data: Any, where: str = "these results") -> Results:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ProtocolError: If they are of another protocol version, or damaged.
+        """
+        if not isinstance(data, Mapping) or data.get("protocol") != PROTOCOL:
+            found = data.get("protocol") if isinstance(data, Mapping) else None
+            raise ProtocolError(
+                f"{where} are of protocol {found!r}; allowed here: {PROTOCOL}. Numbers of "
+                "different protocols cannot be compared; evaluate anew"
+            )
+        try:
+            return cls(
+                **{name: data[name] for name in ("suite", "split", "versions")},
+                rows=tuple(row_from_json(row) for row in data["rows"]),
+                episodes=tuple(EpisodeRecord.from_json(item) for item in data["episodes"]),
+                problems=tuple(Problem(**item) for item in data["problems"]),
+                skipped=tuple(Problem(**item) for item in data["skipped"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise ProtocolError(f"{where} are damaged: {error!r}") from None
+
+    def save(self, path: str | Path) -> None:
+        """Write the results to a JSON file, atomically; a throughput in it is kept.
+
+        Raises:
+            StorageError: If that fails; the old file is as it was.
+        """
+        kept = read_sections(Path(path))
+        extra = {"throughput": kept["throughput"]} if "throughput" in kept else {}
+        write_json(Path(path), {**self.to_json(), **extra})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Results:
+        """Read results from a file.
+
+        Raises:
+            ProtocolError: If they cannot be read, or are of another protocol version.
+        """
+        try:
+            data = json.loads(Path(path).read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise ProtocolError(f"{path}: the results cannot be read: {error}") from None
+        return cls.from_json(data, str(path))
+
+    def __str__(self) -> str:
+        """Return a table for people."""
+        from piase_gym.benchmarks.evaluation.tables import plain_table
+
+        return plain_table(self)
+
+
+def read_sections(path: Path) -> dict[str, Any]:
+    """Return what a file of results holds, if it is one of this protocol; else nothing."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) and data.get("protocol") == PROTOCOL else {}
+
+
+def _by_seed(records: Iterable[EpisodeRecord]) -> dict[int, float]:
+    """Return values by seed, the mean over runs."""
+    found: dict[int, list[float]] = {}
+    for record in records:
+        assert record.value is not None
+        found.setdefault(record.seed, []).append(record.value)
+    return {seed: float(np.mean(values)) for seed, values in found.items()}

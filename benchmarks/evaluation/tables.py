@@ -1,0 +1,150 @@
+"""Results as rows of words, for terminals, Markdown and HTML alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from piase_gym.benchmarks.evaluation.results import Results, TaskResult
+from piase_gym.benchmarks.evaluation.settings import Problem
+from piase_gym.benchmarks.evaluation.statistics import Interval
+from piase_gym.benchmarks.references.references import Gap, References
+
+ORACLE = "oracle"
+BEST_RESPONSE = "best_response:"
+HEAD = ("task", "policy", "episodes", "score", "raw value", "success", "steps", "remarks")
+
+
+def rounded(value: float, digits: int = 0) -> str:
+    """Write a number with some decimals, halves away from zero.
+
+    What is rounded is the decimal number that the float stands for to twelve places: sums whose
+    last bits differ, as between versions of Python, give the same digits.
+    """
+    decimal = Decimal(f"{value:.12f}")
+    return str(decimal.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Write a share as ``80.9%``; see `rounded`."""
+    return f"{rounded(100 * share, digits)}%"
+
+
+def interval(value: Interval | None, digits: int = 2, scale: float = 1.0) -> str:
+    """Write an interval as ``1.20 (1.05 to 1.31)``, or a dash."""
+    if value is None:
+        return "–"
+    middle, low, high = (f"{scale * part:.{digits}f}" for part in value)
+    return middle if low == high == middle else f"{middle} ({low} to {high})"
+
+
+def references(gap: Gap) -> str:
+    """Write what 0 and 100 points are."""
+    if gap.low is None or gap.high is None:
+        return "–"
+    return f"{gap.low_policy} {gap.low:.2f}, {gap.high_policy} {gap.high:.2f}"
+
+
+def remarks(row: TaskResult) -> str:
+    """Write what a reader must know about a row."""
+    parts = []
+    if row.policy == ORACLE and row.gap.high_policy.startswith(BEST_RESPONSE):
+        parts.append(
+            "the oracle plays for the good of all, not for the most against this partner: "
+            f"0 points are {row.gap.low_policy}, 100 are {row.gap.high_policy}"
+        )
+    if row.gap.disqualified:
+        parts.append(f"no score: {row.gap.disqualified}")
+    for fault, count in row.faults.items():
+        parts.append(f"{count} of {row.episodes + sum(row.faults.values())} failed: {fault}")
+    return "; ".join(parts)
+
+
+def result_rows(results: Results) -> list[tuple[str, ...]]:
+    """Return the rows under `HEAD`."""
+    return [
+        (
+            row.setting,
+            row.policy if row.runs == 1 else f"{row.policy}, {row.runs} runs",
+            str(row.episodes),
+            interval(row.score, 1),
+            interval(row.value),
+            interval(row.success, 0, 100.0) + (" %" if row.success else ""),
+            f"{row.steps:.1f}",
+            remarks(row),
+        )
+        for row in results.rows
+    ]
+
+
+def by_reason(problems: Iterable[Problem]) -> dict[str, list[str]]:
+    """Return what could not be played, by the reason."""
+    found: dict[str, list[str]] = {}
+    for problem in problems:
+        found.setdefault(problem.what, []).append(problem.where)
+    return found
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(_cell(c) for c in line)} |" for line in lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Return a text that does not end a cell."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Write lines of cells in columns."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+def plain_table(results: Results) -> str:
+    """Write results as an aligned table, with the problems below."""
+    shown = [aligned([HEAD, *result_rows(results)])]
+    shown += [f"problem: {problem.where}: {problem.what}" for problem in results.problems]
+    return "\n".join(shown)
+
+
+def reference_table(found: References) -> str:
+    """Write stored references in Markdown, what they are and then a table: for the documents."""
+    head = ("task", "random", "noop", "scripted", "ppo", "oracle or planner", "certified")
+    entries = found.get("settings", {})
+    rows = [_reference_row(label, entry) for label, entry in entries.items()]
+    return f"{_about_references(entries.values())}\n\n{markdown(head, rows)}"
+
+
+def _about_references(entries: Iterable[Mapping[str, Any]]) -> str:
+    """Say how many seeds the means are of, and what training PPO had."""
+    policies = [part for entry in entries for part in entry["policies"].values()]
+    seeds = sorted({len(part["values"]) for part in policies})
+    runs = {tuple(part["training"].items()) for part in policies if "training" in part}
+    words = f"Means over {' to '.join(map(str, seeds))} seeds; points in brackets."
+    for run in sorted(runs):
+        told = dict(run)
+        words += (
+            f" PPO: one run a task of {told['steps']:,} agent steps, all with the same settings "
+            f"(`{told['algo']}`, seed {told['seed']})."
+        )
+    return words
+
+
+def _reference_row(label: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Write the references of one task."""
+    means = {name: part["mean"] for name, part in entry["policies"].items()}
+    low, high = max(means[name] for name in entry["low"]), means.get(entry["high"])
+    cells = [f"{means[name]:.2f}" if name in means else "–" for name in ("random", "noop")]
+    for name in ("scripted", "ppo"):
+        mean = means.get(name)
+        told = "–" if mean is None else f"{mean:.2f}"
+        if mean is not None and high is not None and high > low:
+            told += f" ({round(100 * (mean - low) / (high - low))})"
+        cells.append(told)
+    top = "–" if high is None else f"{high:.2f}"
+    return (label.removeprefix("piase/"), *cells, top, "yes" if entry["certified"] else "no")

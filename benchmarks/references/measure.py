@@ -1,0 +1,304 @@
+"""Plays the reference policies and writes `references.json`: ``piase bench references``."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from piase_gym.benchmarks.evaluation.evaluate import Progress, evaluate, versions
+from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies
+from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord
+from piase_gym.benchmarks.evaluation.results import Results, TaskResult
+from piase_gym.benchmarks.evaluation.rollout import make_world
+from piase_gym.benchmarks.evaluation.settings import Problem, Row, Setting
+from piase_gym.benchmarks.evaluation.suites import Suite, smoke, standard
+from piase_gym.benchmarks.references.models import Shelf
+from piase_gym.benchmarks.references.references import References
+from piase_gym.core.files import write_whole
+from piase_gym.errors import PiaseError, UnknownNameError
+from piase_gym.registry import load, task_spec, world_spec
+from piase_gym.registry import tasks as known_tasks
+
+POLICIES = ("random", "noop", "scripted", "oracle", "ppo")
+EPISODES = 100
+
+
+def measure_references(
+    *,
+    policies: Mapping[str, PolicyLike] | None = None,
+    episodes: int = EPISODES,
+    suites: Sequence[Suite] | None = None,
+    tasks: Sequence[str] = (),
+    workers: int = 1,
+    out: str | Path | None = None,
+    modules: Sequence[str] = (),
+    progress: Progress | None = None,
+    stored: References | None = None,
+) -> tuple[dict[str, Any], list[Problem]]:
+    """Play the reference policies on every setting of the suites.
+
+    A setting is played on held-out seeds if the split ``held_out`` has it, else on those of
+    ``dev``.
+
+    Args:
+        policies: Further policies by name, such as a trained one; a policy that does not fit a
+            setting's spaces is left out there.
+        episodes: Seeds a setting.
+        suites: Default: smoke and standard.
+        tasks: Only rows whose task or label fits one of these patterns; default all.
+        workers: Processes.
+        out: Folder of the journals.
+        modules: Modules to import first.
+        progress: Called after every episode.
+        stored: References that are kept: only what they lack is played.
+
+    Returns:
+        The contents of `references.json`, and what was not as it should be: a reference that
+        failed, a certificate that was not met.
+    """
+    suite = reference_suite(suites, tasks)
+    players = {**{name: name for name in POLICIES}, **(policies or {})}
+    entries: dict[str, Any] = {}
+    seen: set[str] = set()
+    problems: list[Problem] = []
+    for split in ("held_out", "dev"):
+        settings, unknown = suite.settings(split)
+        unknown += suite.missing(split)
+        settings = [setting for setting in settings if setting.label not in seen]
+        problems += unknown if split == "held_out" else []
+        if not settings:
+            continue
+        wanted = {setting.label for setting in settings}
+        seen |= wanted
+        options: dict[str, Any] = {"episodes": episodes, "split": split, "workers": workers}
+        options |= {"modules": modules, "references": {}, "progress": progress}
+        options["out"] = None if out is None else Path(out) / split
+        for rows, named in _lacking(
+            _tables(suite, split, wanted, players), split, episodes, stored
+        ):
+            results = evaluate(named, Suite(name="references", rows=rows), **options)
+            problems += results.problems
+            for setting in settings:
+                if results.find(setting.label, next(iter(results.policies))) is not None:
+                    entry = _entry(setting, split, results, named, problems)
+                    old = entries.get(setting.label, entry)
+                    old["policies"].update(entry["policies"])
+                    entries[setting.label] = old
+    for label, entry in entries.items():
+        entry["policies"] = {**_kept(stored, label, entry), **entry["policies"]}
+    return {"protocol": PROTOCOL, "settings": entries}, problems
+
+
+def _tables(
+    suite: Suite, split: str, wanted: set[str], players: Mapping[str, PolicyLike]
+) -> Iterator[tuple[tuple[Row, ...], dict[str, PolicyLike]]]:
+    """Give the rows that have one of the wanted settings in a split, and who plays them.
+
+    Everybody plays everything, except references that only some rows name.
+    """
+    rows = tuple(row for row in suite.rows if wanted & set(_labels(row, split)))
+    yield rows, dict(players)
+    special = {name for row in rows for name in (*row.low, row.high)} - set(players)
+    for name in sorted(special):
+        yield tuple(row for row in rows if name in (*row.low, row.high)), {name: name}
+
+
+def _lacking(
+    tables: Iterator[tuple[tuple[Row, ...], dict[str, PolicyLike]]],
+    split: str,
+    episodes: int,
+    stored: References | None,
+) -> Iterator[tuple[tuple[Row, ...], dict[str, PolicyLike]]]:
+    """Give of rows and players what stored references do not have."""
+    for rows, players in tables:
+        if stored is None:
+            yield rows, players
+            continue
+        for name, policy in players.items():
+            lacking = tuple(
+                row
+                for row in rows
+                if not all(
+                    _has(stored, setting, split, episodes, name)
+                    for setting in _settings(row, split)
+                )
+            )
+            if lacking:
+                yield lacking, {name: policy}
+
+
+def _labels(row: Row, split: str) -> list[str]:
+    """Return the labels of a row's settings in a split."""
+    return [setting.label for setting in _settings(row, split)]
+
+
+def _settings(row: Row, split: str) -> list[Setting]:
+    """Return a row's settings in a split."""
+    return Suite(name="one", rows=(row,)).settings(split)[0]
+
+
+def _has(stored: References, setting: Setting, split: str, episodes: int, name: str) -> bool:
+    """Tell whether stored references have a policy in a setting as it is now, or never will."""
+    now = {"task": setting.task, "version": setting.version, "split": split}
+    found = _kept(stored, setting.label, {**now, "config_hash": setting.config_hash})
+    return name in setting.without or len(found.get(name, {}).get("values", ())) == episodes
+
+
+def _kept(stored: References | None, label: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the policies that stored references have in a setting, if it is still the same."""
+    old = (stored or {}).get("settings", {}).get(label, {})
+    same = all(old.get(key) == entry[key] for key in ("task", "version", "config_hash", "split"))
+    found: dict[str, Any] = old.get("policies", {}) if same else {}
+    return found
+
+
+def reference_suite(suites: Sequence[Suite] | None = None, tasks: Sequence[str] = ()) -> Suite:
+    """Return the rows that have references, as one suite.
+
+    Raises:
+        UnknownNameError: If no row fits a pattern.
+    """
+    chosen = [smoke(), standard()] if suites is None else list(suites)
+    rows = list(dict.fromkeys(_key(row) for suite in chosen for row in suite.rows))
+    known = {_key(row): row for suite in chosen for row in suite.rows}
+    for pattern in tasks:
+        if not any(_fits(known[key], pattern) for key in rows):
+            raise UnknownNameError("task of the suites", pattern, [k[1] or k[0] for k in rows])
+    kept = [k for k in rows if not tasks or any(_fits(known[k], pattern) for pattern in tasks)]
+    return Suite(name="references", rows=tuple(known[key] for key in kept))
+
+
+def _key(row: Row) -> tuple[str, str, str]:
+    """Return what tells rows apart."""
+    return row.task, row.label, str(sorted(row.config.items()))
+
+
+def _fits(row: Row, pattern: str) -> bool:
+    """Tell whether a row, or one of the ids that it stands for, fits a pattern."""
+    names = [row.label, row.task, *fnmatch.filter(known_tasks(), row.task)]
+    return any(fnmatch.fnmatch(name, pattern) for name in names)
+
+
+def settings_of(suite: Suite) -> list[Setting]:
+    """Return all settings of a suite, those that only one split has included."""
+    found: dict[str, Setting] = {}
+    for split in ("held_out", "dev"):
+        for setting in suite.settings(split)[0]:
+            found.setdefault(setting.label, setting)
+    return list(found.values())
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored references with some of them measured anew."""
+    return {**new, "settings": {**old.get("settings", {}), **new["settings"]}}
+
+
+def _entry(
+    setting: Setting,
+    split: str,
+    results: Results,
+    players: Mapping[str, PolicyLike],
+    problems: list[Problem],
+) -> dict[str, Any]:
+    """Return what is stored of one setting."""
+    policies = {policy.name: policy for policy in read_policies(dict(players))}
+    found: dict[str, Any] = {}
+    for name in players:
+        records = results.of(setting.label, name)
+        row = results.find(setting.label, name)
+        if row is None:
+            continue
+        if row.faults:
+            what = "; ".join(row.faults)
+            problems.append(Problem(f"{setting.label}, {name}", f"the reference failed: {what}"))
+            continue
+        found[name] = _measured(policies[name], setting, row, records)
+        if name == setting.high == "oracle" and setting.certified:
+            problems += check_certificates(setting, records)
+    seeds = [record.seed for record in results.of(setting.label, next(iter(found), ""))]
+    return {
+        "task": setting.task,
+        "version": setting.version,
+        "versions": versions(),
+        "config_hash": setting.config_hash,
+        "measure": setting.measure,
+        "certified": setting.certified,
+        "low": list(setting.low),
+        "high": setting.high,
+        "split": split,
+        "seeds": [seeds[0], seeds[-1] + 1] if seeds else [],
+        "policies": found,
+    }
+
+
+def _measured(
+    policy: Policy, setting: Setting, row: TaskResult, records: Sequence[EpisodeRecord]
+) -> dict[str, Any]:
+    """Return what is stored of one policy in one setting; of a trained one, also its training."""
+    playing = policy.at(setting)
+    told: dict[str, Any] = {
+        "fingerprint": playing.fingerprint,
+        "mean": row.value.estimate if row.value else None,
+        "values": [record.value for record in records],
+        "success": row.success.estimate if row.success else None,
+        "steps": row.steps,
+    }
+    if isinstance(policy.source, Shelf):
+        made = policy.source.card(setting)["settings"]
+        told["training"] = {name: made[name] for name in ("algo", "steps", "seed")}
+    return told
+
+
+def check_certificates(setting: Setting, records: Sequence[EpisodeRecord]) -> list[Problem]:
+    """Compare the episodes of a certified policy with the certificates of its world's oracle.
+
+    A certificate is the highest return that the agent could have (`best_return`), or, of oracles
+    that know no more, the least number of steps in which it could reach its goal. Oracles whose
+    optimality is shown in another way have none.
+
+    Returns:
+        A problem for the first episode that came to something else.
+    """
+    world = make_world(setting)
+    spec = world_spec(task_spec(setting.task).world)
+    try:
+        for record in records:
+            world.reset(record.seed)
+            oracle = load(str(spec.oracle), spec)(world)
+            problem = compare(oracle, record)
+            if problem:
+                return [Problem(setting.label, f"seed {record.seed} {problem}")]
+    except PiaseError as error:
+        return [Problem(setting.label, str(error))]
+    finally:
+        world.close()
+    return []
+
+
+def compare(oracle: Any, record: EpisodeRecord) -> str:
+    """Say in what an episode differs from its certificate, or return an empty string."""
+    if hasattr(oracle, "best_return"):
+        best = oracle.best_return(0)
+        if best is None:
+            return "has no certificate"
+        if record.value is None or not math.isclose(record.value, best, abs_tol=1e-6):
+            return f"returned {record.value}; its certificate is {best}"
+    elif hasattr(oracle, "certificate"):
+        wanted = oracle.certificate(0)
+        if record.steps != wanted:
+            return f"took {record.steps} steps; its certificate is {wanted}"
+    return ""
+
+
+def write_references(path: Path, references: Mapping[str, Any]) -> None:
+    """Write references to a file, atomically; a list of numbers takes one line."""
+    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    text = orjson.dumps(dict(references), option=options)
+    lists = re.compile(rb"\[[-\d.e+,\s]+\]")
+    write_whole(path, lists.sub(lambda found: b" ".join(found[0].split()), text))

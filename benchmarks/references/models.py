@@ -1,0 +1,58 @@
+"""Shelves: folders with a trained model for each task, which play together as one policy.
+
+The model of a task is the file ``NAME.zip``, where NAME is `Setting.name`: the id without its
+namespace, followed by what a row changes in its config, such as
+``GridWorld-FourRooms-8x8-v0-agents-4.zip``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from piase_gym.benchmarks.evaluation.settings import Setting
+
+CARD = "piase.json"
+"""The file in a model's archive that says how it was made; see `piase_gym.agents.sb3_network`."""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A folder of models by task.
+
+    Attributes:
+        folder: Where they are.
+    """
+
+    folder: Path
+
+    def path(self, setting: Setting) -> Path:
+        """Return where the model of a setting is, or would be."""
+        return self.folder / f"{setting.name}.zip"
+
+    def card(self, setting: Setting) -> dict[str, Any]:
+        """Return what the model of a setting says of itself: its settings and its network."""
+        return read_card(self.path(setting))
+
+    def lack(self, setting: Setting) -> str | None:
+        """Say why the shelf cannot play a setting, or return ``None``."""
+        if importlib.util.find_spec("stable_baselines3") is None:
+            return "trained models need the extra: pip install 'piase-gym[train]'"
+        path = self.path(setting)
+        return None if path.is_file() else f"there is no model {path.name} in {self.folder}"
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """Return what a model's file says of itself."""
+    with zipfile.ZipFile(path) as archive:
+        found: dict[str, Any] = json.loads(archive.read(CARD))
+        return found
+
+
+def shipped_shelves() -> dict[str, Shelf]:
+    """Return the shelves that ship with the package, by the name of their policy."""
+    return {"ppo": Shelf(Path(__file__).with_name("ppo"))}

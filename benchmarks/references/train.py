@@ -1,0 +1,138 @@
+"""Trains the PPO of the references: ``piase bench references --train``.
+
+Every task gets the same settings and the same budget of agent steps, in one policy that all of its
+agents share, so what is told about PPO is what a short, untuned run comes to, not the best that
+can be had. The model is the one at the end of the budget, not the best on the way: before it has
+learned anything a policy plays at random, which wins some tasks more often than a half-trained one.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import multiprocessing
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from piase_gym.agents.sb3_archive import CARD
+from piase_gym.benchmarks.evaluation.settings import Problem, Setting
+from piase_gym.benchmarks.references.models import Shelf, read_card
+from piase_gym.core.files import write_whole
+from piase_gym.errors import PiaseError
+from piase_gym.training.checkpoints import Folder
+from piase_gym.training.train import TrainSettings, train
+
+BUDGET = 100_000
+"""Agent steps of each task."""
+RECIPE: Mapping[str, Any] = {
+    "algo": "ippo",
+    "steps": BUDGET,
+    "seed": 0,
+    "num_envs": 32,
+    "num_steps": 64,
+    "minibatch": 512,
+    "epochs": 4,
+    "width": 64,
+    "layers": (64,),
+    "eval_every": BUDGET // 4,
+    "eval_episodes": 20,
+    "save_every": 10 * BUDGET,
+}
+"""What differs from the defaults of `TrainSettings`."""
+WEIGHTS = "policy.pth"
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def train_models(
+    settings: Sequence[Setting],
+    shelf: Shelf,
+    *,
+    workers: int = 1,
+    recipe: Mapping[str, Any] = RECIPE,
+    report: Callable[[str, Mapping[str, Any]], None] = lambda name, result: None,
+) -> list[Problem]:
+    """Train a model for every task, and put it on a shelf.
+
+    Args:
+        settings: The tasks; those that differ only in partners share a model.
+        shelf: Where the models go.
+        workers: Processes.
+        recipe: Settings of the training.
+        report: Told the name of each task that is finished, and what came of it.
+
+    Returns:
+        The tasks that could not be trained, and why.
+    """
+    todo = {setting.name: setting for setting in settings}
+    problems: dict[str, Problem] = {}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        tasks = {
+            pool.submit(train_model, setting, shelf, dict(recipe)): name
+            for name, setting in todo.items()
+        }
+        for task in as_completed(tasks):
+            name = tasks[task]
+            try:
+                report(name, task.result())
+            except (PiaseError, OSError, RuntimeError) as error:
+                problems[name] = Problem(name, f"PPO could not be trained: {error}")
+    return [problems[name] for name in todo if name in problems]
+
+
+def train_model(setting: Setting, shelf: Shelf, recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Train the model of one task, and put it on a shelf.
+
+    Returns:
+        ``steps``, ``dev`` (success on the development seeds at the end), ``cpu_seconds`` and
+        ``bytes``.
+    """
+    own = TrainSettings(task=setting.task, config=dict(setting.config), **recipe)
+    with tempfile.TemporaryDirectory() as folder:
+        result = train(own, Path(folder, "run"))
+        dev = Folder(Path(folder, "run")).history()[-1]["dev"]
+        kept = Path(folder, "run", "checkpoints")
+        last, first = (kept / f"{steps:012d}.zip" for steps in (result.steps, 0))
+        content = slim(last, first)
+    write_whole(shelf.path(setting), content)
+    told = {"steps": result.steps, "dev": dev, "cpu_seconds": result.cpu_seconds}
+    return {**told, "bytes": len(content)}
+
+
+def slim(trained: Path, first: Path) -> bytes:
+    """Return a model's archive with what playing needs, the same bytes for the same numbers.
+
+    Numbers are rounded to half precision, and encodings of symbols that training has never met,
+    which are as random as they were at `first`, become zeros. The reference is what is stored.
+    """
+    weights, before = (_weights(path) for path in (trained, first))
+    shared: dict[int, torch.Tensor] = {}  # one tensor may stand under several names
+    for name, values in weights.items():
+        if values.data_ptr() not in shared:
+            kept = values.clone()
+            if name.endswith("encoder.table.weight"):
+                kept[(values == before[name]).all(dim=1)] = 0.0
+            shared[values.data_ptr()] = kept.half() if kept.is_floating_point() else kept
+    rounded = {name: shared[values.data_ptr()] for name, values in weights.items()}
+    content, buffer = io.BytesIO(), io.BytesIO()
+    torch.save(rounded, content)
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in ((WEIGHTS, content.getvalue()), (CARD, json.dumps(read_card(trained)))):
+            entry = zipfile.ZipInfo(name, _DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    return buffer.getvalue()
+
+
+def _weights(path: Path) -> dict[str, torch.Tensor]:
+    """Return the parameters in a model's archive."""
+    with zipfile.ZipFile(path) as archive:
+        data = io.BytesIO(archive.read(WEIGHTS))
+    found: dict[str, torch.Tensor] = torch.load(data, map_location="cpu", weights_only=True)
+    return found

@@ -1,0 +1,5 @@
+"""The command ``python -m piase_gym.benchmarks.speed``."""
+
+from piase_gym.benchmarks.speed.measure import main
+
+main()

@@ -1,0 +1,279 @@
+"""Other suites, measured beside ours in one run: GridWorld on the same task, and the field.
+
+Peers step in processes of their own (`peer_worker`), because they want other packages than we do.
+A peer is looked for in the interpreters of ``PIASE_PEERS_PYTHON`` (several are parted as in
+``PATH``), else in those that ``make peers`` makes, and in this one. What is not installed is named,
+and so is what is installed and fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import piase_gym
+from piase_gym.benchmarks.speed.timing import (
+    ROUNDS,
+    SECONDS,
+    RateTable,
+    Row,
+    Timer,
+    interleave,
+    rate_table,
+    timers_of,
+)
+from piase_gym.errors import ConfigError
+
+TASK = "piase/GridWorld-Empty-8x8-v0"
+TITLE = "An empty room of 8x8, one agent, windows of 7x7 that see through walls"
+ENVS = (64, 1024)
+MADE = (".venv-peers", ".venv-peers-jax")
+"""The environments that ``make peers`` makes."""
+WORKER = Path(__file__).with_name("peer_worker.py")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """An environment of another package.
+
+    Attributes:
+        name: What the package is called.
+        key: What `peer_worker` calls it.
+        row: What its row is called.
+        envs: How many environments are stepped at once.
+        worker: The script that steps it.
+    """
+
+    name: str
+    key: str
+    row: str
+    envs: int = 1
+    worker: Path = WORKER
+
+
+SAME_TASK = (
+    Peer("MiniGrid", "minigrid", "MiniGrid, gymnasium.make"),
+    *(Peer("EnvPool", "envpool", f"EnvPool, {envs} environments", envs) for envs in ENVS),
+)
+"""Peers that have the room of `TASK`."""
+FIELD = (
+    Peer("mpe2", "mpe2", "mpe2 simple_spread, 3 agents"),
+    Peer("LBF", "lbforaging", "LBF Foraging-8x8-2p-1f"),
+    Peer("RWARE", "rware", "RWARE tiny, 4 agents"),
+    Peer("TextWorld", "textworld", "TextWorld, 5 rooms"),
+    Peer("panda-gym", "panda_gym", "panda-gym PandaReach"),
+    Peer("gymnax", "gymnax", "gymnax FourRooms (JAX), 1024 environments", 1024),
+    Peer("Jumanji", "jumanji", "Jumanji Maze (JAX), 1024 environments", 1024),
+    Peer(
+        "XLand-MiniGrid", "xminigrid", "XLand-MiniGrid DoorKey-16x16 (JAX), 1024 environments", 1024
+    ),
+    Peer("JaxMARL", "jaxmarl", "JaxMARL simple_spread (JAX), 1024 environments", 1024),
+)
+"""Peers that play other games, so that their figures tell orders of magnitude. One is one row."""
+
+
+@dataclass(frozen=True)
+class PeerReport:
+    """What was measured of peers.
+
+    Attributes:
+        table: Rates in one run.
+        missing: Names of peers that are not installed.
+        failed: Why peers that are installed could not be measured, by their rows.
+        versions: Of the packages that were measured, by their rows.
+    """
+
+    table: RateTable
+    missing: tuple[str, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def interpreters() -> tuple[str, ...]:
+    """Return the interpreters in whose environments peers are looked for."""
+    given = os.environ.get("PIASE_PEERS_PYTHON")
+    if given:
+        return tuple(part for part in given.split(os.pathsep) if part)
+    own = [Path(folder, "bin", "python") for folder in MADE]
+    return (*(str(path) for path in own if path.exists()), sys.executable)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A peer in one interpreter: ``ready`` (then with a timer), ``missing`` or ``failed``."""
+
+    state: str
+    words: str
+    timer: Timer | None = None
+
+
+@contextmanager
+def open_in(python: str, peer: Peer) -> Iterator[Found]:
+    """Start a peer in one interpreter.
+
+    Raises:
+        ConfigError: If the interpreter cannot be started.
+    """
+    command = [python, "-I", str(peer.worker), peer.key, str(peer.envs)]
+    try:
+        worker = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+    except OSError as error:
+        raise ConfigError(f"PIASE_PEERS_PYTHON: {python} cannot be started: {error}") from None
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    orders, answers = worker.stdin, worker.stdout
+
+    def timer(seconds: float) -> float:
+        try:
+            orders.write(f"{seconds}\n")
+            orders.flush()
+            return float(answers.readline())
+        except (OSError, ValueError):
+            return math.nan  # it has died
+
+    try:
+        state, _, words = answers.readline().strip().partition(" ")
+        if state == "ready":
+            yield Found(state, words, timer)
+        else:
+            yield Found(state or "failed", words or "it ended without a word")
+    finally:
+        _end(worker)
+
+
+def _end(worker: subprocess.Popen[str]) -> None:
+    """Let a worker go, dead or alive."""
+    for pipe in (worker.stdin, worker.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    try:
+        worker.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+        worker.wait()
+
+
+class Table:
+    """The peers of one measurement, open until the stack closes."""
+
+    def __init__(self, stack: ExitStack, peers: Sequence[Peer]) -> None:
+        """Start every peer that is installed somewhere."""
+        self.timers: dict[str, Timer] = {}
+        self.versions: dict[str, str] = {}
+        self.failed: dict[str, str] = {}
+        self.missing: list[str] = []
+        for peer in peers:
+            self._start(stack, peer)
+
+    def _start(self, stack: ExitStack, peer: Peer) -> None:
+        """Look for a peer in one interpreter after the other."""
+        trouble = ""
+        for python in interpreters():
+            with ExitStack() as tried:
+                found = tried.enter_context(open_in(python, peer))
+                if found.timer is not None:
+                    stack.enter_context(tried.pop_all())
+                    self.timers[peer.row] = found.timer
+                    self.versions[peer.row] = f"{peer.name} {found.words}"
+                    return
+                trouble = trouble or (found.words if found.state == "failed" else "")
+        if trouble:
+            self.failed[peer.row] = trouble
+        elif peer.name not in self.missing:
+            self.missing.append(peer.name)
+
+    def report(
+        self, title: str, rates: Mapping[str, float], bases: Sequence[str] = ()
+    ) -> PeerReport:
+        """Return what was measured; a peer that died on the way has failed."""
+        dead = [name for name, rate in rates.items() if math.isnan(rate)]
+        failed = {**self.failed, **dict.fromkeys(dead, "it died while it was measured")}
+        whole = {name: rate for name, rate in rates.items() if name not in dead}
+        table = rate_table(title, whole, [name for name in bases if name not in dead])
+        return PeerReport(table, tuple(self.missing), failed, self.versions)
+
+
+def compare(
+    rounds: int = ROUNDS, seconds: float = SECONDS, peers: Sequence[Peer] = SAME_TASK
+) -> PeerReport:
+    """Measure GridWorld and the peers that have its task; ratios are to each peer there is."""
+    with ExitStack() as stack:
+        found = Table(stack, peers)
+        bases = list(found.timers)
+        rates = interleave({**found.timers, **timers_of(own_rows(), burst=32)}, rounds, seconds)
+    return found.report(TITLE, rates, bases)
+
+
+# -- ours on the same task ----------------------------------------------------------------
+
+
+def own_rows() -> list[Row]:
+    """GridWorld through Gymnasium, as a vector of environments, and as a batch."""
+    rows = [make_row()]
+    for envs in ENVS:
+        rows += [vector_row(envs), batch_row(envs)]
+    return rows
+
+
+def moves(envs: int, count: int) -> Any:
+    """Return some steps of random moves."""
+    return np.random.default_rng(0).integers(0, count, (256, envs), np.int32)
+
+
+def make_row() -> Row:
+    """One environment behind `gymnasium.make`."""
+    env = gymnasium.make(f"piase_gym:{TASK}", see_through_walls=True)
+    env.reset(seed=0)
+    draws = moves(1, 4).ravel().tolist()
+
+    def run(steps: int) -> None:
+        for step in range(steps):
+            *_, terminated, truncated, _ = env.step(draws[step % 256])
+            if terminated or truncated:
+                env.reset()
+
+    return Row("GridWorld, gymnasium.make", 1, run)
+
+
+def vector_row(envs: int) -> Row:
+    """Many behind `gymnasium.make_vec`."""
+    env = gymnasium.make_vec(f"piase_gym:{TASK}", num_envs=envs, see_through_walls=True)
+    env.reset(seed=0)
+    draws = moves(envs, 4)
+
+    def run(steps: int) -> None:
+        for step in range(steps):
+            env.step(draws[step % 256])
+
+    return Row(f"GridWorld, make_vec, {envs} environments", envs, run)
+
+
+def batch_row(envs: int) -> Row:
+    """Many as arrays."""
+    env = piase_gym.batch_env(TASK, num_envs=envs, see_through_walls=True)
+    env.reset(seed=0)
+    draws = moves(envs, 4)[..., None]
+
+    def run(steps: int) -> None:
+        for step in range(steps):
+            env.step(draws[step % 256])
+
+    return Row(f"GridWorld, batch_env, {envs} environments", envs, run)

@@ -1,0 +1,166 @@
+"""Throughput of our worlds and of installed peers, and what more agents, map and batch cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import piase_gym
+from piase_gym.benchmarks.evaluation.evaluate import versions
+from piase_gym.benchmarks.evaluation.journal import write_json
+from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
+from piase_gym.benchmarks.evaluation.results import read_sections
+from piase_gym.benchmarks.speed.peers import FIELD, Peer, Table, compare
+from piase_gym.benchmarks.speed.throughput import noop_row
+from piase_gym.benchmarks.speed.timing import Row, interleave, measure, timers_of
+from piase_gym.errors import PiaseError
+from piase_gym.registry import load, world_spec
+
+SCALES: dict[str, tuple[int, ...]] = {
+    "agents": (1, 4, 16, 32),
+    "side": (8, 16, 32, 64),
+    "batch": (1, 4, 16, 64, 256, 1024, 4096),
+}
+"""What grows, and the sizes."""
+TITLES = {
+    "agents": "GridWorld, 64 environments of 16x16: agents grow",
+    "side": "GridWorld, 64 environments of 4 agents: the map grows",
+    "batch": "GridWorld of 16x16 with 4 agents: the batch grows",
+}
+BURST = 16
+
+
+def throughput(
+    *, rounds: int = 5, seconds: float = 0.2, field: Sequence[Peer] = FIELD
+) -> dict[str, Any]:
+    """Measure everything in one run.
+
+    Args:
+        rounds: How often each row is measured; medians are kept.
+        seconds: CPU-seconds of each measurement.
+        field: Which environments of other packages.
+
+    Returns:
+        ``environments`` (rows with name, rate, version, own), ``missing`` and ``failed`` ones,
+        ``peers`` (GridWorld beside MiniGrid and EnvPool on the same task), ``scaling`` by what
+        grows, and versions.
+    """
+    rows = [noop_row(8), *(row for world in shipped_worlds() for row in world_rows(world))]
+    with ExitStack() as stack:
+        others = Table(stack, field)
+        timers = {**timers_of(rows, BURST), **others.timers}
+        found = others.report("", interleave(timers, rounds, seconds))
+    matched = compare(rounds, seconds)
+    own = f"piase_gym {piase_gym.__version__}"
+    about = {row.name: {"version": own, "own": True} for row in rows[1:]}
+    about[rows[0].name] = {"version": "", "own": False}
+    about |= {name: {"version": told, "own": False} for name, told in found.versions.items()}
+    return {
+        "environments": [
+            {"name": rate.name, "rate": rate.rate, **about[rate.name]} for rate in found.table.rates
+        ],
+        "missing": list(dict.fromkeys((*matched.missing, *found.missing))),
+        "peers": {"title": matched.table.title, "rates": [asdict(r) for r in matched.table.rates]},
+        "failed": {**matched.failed, **found.failed},
+        "scaling": scaling(rounds, seconds),
+        "versions": versions(),
+    }
+
+
+def shipped_worlds() -> list[str]:
+    """Return the worlds of this package that can be made here."""
+    found = []
+    for world in piase_gym.worlds():
+        spec = world_spec(world)
+        if not spec.world.startswith("piase_gym."):
+            continue
+        try:
+            load(spec.world, spec)
+        except PiaseError:
+            continue
+        found.append(world)
+    return found
+
+
+def world_rows(world: str) -> list[Row]:
+    """Return the rows of one of our worlds: each environment under its own yardstick."""
+    rows = [parallel_random(world, "vector"), parallel_random(world, "both")]
+    spec = world_spec(world)
+    if load(spec.world, spec).capabilities.batched:
+        rows += [batch_random(f"{world} batch_env, 1024 environments", world, 1024)]
+    return rows
+
+
+def parallel_random(world: str, view: str) -> Row:
+    """Step a ParallelEnv of our own with random legal or illegal actions."""
+    env = piase_gym.parallel_env(world, view=view)
+    env.reset(seed=0)
+    names = list(env.possible_agents)
+    kind = "discrete" if env.world.capabilities.discrete else "continuous"
+    if kind == "continuous":
+        env = piase_gym.parallel_env(world, view=view, actions="continuous")
+        env.reset(seed=0)
+    for name in names:
+        env.action_space(name).seed(0)
+    draws = [{name: env.action_space(name).sample() for name in names} for _ in range(256)]
+    state = {"t": 0}
+
+    def run(steps: int) -> None:
+        for _ in range(steps):
+            if not env.agents:
+                env.reset()
+            state["t"] += 1
+            actions = draws[state["t"] & 255]
+            seen = env.step({name: actions[name] for name in env.agents})[0]
+            if view == "both":
+                for name in seen:
+                    seen[name]["text"]
+
+    told = ", every text read" if view == "both" else ""
+    return Row(f"{world} parallel_env, view={view}{told}", len(names), run)
+
+
+def batch_random(label: str, world: str, num_envs: int, **config: Any) -> Row:
+    """Step a batch with random actions."""
+    env = piase_gym.batch_env(world, num_envs=num_envs, copy=False, **config)
+    env.reset(seed=0)
+    agents, rng = len(env.agents), np.random.default_rng(0)
+    draws = rng.integers(0, env.action_space.n, (32, num_envs, agents), np.int32)
+    state = {"t": 0}
+
+    def run(steps: int) -> None:
+        for _ in range(steps):
+            state["t"] += 1
+            env.step(draws[state["t"] & 31])
+
+    return Row(label, num_envs * agents, run)
+
+
+def scaling(rounds: int, seconds: float) -> dict[str, Any]:
+    """Return how GridWorld's rate changes as agents, map and batch grow."""
+    found = {}
+    for axis, sizes in SCALES.items():
+        rows = [_scaled(axis, size) for size in sizes]
+        rates = measure(rows, rounds, seconds, BURST)
+        points = [{axis: s, "rate": rates[r.name]} for s, r in zip(sizes, rows, strict=True)]
+        found[axis] = {"axis": axis, "title": TITLES[axis], "points": points}
+    return found
+
+
+def _scaled(axis: str, size: int) -> Row:
+    """Return GridWorld with one size changed."""
+    sizes = {"agents": 4, "side": 16, "batch": 64, axis: size}
+    config = {"width": sizes["side"], "height": sizes["side"], "border": True, "max_steps": 1000}
+    label = f"{axis} {size}"
+    return batch_random(label, "GridWorld", sizes["batch"], agents=sizes["agents"], **config)
+
+
+def store_throughput(found: dict[str, Any], out: Path) -> None:
+    """Put a throughput into ``results.json``; an evaluation in it is kept."""
+    path = out / "results.json"
+    write_json(path, {"protocol": PROTOCOL, **read_sections(path), "throughput": found})

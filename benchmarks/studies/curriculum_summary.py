@@ -1,0 +1,220 @@
+"""What trainings through a curriculum came to, in a few numbers each.
+
+    python -m piase_gym.benchmarks.studies.curriculum_summary speak_up --steps 500000 --seeds 0 1 \
+        --out FILE
+
+trains once for each seed, as `piase curriculum run` does and in the same folders (a run that is
+there is gone on with), and tests what was learnt: the last policy plays held-out episodes of every
+step, its actions drawn, without hints. Each finished training is a line of the file and is not done
+again: for each step after how many environment steps of the whole training it was completed, in
+how many attempts, what its last attempt was worth, and how many test episodes were won.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from piase_gym.benchmarks.evaluation.evaluate import versions
+from piase_gym.benchmarks.evaluation.protocol import SEEDS
+from piase_gym.benchmarks.studies.evidence.train import examine_slots
+from piase_gym.benchmarks.studies.jobs import append, perform_all, read_lines
+from piase_gym.core.digest import digest_json
+from piase_gym.curricula import load
+from piase_gym.curricula.learning_path import PATH, SUCCESS, LearningPath, read_paths, read_rows
+from piase_gym.errors import ConfigError, PiaseError
+from piase_gym.training.curriculum_env import course_of, make_course
+from piase_gym.training.curriculum_run import CourseRun
+from piase_gym.training.curriculum_settings import (
+    PPO,
+    SETTINGS,
+    CourseSettings,
+    import_ppo,
+    load_policy,
+    read_settings_of,
+)
+from piase_gym.training.slots import SlotBatch
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training and its test.
+
+    Attributes:
+        settings: Of the training.
+        folder: Where it is kept.
+        episodes: How many episodes of each step test it.
+    """
+
+    settings: CourseSettings
+    folder: Path
+    episodes: int
+
+    @property
+    def key(self) -> str:
+        """What identifies it: everything that its result depends on."""
+        told = dataclasses.asdict(self.settings) | {"curriculum": None, "log": None}
+        sha256 = load(self.settings.curriculum).sha256
+        return digest_json([sha256, told, dict(PPO), self.episodes])
+
+
+def perform(job: Job) -> dict[str, Any]:
+    """Train, or go on with a training, and test; returns a JSON-able line.
+
+    Raises:
+        ConfigError: If there is a run with other settings in the folder.
+        StorageError, ProgressError: If the run in the folder is damaged.
+    """
+    if not is_over(job.folder, job.settings):
+        known = (job.folder / SETTINGS).exists()
+        run = CourseRun(job.settings, job.folder, resume=known)
+        run.train()
+        run.close()
+        if run.interrupted:
+            raise SystemExit(130)
+    found = summary(job.folder)
+    won = examine(job.folder, SEEDS["held_out"][: job.episodes])
+    for row in found["steps"]:
+        row["tested"] = {"episodes": job.episodes, "won": won[row["order"]]} if won else None
+    return {"key": job.key, **found}
+
+
+def is_over(folder: Path, settings: CourseSettings) -> bool:
+    """Tell whether there is a run in a folder that needs no more training.
+
+    Raises:
+        ConfigError: If it has other settings.
+    """
+    if not (folder / SETTINGS).exists():
+        return False
+    if read_settings_of(folder) != settings:
+        raise ConfigError(f"the run in {folder} has other settings; name another --folder")
+    (journey,) = read_paths(folder)
+    steps = _steps_of(folder)
+    saved = int(load_policy(folder).get("steps", -1)) == steps
+    return saved and (journey.outcome != "running" or steps >= settings.steps)
+
+
+def _steps_of(folder: Path) -> int:
+    """Return how many environment steps a run has."""
+    return max((int(row["steps"]) for row in read_rows(folder / PATH)), default=0)
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    """Return what came of a run, JSON-able.
+
+    Raises:
+        StorageError, ProgressError: If there is no run in the folder, or it is damaged.
+    """
+    settings = read_settings_of(folder)
+    (journey,) = read_paths(folder)
+    curriculum = load(settings.curriculum)
+    return {
+        "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
+        "settings": dataclasses.asdict(settings),
+        "agent": journey.agent,
+        "outcome": journey.outcome,
+        "env_steps": _steps_of(folder),
+        "steps": [_step(journey, step.order, step.name) for step in curriculum.steps],
+        "versions": versions(),
+    }
+
+
+def _step(journey: LearningPath, order: int, name: str) -> dict[str, Any]:
+    """Return how a step went; ``completed_at`` is ``None`` if it was not completed."""
+    moves = [move for move in journey.moves if move.decision.step == order]
+    done = [move.at for move in moves if move.decision.completed]
+    values = dict(moves[-1].decision.values) if moves else {}
+    shown = {key: value for key, value in values.items() if isinstance(value, int | float)}
+    told = {"order": order, "name": name, "attempts": len(moves), "last": shown}
+    return {**told, "completed_at": done[0] if done else None}
+
+
+def examine(folder: Path, seeds: range) -> dict[int, int] | None:
+    """Return how many episodes of each step the last policy of a run wins, one of each seed.
+
+    ``None`` where winning is not what steps are judged by, or others than the learner play too.
+
+    Raises:
+        StorageError: If there is no policy, or it is damaged.
+    """
+    settings, (journey,) = read_settings_of(folder), read_paths(folder)
+    curriculum, ppo = load(settings.curriculum), import_ppo()
+    if journey.judged_by != SUCCESS or curriculum.partners:
+        return None
+    env = make_course(curriculum, num_envs=1, world=settings.world, config=settings.config)
+    width = ppo.Settings(**{**PPO, **settings.ppo}).width
+    policy = ppo.Policy(env.observation_space, int(env.action_space.n), width)
+    policy.load_state_dict(load_policy(folder)["policy"])
+    course, place, found = course_of(env), list(env.agents).index(journey.agent), {}
+    for step in curriculum.steps:
+        config = course.setup.config({journey.agent: step.order})
+        if isinstance(env, SlotBatch):
+            won = examine_slots(ppo, policy, config, seeds)
+        else:
+            won = ppo.play(policy, config, seeds)[:, place]
+        found[step.order] = int(won.sum())
+    env.close()
+    return found
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the command line; what is to be done comes as `jobs`."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("curriculum", help="a name or a path")
+    parser.add_argument("--steps", type=int, default=CourseSettings.steps, help="of environments")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--world", help="if the curriculum names none")
+    parser.add_argument("--num-envs", type=int, default=CourseSettings.num_envs)
+    parser.add_argument("--episodes", type=int, default=200, help="that test each step")
+    parser.add_argument("--folder", type=Path, default=Path("runs", "curriculum"), help="of runs")
+    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
+    parser.add_argument("--out", type=Path, required=True, help="a .jsonl file of results")
+    given = parser.parse_args(arguments)
+    if not 1 <= given.episodes <= len(SEEDS["held_out"]):
+        parser.error(f"--episodes is 1 to {len(SEEDS['held_out'])}")
+    stem = Path(given.curriculum).name.split(".")[0]
+    given.error, given.jobs = parser.error, []
+    for seed in given.seeds:
+        settings = CourseSettings(
+            curriculum=given.curriculum,
+            world=given.world,
+            steps=given.steps,
+            seed=seed,
+            num_envs=given.num_envs,
+        )
+        folder = given.folder / f"{stem}-{settings.director}-{seed}"
+        given.jobs.append(Job(settings, folder, given.episodes))
+    return given
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line, and do what is not done yet."""
+    given, console = parsed(arguments), Console()
+    try:
+        done = {line.get("key") for line in read_lines(given.out)}
+        todo = [job for job in given.jobs if job.key not in done]
+        there = f"{len(given.jobs) - len(todo)} of {len(given.jobs)}"
+        console.print(f"{there} trainings are there already")
+        for line in perform_all(perform, todo, given.workers):
+            append(given.out, line)
+            completed = sum(row["completed_at"] is not None for row in line["steps"])
+            told = f"{completed} of {len(line['steps'])} steps completed"
+            spent = f"{line['env_steps']:,} environment steps"
+            name = f"seed {line['settings']['seed']}"
+            console.print(f"{name}: {told} in {spent}", soft_wrap=True)
+    except PiaseError as error:
+        given.error(str(error))
+
+
+if __name__ == "__main__":
+    main()
+
+
+__all__ = ["Job", "examine", "perform", "summary"]

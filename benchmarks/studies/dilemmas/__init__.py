@@ -1,0 +1,1 @@
+"""How policies fare in social dilemmas: against fixed strategies, and in a commons."""

@@ -1,0 +1,103 @@
+"""What docs/benchmarks.md tells of training in dilemmas, from the stored results.
+
+They are measured by `dilemma_training`; nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval
+from piase_gym.benchmarks.evaluation.tables import markdown
+from piase_gym.benchmarks.studies.jobs import read_once
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
+from piase_gym.worlds.social_dilemma.solutions import best_response, expected_returns
+
+FOLDER: Final = Path(__file__).parents[1] / "measured"
+MEASURES: Final = ("efficiency", "sustainability", "equality", "return an agent")
+WORDS: Final = {
+    "oracle": "restraint, by rule (`oracle`)",
+    "random": "anything, at random (`random`)",
+    "scripted": "greed, by rule (`scripted`)",
+}
+"""What the players beside PPO are called."""
+
+
+def read(name: str) -> dict[str, Any]:
+    """Return what is stored of ``harvest`` or ``tit_for_tat``: trainings, and episodes by rule."""
+    lines = read_once(FOLDER / f"{name}.jsonl")
+    runs = sorted((line for line in lines if "seed" in line), key=lambda line: int(line["seed"]))
+    return {
+        "runs": runs,
+        "rules": {line["rule"]: line["episodes"] for line in lines if "rule" in line},
+    }
+
+
+def share(found: Mapping[str, Any]) -> Interval:
+    """Return the share of the best response's return, over training runs and episodes."""
+    return mean_interval([run["episodes"]["share"] for run in found["runs"]])
+
+
+def harvest(found: Mapping[str, Any]) -> dict[str, dict[str, Interval]]:
+    """Return the measures of the harvest by player, PPO by the steps that it has learned for."""
+    rows = {
+        name: {measure: mean_interval([found["rules"][name][measure]]) for measure in MEASURES}
+        for name in WORDS
+    }
+    for looks in zip(*(run["path"] for run in found["runs"]), strict=True):
+        rows[f"PPO after {looks[0]['steps']:,} steps"] = {
+            measure: mean_interval([look["episodes"][measure] for look in looks])
+            for measure in MEASURES
+        }
+    return rows
+
+
+def told(value: Interval) -> str:
+    """Write a value and its interval."""
+    digits = 1 if abs(value.estimate) >= 10.0 else 2 if abs(value.estimate) >= 1.0 else 3
+    one, low, high = (f"{number:.{digits}f}" for number in value)
+    return f"{one} ({low} to {high})"
+
+
+def cost(found: Mapping[str, Any]) -> str:
+    """Say how much training was spent."""
+    runs = found["runs"]
+    seconds = sum(run["cpu_seconds"] for run in runs) / len(runs)
+    steps = f"{runs[0]['steps']:,} environment steps"
+    return f"{len(runs)} runs of {steps}, {seconds:.0f} CPU-seconds each"
+
+
+def stored_sections() -> dict[str, str]:
+    """Return what the page shows, by the names of its places."""
+    against, commons = read("tit_for_tat"), read("harvest")
+    rows = harvest(commons)
+    lines = [
+        [WORDS.get(name, name), *(told(row[measure]) for measure in MEASURES)]
+        for name, row in rows.items()
+    ]
+    table = markdown(["who all agents are", *MEASURES], lines)
+    return {
+        "tit_for_tat": _told_of_tit_for_tat(against),
+        "harvest": f"{table}\n{cost(commons)}; {_episodes(commons)} episodes a value.\n",
+    }
+
+
+def _episodes(found: Mapping[str, Any]) -> int:
+    """Return how many episodes each policy was judged by."""
+    return len(found["rules"]["random"]["efficiency"])
+
+
+def _told_of_tit_for_tat(found: Mapping[str, Any]) -> str:
+    """Say what PPO gets against tit for tat, beside what simple strategies get."""
+    config = SocialDilemmaConfig(rounds=10)
+    best = best_response(config, "tit_for_tat").value
+    simple = {
+        name: expected_returns(config, name, "tit_for_tat")[0] / best
+        for name in ("always_cooperate", "always_defect")
+    }
+    lines = [["PPO", told(share(found))], *([f"`{n}`", f"{s:.3f}"] for n, s in simple.items())]
+    table = markdown(["who plays tit for tat", "share of the best response's return"], lines)
+    games = len(found["runs"][0]["episodes"]["share"])
+    return f"{table}\n{cost(found)}; {games} games for each.\n"

@@ -1,0 +1,214 @@
+"""What PPO comes to in two dilemmas, trained several times and held to what can be computed.
+
+    python -m piase_gym.benchmarks.studies.dilemmas.train tit_for_tat
+    python -m piase_gym.benchmarks.studies.dilemmas.train harvest --workers 2
+
+``tit_for_tat`` trains against that partner and tells the share of the best response's return.
+``harvest`` trains independent PPO, where every agent wants its own apples only (their networks
+share their weights), and tells the measures of the commons on the way and at the end, beside
+players by rule. Every finished training is a line in a file in `FOLDER` and is not done again, so a
+command that was broken off goes on when it is given again. docs/benchmarks.md shows the results
+with intervals over training runs and episodes (`statistics.mean_interval`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from rich.console import Console
+
+from piase_gym.agents.base import Action, Agent, BatchPercept
+from piase_gym.benchmarks.evaluation.evaluate import versions
+from piase_gym.benchmarks.studies.dilemmas.measure import commons_episodes, shares_against
+from piase_gym.benchmarks.studies.jobs import append, perform_all, read_lines
+from piase_gym.core.digest import digest_json
+from piase_gym.errors import StorageError, UnsupportedError
+from piase_gym.training.ppo import Policy, Settings, Trainer
+
+FOLDER: Final = Path(__file__).parents[1] / "measured"
+HARVEST: Final = "piase/SocialDilemma-Harvest-4p-v0"
+TIT_FOR_TAT: Final = "piase/SocialDilemma-PrisonersDilemma-TitForTat-v0"
+RULES: Final = ("random", "scripted", "oracle")
+"""Who is told beside PPO in a harvest."""
+LOOKS: Final = 6
+"""How often a run in the harvest is looked at, the end included."""
+SETTINGS: Final[Mapping[str, Settings]] = {
+    "tit_for_tat": Settings(
+        num_envs=256, num_steps=10, minibatch=512, total_steps=1_000_000, gamma=1.0, width=64
+    ),
+    "harvest": Settings(
+        num_envs=32,
+        num_steps=64,
+        minibatch=1024,
+        total_steps=600_000,
+        reward_scale=0.5,
+        width=64,
+    ),
+}
+"""What PPO is told; steps are those of environments."""
+EPISODES: Final = {"tit_for_tat": 200, "harvest": 50}
+"""How many a policy is judged by."""
+SEEDS: Final = (0, 1, 2, 3, 4)
+
+
+class Replayer(Agent):
+    """Plays a policy of `examples/ppo_batch.py` in batches, with drawn actions."""
+
+    def __init__(self, policy: Policy, seed: int = 0) -> None:
+        super().__init__()
+        self.policy = policy
+        self._draws = torch.Generator().manual_seed(seed)
+
+    def act(self) -> Action:
+        """Refuse.
+
+        Raises:
+            UnsupportedError: Always; it acts in batches only.
+        """
+        raise UnsupportedError("Replayer acts in batches only")
+
+    @torch.no_grad()
+    def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
+        """Draw an action for each percept."""
+        shown, masks = map(torch.as_tensor, map(np.ascontiguousarray, (batch.vectors, batch.masks)))
+        choice, _ = self.policy(shown, masks)
+        drawn: NDArray[np.int64] = torch.multinomial(choice.probs, 1, generator=self._draws).numpy()
+        return drawn[:, 0]
+
+
+def train_against(settings: Settings, seed: int, episodes: int) -> dict[str, Any]:
+    """Train beside tit for tat once; return what came of it, JSON-able."""
+    start = time.process_time()
+    trainer = Trainer(TIT_FOR_TAT, settings, seed, partners={"agent_1": "tit_for_tat"})
+    trainer.train()
+    spent = time.process_time() - start
+    shares = shares_against(Replayer(trainer.policy), "tit_for_tat", episodes=episodes, rounds=10)
+    return {
+        "seed": seed,
+        "steps": trainer.steps,
+        "cpu_seconds": round(spent, 1),
+        "episodes": {"share": _plain(shares)},
+    }
+
+
+def train_in_harvest(settings: Settings, seed: int, episodes: int) -> dict[str, Any]:
+    """Train in the harvest once, looking at it now and then; return what came of it, JSON-able."""
+    start = time.process_time()
+    path: list[dict[str, Any]] = []
+    trainer = Trainer(HARVEST, settings, seed)
+
+    def look(steps: int, _won: float) -> None:
+        if steps >= (len(path) + 1) * settings.total_steps // LOOKS:
+            path.append({"steps": steps, "episodes": _measured(Replayer(trainer.policy), episodes)})
+
+    trainer.train(look)
+    spent = time.process_time() - start
+    return {"seed": seed, "steps": trainer.steps, "cpu_seconds": round(spent, 1), "path": path}
+
+
+def _measured(policy: str | Agent, episodes: int) -> dict[str, list[float]]:
+    """Return the measures of every episode of the harvest."""
+    found = commons_episodes(policy, HARVEST, episodes=episodes)
+    return {name: _plain(values) for name, values in found.items() if name != "cooperation_rate"}
+
+
+def _plain(values: Sequence[float] | NDArray[np.float64]) -> list[float]:
+    """Return numbers as they are stored."""
+    return [round(float(value), 4) for value in values]
+
+
+TRAIN: Final[Mapping[str, Callable[[Settings, int, int], dict[str, Any]]]] = {
+    "tit_for_tat": train_against,
+    "harvest": train_in_harvest,
+}
+"""What trains once and judges, by the name of what is measured."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training, or the play of somebody beside it.
+
+    Attributes:
+        name: ``tit_for_tat`` or ``harvest``.
+        who: Seed of the training, or the name of a player by rule.
+        settings: Of PPO.
+        episodes: Played to judge a policy.
+    """
+
+    name: str
+    who: int | str
+    settings: Settings
+    episodes: int
+
+    @property
+    def key(self) -> str:
+        """What identifies it: everything that its result depends on."""
+        told = None if isinstance(self.who, str) else dataclasses.asdict(self.settings)
+        return digest_json([self.name, self.who, told, self.episodes])
+
+
+def jobs(
+    name: str,
+    seeds: Sequence[int] = SEEDS,
+    settings: Settings | None = None,
+    episodes: int | None = None,
+) -> list[Job]:
+    """Return all that is to be done; without arguments, all that is stored."""
+    rules = RULES if name == "harvest" else ()
+    told = (settings or SETTINGS[name], episodes or EPISODES[name])
+    return [Job(name, who, *told) for who in (*rules, *seeds)]
+
+
+def perform(job: Job) -> dict[str, Any]:
+    """Train, or play by rule, and judge once; returns a JSON-able line."""
+    line = {"key": job.key, "task": HARVEST if job.name == "harvest" else TIT_FOR_TAT}
+    if isinstance(job.who, str):
+        played = {"rule": job.who, "episodes": _measured(job.who, job.episodes)}
+        return {**line, **played, "versions": versions()}
+    found = TRAIN[job.name](job.settings, job.who, job.episodes)
+    settings = dataclasses.asdict(job.settings)
+    return {**line, **found, "settings": settings, "versions": versions()}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line, and do what is not done yet."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("what", choices=sorted(TRAIN))
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
+    parser.add_argument("--episodes", type=int, help="played to judge a policy")
+    parser.add_argument("--steps", type=int, help="environment steps of each run")
+    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
+    parser.add_argument("--out", type=Path, help="default: where the stored results are")
+    given = parser.parse_args(arguments)
+    if given.out is None and (given.steps or given.episodes):
+        parser.error("these would be other results than the stored ones; name a file with --out")
+    settings = SETTINGS[given.what]
+    if given.steps is not None:
+        settings = dataclasses.replace(settings, total_steps=given.steps)
+    out = given.out or FOLDER / f"{given.what}.jsonl"
+    every = jobs(given.what, given.seeds, settings, given.episodes)
+    try:
+        done = {line.get("key") for line in read_lines(out)}
+    except StorageError as error:
+        parser.error(str(error))
+    todo = [job for job in every if job.key not in done]
+    console = Console()
+    console.print(f"{len(every) - len(todo)} of {len(every)} results are there already")
+    for number, line in enumerate(perform_all(perform, todo, given.workers), start=1):
+        append(out, line)
+        name = line.get("rule") or f"seed {line['seed']}"
+        console.print(f"{number}/{len(todo)} {given.what}, {name}", soft_wrap=True)
+    console.print(f"stored in {out}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The evidence on curricula: see `docs/evidence_curricula.md`."""

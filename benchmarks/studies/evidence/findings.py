@@ -1,0 +1,125 @@
+"""What the finished trainings of the evidence on curricula hold, and which of them may be compared.
+
+A seed of a target is complete when all arms have a training with it. Only complete seeds are
+compared, so no arm is judged by seeds that another one was spared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from piase_gym.benchmarks.evaluation import statistics
+from piase_gym.benchmarks.evaluation.statistics import Interval
+from piase_gym.benchmarks.studies.evidence.train import ARMS, PLAN, TARGETS, Scale, jobs
+from piase_gym.benchmarks.studies.jobs import read_lines
+
+FILE = Path(__file__).parents[1] / "measured" / "evidence_curricula.jsonl"
+"""The results that ship."""
+MARGIN = 0.05
+"""A difference that counts, of shares, and the least that counts as learnt; see the plan."""
+SOLVED = 0.8
+"""A training has solved its target if it wins this share of the test, as `sequential` asks."""
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`dse` minus another arm on common seeds.
+
+    Attributes:
+        arm: The other arm.
+        pairs: How many seeds.
+        gap: The mean difference of the shares won, with Student's 95 % interval; ``None`` for
+            fewer than two pairs.
+        chance: The probability of improvement.
+    """
+
+    arm: str
+    pairs: int
+    gap: Interval | None
+    chance: float
+
+    @property
+    def verdict(self) -> str:
+        """What the plan calls such a difference."""
+        if self.gap is None:
+            return "one pair only"
+        if self.gap.low > 0.0 and self.gap.estimate >= MARGIN:
+            return "better"
+        if self.gap.high < 0.0 and self.gap.estimate <= -MARGIN:
+            return "worse"
+        return "no difference shown"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The trainings of the plan that are there, each once.
+
+    Attributes:
+        lines: Their lines.
+        planned: How many there will be.
+        seeds: How many seeds each arm will have on each target.
+        strange: How many lines belong to another plan, curriculum or scale.
+    """
+
+    lines: Sequence[Line]
+    planned: int
+    seeds: int
+    strange: int
+
+    @classmethod
+    def read(cls, path: Path = FILE, scale: Scale | None = None) -> Findings:
+        """Read a file of results; one that is missing has none.
+
+        Raises:
+            StorageError: If it is damaged.
+        """
+        scale = scale or Scale()
+        keys = {job.key for job in jobs(scale)}
+        every = read_lines(path)
+        own = {x["key"]: x for x in every if x.get("plan") == PLAN and x.get("key") in keys}
+        strange = sum(x.get("key") not in own for x in every)
+        return cls(list(own.values()), len(keys), scale.seeds, strange)
+
+    def of(self, arm: str, target: str) -> dict[int, Line]:
+        """Return the trainings of an arm on a target, by seed."""
+        mine = [x for x in self.lines if (x["arm"], x["target"]) == (arm, target)]
+        return {line["seed"]: line for line in sorted(mine, key=lambda line: line["seed"])}
+
+    def complete(self, target: str) -> list[int]:
+        """Return the seeds of a target that all arms have."""
+        return sorted(set.intersection(*(set(self.of(arm, target)) for arm in ARMS)))
+
+    def compared(self, arm: str, target: str) -> list[Line]:
+        """Return the trainings of an arm on a target with complete seeds."""
+        mine = self.of(arm, target)
+        return [mine[seed] for seed in self.complete(target)]
+
+    def tests(self, arm: str, target: str) -> list[list[float]]:
+        """Return the episodes of the tests of these trainings: 1 for a win, else 0."""
+        return [[float(sign) for sign in line["won"]] for line in self.compared(arm, target)]
+
+    def shares(self, arm: str, target: str) -> list[float]:
+        """Return which share of its test each of these trainings has won."""
+        return [sum(test) / len(test) for test in self.tests(arm, target)]
+
+    def compare(self, arm: str, target: str) -> Comparison:
+        """Compare `dse` with another arm; there must be a complete seed."""
+        mine, other = self.shares("dse", target), self.shares(arm, target)
+        gap = statistics.paired_difference(mine, other) if len(mine) > 1 else None
+        chance = statistics.probability_of_improvement(mine, other)
+        return Comparison(arm, len(mine), gap, chance)
+
+    def learnt(self, target: str) -> bool:
+        """Tell whether some arm has learnt enough for a target to tell anything."""
+        means = [self.shares(arm, target) for arm in ARMS]
+        return any(sum(mean) / len(mean) >= MARGIN for mean in means if mean)
+
+
+OTHERS = tuple(arm for arm in ARMS if arm != "dse")
+"""The arms that `dse` is compared with."""
+
+__all__ = ["FILE", "OTHERS", "TARGETS", "Comparison", "Findings"]

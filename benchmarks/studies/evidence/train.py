@@ -1,0 +1,260 @@
+"""The evidence on curricula: five ways to spend one budget, on three targets, ten seeds each.
+
+``python -m piase_gym.benchmarks.studies.evidence.train --workers 2`` does what
+`docs/evidence_curricula.md` says. Every finished run is a line in
+``benchmarks/studies/measured/evidence_curricula.jsonl``; a run that is there is not done again, so
+the command may be broken off and given again at any time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+import piase_gym
+from piase_gym.benchmarks.evaluation.protocol import SEEDS
+from piase_gym.benchmarks.studies.jobs import append, perform_all, read_lines
+from piase_gym.core.digest import digest_json
+from piase_gym.curricula import DevelopmentalCurriculum, load
+from piase_gym.curricula.directors import (
+    Director,
+    LearningProgress,
+    Randomisation,
+    ScriptedDirector,
+    Threshold,
+)
+from piase_gym.envs.single import GymEnv
+from piase_gym.errors import ConfigError, StorageError, suggest
+from piase_gym.training.curriculum_env import course_of, make_course
+from piase_gym.training.curriculum_settings import APART, PPO, import_ppo
+from piase_gym.training.slots import SlotBatch
+
+PLAN = 1
+"""Version of the plan; lines of another one are not counted."""
+OUT = Path("benchmarks", "measured", "evidence_curricula.jsonl")
+TARGETS: Mapping[str, str] = {"door_key": "door_key", "rooms": "rooms", "quest": "text_quest"}
+"""Target -> the curriculum whose last step it is."""
+ARMS: Mapping[str, Callable[[int], Director]] = {
+    "target_only": lambda target: Randomisation({target: 1.0}),
+    "uniform": lambda _target: Randomisation(),
+    "sequential": lambda _target: Threshold(0.8),
+    "learning_progress": lambda _target: LearningProgress(),
+    "dse": lambda _target: ScriptedDirector(),
+}
+"""Arm -> what makes its director, given the order of the target."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is done.
+
+    Attributes:
+        steps: Environment steps of each training.
+        num_envs: Environments side by side.
+        num_steps: Steps in each between two updates.
+        seeds: How many trainings of each arm on each target.
+        held_out: The seeds of the tests.
+    """
+
+    steps: int = 600_000
+    num_envs: int = 64
+    num_steps: int = 64
+    seeds: int = 10
+    held_out: range = SEEDS["held_out"][:200]
+
+
+SMOKE = Scale(steps=256, num_envs=4, num_steps=16, seeds=1, held_out=SEEDS["held_out"][:4])
+"""Enough to see that everything runs, and no more."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training: an arm on a target with a seed."""
+
+    arm: str
+    target: str
+    seed: int
+    scale: Scale
+
+    @property
+    def key(self) -> str:
+        """What identifies it: everything that its result depends on."""
+        curriculum = load(TARGETS[self.target])
+        scale = {**vars(self.scale), "held_out": list(self.scale.held_out)[:1], "seeds": None}
+        scale["tests"] = len(self.scale.held_out)
+        parts = [PLAN, self.arm, self.target, self.seed, curriculum.sha256, scale, dict(PPO)]
+        return digest_json(parts)
+
+
+def jobs(scale: Scale, only: Sequence[str] = ()) -> list[Job]:
+    """Return all trainings, seed by seed, so that a part of them is a fair part.
+
+    Args:
+        scale: How much is done.
+        only: ``ARM/TARGET``, each of which may be ``*``; by default everything.
+
+    Raises:
+        ConfigError: If there is no such arm or target.
+    """
+    chosen = [choice(words) for words in only] or [("*", "*")]
+    return [
+        Job(arm, target, seed, scale)
+        for seed in range(scale.seeds)
+        for target in TARGETS
+        for arm in ARMS
+        if any(a in ("*", arm) and t in ("*", target) for a, t in chosen)
+    ]
+
+
+def choice(words: str) -> tuple[str, str]:
+    """Read ``ARM/TARGET``.
+
+    Raises:
+        ConfigError: If there is no such arm or target.
+    """
+    arm, slash, target = words.partition("/")
+    if not slash:
+        raise ConfigError(
+            f"{words!r} is no choice; write ARM/TARGET, such as dse/door_key or */rooms"
+        )
+    for name, known in ((arm, ARMS), (target, TARGETS)):
+        if name != "*" and name not in known:
+            raise ConfigError(f"there is no {name!r}; {suggest(name, known)}")
+    return arm, target
+
+
+# -- one training --------------------------------------------------------------------------------
+
+
+def perform(job: Job) -> dict[str, Any]:
+    """Train and test once; returns a JSON-able line."""
+    ppo, curriculum = import_ppo(), load(TARGETS[job.target])
+    scale, target = job.scale, curriculum.steps[-1].order
+    started = time.process_time()
+    director = ARMS[job.arm](target)
+    env = make_course(curriculum, num_envs=scale.num_envs, director=director, seed=job.seed)
+    sizes = {"num_envs": scale.num_envs, "num_steps": scale.num_steps}
+    settings = ppo.Settings(**sizes, total_steps=scale.steps, **PPO)
+    trainer = ppo.Trainer(env, settings, APART * job.seed)
+    trainer.train()
+    course = course_of(env)
+    (agent,) = course.curricula
+    trained = time.process_time() - started
+    config = course.setup.config({agent: target})
+    slow = isinstance(env, SlotBatch)
+    won = (examine_slots if slow else examine_batch)(ppo, trainer.policy, config, scale.held_out)
+    progress = course.progress[agent]
+    line = {
+        "plan": PLAN,
+        "key": job.key,
+        "arm": job.arm,
+        "target": job.target,
+        "seed": job.seed,
+        "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
+        "settings": dict(vars(settings)),
+        "steps": trainer.steps,
+        "held_out": [scale.held_out.start, scale.held_out.stop],
+        "won": "".join("1" if one else "0" for one in won),
+        "success": round(float(np.mean(won)), 6),
+        "outcome": progress.outcome,
+        "current_step": progress.current_step_order,
+        "completed": list(progress.completed_steps),
+        "episodes": played(course, agent, curriculum),
+        "hints": sum(decision.hint is not None for decision in progress.decisions),
+        "cpu_seconds": {
+            "training": round(trained, 1),
+            "test": round(time.process_time() - started - trained, 1),
+        },
+        "versions": versions(),
+    }
+    env.close()
+    return line
+
+
+def played(course: Any, agent: str, curriculum: DevelopmentalCurriculum) -> dict[str, int]:
+    """Return order -> the counted episodes of each step."""
+    counted = course.counts[agent].counted
+    return {str(step.order): counted.get(step.order, 0) for step in curriculum.steps}
+
+
+def examine_batch(ppo: Any, policy: Any, config: Any, seeds: range) -> NDArray[np.bool_]:
+    """Return which episodes of the target are won, one of each seed, without hints."""
+    found: NDArray[np.bool_] = ppo.play(policy, config, seeds)[:, 0]
+    return found
+
+
+def examine_slots(ppo: Any, policy: Any, config: Any, seeds: range) -> NDArray[np.bool_]:
+    """Return the same of a world without a batched kernel, environment by environment."""
+    import torch
+
+    envs = [GymEnv(config) for _ in seeds]
+    generator = torch.Generator().manual_seed(seeds.start)
+    views = [env.reset(seed=seed) for env, seed in zip(envs, seeds, strict=True)]
+    shown = np.stack([view for view, _ in views])
+    masks = np.stack([info["action_mask"] for _, info in views])
+    won, alive = np.zeros(len(envs), np.bool_), np.ones(len(envs), np.bool_)
+    with torch.no_grad():
+        while alive.any():
+            distribution, _ = policy(torch.as_tensor(shown), torch.as_tensor(masks))
+            drawn = torch.multinomial(distribution.probs, 1, generator=generator).numpy()[:, 0]
+            for slot in np.flatnonzero(alive).tolist():
+                view, _, terminated, truncated, info = envs[slot].step(int(drawn[slot]))
+                shown[slot], masks[slot] = view, info["action_mask"]
+                if terminated or truncated:
+                    alive[slot], won[slot] = False, info["result"] == "won"
+                    masks[slot] = 1
+    for env in envs:
+        env.close()
+    return won
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    import torch
+
+    found = {"piase_gym": piase_gym.__version__, "torch": torch.__version__}
+    return {**found, "numpy": np.__version__, "python": platform.python_version()}
+
+
+# -- all of them ---------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line, and do what is not done yet."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("--out", type=Path, default=OUT, help="the file of results")
+    parser.add_argument("--workers", type=int, default=1, help="processes side by side")
+    parser.add_argument("--only", action="append", default=[], metavar="ARM/TARGET")
+    parser.add_argument("--smoke", action="store_true", help="tiny trainings, to see that it runs")
+    options = parser.parse_args(arguments)
+    if options.workers < 1:
+        parser.error("--workers is 1 or more")
+    if options.smoke and options.out == OUT:
+        parser.error("--smoke makes no results; name another file with --out")
+    console = Console()
+    try:
+        every = jobs(SMOKE if options.smoke else Scale(), options.only)
+        done = {line.get("key") for line in read_lines(options.out)}
+    except (ConfigError, StorageError) as error:
+        parser.error(str(error))
+    todo = [job for job in every if job.key not in done]
+    console.print(f"{len(every) - len(todo)} of {len(every)} trainings are there already")
+    for number, line in enumerate(perform_all(perform, todo, options.workers), start=1):
+        append(options.out, line)
+        name = f"{line['arm']} on {line['target']}, seed {line['seed']}"
+        cost = f"{line['steps']:,} steps, {line['cpu_seconds']['training']:.0f} CPU-seconds"
+        told = f"{line['success']:.1%} on held-out seeds, {cost}"
+        console.print(f"{number}/{len(todo)} {name}: {told}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

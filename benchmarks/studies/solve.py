@@ -1,0 +1,81 @@
+"""Whether ordinary training solves ordinary tasks, and at what cost.
+
+``python -m piase_gym.benchmarks.studies.solve --out benchmarks/studies/measured/solve.json`` trains
+each of `TASKS` through ``piase train``'s own code and plays the policies on the held-out seeds,
+with drawn actions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+import piase_gym
+from piase_gym.agents import make_agent
+from piase_gym.benchmarks.evaluation.protocol import SEEDS
+from piase_gym.benchmarks.evaluation.statistics import wilson
+from piase_gym.core.files import write_whole
+from piase_gym.training.evaluation import success
+from piase_gym.training.train import TrainSettings, train
+
+TASKS = ("piase/GridWorld-FourRooms-8x8-v0", "piase/GridWorld-DoorKey-6x6-v0")
+
+
+def solve(settings: TrainSettings, folder: Path) -> dict[str, Any]:
+    """Train in a folder and return what came of it on the held-out seeds, JSON-able."""
+    result = train(settings, folder)
+    seeds = SEEDS["held_out"]
+    agent = make_agent(f"sb3:{result.policy}")
+    won, played = success(agent, settings.make_world(), dict(settings.partners), seeds)
+    interval = wilson(won, played)
+    return {
+        "settings": settings.model_dump(mode="json"),
+        "steps": result.steps,
+        "cpu_seconds": result.cpu_seconds,
+        "dev": result.dev,
+        "held_out_seeds": [seeds.start, seeds.stop],
+        "success": interval.estimate,
+        "wilson95": [round(interval.low, 4), round(interval.high, 4)],
+    }
+
+
+def main() -> None:
+    """Train every task once a seed, and write down each result as it comes."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS))
+    parser.add_argument("--algo", default="maskable_ppo")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--steps", type=int, default=3_000_000)
+    parser.add_argument("--stop-at", type=float, help="success on the dev seeds to stop at")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    import torch
+
+    words = shlex.join(["python", "-m", "piase_gym.benchmarks.studies.solve", *sys.argv[1:]])
+    versions = {"piase_gym": piase_gym.__version__, "torch": torch.__version__}
+    versions["python"] = platform.python_version()
+    found: dict[str, Any] = {"command": words, "versions": versions, "runs": []}
+    for task in options.tasks:
+        for seed in options.seeds:
+            given = {"task": task, "algo": options.algo, "seed": seed, "steps": options.steps}
+            settings = TrainSettings(**given, stop_at=options.stop_at)
+            with tempfile.TemporaryDirectory() as folder:
+                row = solve(settings, Path(folder, "run"))
+            found["runs"].append(row)
+            write_whole(options.out, (json.dumps(found, indent=2) + "\n").encode())
+            low, high = row["wilson95"]
+            words = f"{row['success']:.1%} [{low:.1%}, {high:.1%}] on held-out seeds"
+            cost = f"{row['steps']:,} steps, {row['cpu_seconds']:.0f} CPU-seconds"
+            Console().print(f"{task}, seed {seed}: {words}; {cost}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

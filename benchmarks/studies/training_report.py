@@ -1,0 +1,52 @@
+"""What docs/training.md tells of training on ordinary tasks, from the stored results.
+
+They are made by `examples/ppo_batch.py` and `solve`; nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from piase_gym.benchmarks.evaluation.tables import markdown
+
+FOLDER: Final = Path(__file__).with_name("measured")
+HEAD: Final = ("task", "seed", "success", "agent steps", "CPU-seconds")
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    """Return the stored runs of ``ppo_batch`` or ``solve``."""
+    runs: list[dict[str, Any]] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))["runs"]
+    return runs
+
+
+def stored_sections() -> dict[str, str]:
+    """Return what the page shows, by the names of its places."""
+    batch = [
+        [*_about(run), _share(run["sampled"]), _share(run["argmax"]), *_cost(run)]
+        for run in read("ppo_batch")
+    ]
+    solved = [[*_about(run["settings"]), _share(run), *_cost(run)] for run in read("solve")]
+    wide = (*HEAD[:3], "success of the most probable actions", *HEAD[3:])
+    return {"ppo_batch": markdown(wide, batch), "solve": markdown(HEAD, solved)}
+
+
+def _about(told: Mapping[str, Any]) -> list[str]:
+    """Write which run it was."""
+    return [f"`{told['task']}`", str(told["seed"])]
+
+
+def _share(told: Mapping[str, Any]) -> str:
+    """Write a success and its interval."""
+    low, high = told["wilson95"]
+    return f"{told['success']:.1%} ({low:.1%} to {high:.1%})"
+
+
+def _cost(run: Mapping[str, Any]) -> list[str]:
+    """Write what a run took."""
+    return [f"{run['steps'] / 1e6:.1f} M", f"{run['cpu_seconds']:.0f}"]
+
+
+__all__ = ["read", "stored_sections"]

@@ -1,0 +1,223 @@
+"""Draws journeys through curricula: steps over environment steps, and success."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from piase_gym.benchmarks.evaluation.plots import COLOURS
+from piase_gym.curricula.learning_path import LearningPath, short_name
+from piase_gym.errors import ConfigError, MissingExtraError, StorageError
+
+BLUE, RED, GREEN, PINK = COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3]
+BINS = 60
+"""Into so many stretches drawn steps are gathered."""
+LEGEND = (
+    ("attempt", "o", BLUE, "white"),
+    ("hint", "^", COLOURS[4], COLOURS[4]),
+    ("branch", "v", RED, RED),
+    ("completed", "*", GREEN, GREEN),
+    ("failed", "X", COLOURS[6], COLOURS[6]),
+)
+"""What a decision looks like: its name, marker, edge and environment."""
+
+
+def plot_journeys(journeys: Sequence[LearningPath], path: str | Path) -> Path:
+    """StepChoice journeys into a picture; two panels for each agent, its steps and its success.
+
+    Args:
+        journeys: The journeys.
+        path: A file that ends with ``.png``, ``.svg`` or ``.pdf``.
+
+    Raises:
+        ConfigError: If the file has another ending, or there is nothing to draw.
+        MissingExtraError: If matplotlib is not installed.
+        StorageError: If the file cannot be written.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("a plot", "bench") from error
+    place = Path(path)
+    if place.suffix not in (".png", ".svg", ".pdf"):
+        raise ConfigError(f"a plot is a .png, .svg or .pdf file, not {place.name!r}")
+    if place.exists() and not place.is_file():
+        raise ConfigError(f"{str(place)!r} is no file; give another name")
+    drawable = [j for j in journeys if j.moves or any(s.played for s in j.stretches)]
+    if not drawable:
+        raise ConfigError("there is nothing to draw yet: no attempt is over")
+    heights = [h for j in drawable for h in (0.9 + 0.42 * len(orders_of(j)), 1.5)]
+    figure = Figure(figsize=(9.0, sum(heights) + 0.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for number, journey in enumerate(drawable):
+        draw(journey, grid[2 * number], grid[2 * number + 1])
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(place, dpi=150)
+    except OSError as error:
+        raise StorageError(f"{place} could not be written: {error.strerror}") from error
+    return place
+
+
+def orders_of(journey: LearningPath) -> list[int]:
+    """Return the orders of all steps that are known."""
+    seen = {move.decision.step for move in journey.moves} | set(journey.names)
+    return sorted(seen | {order for s in journey.stretches for order in s.played})
+
+
+def draw(journey: LearningPath, upper: Any, lower: Any) -> None:
+    """StepChoice one journey into two panels."""
+    orders = orders_of(journey)
+    rows = {order: row for row, order in enumerate(orders)}
+    if journey.moves:
+        draw_moves(journey, upper, rows)
+    else:
+        draw_drawn(journey, upper, rows)
+    names = [journey.names.get(order, "") for order in orders]
+    labels = [f"{order}  {name}" for order, name in zip(orders, names, strict=True)]
+    upper.set_yticks(range(len(orders)), labels)
+    upper.set_ylim(-0.6, len(orders) - 0.4)
+    upper.tick_params(axis="x", labelbottom=False)
+    upper.set_title(f"{journey.curriculum}: {journey.agent}", loc="left", fontsize=11)
+    lower.set_ylabel(draw_success(journey, lower, rows))
+    lower.set_xlabel(journey.counted)
+    lower.set_ylim(-0.04, 1.04)
+    lower.set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
+    for axes in (upper, lower):
+        axes.set_xlim(0, 1.02 * max(journey.end, 1))
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="0.92")
+        axes.set_axisbelow(True)
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
+
+
+def draw_moves(journey: LearningPath, axes: Any, rows: dict[int, int]) -> None:
+    """StepChoice the step that the agent was in, and every decision at its end."""
+    before = 0
+    last: int | None = None
+    for move in journey.moves:
+        row = rows[move.decision.step]
+        if last is not None and last != row:
+            axes.plot([before, before], [last, row], color="0.7", linewidth=1.2, zorder=1)
+        axes.plot([before, move.at], [row, row], color=BLUE, linewidth=3, zorder=2, alpha=0.5)
+        before, last = move.at, row
+    if journey.outcome == "running" and last is not None:
+        order = journey.moves[-1].decision.next_step
+        row = rows.get(order, last) if order is not None else last
+        axes.plot([before, before], [last, row], color="0.7", linewidth=1.2, zorder=1)
+        axes.plot([before, journey.end], [row, row], color=BLUE, linewidth=3, zorder=2, alpha=0.5)
+    used = set()
+    for move in journey.moves:
+        kind = type_of(move.decision)
+        used.add(kind)
+        _, marker, edge, face = next(entry for entry in LEGEND if entry[0] == kind)
+        size = {"completed": 13, "attempt": 4.5}.get(kind, 8)
+        place = rows[move.decision.step]
+        axes.plot([move.at], [place], marker, mec=edge, mfc=face, ms=size, zorder=3)
+    for kind, marker, edge, face in LEGEND:
+        if kind in used:
+            axes.plot([], [], marker, mec=edge, mfc=face, ms=8, linestyle="", label=kind)
+    columns = len(used)
+    axes.legend(
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncol=columns, frameon=False, fontsize=9
+    )
+
+
+def type_of(decision: Any) -> str:
+    """Return what a decision is drawn as."""
+    if decision.outcome == "failed":
+        return "failed"
+    if decision.completed:
+        return "completed"
+    if decision.hint is not None:
+        return "hint"
+    return "branch" if decision.decision.startswith("BRANCH_TO_") else "attempt"
+
+
+def gathered(journey: LearningPath) -> tuple[list[int], list[dict[int, tuple[int, int]]]]:
+    """Return the edges of stretches, at most `BINS`, and for each: order -> (played, won)."""
+    looks = sorted({stretch.at for stretch in journey.stretches})
+    together = -(-len(looks) // BINS)
+    edges = [0, *looks[together - 1 :: together]] if looks else [0]
+    if looks and edges[-1] < looks[-1]:
+        edges.append(looks[-1])
+    found: list[dict[int, tuple[int, int]]] = [{} for _ in edges[1:]]
+    for stretch in journey.stretches:
+        place = found[max(0, bisect_left(edges, stretch.at) - 1)]
+        for order, count in stretch.played.items():
+            played, won = place.get(order, (0, 0))
+            place[order] = (played + count, won + stretch.won.get(order, 0))
+    return edges, found
+
+
+def draw_drawn(journey: LearningPath, axes: Any, rows: dict[int, int]) -> None:
+    """StepChoice which share of the episodes was of which step, where steps are drawn."""
+    edges, found = gathered(journey)
+    for left, right, place in zip(edges, edges[1:], found, strict=False):
+        total = sum(played for played, _ in place.values())
+        for order, (played, _) in place.items():
+            share = played / total
+            axes.barh(
+                rows[order], right - left, height=0.85 * share, left=left, color=BLUE, linewidth=0
+            )
+    axes.plot([], [], "s", color=BLUE, label="share of the episodes")
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+
+
+def draw_success(journey: LearningPath, axes: Any, rows: dict[int, int]) -> str:
+    """StepChoice the share that was won: at each attempt's end, or step by step where steps are
+    drawn.
+
+    Returns:
+        What it is: ``won``, or the name of the metric by which attempts are judged instead.
+    """
+    metric = journey.judged_by
+    rated = [
+        (move.at, move.decision.step, move.decision.values.get(metric)) for move in journey.moves
+    ]
+    points = [(at, step, rate) for at, step, rate in rated if isinstance(rate, int | float)]
+    if points:
+        draw_rates(points, axes, rows)
+        return short_name(metric)
+    edges, found = gathered(journey)
+    for order, row in rows.items():
+        curve = [
+            ((edges[n] + edges[n + 1]) / 2, won / played)
+            for n, place in enumerate(found)
+            for played, won in [place.get(order, (0, 0))]
+            if played and any(s.won for s in journey.stretches)
+        ]
+        if curve:
+            xs, ys = zip(*curve, strict=True)
+            axes.plot(
+                xs, ys, color=COLOURS[row % len(COLOURS)], linewidth=1.5, label=f"step {order}"
+            )
+    if axes.lines:
+        axes.legend(
+            ncol=len(rows), fontsize=8, frameon=False, loc="lower right", bbox_to_anchor=(1.0, 0.98)
+        )
+    return "won"
+
+
+def draw_rates(points: Sequence[tuple[int, int, float]], axes: Any, rows: dict[int, int]) -> None:
+    """StepChoice the success of each attempt, a line for each stay in a step."""
+    start = 0
+    for number in range(1, len(points) + 1):
+        if number == len(points) or points[number][1] != points[start][1]:
+            stay = points[start:number]
+            colour = COLOURS[rows[stay[0][1]] % len(COLOURS)]
+            xs, ys = [at for at, _, _ in stay], [rate for _, _, rate in stay]
+            axes.plot(xs, ys, "o-", color=colour, markersize=3, linewidth=1.2)
+            middle = (xs[0] + xs[-1]) / 2
+            axes.annotate(
+                str(stay[0][1]), (middle, 1.0), (0, 6), textcoords="offset points", color=colour,
+                ha="center", fontsize=8, annotation_clip=False,
+            )  # fmt: skip
+            start = number
+
+
+__all__ = ["plot_journeys"]

@@ -1,0 +1,316 @@
+"""Training through a curriculum, with the PPO of `examples/ppo_batch.py`.
+
+One policy plays all agents. A run lives in a folder: ``settings.json``, ``progress.json`` (the
+agents' progress), ``path.jsonl`` (a row for each update), ``actions.bin`` (what was played),
+``policy.pt`` (a checkpoint), and a log, if one is asked for. A run that was broken off, at whatever
+moment, goes on from its last checkpoint, and ends as if it had not been.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from piase_gym.core.files import write_whole
+from piase_gym.curricula import ProgressStore, load
+from piase_gym.curricula.attempts import EpisodeCounts
+from piase_gym.curricula.learning_path import PATH, PROGRESS, read_rows
+from piase_gym.errors import ConfigError, StorageError, TrainingError
+from piase_gym.training.action_recording import TAPE, RepeatedStore, Tape, no_repeat
+from piase_gym.training.curriculum_env import course_of, make_course
+from piase_gym.training.curriculum_settings import (
+    APART,
+    LOG,
+    POLICY,
+    PPO,
+    SETTINGS,
+    CourseSettings,
+    Look,
+    import_ppo,
+    load_policy,
+    read_settings_of,
+)
+from piase_gym.training.interrupts import first_interrupt
+
+SAVED = 20.0
+"""Seconds between two checkpoints."""
+
+
+class CourseRun:
+    """A training through a curriculum, in a folder.
+
+    Args:
+        settings: What to train.
+        folder: Where everything is kept.
+        resume: Whether to go on with what is there.
+
+    Attributes:
+        curriculum: The curriculum.
+        agent: The agent that follows it.
+        trainer: The PPO.
+        interrupted: Whether it was stopped by a signal.
+
+    Raises:
+        ConfigError: If a setting is not allowed.
+        StorageError: If there is a run in the folder and it is not resumed, or the other way round.
+        ProgressError: If the progress in the folder does not belong to the curriculum.
+        TrainingError: If the run does not repeat itself, so that it cannot go on.
+    """
+
+    def __init__(self, settings: CourseSettings, folder: str | Path, resume: bool = False) -> None:
+        """Make environments and policy, or take them up again."""
+        settings.check()
+        self.settings, self.folder = settings, Path(folder)
+        self.curriculum = load(settings.curriculum)
+        settings.check_names(self.curriculum)
+        self._check_folder()
+        self.interrupted = False
+        known = (self.folder / SETTINGS).exists()
+        if known and not resume:
+            raise StorageError(f"there is a run in {self.folder}; --resume goes on with it")
+        if resume and not known:
+            raise StorageError(f"there is no run in {self.folder} to go on with")
+        if resume:
+            settings.check_goes_on(folder)
+        ppo = import_ppo()  # torch takes seconds, so what can be told without it comes first
+        kept = load_policy(self.folder) if resume else None
+        path = self.folder / PROGRESS
+        repeated = RepeatedStore(path) if resume else None
+        env = make_course(
+            self.curriculum,
+            num_envs=settings.num_envs,
+            world=settings.world,
+            config=settings.config,
+            director=settings.director,
+            seed=settings.seed,
+            progress=repeated or ProgressStore(path),
+            log=self._log_path() if settings.log else None,
+        )
+        self.env = Tape(env, self.folder / TAPE, settings.num_steps)
+        self.course = course_of(env)
+        (self.agent,) = self.course.curricula
+        self._starts: list[int] = []
+        self.course.attempt_listeners.append(self._hear)
+        self.trainer = ppo.Trainer(self.env, self._ppo_settings(ppo), APART * settings.seed)
+        self._decided = self._updates = 0
+        self._counts = EpisodeCounts()
+        self._saved = time.monotonic()
+        if kept is not None and repeated is not None:
+            self._repeat(kept)
+            self._take_up(kept)
+            repeated.release(self.course.progress)
+            self._forget(self._updates)
+        else:
+            self._begin()
+
+    def _check_folder(self) -> None:
+        """Check that the folder is one, or can be made.
+
+        Raises:
+            StorageError: If it cannot.
+        """
+        place = self.folder
+        try:
+            while not place.exists():
+                place = place.parent
+            right = place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+        except (OSError, ValueError) as error:
+            told = getattr(error, "strerror", None) or str(error)
+            raise StorageError(f"{str(self.folder)!r:.200} cannot be a folder: {told}") from None
+        if not right:
+            told = "nothing may be written there" if place.is_dir() else "it is no folder"
+            raise StorageError(f"{self.folder} cannot be the folder of a run: {place}: {told}")
+
+    def _ppo_settings(self, ppo: Any) -> Any:
+        """Return the settings of the trainer.
+
+        Raises:
+            ConfigError: If it does not know one.
+        """
+        settings = self.settings
+        own = {f.name for f in dataclasses.fields(ppo.Settings)}
+        given = {"num_envs": settings.num_envs, "num_steps": settings.num_steps}
+        given |= {"total_steps": settings.steps, **PPO, **settings.ppo}
+        if strange := set(given) - own:
+            raise ConfigError(
+                f"unknown setting {min(strange)!r}; allowed: {', '.join(sorted(own))}"
+            )
+        return ppo.Settings(**given)
+
+    def _begin(self) -> None:
+        """Write down the beginning, and the settings last: only then is there a run."""
+        self._save()
+        for name in (TAPE, PATH):
+            write_whole(self.folder / name, b"")
+        told = json.dumps(dataclasses.asdict(self.settings), indent=2) + "\n"
+        write_whole(self.folder / SETTINGS, told.encode())
+        self.course.save()
+
+    # -- training ----------------------------------------------------------------------------
+
+    def train(self, report: Callable[[Look], None] = lambda look: None) -> Look:
+        """Train until the budget is used up or the curriculum is over; returns the last look.
+
+        The first SIGINT or SIGTERM ends it after the present update.
+        """
+        look = self._look(EpisodeCounts())
+
+        def after(_steps: int, _ended: float) -> bool:
+            nonlocal look
+            self._updates += 1
+            self.env.write()
+            row, look = self._row()
+            self._note(row)
+            if time.monotonic() - self._saved > SAVED:
+                self._save()
+            report(look)
+            over = look.outcome != "running" and not self.settings.whole
+            return over or self.interrupted
+
+        with first_interrupt(self._interrupt):
+            if look.outcome == "running" or self.settings.whole:
+                self.trainer.train(after)
+                self._save()
+        self.course.save()
+        return look
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.env.close()
+
+    def _look(self, played: EpisodeCounts) -> Look:
+        """Return where the training is, after these episodes."""
+        progress = self.course.progress[self.agent]
+        step = self.curriculum.step(progress.current_step_order)
+        tried = self.course.under_way(self.agent)
+        episodes = sum(played.counted.values())
+        return Look(
+            steps=self.trainer.steps,
+            episodes=episodes,
+            won=sum(played.won.values()) / max(1, episodes),
+            order=step.order,
+            name=step.name,
+            attempt=progress.attempt,
+            ended=0 if tried is None else tried.ended,
+            wanted=step.episodes_per_attempt if tried is None else tried.wanted,
+            outcome=progress.outcome,
+            decided=progress.decisions[-1] if progress.decisions else None,
+        )
+
+    def _row(self) -> tuple[dict[str, Any], Look]:
+        """Return what the path says of the last update: what was played and decided in it."""
+        counts = self.course.counts[self.agent]
+        played, self._counts = counts.since(self._counts), counts.copy()
+        look, tried = self._look(played), self.course.under_way(self.agent)
+        decided = len(self.course.progress[self.agent].decisions)
+        entry = {
+            "order": look.order,
+            "attempt": look.attempt,
+            "outcome": look.outcome,
+            "decided_at": self._times(decided - self._decided, look.steps),
+            "episodes": {str(order): [n, played.won[order]] for order, n in played.counted.items()},
+            "uncounted": played.uncounted,
+            "under_way": None if tried is None else tried.as_json(),
+            "names": {str(step.order): step.name for step in self.curriculum.steps},
+            "director": self.settings.director,
+        }
+        self._decided = decided
+        row = {"steps": look.steps, "won": round(look.won, 6), "agents": {self.agent: entry}}
+        return row, look
+
+    def _note(self, row: Mapping[str, Any]) -> None:
+        """Add a row to the path."""
+        try:
+            with (self.folder / PATH).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            raise StorageError(f"{self.folder / PATH}: {error.strerror}") from error
+
+    def _hear(self, _agent: str, _data: Mapping[str, Any]) -> None:
+        """Take note of when an attempt begins, which is when the one before it was decided on."""
+        self._starts.append(self.course.step * self.settings.num_envs)
+
+    def _times(self, decisions: int, steps: int) -> list[int]:
+        """Return after how many steps each of the newest decisions fell."""
+        starts, self._starts = self._starts, []
+        found = (starts[-decisions:] if decisions else []) + [steps] * decisions
+        return [min(at, steps) for at in found[:decisions]]
+
+    # -- the folder --------------------------------------------------------------------------
+
+    def _log_path(self) -> Path:
+        """Return a file for the log; every session has its own."""
+        number, path = 1, self.folder / LOG
+        while path.exists():
+            number += 1
+            path = self.folder / f"log-{number}.jsonl"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def _save(self) -> None:
+        """Write a checkpoint of the policy."""
+        import torch
+
+        trainer, buffer = self.trainer, io.BytesIO()
+        state = {"policy": trainer.policy.state_dict(), "optimizer": trainer.optimizer.state_dict()}
+        more = {"steps": trainer.steps, "updates": self._updates, "random": torch.get_rng_state()}
+        torch.save({**state, **more}, buffer)
+        write_whole(self.folder / POLICY, buffer.getvalue())
+        self._saved = time.monotonic()
+
+    def _repeat(self, kept: Mapping[str, Any]) -> None:
+        """Play once more what was played until a checkpoint; what came after it is forgotten.
+
+        Raises:
+            StorageError: If what was played is not there.
+            TrainingError: If it comes out otherwise than the path tells.
+        """
+        updates, path, trainer = kept["updates"], self.folder / PATH, self.trainer
+        rows = list(read_rows(path))[:updates]
+        if len(rows) != updates:
+            raise StorageError(f"{path} does not reach to the checkpoint: this run cannot go on")
+        for actions, row in zip(self.env.read(updates), rows, strict=True):
+            for acts in actions:
+                trainer.shown, _, _, _, trainer.infos = self.env.env.step(acts)
+            trainer.steps = row["steps"]
+            if json.loads(json.dumps(self._row()[0])) != row:
+                raise no_repeat(path)
+        self._updates = updates
+
+    def _forget(self, updates: int) -> None:
+        """Forget what was played after so many updates, once it is sure that the run goes on."""
+        self.env.cut(updates)
+        path = self.folder / PATH
+        rows = list(read_rows(path))[:updates]
+        write_whole(path, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+
+    def _take_up(self, kept: Mapping[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        import torch
+
+        try:
+            self.trainer.policy.load_state_dict(kept["policy"])
+            self.trainer.optimizer.load_state_dict(kept["optimizer"])
+            torch.set_rng_state(kept["random"])
+        except RuntimeError as error:
+            raise TrainingError(
+                f"the policy in {self.folder} has other spaces than the curriculum needs now"
+            ) from error
+        except Exception as error:  # torch raises whatever its readers raise
+            raise StorageError(
+                f"{self.folder / POLICY} is damaged: {type(error).__name__}: {error!s:.200}"
+            ) from error
+        self.trainer.steps = kept["steps"]
+
+    def _interrupt(self) -> None:
+        """Let the run end after the present update."""
+        self.interrupted = True
+
+
+__all__ = ["CourseRun", "CourseSettings", "Look", "make_course", "read_settings_of"]

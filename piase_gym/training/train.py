@@ -1,0 +1,320 @@
+"""Trains policies with Stable-Baselines3 and sb3-contrib: what ``piase train`` does.
+
+A run looks at the development seeds between updates, keeps the best policy, stops early if it is
+told to, and writes checkpoints from which it goes on exactly as it would have: the same numbers on
+the same machine and versions.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from piase_gym.agents.sb3 import Sb3Agent
+from piase_gym.agents.sb3_archive import CARD
+from piase_gym.agents.sb3_network import Network, require_finite
+from piase_gym.benchmarks.evaluation.protocol import split_seeds
+from piase_gym.benchmarks.evaluation.statistics import wilson
+from piase_gym.core.files import write_whole
+from piase_gym.errors import (
+    MissingExtraError,
+    PolicyError,
+    StorageError,
+    TrainingError,
+)
+from piase_gym.training.checkpoints import STATE, Folder, pack
+from piase_gym.training.evaluation import success
+from piase_gym.training.interrupts import first_interrupt
+from piase_gym.training.models import card_of, make_model, make_policy, make_vec, require_card
+from piase_gym.training.settings import (
+    ALGORITHMS,
+    TrainSettings,
+    read_settings_of,
+    require_claim,
+    seats_of,
+)
+from piase_gym.training.state import restore_state, state_of
+
+try:
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.logger import configure
+except ModuleNotFoundError as error:
+    raise MissingExtraError("training", "train") from error
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is.
+
+    Attributes:
+        steps: Agent steps so far.
+        total: Agent steps in all: those of the settings, rounded up to whole updates.
+        dev: Share of the dev episodes won at the last look.
+        best: The best such share.
+        train: Share of the latest training episodes won, ``None`` before the first.
+    """
+
+    steps: int
+    total: int
+    dev: float
+    best: float
+    train: float | None
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What came of a run.
+
+    Attributes:
+        policy: The file of the best policy; ``sb3:<policy>`` plays it.
+        steps: Agent steps done.
+        reason: ``finished``, ``solved`` (early) or ``interrupted``.
+        dev: Success of the best policy on the dev seeds.
+        wilson95: Wilson's interval of that share.
+        best_steps: After how many steps it was found.
+        cpu_seconds: Of all sessions of the run together.
+    """
+
+    policy: Path
+    steps: int
+    reason: str
+    dev: float
+    wilson95: tuple[float, float]
+    best_steps: int
+    cpu_seconds: float
+
+
+class Run:
+    """One session of a run: the model, its environments, and what happens between updates."""
+
+    def __init__(
+        self, settings: TrainSettings, folder: Folder, report: Callable[[Progress], None]
+    ) -> None:
+        """Make environments and model."""
+        self.settings, self.folder, self.report = settings, folder, report
+        self.world = settings.make_world()
+        self.partners = seats_of(settings, self.world.agents)
+        self.vec = make_vec(settings, self.world, self.partners)
+        self.twin = make_policy(settings, self.vec)
+        self.model = make_model(settings, self.vec)
+        update = self.model.n_steps * self.vec.num_envs
+        self.total = -(-settings.steps // update) * update
+        self.model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
+        self.card = card_of(settings, self.world, self.vec)
+        self.looked_at, self.saved_at = -1, -1
+        self.dev, self.best, self.best_steps, self.won, self.played = 0.0, -1.0, 0, 0, 0
+        self.reason = "finished"
+        self._cpu, self._start = 0.0, time.process_time()
+
+    def go_on(self) -> None:
+        """Take up the newest checkpoint.
+
+        Raises:
+            TrainingError: If it is of another task, version or format.
+        """
+        path, card, state = self.folder.newest()
+        require_card(card, self.card, path)
+        try:
+            self.model.set_parameters(str(path), device="cpu")
+            restore_state(self.model, self.vec, state)
+            for name in ("looked_at", "saved_at", "dev", "best", "best_steps", "won", "played"):
+                setattr(self, name, state["run"][name])
+            self._cpu = state["run"]["cpu_seconds"]
+        except (KeyError, ValueError, TypeError, RuntimeError) as error:
+            raise TrainingError(f"{path} cannot be gone on from: {error}") from error
+
+    def train(self) -> TrainResult:
+        """Alternate between acting and learning until the end."""
+        try:
+            with first_interrupt(self._interrupt):
+                self._learn()
+        except (ValueError, RuntimeError) as error:
+            self._explain_divergence(error)
+            raise
+        except StorageError:
+            raise
+        except OSError as error:
+            raise StorageError(f"{self.folder.path} could not be written: {error}") from error
+        finally:
+            self.model.logger.close()
+            self.vec.close()
+        return self._finish()
+
+    def _learn(self) -> None:
+        """Let Stable-Baselines3 learn; `between` is called whenever everything is at rest."""
+        model, watch = self.model, Watch(self)
+        left = self.settings.steps - model.num_timesteps
+        if left > 0 and not self._solved():
+            model.learn(left, callback=watch, reset_num_timesteps=model._last_obs is None)
+        if self._solved():
+            self.reason = "solved"
+        elif not watch.ended:
+            self.reason = "finished"
+            self.between(last=True)
+
+    def _explain_divergence(self, error: Exception) -> None:
+        """Raise `TrainingError` if the reason of an error is that the policy has diverged."""
+        problem = "the policy has diverged: its outputs are not finite"
+        try:
+            require_finite(self.model.policy, "the policy")
+            if "nan" not in str(error).lower():
+                return
+        except PolicyError as found:
+            problem = str(found)
+        kept = self.folder.checkpoints()
+        last = f"the last checkpoint is {kept[0]}" if kept else "there is no checkpoint"
+        what = f"{problem}, after {self.model.num_timesteps:,} steps"
+        raise TrainingError(f"{what}; {last}. Try a smaller learning rate") from error
+
+    def between(self, last: bool = False) -> None:
+        """Look at the dev seeds, write a checkpoint and report, each if it is time."""
+        steps, settings = self.model.num_timesteps, self.settings
+        require_finite(self.model.policy, "the policy")
+        if self._is_time(self.looked_at, settings.eval_every, last):
+            self._look(steps)
+        if self._solved():
+            self.reason = "solved"
+        if self._is_time(self.saved_at, settings.save_every, last or self.reason != "finished"):
+            self._save(steps)
+        recent = self.model.ep_success_buffer
+        share = sum(recent) / len(recent) if recent else None
+        self.report(Progress(steps, self.total, self.dev, self.best, share))
+
+    def _is_time(self, before: int, every: int, ending: bool) -> bool:
+        """Tell whether something is due that was last done after `before` steps (-1: never)."""
+        since = self.model.num_timesteps - before
+        return before < 0 or since >= every or (ending and since > 0)
+
+    def _solved(self) -> bool:
+        """Tell whether the success to stop at has been reached."""
+        wanted = self.settings.stop_at
+        return wanted is not None and self.looked_at >= 0 and self.dev >= wanted
+
+    def _look(self, steps: int) -> None:
+        """Play the dev seeds, and keep the policy if none was better."""
+        seeds = split_seeds("dev", self.settings.eval_episodes)
+        self.twin.load_state_dict(self.model.policy.state_dict())
+        agent = Sb3Agent(Network(self.twin, "the policy"))
+        won, played = success(agent, self.world, self.partners, seeds)
+        self.dev = won / played
+        line = {"steps": steps, "dev": self.dev, "cpu_seconds": round(self.cpu_seconds, 1)}
+        self.folder.note(line, after=self.looked_at)
+        if self.dev >= self.best:
+            self.best, self.best_steps, self.won, self.played = self.dev, steps, won, played
+            write_whole(self.folder.policy, self._pack({}))
+        self.model.logger.record("dev/success", self.dev)
+        self.looked_at = steps
+
+    def _save(self, steps: int) -> None:
+        """Write a checkpoint."""
+        self.saved_at = steps
+        names = ("looked_at", "saved_at", "dev", "best", "best_steps", "won", "played")
+        run = {name: getattr(self, name) for name in names}
+        run["cpu_seconds"] = self.cpu_seconds
+        state = {**state_of(self.model, self.vec), "run": run}
+        self.folder.save(steps, self._pack({STATE: state}))
+
+    def _pack(self, more: dict[str, Any]) -> bytes:
+        """Return the model as an archive with its card and more."""
+        buffer = io.BytesIO()
+        self.model.save(buffer, exclude=["_last_obs", "_last_episode_starts", "_last_original_obs"])
+        return pack(buffer.getvalue(), {CARD: self.card, **more})
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU-seconds of all sessions so far."""
+        return self._cpu + time.process_time() - self._start
+
+    def _finish(self) -> TrainResult:
+        """Write down and return what came of it."""
+        interval = wilson(self.won, self.played)
+        seeds = split_seeds("dev", self.settings.eval_episodes)
+        result = TrainResult(
+            policy=self.folder.policy,
+            steps=self.saved_at,
+            reason=self.reason,
+            dev=self.best,
+            wilson95=(interval.low, interval.high),
+            best_steps=self.best_steps,
+            cpu_seconds=round(self.cpu_seconds, 1),
+        )
+        told = {**asdict(result), "policy": self.folder.policy.name, "card": self.card}
+        told |= {"dev_seeds": [seeds.start, seeds.stop]}
+        write_whole(self.folder.result, (json.dumps(told, indent=2) + "\n").encode())
+        return result
+
+    def _interrupt(self) -> None:
+        """Let the run end after the present update."""
+        self.reason = "interrupted"
+
+
+class Watch(BaseCallback):
+    """Calls the run between updates, and ends the learning when it is to end."""
+
+    def __init__(self, run: Run) -> None:
+        """Take the run."""
+        super().__init__()
+        self.run = run
+        self.ended = False
+
+    def _on_rollout_start(self) -> None:
+        """Before acting, after the last update: here everything is at rest."""
+        self.run.between()
+
+    def _on_step(self) -> bool:
+        """Go on, unless a checkpoint was written at the last rest and the run is to end there."""
+        at_rest = int(self.num_timesteps) - self.training_env.num_envs
+        self.ended = self.run.reason != "finished" and self.run.saved_at == at_rest
+        return not self.ended
+
+
+try:
+    import torch
+except ModuleNotFoundError as error:
+    raise MissingExtraError("training", "train") from error
+
+
+def train(
+    settings: TrainSettings,
+    out: str | Path,
+    *,
+    resume: bool = False,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> TrainResult:
+    """Train a policy, or go on with a run that was interrupted.
+
+    SIGINT and SIGTERM end a run after the present update, with a checkpoint; a second one ends it
+    at once.
+
+    Args:
+        settings: What to train, and how.
+        out: The run's folder.
+        resume: Whether to go on from the newest checkpoint in it.
+        report: Told of the progress after every update.
+
+    Raises:
+        ConfigError: If the folder holds a run already, or, with `resume`, another one.
+        TrainingError: If the policy diverges, or the checkpoints cannot be used.
+        StorageError: If something cannot be written; earlier checkpoints are kept.
+    """
+    folder = Folder(out)
+    require_claim(folder, settings, resume)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(settings.threads)
+    try:
+        run = Run(settings, folder, report)
+        if not folder.settings.exists():
+            write_whole(folder.settings, (settings.model_dump_json(indent=2) + "\n").encode())
+        if resume and folder.checkpoints():
+            run.go_on()
+        return run.train()
+    finally:
+        torch.set_num_threads(threads)
+
+
+__all__ = ["ALGORITHMS", "Progress", "TrainResult", "TrainSettings", "read_settings_of", "train"]
