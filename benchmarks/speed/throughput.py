@@ -101,7 +101,8 @@ def world_row(name: str, agents: int, view: str, read: bool = False, **config: A
                 for observation in observations.values():
                     observation["text"]
 
-    label = f"{name}, {agents} agents, view={view}{', every text read' if read else ''}"
+    texts = f", texts={config['texts']}" if "texts" in config else ""
+    label = f"{name}, {agents} agents, view={view}{texts}{', every text read' if read else ''}"
     return Row(label, agents, run)
 
 
@@ -119,7 +120,8 @@ def grid_rows() -> list[Row]:
         noop_row(8, fresh=False),
         world_row("GridWorld", 4, "vector", **config),
         world_row("GridWorld", 4, "both", **config),
-        world_row("GridWorld", 4, "both", read=True, **config),
+        world_row("GridWorld", 4, "both", texts="lazy", **config),
+        world_row("GridWorld", 4, "both", read=True, texts="lazy", **config),
     ]
 
 

@@ -1,10 +1,10 @@
-"""How an env shows a world: the views, their spaces, and texts that are written when read."""
+"""How an env shows a world: the views and their spaces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -18,6 +18,7 @@ View = Literal["both", "vector", "text"]
 VIEWS = ("both", "vector", "text")
 MASKS = (None, "obs")
 WORDINGS = ("canonical", "native")
+TEXTS = ("eager", "lazy")
 TextWriter = Callable[[Any, int], str]
 
 
@@ -29,11 +30,13 @@ class ObservationStyle:
         view: ``both``, ``vector`` or ``text``.
         mask: Where masks are: ``None`` for the infos, or ``obs``.
         wording: The dialect of texts: ``canonical``, or ``native`` where the world has it.
+        texts: When ``both`` writes texts: ``eager`` (at each step), or ``lazy`` (when read).
     """
 
     view: str = "both"
     mask: str | None = None
     wording: str = "canonical"
+    texts: str = "eager"
 
 
 class NoShape:
@@ -77,104 +80,70 @@ def say_as_is(kept: Any, agent: int) -> str:
     return str(kept)
 
 
-class LazyViews(dict[str, Any]):
+if TYPE_CHECKING:
+    _Dict = dict[str, Any]
+else:
+
+    class _Dict(MutableMapping, dict):
+        """A dict whose methods go by `__getitem__` and `__iter__`, which those of dict do not."""
+
+        __slots__ = ()
+        __setitem__, __delitem__ = dict.__setitem__, dict.__delitem__
+        __contains__, __len__ = dict.__contains__, dict.__len__
+
+
+class LazyViews(_Dict):
     """``{"text": ..., "vector": ...}`` whose text is written when it is first read.
 
-    It is a dict in every way: ``dict(obs)``, ``copy``, ``pickle``, ``==``, ``**obs`` and
-    iteration give this step's text, also after the environment has gone on. Until then the key
-    ``text`` holds a tuple (writer, what was kept, agent).
+    Python sees a dict with the text of the moment in which it was made. Code in C that looks into
+    dicts directly (orjson) does not: it wants ``dict(views)``. Until it is read, the key ``text``
+    holds a tuple (writer, what was kept, agent).
     """
 
     __slots__ = ()
 
-    def _write(self) -> None:
-        """Write the text, if that has not been done."""
-        pending = dict.__getitem__(self, "text")
-        if type(pending) is tuple:
-            write, kept, agent = pending
-            dict.__setitem__(self, "text", write(kept, agent))
-
     def __getitem__(self, key: str) -> Any:
         """Return the text or the vector."""
-        if key == "text":
-            self._write()
-        return dict.__getitem__(self, key)
+        value = dict.__getitem__(self, key)
+        if type(value) is tuple:
+            write, kept, agent = value
+            value = write(kept, agent)
+            dict.__setitem__(self, key, value)
+        return value
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys (overridden so that ``dict(obs)`` reads item by item)."""
+        """Iterate over the keys (not as a dict does, so that ``dict(views)`` reads each item)."""
         return dict.__iter__(self)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return the value of a key, or the default."""
-        if key == "text":
-            self._write()
-        return dict.get(self, key, default)
-
-    def keys(self) -> Any:
-        """Return the keys."""
-        return dict.keys(self)
-
-    def items(self) -> Any:
-        """Return keys and values."""
-        self._write()
-        return dict.items(self)
-
-    def values(self) -> Any:
-        """Return the values."""
-        self._write()
-        return dict.values(self)
 
     def copy(self) -> dict[str, Any]:
         """Return a plain dict."""
-        return dict(self.items())
-
-    def pop(self, *args: Any) -> Any:
-        """Remove a key and return its value."""
-        self._write()
-        return super().pop(*args)
-
-    def popitem(self) -> tuple[str, Any]:
-        """Remove and return the last item."""
-        self._write()
-        return dict.popitem(self)
-
-    def setdefault(self, key: str, default: Any = None) -> Any:
-        """Return the value of a key, which is set to the default if it is missing."""
-        if key in self:
-            return self[key]
-        return dict.setdefault(self, key, default)
+        return dict(self)
 
     def __eq__(self, other: object) -> bool:
-        """Compare by value; arrays compare as a whole."""
-        if not isinstance(other, dict) or other.keys() != self.keys():
-            return False
-        return all(np.array_equal(value, other[key]) for key, value in self.items())
+        """Compare as plain dicts do."""
+        return dict(self) == (dict(other) if isinstance(other, LazyViews) else other)
 
     def __ne__(self, other: object) -> bool:
-        """Tell whether the views differ."""
-        return not self == other
+        """Compare as plain dicts do."""
+        return dict(self) != (dict(other) if isinstance(other, LazyViews) else other)
 
     __hash__ = None
 
     def __or__(self, other: Any) -> Any:
         """Return a plain dict of both."""
-        return {**self.copy(), **other}
+        return dict(self) | other
 
     def __ror__(self, other: Any) -> Any:
         """Return a plain dict of both."""
-        return {**other, **self.copy()}
+        return other | dict(self)
 
     def __repr__(self) -> str:
         """Show the text too."""
-        return repr(self.copy())
-
-    def __reduce__(self) -> Any:
-        """Copy and pickle with the text written."""
-        return LazyViews, (self.copy(),)
+        return repr(dict(self))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Copy and pickle with the text written."""
-        return LazyViews, (self.copy(),)
+        """Copy and pickle as a plain dict."""
+        return dict, (dict(self),)
 
 
 def is_native(world: World[Any, Any], wording: str) -> bool:
@@ -205,7 +174,12 @@ class ObservationBuilder:
             raise ConfigError(f"unknown mask {style.mask!r}; allowed: None (in the infos) or 'obs'")
         if style.mask is not None and actions != "discrete":
             raise ConfigError(f"masks are over discrete actions; mask=None with {actions!r} ones")
+        if style.texts not in TEXTS:
+            raise ConfigError(f"unknown texts {style.texts!r}; {suggest(style.texts, TEXTS)}")
+        if style.texts == "lazy" and style.view != "both":
+            raise ConfigError(f"texts='lazy' is for view='both', not for {style.view!r}")
         self.native = is_native(world, style.wording)
+        self.lazy = style.texts == "lazy"
         self.world = world
         self.view = style.view
         self.mask = style.mask
@@ -228,34 +202,32 @@ class ObservationBuilder:
         """Follow a change of the world's config."""
         self._tell = self.world.text_writer()
 
-    def show(self, masks: Sequence[NDArray[np.int8]]) -> Sequence[Any]:
-        """Return the observation of every agent now, in the order of the world's agents.
+    def show(
+        self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
+    ) -> Mapping[int, Any] | Sequence[Any]:
+        """Return observations of now, by the numbers of agents.
 
         Args:
             masks: The masks, which are part of the observations if ``mask="obs"``.
+            agents: Whose observations are wanted; those of others may be missing.
         """
-        if self.view == "vector":
-            shown: Sequence[Any] = self.world.vectors()
-        else:
-            shown = self._texts()
+        shown = self.world.vectors() if self.view == "vector" else self._texts(agents)
         if self.mask is None:
             return shown
-        return [
-            {"observation": observation, "action_mask": mask}
-            for observation, mask in zip(shown, masks, strict=True)
-        ]
+        return {i: {"observation": shown[i], "action_mask": masks[i]} for i in agents}
 
-    def _texts(self) -> Sequence[Any]:
-        """Return texts, or both views with texts that are written when read."""
+    def _texts(self, agents: Collection[int]) -> Mapping[int, Any]:
+        """Return texts or both views."""
         world = self.world
         kept, tell = world.capture(), self._tell
         if self.native:
-            kept = [world.native_text(i) for i in range(len(kept))]
+            kept = [world.native_text(i) if i in agents else "" for i in range(len(kept))]
             tell = say_as_is
         if self.view == "text":
-            return [tell(entry, i) for i, entry in enumerate(kept)]
+            return {i: tell(kept[i], i) for i in agents}
         vectors = world.vectors() if self.native else world.vectors(kept)
-        return [
-            LazyViews({"text": (tell, kept[i], i), "vector": vector})
-            for i, vector in enumerate(vectors)
-        ]
+        if self.lazy:
+            return {
+                i: LazyViews({"text": (tell, kept[i], i), "vector": vectors[i]}) for i in agents
+            }
+        return {i: {"text": tell(kept[i], i), "vector": vectors[i]} for i in agents}

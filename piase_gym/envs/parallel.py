@@ -66,6 +66,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._state_space = world.state_space
         self._acts = no_acts(world)
         self._live: list[tuple[str, int]] = []
+        self._shown: Sequence[int] = ()
         self._nobody: dict[str, bool] = {}
         self._open = world.awaiting_agents
         self._direct: Callable[[Any], Sequence[Any]] | None = None
@@ -134,7 +135,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         """
         self.runner.require_episode()
         masks = self.runner.world.masks() if self._reader.count else []
-        shown = self._viewer.show(masks)
+        shown = self._viewer.show(masks, self._shown)
         infos: dict[str, dict[str, Any]] = {}
         for name, i in self._live:
             infos[name] = {"seed": self.runner.seed}
@@ -149,6 +150,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._seat([name for name, _ in self._live])
         self._nobody = dict.fromkeys(self.agents, False)
         self._open = self.runner.world.awaiting_agents
+        self._shown = self.runner.own if self._open else list(self.runner.played)
         everybody = len(self.agents) == len(names)
         batched = self.runner.world.capabilities.batched
         plain = everybody and batched and self._reader.kind == "discrete"
@@ -180,7 +182,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         runner = self.runner
         tick = runner.step(acts)
         masks = runner.world.masks() if self._reader.count else ()
-        shown = self._show(masks)
+        shown = self._show(masks, self._shown)
         rewards, terminated, truncated, outcomes, ended, notes = tick
         live = self._live
         if masks:
@@ -204,7 +206,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         return result
 
     def _finish(
-        self, tick: StepResult, result: ParallelStep, shown: Sequence[Any], masks: Sequence[Any]
+        self, tick: StepResult, result: ParallelStep, shown: Any, masks: Sequence[Any]
     ) -> None:
         """Add what happens in few steps only: notes, results, who leaves and who enters."""
         world, infos, before = self.runner.world, result[-1], self.agents
@@ -309,6 +311,7 @@ def parallel_env(
     actions: str = "discrete",
     mask: str | None = None,
     wording: str = "canonical",
+    texts: str = "eager",
     render_mode: str | None = None,
     partners: Partners | None = None,
     scenario: object = None,
@@ -324,6 +327,8 @@ def parallel_env(
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
         mask: ``None`` (masks are in the infos) or ``"obs"`` (``{"observation", "action_mask"}``).
         wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
+        texts: When ``view="both"`` writes texts: ``"eager"`` (at each step, into plain dicts), or
+            ``"lazy"`` (when they are read, which is faster where few are).
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: Policies for agents that the caller does not play, by agent.
         scenario: A scenario's name or path.
@@ -344,7 +349,7 @@ def parallel_env(
         ['agent_0', 'agent_1']
     """
     runner = build_runner(name, partners, scenario, envelope, config)
-    style = ObservationStyle(view, mask, wording)
+    style = ObservationStyle(view, mask, wording, texts)
     return WorldParallelEnv(runner, style=style, actions=actions, render_mode=render_mode)
 
 

@@ -34,6 +34,8 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
         mask: ``None`` (the mask is in the infos and in `action_masks`) or ``"obs"``.
         wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
+        texts: When ``view="both"`` writes texts: ``"eager"`` (at each step, into plain dicts), or
+            ``"lazy"`` (when they are read, which is faster where few are).
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: A policy for the other agents, or policies by agent, ``"*"`` for those that are
             not named; default: the id's, else ``random``.
@@ -56,6 +58,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         actions: str = "discrete",
         mask: str | None = None,
         wording: str = "canonical",
+        texts: str = "eager",
         render_mode: str | None = None,
         partners: Partners | None = None,
         scenario: object = None,
@@ -69,7 +72,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         self.number = self.runner.own[0]
         self.agent = self.runner.world.agents[self.number]
         self._made_from = world, scenario, partners, config
-        self._style = ObservationStyle(view, mask, wording)
+        self._style = ObservationStyle(view, mask, wording, texts)
         self._look_at_world(actions)
 
     def _look_at_world(self, actions: str) -> None:
@@ -106,7 +109,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
             info["action_mask"] = masks[self.number]
         if self.render_mode == "human":
             self.render()
-        return self._viewer.show(masks)[self.number], info
+        return self._viewer.show(masks, (self.number,))[self.number], info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Let the learner and the partners act once.
@@ -133,7 +136,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         explain_failure(info, runner.world, me, action)
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = runner.world.result(me)
-        shown = self._viewer.show(masks)[me]
+        shown = self._viewer.show(masks, (me,))[me]
         runner.end_step(tick)
         if self.render_mode == "human":
             self.render()

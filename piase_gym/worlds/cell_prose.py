@@ -15,6 +15,8 @@ from piase_gym.errors import TextParseError
 
 YOU: Final = "you"
 """The viewer's own cell in a window."""
+Row = tuple[str, ...] | bytes
+"""A row of cells: their names, or their codes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,8 @@ class Frame(Protocol):
         shown: The rows and the columns that can show anything under the config.
         names: The agents.
         nouns: What cells are called.
-        cell_codes: The names of all cells.
+        cell_names: The names of all cells, by their codes.
+        cell_codes: The codes of all cells, by their names.
     """
 
     world: str
@@ -72,7 +75,11 @@ class Frame(Protocol):
     shown: tuple[range, range]
     names: tuple[str, ...]
     nouns: Nouns
+    cell_names: tuple[str, ...]
     cell_codes: dict[str, int]
+
+    def __hash__(self) -> int:
+        """Return a number, so that lines can be remembered by frame."""
 
 
 def way(steps: int, positive: str, negative: str) -> str:
@@ -80,43 +87,51 @@ def way(steps: int, positive: str, negative: str) -> str:
     return f"{steps} {positive}" if steps >= 0 else f"{-steps} {negative}"
 
 
-def cell_lines(cells: Sequence[tuple[str, ...]], form: Frame) -> list[str]:
-    """Describe the frame, nearest row first in a window; equal rows share a line."""
-    rows, columns = form.shown
-    middle = None if form.whole_grid else form.columns // 2
-    told: list[tuple[int, int, str]] = []
-    for row in rows if form.whole_grid else reversed(rows):
-        line = _row_text(cells[row], columns, middle, form.nouns)
-        number = row if form.whole_grid else form.rows - 1 - row
-        first, last, before = told[-1] if told else (0, -2, "")
-        alone = first == 0 and not form.whole_grid  # the viewer's own row
-        if line and line == before and last == number - 1 and not alone:
-            told[-1] = (first, number, line)
-        elif line:
-            told.append((number, number, line))
-    return [f"{_row_label(first, last, form)}: {line}." for first, last, line in told]
+def cell_text(rows: Sequence[Row], form: Frame) -> str:
+    """Describe the frame, nearest row first in a window; equal rows share a line.
 
+    Rows look alike again and again, so their lines are remembered.
 
-def _row_label(first: int, last: int, form: Frame) -> str:
-    """Name one row or several."""
-    span = f"{first}" if first == last else f"{first} to {last}"
+    Args:
+        rows: All rows from the top, of names, or of codes as bytes (which is faster).
+        form: Where cells lie.
+
+    Returns:
+        The lines, each with a line break before it.
+    """
+    shown = form.shown[0]
     if form.whole_grid:
-        return f"Row{'s' if first != last else ''} {span}"
-    return "Beside you" if first == last == 0 else f"{span} ahead"
+        told, start, text = rows[shown.start : shown.stop], shown.start, ""
+    else:  # the viewer's own row is alone
+        told, start = rows[shown.start : shown.stop - 1][::-1], 1
+        text = _line(form, 0, 0, rows[-1])
+    first, before = start, told[0] if told else None
+    for number, row in enumerate(told, start):
+        if row != before:
+            text += _line(form, first, number - 1, before)
+            first, before = number, row
+    return text + _line(form, first, start + len(told) - 1, before) if before else text
 
 
 @functools.lru_cache(maxsize=8192)
-def _row_text(cells: tuple[str, ...], columns: range, middle: int | None, nouns: Nouns) -> str:
-    """Describe what stands in some columns of a row, leaving out floor and the viewer.
+def _line(form: Frame, first: int, last: int, row: Row) -> str:
+    """Describe one row or several that are equal, after a line break; empty ones not at all."""
+    text = _row_text(row, form)
+    if not text:
+        return ""
+    span = f"{first}" if first == last else f"{first} to {last}"
+    if form.whole_grid:
+        return f"\nRow{'s' if first != last else ''} {span}: {text}."
+    return f"\n{'Beside you' if first == last == 0 else f'{span} ahead'}: {text}."
 
-    Rows look alike again and again, so their words are remembered.
 
-    Args:
-        cells: The whole row.
-        columns: Which columns can show anything.
-        middle: The viewer's column in a window, ``None`` in a grid.
-        nouns: What cells are called.
-    """
+@functools.lru_cache(maxsize=8192)
+def _row_text(row: Row, form: Frame) -> str:
+    """Describe what stands in the shown columns of a row, leaving out floor and the viewer."""
+    columns, nouns = form.shown[1], form.nouns
+    middle = None if form.whole_grid else form.columns // 2
+    names = form.cell_names
+    cells = [names[cell] if isinstance(cell, int) else cell for cell in row]
     parts = []
     start = columns.start
     while start < columns.stop:

@@ -30,7 +30,7 @@ from piase_gym.worlds.cell_prose import (
     YOU,
     Nouns,
     blank,
-    cell_lines,
+    cell_text,
     read_row,
     require,
     way,
@@ -41,6 +41,7 @@ from piase_gym.worlds.grid_world.events import ROLES
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS, vector_length
 from piase_gym.worlds.grid_world.tables import frame_shape
 
+FLOOR_CODE = bytes([CODES["floor"]])
 GRID_OFFSET = 64
 """Added to the goal's offsets where the whole grid is shown, to keep them positive."""
 
@@ -110,6 +111,8 @@ class Layout:
         self.config = config
         self.whole_grid = config.observe == "grid"
         self.rows, self.columns = frame_shape(config, envelope)
+        self.area = self.rows * self.columns
+        self.own = None if self.whole_grid else self.area - 1 - self.columns + 1 + self.columns // 2
         self.names = config.names(envelope.agents)
         self.length = vector_length(envelope, self.rows, self.columns)
         self.status, self.symbols = bool(envelope.status), envelope.symbols
@@ -207,9 +210,44 @@ class VectorTeller:
     agents: tuple[str, ...]
 
     def __call__(self, kept: Any, agent: int) -> str:
-        """Write the text of the moment in which the vector was kept."""
+        """Write the text of the moment in which the vector was kept.
+
+        It is the text of `text_of`, of pieces that are remembered by the bytes they stand for.
+        """
         vector, hint = kept if isinstance(kept, tuple) else (kept, None)
-        return text_of(facts_of(vector, self.agents[agent], self.form, hint), self.form)
+        form = self.form
+        if form.wide or hint is not None:
+            return text_of(facts_of(vector, self.agents[agent], form, hint), form)
+        data, area, own = vector.tobytes(), form.area, form.own
+        if own is None:  # the viewer may be anywhere in a grid
+            own = data[area + 3] * form.columns + data[area + 2]
+        return (
+            _head_of_bytes(self.agents[agent], data[area : area + 6])
+            + _cells_of_bytes(form, data[:own], data[own + 1 : area])
+            + _goal_of_bytes(form, data[area + 6 : area + 8])
+        )
+
+
+@functools.lru_cache(maxsize=16384)
+def _head_of_bytes(agent: str, scalars: bytes) -> str:
+    """Write who and where an agent is and what it carries."""
+    width, height, x, y, heading, carry = scalars
+    carried = NAMES[carry] if carry else None
+    return _head(agent, (width, height), (x, y), HEADINGS[heading], carried)
+
+
+@functools.lru_cache(maxsize=4096)
+def _cells_of_bytes(form: Layout, before: bytes, after: bytes) -> str:
+    """Write the frame, of the codes before and after the viewer's own cell."""
+    cells = before + FLOOR_CODE + after  # of their own cell, texts say nothing
+    rows = [cells[start : start + form.columns] for start in range(0, form.area, form.columns)]
+    return cell_text(rows, form)
+
+
+@functools.lru_cache(maxsize=8192)
+def _goal_of_bytes(form: Layout, place: bytes) -> str:
+    """Write where the goal is."""
+    return "\n" + _goal(form.goal_of(*place), form)
 
 
 def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
@@ -241,18 +279,11 @@ def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
 
 def text_of(facts: GridFacts, form: Layout) -> str:
     """Write the facts as prose. Cells that are not mentioned are free floor."""
-    vertical = ("down", "up") if form.whole_grid else ("ahead", "behind")
     lines = [
-        f"You are {facts.agent} at column {facts.position[0]}, row {facts.position[1]} of a grid "
-        f"with {facts.size[0]} columns and {facts.size[1]} rows, facing {facts.heading}.",
-        f"You carry {'a ' + facts.carrying if facts.carrying else 'nothing'}.",
-        *cell_lines(facts.cells, form),
+        _head(facts.agent, facts.size, facts.position, facts.heading, facts.carrying)
+        + cell_text(facts.cells, form),
+        _goal(facts.goal, form),
     ]
-    if facts.goal is None:
-        lines.append("No goal is in sight.")
-    else:
-        there = f"{way(facts.goal[0], *vertical)} and {way(facts.goal[1], 'right', 'left')}"
-        lines.append(f"A goal is {there}.")
     if facts.status is not None:
         energy, level, role, food = facts.status
         lines.append(f"Energy {energy}, strength {level}, role {role}, pieces of food left {food}.")
@@ -260,6 +291,29 @@ def text_of(facts: GridFacts, form: Layout) -> str:
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
     return "\n".join(lines)
+
+
+def _head(
+    agent: str,
+    size: tuple[int, int],
+    position: tuple[int, int],
+    heading: str,
+    carrying: str | None,
+) -> str:
+    """Write who and where an agent is and what it carries: the first two lines."""
+    return (
+        f"You are {agent} at column {position[0]}, row {position[1]} of a grid "
+        f"with {size[0]} columns and {size[1]} rows, facing {heading}.\n"
+        f"You carry {'a ' + carrying if carrying else 'nothing'}."
+    )
+
+
+def _goal(goal: tuple[int, int] | None, form: Layout) -> str:
+    """Write where the goal is."""
+    if goal is None:
+        return "No goal is in sight."
+    vertical = ("down", "up") if form.whole_grid else ("ahead", "behind")
+    return f"A goal is {way(goal[0], *vertical)} and {way(goal[1], 'right', 'left')}."
 
 
 # -- parsing -----------------------------------------------------------------------------

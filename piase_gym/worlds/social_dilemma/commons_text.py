@@ -6,7 +6,7 @@ import re
 
 from piase_gym.core.text_encoding import one_line
 from piase_gym.worlds.cell_codes import HEADINGS
-from piase_gym.worlds.cell_prose import ROW, YOU, blank, cell_lines, read_row
+from piase_gym.worlds.cell_prose import ROW, YOU, blank, cell_text, read_row
 from piase_gym.worlds.social_dilemma.commons_views import (
     CommonsFacts,
     CommonsForm,
@@ -29,8 +29,8 @@ def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
         lines.append(f"You are in time-out for {times(facts.time_out, 'more step')}.")
     else:
         x, y = facts.position
-        lines.append(f"You are at column {x}, row {y}, facing {facts.heading}.")
-        lines += cell_lines(facts.cells, form)
+        place = f"You are at column {x}, row {y}, facing {facts.heading}."
+        lines.append(place + cell_text(facts.cells, form))
     lines.append(
         f"So far you have eaten {times(facts.eaten, 'apple')}, cleaned "
         f"{times(facts.cleaned, 'cell')}, fired {times(facts.zaps, 'zap')} and been zapped "
