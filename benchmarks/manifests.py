@@ -13,7 +13,7 @@ from piase_gym.benchmarks.protocol import PROTOCOL, split_seeds
 from piase_gym.benchmarks.settings import Row
 from piase_gym.benchmarks.suites import SUITES, TABLE, Suite
 from piase_gym.errors import ProtocolError, SuiteError, UnknownNameError, suggest
-from piase_gym.registry import tasks
+from piase_gym.registry import list_tasks
 
 
 def read_suite(suite: str | Path | Suite | Row | Iterable[str | Row]) -> Suite:
@@ -34,8 +34,8 @@ def read_suite(suite: str | Path | Suite | Row | Iterable[str | Row]) -> Suite:
         if suite in SUITES:
             return SUITES[suite]()
         rows = _rows_of(suite)
-        if not any(fnmatch.filter(tasks(), row.task) for row in rows):
-            raise UnknownNameError("suite or task", suite, (*SUITES, *tasks()))
+        if not any(fnmatch.filter(list_tasks(), row.task) for row in rows):
+            raise UnknownNameError("suite or task", suite, (*SUITES, *list_tasks()))
         return Suite(name=suite, rows=rows)
     if not isinstance(suite, Iterable):
         raise SuiteError(f"a suite is a name, a path, rows or task ids, not {suite!r:.60}")

@@ -10,7 +10,7 @@ from typing import Any
 from piase_gym.benchmarks.protocol import PROTOCOL, SEEDS
 from piase_gym.benchmarks.settings import Problem, Row, Setting, expand, missing_of
 from piase_gym.errors import PiaseError
-from piase_gym.registry import task_spec, tasks, worlds
+from piase_gym.registry import list_tasks, list_worlds, task_spec
 
 GRID = "piase/GridWorld"
 SLOW = ("scripted",)
@@ -195,9 +195,11 @@ class Suite:
 def smoke() -> Suite:
     """Return the suite of every world that exists: its rows, or its plain id without one."""
     rows = [row for row in TABLE if "smoke" in row.suites]
-    covered = {task_spec(task).world for row in rows for task in fnmatch.filter(tasks(), row.task)}
-    for world in worlds():
-        ids = [task for task in tasks(world) if task.startswith("piase/")]
+    covered = {
+        task_spec(task).world for row in rows for task in fnmatch.filter(list_tasks(), row.task)
+    }
+    for world in list_worlds():
+        ids = [task for task in list_tasks(world) if task.startswith("piase/")]
         if ids and world not in covered:
             rows.append(Row(task=min(ids, key=len)))
     return Suite(name="smoke", rows=tuple(rows), episodes=20, split="dev")

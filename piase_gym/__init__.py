@@ -12,11 +12,11 @@ from piase_gym.core.commands import Command, Outcome, Result
 from piase_gym.registry import (
     TaskSpec,
     WorldSpec,
+    list_tasks,
+    list_worlds,
     parse_text,
     register_task,
     register_world,
-    tasks,
-    worlds,
 )
 from piase_gym.shipped import register_shipped
 
@@ -42,13 +42,13 @@ __all__ = [
     "batch_env",
     "errors",
     "gym_env",
+    "list_tasks",
+    "list_worlds",
     "parallel_env",
     "parse_text",
     "plugins",
     "register_task",
     "register_world",
-    "tasks",
-    "worlds",
 ]
 
 _LAZY = {

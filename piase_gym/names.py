@@ -58,7 +58,7 @@ def look_up(name: object) -> Named:
             from piase_gym import scenarios
 
             if name not in scenarios.names():
-                known = (*registry.worlds(), *scenarios.names(), *registry.tasks())
+                known = (*registry.list_worlds(), *scenarios.names(), *registry.list_tasks())
                 raise UnknownNameError("world, id or scenario", name, known) from None
     from piase_gym import scenarios  # which reads YAML, and is rarely needed
 

@@ -129,13 +129,13 @@ def has_task(task: str) -> bool:
     return task in _tasks
 
 
-def worlds() -> tuple[str, ...]:
+def list_worlds() -> tuple[str, ...]:
     """Return the names of all worlds, sorted, without aliases."""
     _take_late()
     return tuple(sorted({spec.name for spec in _worlds.values()}))
 
 
-def tasks(world: str | None = None) -> tuple[str, ...]:
+def list_tasks(world: str | None = None) -> tuple[str, ...]:
     """Return the ids of all tasks, sorted, or those of one world."""
     _take_late()
     rows = _tasks.values()
@@ -153,7 +153,7 @@ def world_spec(name: str) -> WorldSpec:
     """
     _take_late()
     if name not in _worlds:
-        raise UnknownNameError("world", name, worlds())
+        raise UnknownNameError("world", name, list_worlds())
     return _worlds[name]
 
 
@@ -166,7 +166,7 @@ def task_spec(task: str) -> TaskSpec:
     _take_late()
     task = task.rsplit(":", 1)[-1]
     if task not in _tasks:
-        raise UnknownNameError("id", task, tasks())
+        raise UnknownNameError("id", task, list_tasks())
     return _tasks[task]
 
 
@@ -190,7 +190,7 @@ def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
         return world_spec(task.world), task
     if name in _worlds:
         return _worlds[name], None
-    raise UnknownNameError("world or id", name, (*worlds(), *tasks()))
+    raise UnknownNameError("world or id", name, (*list_worlds(), *list_tasks()))
 
 
 def load(entry_point: str, spec: WorldSpec | None = None) -> Any:

@@ -34,7 +34,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 def test_listing_worlds_and_tasks_loads_nothing_heavy() -> None:
     code = (
-        "import sys, json, piase_gym; piase_gym.worlds(); piase_gym.tasks(); "
+        "import sys, json, piase_gym; piase_gym.list_worlds(); piase_gym.list_tasks(); "
         "print(json.dumps(sorted(sys.modules)))"
     )
     loaded = json.loads(run(code))
@@ -42,7 +42,7 @@ def test_listing_worlds_and_tasks_loads_nothing_heavy() -> None:
 
 
 def test_worlds_can_be_listed_after_their_package_was_imported() -> None:
-    code = "import piase_gym, piase_gym.worlds.grid_world; print(piase_gym.worlds())"
+    code = "import piase_gym, piase_gym.worlds.grid_world; print(piase_gym.list_worlds())"
     assert "GridWorld" in run(code)
 
 

@@ -129,7 +129,7 @@ def test_a_world_needs_no_import(site: Path) -> None:
         "print(env.reset(seed=0)[1]['seed'], env.unwrapped.world.name)\n"
         "import piase_gym, pettingzoo\n"
         "print(pettingzoo.make('parallel', 'lamplight/Lamplight-v0').possible_agents)\n"
-        "print('Lamplight' in piase_gym.worlds(), piase_gym.tasks('Lamplight'))\n"
+        "print('Lamplight' in piase_gym.list_worlds(), piase_gym.list_tasks('Lamplight'))\n"
     )
     out = printed(site, code)
     assert out == "0 Lamplight\n['agent_0']\nTrue ('lamplight/Lamplight-v0',)\n"
@@ -169,7 +169,7 @@ def test_broken_rows_are_reported_and_skipped(ruin: Path) -> None:
         "import piase_gym\n"
         "env = piase_gym.parallel_env('GridWorld')\n"
         "env.reset(seed=0)\n"
-        "print(env.world.name, 'ruin/Fine-v0' in piase_gym.tasks())\n"
+        "print(env.world.name, 'ruin/Fine-v0' in piase_gym.list_tasks())\n"
         "for problem in piase_gym.plugins.problems(): print(problem)\n"
     )
     done = python(ruin, code)
@@ -244,12 +244,14 @@ def test_a_package_that_is_just_being_imported_is_waited_for(tmp_path: Path) -> 
     site = tmp_path / "site"
     install(tmp_path / "source", site, {**files, "pyproject.toml": pyproject})
     for first in ("import early.names", "import early", "import piase_gym", "import early.rows"):
-        code = f"{first}\nimport piase_gym\nprint('Early' in piase_gym.worlds())"
+        code = f"{first}\nimport piase_gym\nprint('Early' in piase_gym.list_worlds())"
         assert printed(site, code) == "True\n", first
 
 
 def test_a_module_of_rows_may_be_the_first_that_is_imported(site: Path) -> None:
-    code = "import wayfinder.rows, piase_gym\nprint('wayfinder/Hall-5-v0' in piase_gym.tasks())"
+    code = (
+        "import wayfinder.rows, piase_gym\nprint('wayfinder/Hall-5-v0' in piase_gym.list_tasks())"
+    )
     assert printed(site, code) == "True\n"
 
 

@@ -23,8 +23,8 @@ from piase_gym.errors import (
     suggest,
 )
 from piase_gym.names import SUFFIXES
+from piase_gym.registry import list_worlds, make_config, world_spec
 from piase_gym.registry import load as load_entry_point
-from piase_gym.registry import make_config, world_spec, worlds
 from piase_gym.scenarios.explaining import explain, find, sentence
 from piase_gym.scenarios.reading import (
     Document,
@@ -237,7 +237,7 @@ def _world_of(document: Document) -> Any:
     name = document.data.get("environment_type")
     place = document.place(("environment_type",))
     if not isinstance(name, str):
-        told = f"this key is missing, or no text; it names the world; {suggest('', worlds())}"
+        told = f"this key is missing, or no text; it names the world; {suggest('', list_worlds())}"
         raise complain(place, ("environment_type",), told)
     try:
         return world_spec(name)

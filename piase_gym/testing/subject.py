@@ -144,7 +144,7 @@ class WorldSubject(EnvSubject):
 
     def recipe(self) -> dict[str, Any] | None:
         """Return the rows of the registry, the name and the config."""
-        rows = registry.worlds()
+        rows = registry.list_worlds()
         return {
             "worlds": [asdict(registry.world_spec(name)) for name in rows],
             "world": self.spec.name,
