@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium
 import pettingzoo
 
-from piase_gym.errors import ConfigError, MissingExtraError, TextParseError, UnknownNameError
+from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 
 NAMESPACE = "piase"
 
@@ -170,15 +170,6 @@ def task_spec(task: str) -> TaskSpec:
     return _tasks[task]
 
 
-def task_fields(task: TaskSpec) -> dict[str, Any]:
-    """Return the config fields of an id: those of its scenario, if it has one, and its own."""
-    if task.scenario is None:
-        return dict(task.config)
-    from piase_gym import scenarios
-
-    return {**scenarios.load(task.scenario).fields, **task.config}
-
-
 def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
     """Return what a name stands for: a world, or the world and task of an id."""
     if not isinstance(name, str):
@@ -217,33 +208,3 @@ def make_config(spec: WorldSpec, fields: Mapping[str, Any]) -> Any:
     if not isinstance(fields, Mapping):
         raise ConfigError(f"{spec.name}: a config is a mapping, not {type(fields).__name__}")
     return load(spec.config, spec)(**{str(key): value for key, value in fields.items()})
-
-
-def parse_text(world: str, text: str, config: Any = None) -> Any:
-    """Read a canonical text back into the facts it was written from (pure).
-
-    Args:
-        world: A world, an id or a scenario.
-        text: What a text view showed.
-        config: The config under which it was shown: the config object, a dict of its fields, or
-            ``None`` for the defaults of what was named.
-
-    Returns:
-        The facts record of that world.
-
-    Raises:
-        TextParseError: If the text is not one that the world writes.
-    """
-    from piase_gym.names import look_up
-
-    named = look_up(world)
-    spec = named.spec
-    if not isinstance(text, str):
-        raise TextParseError(f"{spec.name}: a text is a string, not {type(text).__name__}")
-    model = load(spec.config, spec)
-    if not isinstance(config, Mapping | model | None):
-        kind = type(config).__name__
-        raise ConfigError(f"{spec.name}: a config is a {model.__name__} or a mapping, not a {kind}")
-    if config is None or isinstance(config, Mapping):
-        config = make_config(spec, {**named.fields, **(config or {})})
-    return load(spec.parser, spec)(text, config)

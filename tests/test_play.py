@@ -18,6 +18,7 @@ from piase_gym.cli.game.screen import head_line, help_text
 from piase_gym.cli.game.session import Game
 from piase_gym.cli.play import route
 from piase_gym.cli.settings import read_settings
+from piase_gym.names import task_fields
 from tests.cli_runner import OnTerminal, piase
 from tests.text_room_helpers import SEVEN
 
@@ -420,7 +421,7 @@ def test_the_route_has_every_kind_before_larger_sizes() -> None:
 
 def test_settings_keep_the_rest_of_a_scenario() -> None:
     for name in ("piase/TextRoom-Sluice-v1", "piase/TextRoom-LostKey-v1"):
-        fields = registry.task_fields(registry.task_spec(name))
+        fields = task_fields(registry.task_spec(name))
         table = read_settings(name, ["rewards.win=5"])["rewards"]
         whole = registry.make_config(registry.world_spec("TextRoom"), fields).rewards.model_dump()
         changed = registry.make_config(

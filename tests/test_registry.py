@@ -32,7 +32,8 @@ from piase_gym.errors import (
     UnknownNameError,
 )
 from piase_gym.interfaces import BaseEnv, Environment
-from piase_gym.registry import TaskSpec, WorldSpec, parse_text
+from piase_gym.names import parse_text, task_fields
+from piase_gym.registry import TaskSpec, WorldSpec
 from tests.needs import each
 
 WORLDS = tuple(
@@ -105,7 +106,7 @@ def test_every_id_can_be_made_everywhere(task: str) -> None:
     assert parallel.unwrapped.digest() == env.unwrapped.digest()
     assert parallel.unwrapped.config == registry.make_config(
         registry.world_spec(env.unwrapped.world.name),
-        registry.task_fields(registry.task_spec(task)),
+        task_fields(registry.task_spec(task)),
     ).pinned(parallel.unwrapped.world.envelope)
     for face in (env, parallel, aec):
         face.close()

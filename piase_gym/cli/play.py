@@ -20,8 +20,8 @@ from piase_gym.cli.options import (
 )
 from piase_gym.cli.settings import read_settings
 from piase_gym.errors import AgentError, ConfigError, UnsupportedError
-from piase_gym.names import look_up
-from piase_gym.registry import find, list_tasks, list_worlds, make_config, task_fields
+from piase_gym.names import look_up, task_fields
+from piase_gym.registry import find, list_tasks, list_worlds, make_config
 
 SIZE = re.compile(r"-\d+x\d+|-(Easy|Medium|Hard)\b")
 """What tells ids of one kind apart."""

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from piase_gym.errors import LogWriteError, StorageError
 
+SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
+"""How names of files of scenarios and curricula end."""
+
 
 @contextmanager
 def replacing(
