@@ -95,7 +95,7 @@ def tap(env: Any) -> Any:
     """Return what makes the recorder for an environment."""
     core = env.unwrapped if hasattr(env, "unwrapped") else env
     face = FACES.get(type(core).__name__, type(core).__name__)
-    runner = core if type(core).__name__ == "EpisodeRunner" else getattr(core, "driver", None)
+    runner = core if type(core).__name__ == "EpisodeRunner" else getattr(core, "runner", None)
     if runner is not None:
         from piase_gym.runs.env_recorder import EnvRecorder
 
