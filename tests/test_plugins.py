@@ -139,7 +139,8 @@ def test_agents_sensors_and_actuators_are_not_imported_before_they_are_asked_for
     site: Path,
 ) -> None:
     code = (
-        "import sys, piase_gym\nfrom piase_gym import actuators, agents, sensors\n"
+        "import sys, piase_gym\nfrom piase_gym import agents\n"
+        "from piase_gym.simulation import actuators, sensors\n"
         "print(agents.policies(), sensors.sensors(), actuators.actuators())\n"
         "print('wayfinder.parts' in sys.modules)\n"
         "print(type(agents.make_agent('homing')).__name__, 'wayfinder.parts' in sys.modules)\n"
@@ -208,7 +209,7 @@ def test_what_is_broken_is_a_sentence_when_it_is_asked_for(
 ) -> None:
     code = (
         "import warnings\nwarnings.simplefilter('ignore')\n"
-        "from piase_gym import actuators, agents, sensors\n"
+        "from piase_gym import agents\nfrom piase_gym.simulation import actuators, sensors\n"
         f"try: {call}\nexcept Exception as error: print(type(error).__name__, error)\n"
         f"print(agents.make_agent('random').get_id())"
     )
