@@ -1,4 +1,4 @@
-"""The simulation of seed 000: phases A, B 1–9 and C over one world, its agents and a scenario.
+"""The simulation: phases A, B 1–9 and C over one world, its agents and a scenario.
 
 The world's own dynamics, and the events of TextRoom's stories, happen in the world's tick (B5), so
 a simulation goes through the same states as any other environment that is given the same commands.
@@ -24,7 +24,7 @@ from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
 from piase_gym.scenarios import Scenario
 from piase_gym.simulation.actuators import Actuator
-from piase_gym.simulation.agent_manager import AgentManager, Agents, SeatStatus
+from piase_gym.simulation.agent_manager import AgentManager, Agents, AgentStatus
 from piase_gym.simulation.clock import StepClock, WallClock
 from piase_gym.simulation.equipment import Equipment
 from piase_gym.simulation.sensors import Sensor
@@ -238,7 +238,7 @@ class Simulation:
             tally.add(name, rewards[name], info)
             tally.terminated[name] |= terminated[name]
             tally.truncated[name] |= truncated[name]
-            if self.manager.status[name] is SeatStatus.ACTIVE:
+            if self.manager.status[name] is AgentStatus.ACTIVE:
                 feedback = Feedback(
                     rewards[name], terminated[name], truncated[name], info["outcome"]
                 )
@@ -398,23 +398,23 @@ class Simulation:
         self.world_env.world.enter(number)
         seed = self.world_env.runner.seed or 0
         self.manager.seat(agent_id, agent).reset(stream_key(seed, StreamId.PARTNER + number))
-        self.manager.status[agent_id] = SeatStatus.ACTIVE
+        self.manager.status[agent_id] = AgentStatus.ACTIVE
         self.world_env.restore(self.world_env.snapshot())  # the environments and logs take note
         self._note("join", agent_id)
 
     def suspend(self, agent_id: str) -> None:
         """Let an agent pause: its body does the world's no-op."""
-        self.manager.move(agent_id, SeatStatus.SUSPENDED, (SeatStatus.ACTIVE,))
+        self.manager.move(agent_id, AgentStatus.SUSPENDED, (AgentStatus.ACTIVE,))
         self._note("suspend", agent_id)
 
     def resume(self, agent_id: str) -> None:
         """Let a suspended agent go on."""
-        self.manager.move(agent_id, SeatStatus.ACTIVE, (SeatStatus.SUSPENDED,))
+        self.manager.move(agent_id, AgentStatus.ACTIVE, (AgentStatus.SUSPENDED,))
         self._note("resume", agent_id)
 
     def leave(self, agent_id: str) -> None:
         """Let an agent leave for good: it is truncated, and its body does nothing more."""
-        self.manager.move(agent_id, SeatStatus.LEFT, (SeatStatus.ACTIVE, SeatStatus.SUSPENDED))
+        self.manager.move(agent_id, AgentStatus.LEFT, (AgentStatus.ACTIVE, AgentStatus.SUSPENDED))
         if self._begun:
             self._tally.truncated[agent_id] = True
             self._tally.results[agent_id] = str(Result.ENDED)
@@ -431,7 +431,7 @@ class Simulation:
     def agents(self) -> list[str]:
         """The agents in play that have not left."""
         status = self.manager.status
-        return [n for n in self.world_env.agents if status[n] is not SeatStatus.LEFT]
+        return [n for n in self.world_env.agents if status[n] is not AgentStatus.LEFT]
 
     @property
     def world(self) -> Any:
