@@ -10,12 +10,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from piase_gym.core.files import open_regular
+from piase_gym.core.files import SCENARIO_SUFFIXES, open_regular
 from piase_gym.curricula import validation
 from piase_gym.curricula.error_recovery import Recovery
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
-from piase_gym.names import SUFFIXES
 from piase_gym.scenarios.explaining import EXPECTED, find
 from piase_gym.scenarios.reading import Document, Key, Place, read_file, read_text
 
@@ -98,7 +97,7 @@ def find_file(path_or_name: str | Path) -> Path:
         is_file = False
     if is_file:
         return path
-    if path.suffix.lower() in SUFFIXES:
+    if path.suffix.lower() in SCENARIO_SUFFIXES:
         raise CurriculumError(
             f"there is no file {str(path)!r:.200}; allowed: a path, or a name of {', '.join(known)}"
         )

@@ -54,7 +54,7 @@ def fields_table(config: Any) -> str:
 def ids_table(name: str, config: Any) -> str:
     """List the ids of a world, with what differs from the defaults."""
     rows = ["| id | config |", "|---|---|"]
-    for task in piase_gym.tasks(name):
+    for task in piase_gym.list_tasks(name):
         row = registry.task_spec(task)
         changes = {"scenario": row.scenario, **row.config} if row.scenario else row.config
         rows.append(f"| `{task}` | {', '.join(f'`{k}={v!r}`' for k, v in changes.items())} |")
@@ -64,7 +64,7 @@ def ids_table(name: str, config: Any) -> str:
 def worlds_table() -> str:
     """List the worlds that ship, with the kinds of their ids."""
     rows = ["| world | what it is | tasks |", "|---|---|---|"]
-    for name in registry.worlds():
+    for name in registry.list_worlds():
         spec = registry.world_spec(name)
         if spec.world.startswith("piase_gym."):
             link = f"[{name}](docs/worlds/{name}.md)"
@@ -74,7 +74,7 @@ def worlds_table() -> str:
 
 def kinds(name: str) -> str:
     """Name the kinds of a world's ids, without sizes and versions, and how many there are."""
-    ids = piase_gym.tasks(name)
+    ids = piase_gym.list_tasks(name)
     words = [task.split("/")[1].split("-")[1:-1] for task in ids]
     plain = ["-".join(w for w in part if not w[0].isdigit()) for part in words]
     found = dict.fromkeys(kind for kind in plain if kind)
@@ -175,7 +175,7 @@ def main() -> None:
     """Write every page and the README's table."""
     README.write_text(readme(README.read_text("utf-8")), encoding="utf-8")
     FOLDER.mkdir(exist_ok=True)
-    for name in registry.worlds():
+    for name in registry.list_worlds():
         if not registry.world_spec(name).world.startswith("piase_gym."):
             continue
         try:

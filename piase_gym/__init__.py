@@ -12,11 +12,10 @@ from piase_gym.core.commands import Command, Outcome, Result
 from piase_gym.registry import (
     TaskSpec,
     WorldSpec,
-    parse_text,
+    list_tasks,
+    list_worlds,
     register_task,
     register_world,
-    tasks,
-    worlds,
 )
 from piase_gym.shipped import register_shipped
 
@@ -25,14 +24,24 @@ if TYPE_CHECKING:
     from piase_gym.envs.batch import batch_env
     from piase_gym.envs.parallel import parallel_env
     from piase_gym.envs.single import gym_env
+    from piase_gym.interfaces.base_env import BaseEnv
+    from piase_gym.interfaces.environment import AbstractEnvironment, Environment
+    from piase_gym.interfaces.environment_interface import EnvironmentInterface
+    from piase_gym.interfaces.perception_interface import PerceptionInterface
+    from piase_gym.names import parse_text
     from piase_gym.simulation.simulation import Simulation
 
 __version__ = "0.1.0"
 
 
 __all__ = [
+    "AbstractEnvironment",
+    "BaseEnv",
     "Command",
+    "Environment",
+    "EnvironmentInterface",
     "Outcome",
+    "PerceptionInterface",
     "Result",
     "Simulation",
     "TaskSpec",
@@ -42,26 +51,32 @@ __all__ = [
     "batch_env",
     "errors",
     "gym_env",
+    "list_tasks",
+    "list_worlds",
     "parallel_env",
     "parse_text",
     "plugins",
     "register_task",
     "register_world",
-    "tasks",
-    "worlds",
 ]
 
 _LAZY = {
+    "AbstractEnvironment": "piase_gym.interfaces.environment",
+    "BaseEnv": "piase_gym.interfaces.base_env",
+    "Environment": "piase_gym.interfaces.environment",
+    "EnvironmentInterface": "piase_gym.interfaces.environment_interface",
+    "PerceptionInterface": "piase_gym.interfaces.perception_interface",
     "Simulation": "piase_gym.simulation.simulation",
     "aec_env": "piase_gym.envs.aec",
     "batch_env": "piase_gym.envs.batch",
     "gym_env": "piase_gym.envs.single",
     "parallel_env": "piase_gym.envs.parallel",
+    "parse_text": "piase_gym.names",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import an environment when it is first asked for."""
+    """Import what is heavy when it is first asked for."""
     if name in _LAZY:
         import importlib
 

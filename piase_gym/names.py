@@ -6,16 +6,15 @@ Names are those of worlds and their aliases (``GridWorld``, ``TextBasedRoom``), 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from piase_gym import registry
 from piase_gym.core.config import WorldConfig
-from piase_gym.errors import ConfigError, UnknownNameError
+from piase_gym.core.files import SCENARIO_SUFFIXES
+from piase_gym.errors import ConfigError, TextParseError, UnknownNameError
 from piase_gym.registry import TaskSpec, WorldSpec
-
-SUFFIXES = (".yaml", ".yml", ".json")
-"""How names of scenario files end."""
 
 
 class Named(NamedTuple):
@@ -36,7 +35,16 @@ class Named(NamedTuple):
         """The fields of the world's config that the id or scenario sets."""
         if self.scenario is not None:
             return dict(self.scenario.fields)
-        return {} if self.task is None else registry.task_fields(self.task)
+        return {} if self.task is None else task_fields(self.task)
+
+
+def task_fields(task: TaskSpec) -> dict[str, Any]:
+    """Return the config fields of an id: those of its scenario, if it has one, and its own."""
+    if task.scenario is None:
+        return dict(task.config)
+    from piase_gym import scenarios
+
+    return {**scenarios.load(task.scenario).fields, **task.config}
 
 
 def look_up(name: object) -> Named:
@@ -49,7 +57,7 @@ def look_up(name: object) -> Named:
     """
     if isinstance(name, WorldConfig):
         return Named(*registry.find(name.world))
-    if isinstance(name, str) and not name.lower().endswith(SUFFIXES):
+    if isinstance(name, str) and not name.lower().endswith(SCENARIO_SUFFIXES):
         try:
             return Named(*registry.find(name))
         except UnknownNameError:
@@ -58,7 +66,7 @@ def look_up(name: object) -> Named:
             from piase_gym import scenarios
 
             if name not in scenarios.names():
-                known = (*registry.worlds(), *scenarios.names(), *registry.tasks())
+                known = (*registry.list_worlds(), *scenarios.names(), *registry.list_tasks())
                 raise UnknownNameError("world, id or scenario", name, known) from None
     from piase_gym import scenarios  # which reads YAML, and is rarely needed
 
@@ -67,3 +75,31 @@ def look_up(name: object) -> Named:
         raise ConfigError(f"a world is named by a string or given as a config, not by a {kind}")
     scenario = scenarios.load(name)
     return Named(registry.world_spec(scenario.world), scenario=scenario)
+
+
+def parse_text(world: str, text: str, config: Any = None) -> Any:
+    """Read a canonical text back into the facts it was written from (pure).
+
+    Args:
+        world: A world, an id or a scenario.
+        text: What a text view showed.
+        config: The config under which it was shown: the config object, a dict of its fields, or
+            ``None`` for the defaults of what was named.
+
+    Returns:
+        The facts record of that world.
+
+    Raises:
+        TextParseError: If the text is not one that the world writes.
+    """
+    named = look_up(world)
+    spec = named.spec
+    if not isinstance(text, str):
+        raise TextParseError(f"{spec.name}: a text is a string, not {type(text).__name__}")
+    model = registry.load(spec.config, spec)
+    if not isinstance(config, Mapping | model | None):
+        kind = type(config).__name__
+        raise ConfigError(f"{spec.name}: a config is a {model.__name__} or a mapping, not a {kind}")
+    if config is None or isinstance(config, Mapping):
+        config = registry.make_config(spec, {**named.fields, **(config or {})})
+    return registry.load(spec.parser, spec)(text, config)

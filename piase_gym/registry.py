@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium
 import pettingzoo
 
-from piase_gym.errors import ConfigError, MissingExtraError, TextParseError, UnknownNameError
+from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 
 NAMESPACE = "piase"
 
@@ -129,13 +129,13 @@ def has_task(task: str) -> bool:
     return task in _tasks
 
 
-def worlds() -> tuple[str, ...]:
+def list_worlds() -> tuple[str, ...]:
     """Return the names of all worlds, sorted, without aliases."""
     _take_late()
     return tuple(sorted({spec.name for spec in _worlds.values()}))
 
 
-def tasks(world: str | None = None) -> tuple[str, ...]:
+def list_tasks(world: str | None = None) -> tuple[str, ...]:
     """Return the ids of all tasks, sorted, or those of one world."""
     _take_late()
     rows = _tasks.values()
@@ -153,7 +153,7 @@ def world_spec(name: str) -> WorldSpec:
     """
     _take_late()
     if name not in _worlds:
-        raise UnknownNameError("world", name, worlds())
+        raise UnknownNameError("world", name, list_worlds())
     return _worlds[name]
 
 
@@ -166,17 +166,8 @@ def task_spec(task: str) -> TaskSpec:
     _take_late()
     task = task.rsplit(":", 1)[-1]
     if task not in _tasks:
-        raise UnknownNameError("id", task, tasks())
+        raise UnknownNameError("id", task, list_tasks())
     return _tasks[task]
-
-
-def task_fields(task: TaskSpec) -> dict[str, Any]:
-    """Return the config fields of an id: those of its scenario, if it has one, and its own."""
-    if task.scenario is None:
-        return dict(task.config)
-    from piase_gym import scenarios
-
-    return {**scenarios.load(task.scenario).fields, **task.config}
 
 
 def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
@@ -190,7 +181,7 @@ def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
         return world_spec(task.world), task
     if name in _worlds:
         return _worlds[name], None
-    raise UnknownNameError("world or id", name, (*worlds(), *tasks()))
+    raise UnknownNameError("world or id", name, (*list_worlds(), *list_tasks()))
 
 
 def load(entry_point: str, spec: WorldSpec | None = None) -> Any:
@@ -217,33 +208,3 @@ def make_config(spec: WorldSpec, fields: Mapping[str, Any]) -> Any:
     if not isinstance(fields, Mapping):
         raise ConfigError(f"{spec.name}: a config is a mapping, not {type(fields).__name__}")
     return load(spec.config, spec)(**{str(key): value for key, value in fields.items()})
-
-
-def parse_text(world: str, text: str, config: Any = None) -> Any:
-    """Read a canonical text back into the facts it was written from (pure).
-
-    Args:
-        world: A world, an id or a scenario.
-        text: What a text view showed.
-        config: The config under which it was shown: the config object, a dict of its fields, or
-            ``None`` for the defaults of what was named.
-
-    Returns:
-        The facts record of that world.
-
-    Raises:
-        TextParseError: If the text is not one that the world writes.
-    """
-    from piase_gym.names import look_up
-
-    named = look_up(world)
-    spec = named.spec
-    if not isinstance(text, str):
-        raise TextParseError(f"{spec.name}: a text is a string, not {type(text).__name__}")
-    model = load(spec.config, spec)
-    if not isinstance(config, Mapping | model | None):
-        kind = type(config).__name__
-        raise ConfigError(f"{spec.name}: a config is a {model.__name__} or a mapping, not a {kind}")
-    if config is None or isinstance(config, Mapping):
-        config = make_config(spec, {**named.fields, **(config or {})})
-    return load(spec.parser, spec)(text, config)

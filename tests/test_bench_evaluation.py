@@ -486,7 +486,9 @@ def test_smoke_has_every_world() -> None:
     settings, problems = smoke().settings()
     assert not problems
     shipped = {
-        w for w in here(piase_gym.worlds()) if any(t[:6] == "piase/" for t in piase_gym.tasks(w))
+        w
+        for w in here(piase_gym.list_worlds())
+        if any(t[:6] == "piase/" for t in piase_gym.list_tasks(w))
     }
     assert {task_spec(setting.task).world for setting in settings} == shipped
 

@@ -126,7 +126,7 @@ def settings_that_ship() -> list[tuple[Setting, str]]:
         for split in ("held_out", "dev"):
             for setting in suite.settings(split)[0]:
                 found.setdefault(setting.label, (setting, split))
-    known = here(piase_gym.worlds())
+    known = here(piase_gym.list_worlds())
     shipped_worlds = [w for w in known if world_spec(w).world[:10] == "piase_gym."]
     return [row for row in found.values() if task_spec(row[0].task).world in shipped_worlds]
 
@@ -158,9 +158,11 @@ def test_grid_world_has_references_and_none_is_disqualified() -> None:
 @pytest.mark.parametrize("world", each(["PhysicsPlayground", "SocialDilemma"]))
 def test_every_task_of_these_worlds_has_a_row_and_references(world: str) -> None:
     rows = [
-        setting for setting, _ in settings_that_ship() if setting.task in piase_gym.tasks(world)
+        setting
+        for setting, _ in settings_that_ship()
+        if setting.task in piase_gym.list_tasks(world)
     ]
-    assert {setting.task for setting in rows} == set(piase_gym.tasks(world))
+    assert {setting.task for setting in rows} == set(piase_gym.list_tasks(world))
     for setting in rows:
         gap = gap_of(setting, shipped())
         assert gap.disqualified is None, (setting.label, gap)

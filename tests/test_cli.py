@@ -54,7 +54,7 @@ def test_grouped_ids_are_what_a_shell_reads() -> None:
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("needs bash")
-    ids = piase_gym.tasks()
+    ids = piase_gym.list_tasks()
     line = " ".join(grouped(ids))
     done = subprocess.run([bash, "-c", f"echo {line}"], capture_output=True, text=True, check=True)
     assert sorted(done.stdout.split()) == sorted(ids)
@@ -63,7 +63,7 @@ def test_grouped_ids_are_what_a_shell_reads() -> None:
 
 def test_bare_ids_are_for_scripts() -> None:
     done = piase("worlds", "GridWorld", "--ids")
-    assert sorted(done.stdout.split()) == sorted(piase_gym.tasks("GridWorld"))
+    assert sorted(done.stdout.split()) == sorted(piase_gym.list_tasks("GridWorld"))
 
 
 def test_worlds_of_a_module_are_listed(probe_folder: Path) -> None:
@@ -94,7 +94,7 @@ def test_info_for_machines() -> None:
     assert str(space.dtype) in found["spaces"]["vector"]
     assert found["agents"] == env.possible_agents
     assert found["milestones"] == list(env.world.milestones)
-    assert [row["id"] for row in found["ids"]] == list(piase_gym.tasks("GridWorld"))
+    assert [row["id"] for row in found["ids"]] == list(piase_gym.list_tasks("GridWorld"))
     env.reset(seed=0)
     # An index and its line are the same command.
     for index, line in enumerate(found["actions"]):

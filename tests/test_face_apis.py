@@ -72,7 +72,7 @@ def test_render() -> None:
     render_test(lambda **kwargs: piase_gym.aec_env("GridWorld", agents=2, **kwargs))
 
 
-@pytest.mark.parametrize("task", piase_gym.tasks("GridWorld"))
+@pytest.mark.parametrize("task", piase_gym.list_tasks("GridWorld"))
 def test_every_id_is_in_the_registries(task: str) -> None:
     parallel = pettingzoo.make("parallel", task)
     assert list(parallel.reset(seed=1)[0]) == parallel.possible_agents

@@ -24,7 +24,7 @@ GOLDEN = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
 
 def ids() -> list[str]:
     """Return the ids that ship and do the same on every platform."""
-    own = [task for task in piase_gym.tasks() if task.startswith("piase/")]
+    own = [task for task in piase_gym.list_tasks() if task.startswith("piase/")]
     spec = piase_gym.registry.world_spec
     return [task for task in own if spec(piase_gym.registry.task_spec(task).world).extra is None]
 

@@ -9,7 +9,8 @@ import pytest
 
 from piase_gym.agents import OracleAgent, Percept
 from piase_gym.errors import GenerationError
-from piase_gym.registry import task_fields, task_spec
+from piase_gym.names import task_fields
+from piase_gym.registry import task_spec
 from piase_gym.worlds.grid_world import cells as codes
 from piase_gym.worlds.grid_world import planning, teamwork
 from piase_gym.worlds.grid_world.config import GridWorldConfig

@@ -6,6 +6,9 @@ import json
 import subprocess
 import sys
 
+import piase_gym
+from piase_gym import interfaces
+
 HEAVY = (
     "numba",
     "llvmlite",
@@ -34,7 +37,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 def test_listing_worlds_and_tasks_loads_nothing_heavy() -> None:
     code = (
-        "import sys, json, piase_gym; piase_gym.worlds(); piase_gym.tasks(); "
+        "import sys, json, piase_gym; piase_gym.list_worlds(); piase_gym.list_tasks(); "
         "print(json.dumps(sorted(sys.modules)))"
     )
     loaded = json.loads(run(code))
@@ -42,8 +45,11 @@ def test_listing_worlds_and_tasks_loads_nothing_heavy() -> None:
 
 
 def test_worlds_can_be_listed_after_their_package_was_imported() -> None:
-    code = "import piase_gym, piase_gym.worlds.grid_world; print(piase_gym.worlds())"
-    assert "GridWorld" in run(code)
+    code = (
+        "import piase_gym, piase_gym.worlds.grid_world; "
+        "print(piase_gym.worlds.__name__, piase_gym.list_worlds())"
+    )
+    assert run(code).startswith("piase_gym.worlds ('GridWorld', ")
 
 
 def test_public_names_exist() -> None:
@@ -52,3 +58,18 @@ def test_public_names_exist() -> None:
         "set(piase_gym.__all__) - set(dir(piase_gym)))"
     )
     assert run(code).strip() == "[] set()"
+
+
+def test_the_interfaces_of_the_documents_are_public_and_imported_when_asked_for() -> None:
+    names = [name for name in interfaces.__all__ if name in piase_gym.__all__]
+    assert names == [
+        "AbstractEnvironment",
+        "BaseEnv",
+        "Environment",
+        "EnvironmentInterface",
+        "PerceptionInterface",
+    ]
+    for name in names:
+        assert getattr(piase_gym, name) is getattr(interfaces, name)
+    code = "import sys, piase_gym; print([m for m in sys.modules if 'interfaces' in m])"
+    assert run(code).strip() == "[]"

@@ -253,7 +253,7 @@ COSTLY = {  # copies of the world for every action; the whole kit runs on one co
     "gymnasium_video",
 }
 THOROUGH = bool(os.environ.get("PIASE_THOROUGH"))
-IDS = [task for task in piase_gym.tasks("PhysicsPlayground") if THOROUGH or "Sphere" in task]
+IDS = [task for task in piase_gym.list_tasks("PhysicsPlayground") if THOROUGH or "Sphere" in task]
 LIGHT = [check.name for check in WORLD_CHECKS if check.name not in COSTLY]
 
 

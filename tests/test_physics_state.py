@@ -377,11 +377,11 @@ def rollout(task: str) -> str:
 
 
 @pytest.mark.skipif(HERE not in GOLDEN, reason=f"no rollouts were recorded on {HERE}")
-@pytest.mark.parametrize("task", piase_gym.tasks("PhysicsPlayground"))
+@pytest.mark.parametrize("task", piase_gym.list_tasks("PhysicsPlayground"))
 def test_an_id_does_what_it_did(task: str) -> None:
     assert rollout(task) == GOLDEN[HERE][task]
 
 
 if __name__ == "__main__":
-    GOLDEN[HERE] = {task: rollout(task) for task in piase_gym.tasks("PhysicsPlayground")}
+    GOLDEN[HERE] = {task: rollout(task) for task in piase_gym.list_tasks("PhysicsPlayground")}
     FILE.write_text(json.dumps(GOLDEN, indent=1) + "\n", "utf-8")

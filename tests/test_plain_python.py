@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from piase_gym.registry import tasks
+from piase_gym.registry import list_tasks
 
 PLAY = """
 import json, sys
@@ -111,7 +111,7 @@ def test_the_same_without_the_compiler(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["GridWorld", "SocialDilemma"])
 def test_every_task_is_the_same_without_the_compiler(world: str) -> None:
-    ids = [name for name in tasks() if name.startswith(f"piase/{world}-")]
+    ids = [name for name in list_tasks() if name.startswith(f"piase/{world}-")]
     assert_same([(name, {}) for name in ids], 2, NUMBA_DISABLE_JIT="1")
 
 

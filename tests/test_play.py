@@ -18,6 +18,7 @@ from piase_gym.cli.game.screen import head_line, help_text
 from piase_gym.cli.game.session import Game
 from piase_gym.cli.play import route
 from piase_gym.cli.settings import read_settings
+from piase_gym.names import task_fields
 from tests.cli_runner import OnTerminal, piase
 from tests.text_room_helpers import SEVEN
 
@@ -152,7 +153,7 @@ def test_a_commons_is_shown_around_the_agent(task: str) -> None:
 
 
 def test_the_tour_visits_every_id() -> None:
-    ids = piase_gym.tasks("GridWorld")
+    ids = piase_gym.list_tasks("GridWorld")
     done = piase("play", "GridWorld", "--tour", stdin="n\n" * (len(ids) - 1))
     shown = re.findall(r"^ (\S+)   ?level", done.stdout, re.M)
     assert sorted(f"piase/{name}" for name in shown) == sorted(ids)
@@ -415,12 +416,12 @@ def test_the_route_has_every_kind_before_larger_sizes() -> None:
     way = [name.removeprefix("piase/GridWorld-") for name in route("GridWorld")]
     assert way.index("Maze-9x9-v0") < way.index("Empty-6x6-v0") < way.index("Empty-16x16-v0")
     assert way.index("Maze-9x9-v0") < way.index("Tag-10x10-4p-v1")  # others join later
-    assert sorted(route("TextRoom")) == sorted(piase_gym.tasks("TextRoom"))
+    assert sorted(route("TextRoom")) == sorted(piase_gym.list_tasks("TextRoom"))
 
 
 def test_settings_keep_the_rest_of_a_scenario() -> None:
     for name in ("piase/TextRoom-Sluice-v1", "piase/TextRoom-LostKey-v1"):
-        fields = registry.task_fields(registry.task_spec(name))
+        fields = task_fields(registry.task_spec(name))
         table = read_settings(name, ["rewards.win=5"])["rewards"]
         whole = registry.make_config(registry.world_spec("TextRoom"), fields).rewards.model_dump()
         changed = registry.make_config(

@@ -129,7 +129,7 @@ def test_a_world_needs_no_import(site: Path) -> None:
         "print(env.reset(seed=0)[1]['seed'], env.unwrapped.world.name)\n"
         "import piase_gym, pettingzoo\n"
         "print(pettingzoo.make('parallel', 'lamplight/Lamplight-v0').possible_agents)\n"
-        "print('Lamplight' in piase_gym.worlds(), piase_gym.tasks('Lamplight'))\n"
+        "print('Lamplight' in piase_gym.list_worlds(), piase_gym.list_tasks('Lamplight'))\n"
     )
     out = printed(site, code)
     assert out == "0 Lamplight\n['agent_0']\nTrue ('lamplight/Lamplight-v0',)\n"
@@ -139,7 +139,8 @@ def test_agents_sensors_and_actuators_are_not_imported_before_they_are_asked_for
     site: Path,
 ) -> None:
     code = (
-        "import sys, piase_gym\nfrom piase_gym import actuators, agents, sensors\n"
+        "import sys, piase_gym\nfrom piase_gym import agents\n"
+        "from piase_gym.simulation import actuators, sensors\n"
         "print(agents.policies(), sensors.sensors(), actuators.actuators())\n"
         "print('wayfinder.parts' in sys.modules)\n"
         "print(type(agents.make_agent('homing')).__name__, 'wayfinder.parts' in sys.modules)\n"
@@ -169,7 +170,7 @@ def test_broken_rows_are_reported_and_skipped(ruin: Path) -> None:
         "import piase_gym\n"
         "env = piase_gym.parallel_env('GridWorld')\n"
         "env.reset(seed=0)\n"
-        "print(env.world.name, 'ruin/Fine-v0' in piase_gym.tasks())\n"
+        "print(env.world.name, 'ruin/Fine-v0' in piase_gym.list_tasks())\n"
         "for problem in piase_gym.plugins.problems(): print(problem)\n"
     )
     done = python(ruin, code)
@@ -208,7 +209,7 @@ def test_what_is_broken_is_a_sentence_when_it_is_asked_for(
 ) -> None:
     code = (
         "import warnings\nwarnings.simplefilter('ignore')\n"
-        "from piase_gym import actuators, agents, sensors\n"
+        "from piase_gym import agents\nfrom piase_gym.simulation import actuators, sensors\n"
         f"try: {call}\nexcept Exception as error: print(type(error).__name__, error)\n"
         f"print(agents.make_agent('random').get_id())"
     )
@@ -244,12 +245,14 @@ def test_a_package_that_is_just_being_imported_is_waited_for(tmp_path: Path) -> 
     site = tmp_path / "site"
     install(tmp_path / "source", site, {**files, "pyproject.toml": pyproject})
     for first in ("import early.names", "import early", "import piase_gym", "import early.rows"):
-        code = f"{first}\nimport piase_gym\nprint('Early' in piase_gym.worlds())"
+        code = f"{first}\nimport piase_gym\nprint('Early' in piase_gym.list_worlds())"
         assert printed(site, code) == "True\n", first
 
 
 def test_a_module_of_rows_may_be_the_first_that_is_imported(site: Path) -> None:
-    code = "import wayfinder.rows, piase_gym\nprint('wayfinder/Hall-5-v0' in piase_gym.tasks())"
+    code = (
+        "import wayfinder.rows, piase_gym\nprint('wayfinder/Hall-5-v0' in piase_gym.list_tasks())"
+    )
     assert printed(site, code) == "True\n"
 
 

@@ -300,4 +300,4 @@ def test_partners_play_the_others() -> None:
     env.step(np.zeros(2, np.float32))
     velocities = env.world.points.velocity  # type: ignore[attr-defined]
     assert velocities[0] == [0.0, 0.0]
-    assert piase_gym.tasks(NAME) == ("probe/Point-v0",)
+    assert piase_gym.list_tasks(NAME) == ("probe/Point-v0",)

@@ -32,13 +32,16 @@ from piase_gym.errors import (
     UnknownNameError,
 )
 from piase_gym.interfaces import BaseEnv, Environment
-from piase_gym.registry import TaskSpec, WorldSpec, parse_text
+from piase_gym.names import parse_text, task_fields
+from piase_gym.registry import TaskSpec, WorldSpec
 from tests.needs import each
 
 WORLDS = tuple(
-    name for name in registry.worlds() if registry.world_spec(name).world.startswith("piase_gym.")
+    name
+    for name in registry.list_worlds()
+    if registry.world_spec(name).world.startswith("piase_gym.")
 )
-TASKS = tuple(task for world in WORLDS for task in registry.tasks(world))
+TASKS = tuple(task for world in WORLDS for task in registry.list_tasks(world))
 
 
 @pytest.fixture
@@ -67,17 +70,17 @@ def test_pettingzoo_knows_exactly_our_ids(face: str) -> None:
 
 
 def test_every_task_is_listed_once_under_its_world() -> None:
-    assert sorted(t for world in WORLDS for t in registry.tasks(world)) == list(TASKS)
+    assert sorted(t for world in WORLDS for t in registry.list_tasks(world)) == list(TASKS)
     for world in WORLDS:
         version = registry.load(registry.world_spec(world).world).version
-        assert f"piase/{world}-v{version}" in registry.tasks(world)
-        assert all(task.startswith(f"piase/{world}-") for task in registry.tasks(world))
+        assert f"piase/{world}-v{version}" in registry.list_tasks(world)
+        assert all(task.startswith(f"piase/{world}-") for task in registry.list_tasks(world))
 
 
 def test_the_lists_are_public() -> None:
-    assert set(TASKS) <= set(piase_gym.tasks())
+    assert set(TASKS) <= set(piase_gym.list_tasks())
     parallel_env("GridWorld")  # imports the subpackage of the same name
-    assert set(WORLDS) <= set(piase_gym.worlds())
+    assert set(WORLDS) <= set(piase_gym.list_worlds())
 
 
 @pytest.mark.parametrize("world", each(WORLDS))
@@ -104,7 +107,7 @@ def test_every_id_can_be_made_everywhere(task: str) -> None:
     assert parallel.unwrapped.digest() == env.unwrapped.digest()
     assert parallel.unwrapped.config == registry.make_config(
         registry.world_spec(env.unwrapped.world.name),
-        registry.task_fields(registry.task_spec(task)),
+        task_fields(registry.task_spec(task)),
     ).pinned(parallel.unwrapped.world.envelope)
     for face in (env, parallel, aec):
         face.close()
@@ -144,7 +147,7 @@ def test_a_task_without_the_import_is_found_by_module() -> None:
     ("call", "words"),
     [
         (lambda: registry.world_spec("GridWrold"), ("world", "'GridWrold'", "'GridWorld'?")),
-        (lambda: registry.tasks("GridWrold"), ("world", "'GridWrold'", "'GridWorld'?")),
+        (lambda: registry.list_tasks("GridWrold"), ("world", "'GridWrold'", "'GridWorld'?")),
         (lambda: registry.task_spec("piase/GridWorld-v9"), ("id", "'piase/GridWorld-v0'?")),
         (lambda: registry.find("GridWrold"), ("world or id", "'GridWorld'?")),
         (lambda: registry.find("piase/GridWrold-v0"), ("id", "'piase/GridWorld-v0'?")),
@@ -331,14 +334,14 @@ def test_a_world_may_have_aliases(spare_registries: None) -> None:
     spec = dataclasses.replace(registry.world_spec("GridWorld"), aliases=("Mesh",))
     registry.register_world(spec)
     assert registry.find("Mesh") == (spec, None)
-    assert "Mesh" not in registry.worlds()
-    assert registry.tasks("Mesh") == registry.tasks("GridWorld")
+    assert "Mesh" not in registry.list_worlds()
+    assert registry.list_tasks("Mesh") == registry.list_tasks("GridWorld")
 
 
 def test_a_task_of_an_unknown_world_is_refused_everywhere(spare_registries: None) -> None:
     with pytest.raises(UnknownNameError, match="'GridWorld'"):
         registry.register_task(TaskSpec(id="piase/GridWord-Mine-v0", world="GridWord"))
-    assert "piase/GridWord-Mine-v0" not in registry.tasks()
+    assert "piase/GridWord-Mine-v0" not in registry.list_tasks()
     assert "piase/GridWord-Mine-v0" not in gymnasium.registry
 
 
@@ -351,8 +354,8 @@ def test_registering_an_id_again_changes_nothing() -> None:
 
 def test_importing_again_registers_nothing_twice() -> None:
     importlib.reload(importlib.import_module("piase_gym.shipped")).register_shipped()
-    assert set(registry.tasks()) >= set(TASKS)
-    assert len(registry.tasks()) == len(set(registry.tasks()))
+    assert set(registry.list_tasks()) >= set(TASKS)
+    assert len(registry.list_tasks()) == len(set(registry.list_tasks()))
 
 
 def test_a_missing_extra_is_named(spare_registries: None) -> None:

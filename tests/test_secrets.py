@@ -11,7 +11,7 @@ from piase_gym.errors import MissingExtraError
 
 def ids() -> list[str]:
     """Return the ids that ship."""
-    return [task for task in piase_gym.tasks() if task.startswith("piase/")]
+    return [task for task in piase_gym.list_tasks() if task.startswith("piase/")]
 
 
 @pytest.mark.slow

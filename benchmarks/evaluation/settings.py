@@ -14,14 +14,14 @@ from typing import Any
 
 from piase_gym.benchmarks.evaluation.protocol import MEASURES, config_hash
 from piase_gym.errors import SuiteError, UnknownNameError, suggest
+from piase_gym.names import task_fields
 from piase_gym.registry import (
     TaskSpec,
     has_task,
+    list_tasks,
     load,
     make_config,
-    task_fields,
     task_spec,
-    tasks,
     world_spec,
 )
 
@@ -131,7 +131,7 @@ class Problem:
 
 def ids_of(row: Row) -> list[str]:
     """Return the ids that a row stands for; none if no id fits its pattern."""
-    return fnmatch.filter(tasks(), row.task) if set("*?[") & set(row.task) else [row.task]
+    return fnmatch.filter(list_tasks(), row.task) if set("*?[") & set(row.task) else [row.task]
 
 
 def missing_of(row: Row) -> str | None:
@@ -150,7 +150,7 @@ def expand(row: Row, split: str) -> list[Setting]:
     """
     ids = ids_of(row)
     if not ids:
-        raise UnknownNameError("task", row.task, tasks())
+        raise UnknownNameError("task", row.task, list_tasks())
     partners = row.held_out_partners if split == "held_out" else row.partners
     found = []
     for task in ids:

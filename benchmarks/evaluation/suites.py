@@ -15,7 +15,7 @@ from typing import Any
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, SEEDS, split_seeds
 from piase_gym.benchmarks.evaluation.settings import Problem, Row, Setting, expand, missing_of
 from piase_gym.errors import PiaseError, ProtocolError, SuiteError, UnknownNameError, suggest
-from piase_gym.registry import task_spec, tasks, worlds
+from piase_gym.registry import list_tasks, list_worlds, task_spec
 
 GRID = "piase/GridWorld"
 SLOW = ("scripted",)
@@ -200,9 +200,11 @@ class Suite:
 def smoke() -> Suite:
     """Return the suite of every world that exists: its rows, or its plain id without one."""
     rows = [row for row in TABLE if "smoke" in row.suites]
-    covered = {task_spec(task).world for row in rows for task in fnmatch.filter(tasks(), row.task)}
-    for world in worlds():
-        ids = [task for task in tasks(world) if task.startswith("piase/")]
+    covered = {
+        task_spec(task).world for row in rows for task in fnmatch.filter(list_tasks(), row.task)
+    }
+    for world in list_worlds():
+        ids = [task for task in list_tasks(world) if task.startswith("piase/")]
         if ids and world not in covered:
             rows.append(Row(task=min(ids, key=len)))
     return Suite(name="smoke", rows=tuple(rows), episodes=20, split="dev")
@@ -236,8 +238,8 @@ def read_suite(suite: str | Path | Suite | Row | Iterable[str | Row]) -> Suite:
         if suite in SUITES:
             return SUITES[suite]()
         rows = _rows_of(suite)
-        if not any(fnmatch.filter(tasks(), row.task) for row in rows):
-            raise UnknownNameError("suite or task", suite, (*SUITES, *tasks()))
+        if not any(fnmatch.filter(list_tasks(), row.task) for row in rows):
+            raise UnknownNameError("suite or task", suite, (*SUITES, *list_tasks()))
         return Suite(name=suite, rows=rows)
     if not isinstance(suite, Iterable):
         raise SuiteError(f"a suite is a name, a path, rows or task ids, not {suite!r:.60}")

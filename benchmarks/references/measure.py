@@ -22,8 +22,8 @@ from piase_gym.benchmarks.references.models import Shelf
 from piase_gym.benchmarks.references.references import References
 from piase_gym.core.files import write_whole
 from piase_gym.errors import PiaseError, UnknownNameError
+from piase_gym.registry import list_tasks as known_tasks
 from piase_gym.registry import load, task_spec, world_spec
-from piase_gym.registry import tasks as known_tasks
 
 POLICIES = ("random", "noop", "scripted", "oracle", "ppo")
 EPISODES = 100

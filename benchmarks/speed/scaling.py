@@ -75,7 +75,7 @@ def throughput(
 def shipped_worlds() -> list[str]:
     """Return the worlds of this package that can be made here."""
     found = []
-    for world in piase_gym.worlds():
+    for world in piase_gym.list_worlds():
         spec = world_spec(world)
         if not spec.world.startswith("piase_gym."):
             continue

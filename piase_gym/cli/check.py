@@ -116,12 +116,12 @@ class Live:
 
 def ids_of(names: Sequence[str] | None) -> list[str]:
     """Return the ids of worlds; an id stands for itself."""
-    worlds = names or piase_gym.worlds()
+    worlds = names or piase_gym.list_worlds()
     found: list[str] = []
     for name in worlds:
         named = look_up(name)
         bare = named.task is None and named.scenario is None
-        found += piase_gym.tasks(named.spec.name) if bare else [name]
+        found += piase_gym.list_tasks(named.spec.name) if bare else [name]
     return list(dict.fromkeys(found))
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from piase_gym.core.commands import InvalidAction
 from piase_gym.core.world import World
 from piase_gym.names import look_up
-from piase_gym.registry import load, make_config, task_spec, tasks
+from piase_gym.registry import list_tasks, load, make_config, task_spec
 
 MAX_LISTED = 40
 """Longest table of indices that is written out."""
@@ -57,7 +57,7 @@ def describe(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
             "milestones": list(world.milestones),
             "config": list(config_rows(model, config)),
             "partners": dict(task.partners) if task else {},
-            "ids": [id_row(row) for row in tasks(spec.name)],
+            "ids": [id_row(row) for row in list_tasks(spec.name)],
         }
     finally:
         world.close()

@@ -52,8 +52,8 @@ def import_modules(modules: Iterable[str] | None) -> None:
 def complete_worlds(ctx: typer.Context, incomplete: str) -> Completions:
     """Complete the names of worlds and ids."""
     _import_quietly(ctx)
-    names = [(name, world_spec(name).summary) for name in piase_gym.worlds()]
-    names += [(task, "") for task in piase_gym.tasks()]
+    names = [(name, world_spec(name).summary) for name in piase_gym.list_worlds()]
+    names += [(task, "") for task in piase_gym.list_tasks()]
     return [row for row in names if row[0].lower().startswith(incomplete.lower())]
 
 

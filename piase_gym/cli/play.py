@@ -20,8 +20,8 @@ from piase_gym.cli.options import (
 )
 from piase_gym.cli.settings import read_settings
 from piase_gym.errors import AgentError, ConfigError, UnsupportedError
-from piase_gym.names import look_up
-from piase_gym.registry import find, make_config, task_fields, tasks, worlds
+from piase_gym.names import look_up, task_fields
+from piase_gym.registry import find, list_tasks, list_worlds, make_config
 
 SIZE = re.compile(r"-\d+x\d+|-(Easy|Medium|Hard)\b")
 """What tells ids of one kind apart."""
@@ -69,7 +69,7 @@ def play(
     import_modules(module)
     name, scenario = read_scenario(name)
     if tour is None:
-        tour = name in worlds() and not (config or agent or partners or scenario)
+        tour = name in list_worlds() and not (config or agent or partners or scenario)
     seats = read_partners(name, partners)
 
     def make(task: str) -> GymEnv:
@@ -111,7 +111,7 @@ def route(name: str) -> tuple[str, ...]:
         return config.agents, config.max_steps, task
 
     kinds: dict[str, list[str]] = {}
-    for task in sorted(tasks(find(name)[0].name), key=length):
+    for task in sorted(list_tasks(find(name)[0].name), key=length):
         kinds.setdefault(SIZE.sub("", task), []).append(task)
     rounds = zip_longest(*kinds.values())
     return tuple(task for some in rounds for task in some if task is not None) or (name,)

@@ -31,17 +31,17 @@ def worlds(
 ) -> None:
     """List the worlds and their ids."""
     import_modules(module)
-    chosen = piase_gym.worlds() if name is None else (look_up(name).spec.name,)
+    chosen = piase_gym.list_worlds() if name is None else (look_up(name).spec.name,)
     if ids:
         for world in chosen:
-            for task in sorted(piase_gym.tasks(world), key=_natural):
+            for task in sorted(piase_gym.list_tasks(world), key=_natural):
                 typer.echo(task)
         return
     for number, world in enumerate(chosen):
         if number:
             console.print()
         console.print(Text.assemble((world, "bold cyan"), f"  {world_spec(world).summary}"))
-        for line in grouped(piase_gym.tasks(world)):
+        for line in grouped(piase_gym.list_tasks(world)):
             console.print(Text(f"  {line}", "green"), soft_wrap=True)
     if console.is_terminal:
         console.print(Text("\npiase info WORLD tells more, piase play WORLD plays it.", "dim"))

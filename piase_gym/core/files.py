@@ -14,6 +14,9 @@ from typing import Any, BinaryIO
 
 from piase_gym.errors import LogWriteError, StorageError
 
+SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
+"""How names of files of scenarios and curricula end."""
+
 
 @contextmanager
 def replacing(

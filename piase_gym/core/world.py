@@ -28,7 +28,7 @@ Rules that every world keeps:
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Self
 
@@ -48,6 +48,7 @@ from piase_gym.core.commands import (
 )
 from piase_gym.core.config import require_fit
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
+from piase_gym.core.digest import digest_json
 from piase_gym.core.facts import (
     HINT_TEXT,
     MAX_HINT,
@@ -66,9 +67,9 @@ from piase_gym.core.facts import (
     shared,
 )
 from piase_gym.core.mailbox import Mailboxes
-from piase_gym.core.snapshot import SNAPSHOT_SCHEMA, StateValue
+from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
-from piase_gym.errors import ConfigError, UnsupportedError
+from piase_gym.errors import ConfigError, SnapshotError, UnsupportedError
 
 __all__ = [
     "HINT_TEXT",
@@ -89,7 +90,7 @@ __all__ = [
 ]
 
 
-class World(StateValue[C], Generic[C, F]):
+class World(ABC, Generic[C, F]):
     """Base class of all worlds. See the module's text for the contract."""
 
     name: ClassVar[str]
@@ -423,6 +424,58 @@ class World(StateValue[C], Generic[C, F]):
         return [verb.tool() for verb in self.grammar]
 
     # -- the state is a value -------------------------------------------------------------
+
+    @abstractmethod
+    def get_state(self) -> dict[str, Any]:
+        """Return the whole state, random streams included, as a JSON-able value."""
+
+    @abstractmethod
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned.
+
+        Raises:
+            SnapshotError: If it does not fit; the world is unchanged then.
+        """
+
+    def digest(self) -> str:
+        """Return 64 bits that stand for the state and the hints, as 16 hexadecimal digits."""
+        return digest_json([self.digest_state(), self.hints])
+
+    def digest_state(self) -> Any:
+        """Return what `digest` hashes: by default the whole state."""
+        return self.get_state()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return config and state as one versioned, JSON-able value."""
+        return {
+            "schema": SNAPSHOT_SCHEMA,
+            "world": self.name,
+            "version": self.version,
+            "agents": list(self.agents),
+            "config": self.config.model_dump(mode="json", exclude={"envelope"}),
+            "hints": list(self.hints),
+            "state": self.get_state(),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take up a snapshot, its config included.
+
+        Raises:
+            SnapshotError: If it is of another world, version or schema, or damaged.
+            EnvelopeError: If its config does not fit this world's envelope.
+        """
+        config, hints = check_snapshot(self, snapshot)
+        before = self.config
+        self.configure(config)
+        try:
+            self.set_state(snapshot["state"])
+        except DAMAGE as error:
+            self.configure(before)
+            if isinstance(error, SnapshotError):
+                raise
+            raise SnapshotError(f"the state of this snapshot is damaged: {error!r:.200}") from None
+        for agent, hint in enumerate(hints):
+            self.give_hint(agent, hint)
 
     @abstractmethod
     def state(self) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from piase_gym.agents.base import Agent, Feedback, Percept
 from piase_gym.core.config import larger
 from piase_gym.core.events import Events
 from piase_gym.core.rng import MAX_SEED, StreamId, check_seed, episode_seed, fresh_seed, stream_key
-from piase_gym.core.snapshot import DAMAGE
+from piase_gym.core.snapshot import DAMAGE, check_snapshot
 from piase_gym.core.world import Act, StepResult, World
 from piase_gym.envs.partners import Partners, agent_number, no_acts, seat_partners, to_act
 from piase_gym.errors import (
@@ -346,7 +346,7 @@ class EpisodeRunner:
             SnapshotError: If it is of another world or version, or damaged.
         """
         self.require_open()
-        self.world.check_snapshot(snapshot)
+        check_snapshot(self.world, snapshot)
         seats = {self.world.agents[i]: i for i in self.partners}
         episode, partners, pending = read_episode(snapshot, seats, self.spec)
         if pending is not None:

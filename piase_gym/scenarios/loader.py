@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import canonical_json, digest_json
+from piase_gym.core.files import SCENARIO_SUFFIXES
 from piase_gym.core.validation_messages import in_words
 from piase_gym.errors import (
     ConfigError,
@@ -22,9 +23,8 @@ from piase_gym.errors import (
     UnknownNameError,
     suggest,
 )
-from piase_gym.names import SUFFIXES
+from piase_gym.registry import list_worlds, make_config, world_spec
 from piase_gym.registry import load as load_entry_point
-from piase_gym.registry import make_config, world_spec, worlds
 from piase_gym.scenarios.explaining import explain, find, sentence
 from piase_gym.scenarios.reading import (
     Document,
@@ -100,7 +100,7 @@ def _library() -> dict[str, Path]:
     """Return the files of the library by name."""
     folder = files("piase_gym.scenarios.library")
     found = [Path(str(entry)) for entry in folder.iterdir()]
-    return {path.stem: path for path in sorted(found) if path.suffix in SUFFIXES}
+    return {path.stem: path for path in sorted(found) if path.suffix in SCENARIO_SUFFIXES}
 
 
 def names() -> tuple[str, ...]:
@@ -137,7 +137,7 @@ def _find(path_or_name: str | Path) -> Path:
     known = _library()
     if str(path_or_name) in known:
         return known[str(path_or_name)]
-    if path.suffix.lower() in SUFFIXES or path.exists():
+    if path.suffix.lower() in SCENARIO_SUFFIXES or path.exists():
         if not path.is_file():
             raise ScenarioError(
                 f"there is no file {str(path)!r}; allowed: a path, or a name of {', '.join(known)}"
@@ -237,7 +237,7 @@ def _world_of(document: Document) -> Any:
     name = document.data.get("environment_type")
     place = document.place(("environment_type",))
     if not isinstance(name, str):
-        told = f"this key is missing, or no text; it names the world; {suggest('', worlds())}"
+        told = f"this key is missing, or no text; it names the world; {suggest('', list_worlds())}"
         raise complain(place, ("environment_type",), told)
     try:
         return world_spec(name)

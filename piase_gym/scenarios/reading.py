@@ -22,9 +22,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from piase_gym.core.files import NotRegularError, open_regular
+from piase_gym.core.files import SCENARIO_SUFFIXES, NotRegularError, open_regular
 from piase_gym.errors import ScenarioError
-from piase_gym.names import SUFFIXES
 
 Key = tuple[str | int, ...]
 """The way to a part of a file: keys and places in lists."""
@@ -84,8 +83,10 @@ def read_file(path: Path, most: int = MOST_BYTES) -> Document:
         ScenarioError: If it cannot be read, is too large, or is not plain data.
     """
     start = Place(str(path), 1, 1)
-    if path.suffix.lower() not in SUFFIXES:
-        raise complain(start, (), f"the file ends in {path.suffix!r}; allowed: {_list(SUFFIXES)}")
+    if path.suffix.lower() not in SCENARIO_SUFFIXES:
+        raise complain(
+            start, (), f"the file ends in {path.suffix!r}; allowed: {_list(SCENARIO_SUFFIXES)}"
+        )
     try:
         as_json = path.suffix.lower() == ".json"
         with open_regular(path) as file, io.TextIOWrapper(file, encoding="utf-8") as stream:

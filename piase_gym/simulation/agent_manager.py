@@ -1,4 +1,4 @@
-"""Who plays which seat of a simulation, and whether it takes part now (seed 000, section 4)."""
+"""Who plays which seat of a simulation, and whether it takes part now."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Setup(Protocol):
         ...
 
 
-class SeatStatus(StrEnum):
+class AgentStatus(StrEnum):
     """Whether an agent takes part."""
 
     ACTIVE = "active"
@@ -58,7 +58,7 @@ class AgentManager:
         """
         self.names = names
         self.agents: dict[str, Agent] = {}
-        self.status = dict.fromkeys(names, SeatStatus.ACTIVE)
+        self.status = dict.fromkeys(names, AgentStatus.ACTIVE)
         if isinstance(agents, Agent) and len(names) > 1:
             raise ConfigError("one agent object cannot play several seats; give one for each")
         given = agents if isinstance(agents, Mapping) else {}
@@ -93,11 +93,11 @@ class AgentManager:
 
     def begin(self, seed: int) -> None:
         """Begin an episode: everybody takes part again, with random draws of its own."""
-        self.status = dict.fromkeys(self.names, SeatStatus.ACTIVE)
+        self.status = dict.fromkeys(self.names, AgentStatus.ACTIVE)
         for number, name in enumerate(self.names):
             self.agents[name].reset(stream_key(seed, StreamId.PARTNER + number))
 
-    def move(self, name: str, status: SeatStatus, allowed: tuple[SeatStatus, ...]) -> None:
+    def move(self, name: str, status: AgentStatus, allowed: tuple[AgentStatus, ...]) -> None:
         """Change whether an agent takes part.
 
         Raises:
@@ -114,7 +114,7 @@ class AgentManager:
         return {
             self.names.index(name): self.agents[name]
             for name in playing
-            if self.status[name] is SeatStatus.ACTIVE
+            if self.status[name] is AgentStatus.ACTIVE
         }
 
     def states(self) -> dict[str, Any]:

@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 TIME_MODELS = ("discrete_steps", "real_time_ms")
 
 
-def find_scenario(scenario: object) -> Scenario | None:
-    """Return the scenario that is meant, or ``None`` for a world, an id or a config.
-
-    Raises:
-        UnknownNameError, ScenarioError: If it is neither.
-    """
-    found: Scenario | None = look_up(scenario).scenario
-    return found
-
-
 def make_env(
     given: Any, scenario: Scenario | None, render_mode: str | None, config: dict[str, Any]
 ) -> WorldParallelEnv:

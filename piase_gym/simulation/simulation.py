@@ -1,4 +1,4 @@
-"""The simulation of seed 000: phases A, B 1–9 and C over one world, its agents and a scenario.
+"""The simulation: phases A, B 1–9 and C over one world, its agents and a scenario.
 
 The world's own dynamics, and the events of TextRoom's stories, happen in the world's tick (B5), so
 a simulation goes through the same states as any other environment that is given the same commands.
@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from piase_gym.agents.base import Feedback
+from piase_gym.agents.base import Agent, Feedback
+from piase_gym.core.commands import Result
+from piase_gym.core.digest import canonical_json
+from piase_gym.core.events import Events
 from piase_gym.core.models import ActionCommand
+from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.core.world import Act
 from piase_gym.envs.partners import to_act
 from piase_gym.errors import ConfigError
+from piase_gym.names import look_up
+from piase_gym.scenarios import Scenario
 from piase_gym.simulation.actuators import Actuator
-from piase_gym.simulation.agent_manager import AgentManager, Agents, SeatStatus
+from piase_gym.simulation.agent_manager import AgentManager, Agents, AgentStatus
 from piase_gym.simulation.clock import StepClock, WallClock
-from piase_gym.simulation.ending import Ending
 from piase_gym.simulation.equipment import Equipment
 from piase_gym.simulation.sensors import Sensor
-from piase_gym.simulation.setup import find_scenario, make_env, read_limits
+from piase_gym.simulation.setup import make_env, read_limits
 from piase_gym.simulation.summary import Summary, Tally
 
 
@@ -39,7 +45,7 @@ class CurriculumHook(Protocol):
         ...
 
 
-class Simulation(Ending):
+class Simulation:
     """Runs a scenario with agents, phase by phase.
 
     Args:
@@ -95,7 +101,7 @@ class Simulation(Ending):
             if policies is not None:
                 raise ConfigError("policies and agents are both policies; give one of them")
             policies = agents
-        self.scenario = find_scenario(scenario)
+        self.scenario: Scenario | None = look_up(scenario).scenario
         own = isinstance(curricula, CurriculumHook)
         self.curricula: CurriculumHook | None = curricula if own else None
         self._seed: int | None = seed
@@ -232,7 +238,7 @@ class Simulation(Ending):
             tally.add(name, rewards[name], info)
             tally.terminated[name] |= terminated[name]
             tally.truncated[name] |= truncated[name]
-            if self.manager.status[name] is SeatStatus.ACTIVE:
+            if self.manager.status[name] is AgentStatus.ACTIVE:
                 feedback = Feedback(
                     rewards[name], terminated[name], truncated[name], info["outcome"]
                 )
@@ -314,6 +320,57 @@ class Simulation(Ending):
 
     # -- phase C ---------------------------------------------------------------------------
 
+    def finish(self) -> Summary:
+        """Phase C 1 and 2: save the final state, and sum up the episode.
+
+        Who is in play when a budget is used up is truncated.
+        """
+        if self._stopped in ("steps", "wall_clock"):
+            for name in self.agents:
+                self._tally.truncated[name] = True
+                self._tally.results[name] = str(Result.ENDED)
+        summary = self.summary()
+        self.summaries.append(summary)
+        self._note("end", summary=asdict(summary))
+        if self._folder is not None:
+            self.save(self._folder, f"episode_{len(self.summaries)}")
+        if self.curricula is not None:
+            self.curricula.after_episode(self)
+        return summary
+
+    def summary(self) -> Summary:
+        """Return the summary report of the episode so far."""
+        seed = self.world_env.runner.seed
+        assert seed is not None
+        return self._tally.report(
+            scenario=self.scenario.title if self.scenario is not None else self.world.name,
+            world=self.world.name,
+            seed=seed,
+            finished=not self.agents,
+            stopped=self._stopped,
+            seconds=round(time.monotonic() - self._start, 6),
+            metrics=getattr(getattr(self.world, "state_of", None), "metrics", {}),
+        )
+
+    def save(self, folder: str | Path, name: str = "final") -> Path:
+        """Write the state of world and agents, and the summary, as one JSON file.
+
+        Returns:
+            The file's path.
+        """
+        path = Path(folder) / f"{name}.json"
+        value = {
+            "summary": asdict(self.summary()),
+            "world": self.world_env.snapshot(),
+            "agents": self.manager.states(),
+        }
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(canonical_json(value))
+        except OSError as error:
+            raise ConfigError(f"cannot write {str(path)!r}: {error.strerror}") from None
+        return path
+
     def close(self) -> None:
         """Phase C 3: give back resources; closing twice does no harm."""
         self.asker.close()
@@ -327,7 +384,59 @@ class Simulation(Ending):
         """Close."""
         self.close()
 
+    # -- who takes part -------------------------------------------------------------------
+
+    def join(self, agent_id: str, agent: str | Agent = "random") -> None:
+        """Let an agent enter the episode, and say who plays it.
+
+        Raises:
+            AgentError: If there is no such seat, or it is in play already.
+            UnsupportedError: If the world has no `late_join`.
+        """
+        number = self.manager.names.index(self.manager.check(agent_id))
+        self.world_env.runner.require_episode()
+        self.world_env.world.enter(number)
+        seed = self.world_env.runner.seed or 0
+        self.manager.seat(agent_id, agent).reset(stream_key(seed, StreamId.PARTNER + number))
+        self.manager.status[agent_id] = AgentStatus.ACTIVE
+        self.world_env.restore(self.world_env.snapshot())  # the environments and logs take note
+        self._note("join", agent_id)
+
+    def suspend(self, agent_id: str) -> None:
+        """Let an agent pause: its body does the world's no-op."""
+        self.manager.move(agent_id, AgentStatus.SUSPENDED, (AgentStatus.ACTIVE,))
+        self._note("suspend", agent_id)
+
+    def resume(self, agent_id: str) -> None:
+        """Let a suspended agent go on."""
+        self.manager.move(agent_id, AgentStatus.ACTIVE, (AgentStatus.SUSPENDED,))
+        self._note("resume", agent_id)
+
+    def leave(self, agent_id: str) -> None:
+        """Let an agent leave for good: it is truncated, and its body does nothing more."""
+        self.manager.move(agent_id, AgentStatus.LEFT, (AgentStatus.ACTIVE, AgentStatus.SUSPENDED))
+        if self._begun:
+            self._tally.truncated[agent_id] = True
+            self._tally.results[agent_id] = str(Result.ENDED)
+        self._note("leave", agent_id)
+
     # -- while it runs ---------------------------------------------------------------------
+
+    @property
+    def events(self) -> Events:
+        """The bus on which everything is posted."""
+        return self.world_env.events
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents in play that have not left."""
+        status = self.manager.status
+        return [n for n in self.world_env.agents if status[n] is not AgentStatus.LEFT]
+
+    @property
+    def world(self) -> Any:
+        """The world."""
+        return self.world_env.world
 
     def post_event(self, kind: str, agent: str | None = None, **data: Any) -> None:
         """Post an event of one's own on the bus."""
@@ -336,6 +445,12 @@ class Simulation(Ending):
     def stop(self) -> None:
         """Stop before the next step."""
         self._stop = True
+
+    def _note(self, control: str, agent: str | None = None, **data: Any) -> None:
+        """Post what the engine does, as a line for logs."""
+        if self.events.active:
+            entry = {"engine": control, **data}
+            self.events.post("log", agent, event_type="SYSTEM_MESSAGE", data=entry)
 
 
 __all__ = ["CurriculumHook", "Simulation", "Summary"]

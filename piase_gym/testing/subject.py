@@ -15,6 +15,7 @@ from piase_gym.envs.aec import aec_env
 from piase_gym.envs.arguments import resolve
 from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 from piase_gym.envs.single import GymEnv
+from piase_gym.names import parse_text
 from piase_gym.testing.abroad import Abroad
 
 
@@ -134,7 +135,7 @@ class WorldSubject(EnvSubject):
 
     def parse(self, text: str, config: Any = None) -> Facts:
         """Read a text with the world's own parser."""
-        facts: Facts = registry.parse_text(self.spec.name, text, config or self.config)
+        facts: Facts = parse_text(self.spec.name, text, config or self.config)
         return facts
 
     def plain_config(self) -> dict[str, Any]:
@@ -144,7 +145,7 @@ class WorldSubject(EnvSubject):
 
     def recipe(self) -> dict[str, Any] | None:
         """Return the rows of the registry, the name and the config."""
-        rows = registry.worlds()
+        rows = registry.list_worlds()
         return {
             "worlds": [asdict(registry.world_spec(name)) for name in rows],
             "world": self.spec.name,

@@ -16,7 +16,8 @@ from piase_gym.core.files import require_folder
 from piase_gym.core.world import World
 from piase_gym.envs.arguments import gym_partners
 from piase_gym.errors import AgentError, ConfigError, TrainingError, UnknownNameError
-from piase_gym.registry import find, load, make_config, task_fields
+from piase_gym.names import task_fields
+from piase_gym.registry import find, load, make_config
 from piase_gym.training.checkpoints import Folder
 
 ALGORITHMS = ("ippo", "maskable_ppo", "ppo")
