@@ -360,6 +360,7 @@ def test_what_is_reconfigured_between_episodes_holds_in_all_later_ones() -> None
     assert config() == (6, "pass", True)
     env.reset(options={"config": {"see_through_walls": False}})
     assert config() == (6, "pass", False)
+    env.unwrapped.restore(first)
     for _ in range(2):  # also where nothing was reconfigured, and in a new config of the step
         env.reset()
         assert config() == (6, "pass", False)
