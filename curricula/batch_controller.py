@@ -1,4 +1,4 @@
-"""A guide for a batch: one course, many environments, each in the steps that are given to it."""
+"""Leads a batch through a curriculum: many environments, each in the steps that are given to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A guide leads one environment through a controller: it is what its wrappers have in common."""
+"""Leads one environment through its curricula: what the wrappers have in common."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Gauges: what happens in an environment, gathered into whole episodes for the meter.
+"""Collectors: what happens in an environment, gathered into whole episodes for the metrics.
 
-Between decisions a gauge costs next to nothing: of a step only those values are kept that somebody
+Between decisions a collector costs next to nothing: of a step only those values are kept that somebody
 will read, as flat numbers, and often nothing at all. The rest is asked for when an agent ends.
 """
 
@@ -38,7 +38,7 @@ class EpisodeCollector:
     """Follows the caller's agents in one environment.
 
     Args:
-        driver: What drives the environment.
+        runner: What steps the environment.
         agents: The agents to follow.
         reads: What is read of single steps.
 

@@ -1,7 +1,7 @@
 """The meter: metrics of agents in a curriculum, from what finished episodes leave behind.
 
 It answers by the code that answers from a log: `piase_gym.runs.Metrics` over a `History`. What it
-saves is to follow every step: gauges (`piase_gym.curricula.episode_collector`) hand it whole
+saves is to follow every step: collectors (`piase_gym.curricula.episode_collector`) hand it whole
 episodes.
 """
 

@@ -84,7 +84,7 @@ class SlotResult(NamedTuple):
 
 
 class _Slot:
-    """One environment and its gauge."""
+    """One environment and its collector."""
 
     def __init__(self, recipe: EnvSpec) -> None:
         self.env = GymEnv(recipe.world, **copy.deepcopy(dict(recipe.options)))

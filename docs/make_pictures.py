@@ -46,7 +46,7 @@ class Film:
     frames: int = 60
     duration: int = 200
     side: int = 320
-    colours: int = 32
+    colours: int = 160
 
 
 FILMS = {
@@ -95,7 +95,8 @@ def write(pictures: list[Image.Image], plan: Film) -> Path:
     sheet = Image.new("RGB", (pictures[0].width, sum(p.height for p in pictures)))
     for number, picture in enumerate(pictures):
         sheet.paste(picture, (0, number * picture.height))
-    palette = sheet.quantize(plan.colours, dither=Image.Dither.NONE)
+    most = Image.Quantize.MAXCOVERAGE  # the few pixels of an agent keep their colour
+    palette = sheet.quantize(plan.colours, method=most, dither=Image.Dither.NONE)
     first, *rest = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
     times = [plan.duration] * len(rest) + [2000]
     path = FOLDER / plan.file

@@ -37,7 +37,7 @@ JIT = not numba_config.DISABLE_JIT
 """False under ``NUMBA_DISABLE_JIT=1``, where the same rules run as plain Python."""
 
 ABSENT = -1
-"""Act of an agent that gives no command; ``ABSENT - k`` is a invalid action of the k-th kind.
+"""Act of an agent that gives no command; ``ABSENT - k`` is an invalid action of the k-th kind.
 
 Kernels take these codes only where they are told to: to callers they are indices out of range.
 """

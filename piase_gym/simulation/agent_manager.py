@@ -1,4 +1,4 @@
-"""Who plays which seat of a simulation, and whether it takes part now (seed 000, section 4)."""
+"""Who plays which seat of a simulation, and whether it takes part now (design document, 4)."""
 
 from __future__ import annotations
 

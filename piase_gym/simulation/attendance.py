@@ -1,4 +1,4 @@
-"""Agents join a simulation, pause, go on and leave (seed 000, section 4, Lifecycle Management)."""
+"""Agents join a simulation, pause, go on and leave (design document, section 4)."""
 
 from __future__ import annotations
 

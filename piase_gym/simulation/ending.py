@@ -1,4 +1,4 @@
-"""How an episode of a simulation ends (seed 000, phase C): sums up, and saves what is left."""
+"""How an episode of a simulation ends (design document, phase C): sums up, saves what is left."""
 
 from __future__ import annotations
 

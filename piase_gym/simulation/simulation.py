@@ -1,4 +1,4 @@
-"""The simulation of seed 000: phases A, B 1–9 and C over one world, its agents and a scenario.
+"""The design document's simulation: phases A, B 1–9 and C over a world, its agents and a scenario.
 
 The world's own dynamics, and the events of TextRoom's stories, happen in the world's tick (B5), so
 a simulation goes through the same states as any other environment that is given the same commands.

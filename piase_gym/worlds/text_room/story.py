@@ -1,8 +1,8 @@
 """A story: the rooms, things, agents, conditions and events of one text adventure, as data.
 
-The models take the words of seed 000's scenario files (`rooms`, `object_details`, `agent_setup`,
-`win_conditions`, ...). They check types; `piase_gym.worlds.text_room.proofreading` checks that a
-story makes sense.
+The models take the words of the PiaSE design document's scenario files (`rooms`, `object_details`,
+`agent_setup`, `win_conditions`, ...). They check types; `piase_gym.worlds.text_room.proofreading`
+checks that a story makes sense.
 """
 
 from __future__ import annotations

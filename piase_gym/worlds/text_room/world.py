@@ -71,7 +71,7 @@ class TextRoom(Episodes):
 
     ## Actions
 
-    Commands have the parameters of seed 000: `go{direction}`, `take{item_name}`,
+    Commands have the parameters of the PiaSE design document: `go{direction}`, `take{item_name}`,
     `use{item_name, target_object}`, ... In text nearly any wording will do: `grab the old
     document`, `n`, `unlock desk with brass key`. An index means the same command in every episode
     of a config: a fixed table of verbs and places for objects (see
@@ -84,8 +84,8 @@ class TextRoom(Episodes):
 
     Facts: room, description, exits, objects in sight, inventory, others here, stats, the goal of a
     generated quest, messages, feedback. The vector is float32; its layout is in
-    `piase_gym.worlds.text_room.views.vector_of`. `wording="native"` shows them as the seed's text
-    adventure does.
+    `piase_gym.worlds.text_room.views.vector_of`. `wording="native"` shows them as the design
+    document's text adventure does.
 
     ## Rewards
 
@@ -161,11 +161,11 @@ class TextRoom(Episodes):
         return prose.text_of(facts)
 
     def native_text(self, agent: int) -> str:
-        """Return the facts as the seed's text adventure words them."""
+        """Return the facts as the design document's text adventure words them."""
         return native.native_of(self.facts(agent))
 
     def surroundings(self, facts: TextRoomFacts) -> Surroundings:
-        """Return facts in the words of seed 000: `room_name`, `objects_visible`, ..."""
+        """Return facts in the design document's words: `room_name`, `objects_visible`, ..."""
         return native.surroundings_of(facts)
 
     # -- what agents can do ---------------------------------------------------------------
