@@ -375,7 +375,7 @@ class World(StateValue[C], Generic[C, F]):
         """Say what was in the way of an agent whose last command had the outcome ``failed``.
 
         Environments tell those who act by commands or lines of text, where a step's notes say
-        nothing. It speaks of nothing that the agent does not perceive; ``None`` says no more than that.
+        nothing. It speaks of nothing that the agent does not perceive; ``None`` says no more.
         """
         return None
 
