@@ -83,7 +83,7 @@ def worlds_table() -> str:
 
 def films_table() -> str:
     """Show the worlds that ship, two in a row."""
-    names = [name for name in registry.worlds() if film(name)]
+    names = sorted(path.stem for path in FOLDER.glob("*.md") if film(path.stem))
     cells = [f"[![{n}](docs/images/{film(n)})](docs/worlds/{n}.md)" for n in names]
     rows = ["| | |", "|---|---|"]
     for i in range(0, len(names), 2):
