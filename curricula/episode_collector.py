@@ -1,7 +1,7 @@
 """Collectors: what happens in an environment, gathered into whole episodes for the metrics.
 
 Between decisions a collector costs next to nothing: of a step only those values are kept that
-somebody will read, as flat numbers, and often nothing at all. The rest is asked for when an agent ends.
+somebody will read, as flat numbers, and often nothing at all. The rest is asked for at an end.
 """
 
 from __future__ import annotations
