@@ -1,4 +1,4 @@
-"""How an environment is changed while agents follow curricula: seed 002's modifier interface."""
+"""How an environment is changed while agents follow curricula: the DSE document's modifier."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from piase_gym.curricula.setup import Orders, ScenarioSetupModule
 
 
 class EnvironmentModifierInterface(ABC):
-    """How an environment is changed by an engine or a tutor (seed 002).
+    """How an environment is changed by an engine or a tutor (the DSE document).
 
     Difficulty and elements hold from the next reset on, for the rest of the step: an episode keeps
     the rules under which it began. A hint holds at once.

@@ -72,7 +72,7 @@ class AgentProgress:
     memory: dict[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
-        """Return a field, for code written for the seed's dictionaries."""
+        """Return a field, for code written for the DSE document's dictionaries."""
         if name not in self.__dataclass_fields__:
             raise KeyError(name)
         return getattr(self, name)

@@ -6,6 +6,7 @@ Run it with ``python docs/make_pages.py``; a test keeps the pages fresh.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,15 +31,24 @@ def page(name: str) -> str:
     """Return the page of a world, as Markdown."""
     spec = registry.world_spec(name)
     world, config = registry.load(spec.world, spec), registry.load(spec.config, spec)
+    summary, rest = inspect.cleandoc(world.__doc__).split("\n\n", 1)
     sections = [
         f"# {name}",
-        inspect.cleandoc(world.__doc__),
+        summary,
+        *([f"![An episode of {name}](../images/{film(name)})"] if film(name) else []),
+        rest,
         "## Arguments",
         fields_table(config),
         "## Ids",
         ids_table(name, config),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def film(name: str) -> str:
+    """Return the file of a world's moving picture, if there is one; `make_pictures` makes it."""
+    file = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() + ".gif"
+    return file if (FOLDER.parent / "images" / file).exists() else ""
 
 
 def fields_table(config: Any) -> str:
@@ -72,6 +82,17 @@ def worlds_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def films_table() -> str:
+    """Show the worlds that ship, two in a row."""
+    names = sorted(path.stem for path in FOLDER.glob("*.md") if film(path.stem))
+    cells = [f"[![{n}](docs/images/{film(n)})](docs/worlds/{n}.md)" for n in names]
+    rows = ["| | |", "|---|---|"]
+    for i in range(0, len(names), 2):
+        rows.append(f"| {' | '.join(cells[i : i + 2])} |")
+        rows.append(f"| {' | '.join(names[i : i + 2])} |")
+    return "\n".join(rows) + "\n"
+
+
 def kinds(name: str) -> str:
     """Name the kinds of a world's ids, without sizes and versions, and how many there are."""
     ids = piase_gym.list_tasks(name)
@@ -84,7 +105,7 @@ def kinds(name: str) -> str:
 def readme(text: str) -> str:
     """Return the README with its table written anew."""
     before, rest = text.split(START)
-    return before + START + worlds_table() + END + rest.split(END)[1]
+    return before + START + films_table() + "\n" + worlds_table() + END + rest.split(END)[1]
 
 
 def with_references(text: str) -> str:

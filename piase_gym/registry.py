@@ -35,7 +35,7 @@ class WorldSpec:
             with ``(world)`` for one agent and one episode, it has ``act(agent number)``.
         extra: The optional part of the package that it needs.
         module: The module that this part brings: without it, the world is `missing`.
-        aliases: Other names, such as those of the seed documents.
+        aliases: Other names, such as those of the PiaSE documents.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What the tests of the seed interfaces share."""
+"""What the tests of the document interfaces share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BaseEnv (seed 004): over worlds, as a base for other code, and by name."""
+"""BaseEnv (the LLM-environment document): over worlds, as a base for other code, and by name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEED = Path(__file__).resolve().parents[2] / "shared" / "seeds"
 
 
 class Stairs(BaseEnv):
-    """An environment of one's own, written as seed 004 has it."""
+    """An environment of one's own, written as the LLM-environment document has it."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__(config)
@@ -88,7 +88,7 @@ def seed_example() -> str:
     """Return the seed's minimal environment, word for word."""
     pages = sorted(SEED.glob("004_*.txt"))
     if not pages:
-        pytest.skip("the seed documents are not here")
+        pytest.skip("the PiaSE documents are not here")
     text = pages[0].read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     (block,) = [block for block in blocks if "class SimpleTextEnv" in block]

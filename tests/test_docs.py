@@ -1,4 +1,4 @@
-"""Every Python block of the README runs; the generated pages are fresh."""
+"""Every Python block of the README and the landing page runs; the generated pages are fresh."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from tests.needs import here
 
 ROOT = Path(__file__).parents[1]
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+LANDING = re.findall(r"```python\n(.*?)```", (ROOT / "docs/index.md").read_text("utf-8"), re.S)
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+@pytest.mark.parametrize("block", BLOCKS + LANDING, ids=range(len(BLOCKS + LANDING)))
 def test_readme_blocks_run(block: str) -> None:
     if "stable_baselines3" in block:
         pytest.importorskip("stable_baselines3")
@@ -61,6 +62,15 @@ def test_what_is_drawn_and_filmed(title: str, block: str, tmp_path: Path) -> Non
     made = [file for file in tmp_path.rglob("*") if file.suffix == suffix]
     assert made
     assert all(file.stat().st_size > 1000 for file in made)
+
+
+def test_films_are_small_and_shown() -> None:
+    films = sorted(path.name for path in (ROOT / "docs" / "images").glob("*.gif"))
+    pages = [(ROOT / page).read_text("utf-8") for page in ("README.md", "docs/index.md")]
+    assert len(films) == 4
+    for film in films:
+        assert (ROOT / "docs" / "images" / film).stat().st_size < 300_000
+        assert all(f"images/{film}" in page for page in pages)
 
 
 def test_pages_of_worlds_are_fresh() -> None:

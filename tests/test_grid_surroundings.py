@@ -1,4 +1,4 @@
-"""What GridWorld tells the seed interfaces is where it says, on the map of the state itself."""
+"""What GridWorld tells the document interfaces is where it says, on the map of the state itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data models have the fields of both seed documents and go through JSON."""
+"""The data models have the fields of both PiaSE documents and go through JSON."""
 
 from __future__ import annotations
 

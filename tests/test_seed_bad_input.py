@@ -1,4 +1,4 @@
-"""Bad input through the seed interfaces: one clear error of our own, and nothing has happened."""
+"""Bad input through the document interfaces: one clear error of our own, nothing has happened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seed interfaces: their names, the reference project's grid, and who waits for whom."""
+"""The document interfaces: their names, the reference project's grid, and who waits for whom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents perceive through the seed interfaces."""
+"""What agents perceive through the document interfaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots, events, queries and shared memory of the seed interfaces."""
+"""Snapshots, events, queries and shared memory of the document interfaces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def half_way() -> AbstractEnvironment:
     say = ActionCommand(action_type="say", parameters={"message": "hello"})
     env.apply_action_from_agent("agent_1", say)
     env.step(0)
-    env.apply_action_from_agent("agent_1", move("up"))  # no command here: a invalid action
+    env.apply_action_from_agent("agent_1", move("up"))  # no command here: an invalid action
     env.apply_action_from_agent("agent_0", say.model_copy(update={"execution_priority": -1.0}))
     env.reset_environment()
     env.apply_action_from_agent("agent_0", say.model_copy(update={"execution_priority": -1.0}))
@@ -222,7 +222,7 @@ def test_explorers_see_act_and_share_discoveries() -> None:
 
 
 def test_messages_of_a_world_without_mailboxes_arrive_at_once() -> None:
-    """The mock of seed 003: to one or to all others, reading empties, the history stays."""
+    """The explorer document's mock: to one or to all, reading empties, the history stays."""
     env = PerceptionInterface("GridWorld", agents=3)
     env.reset(seed=0)
     digest = env.digest()

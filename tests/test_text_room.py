@@ -153,7 +153,7 @@ def _as_dict(name: str) -> dict[str, Any]:
 def test_the_seeds_own_file_runs_as_written(tmp_path: Any) -> None:
     text = seed_text()
     if text is None:
-        pytest.skip("the seed documents are not here")
+        pytest.skip("the PiaSE documents are not here")
     path = tmp_path / "seed.yaml"
     path.write_text(seed_scenario(text), "utf-8")
     scenario = scenarios.load(path)
@@ -162,7 +162,7 @@ def test_the_seeds_own_file_runs_as_written(tmp_path: Any) -> None:
     assert "document_secured" in scenario.warnings[0]
 
 
-# -- the seed's words ----------------------------------------------------------------------
+# -- the design document's words ----------------------------------------------------------------
 
 STUDY = story(
     rooms={

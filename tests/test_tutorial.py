@@ -1,4 +1,4 @@
-"""The tutorial "Add a world in an hour": the code of the page is a world that conforms."""
+"""The tutorials of worlds: the code of each page is a world that conforms."""
 
 from __future__ import annotations
 
@@ -69,6 +69,30 @@ def test_its_commands_run(folder: Path, command: str) -> None:
 
 def test_it_is_used_as_the_page_says(folder: Path) -> None:
     assert "put out all lamps" in python(folder, FILES["use_it.py"])
+
+
+SMALL = (ROOT / "docs" / "tutorial_small_world.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of the page on a world in one file."""
+    top = tmp_path_factory.mktemp("small")
+    for name, code in re.findall(r"```python\n# (\S+)\n(.*?)```", SMALL, re.S):
+        (top / name).write_text(code, encoding="utf-8")
+    return top
+
+
+@pytest.mark.slow
+def test_the_small_world_passes_the_kit(small: Path) -> None:
+    assert "piase check Corridor -m corridor\n" in SMALL
+    done = piase("check", "Corridor", "-m", "corridor", cwd=small, columns=150)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"\d passed, \d+ skipped", done.stdout.splitlines()[-1])
+
+
+def test_the_small_world_is_used_as_its_page_says(small: Path) -> None:
+    assert "won" in python(small, (small / "walk.py").read_text("utf-8"))
 
 
 def fewest_presses(lit: frozenset[tuple[int, int]], side: int) -> int:

@@ -23,7 +23,7 @@ SEVEN = (
 
 
 def seed_text() -> str | None:
-    """Return seed 000 where it is there."""
+    """Return the PiaSE design document where it is there."""
     found = sorted(SEEDS.glob("000_*")) if SEEDS.is_dir() else []
     return found[0].read_text("utf-8") if found else None
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from piase_gym.envs.batch import BatchEnv
 
 
-def AvtLogger(  # the wrapper's name in the seed's words, whatever it returns
+def AvtLogger(  # the wrapper's name in the words of the design document, whatever it returns
     env: Any, path: str | os.PathLike[str] | None = None, **options: Any
 ) -> Any:
     """Wrap an environment so that what happens in it is written to a PiaAVT log.

@@ -1,6 +1,6 @@
 """The agent protocol: perceive, act, learn; identity, configuration, and state as a value.
 
-Both names of the seed documents work: `receive_perception` is `perceive` and `get_chosen_action`
+Both names of the PiaSE documents work: `receive_perception` is `perceive` and `get_chosen_action`
 is `act`. An agent draws random numbers only from what `reset` gives it, so that an episode's
 effective seed fixes its partners too.
 """
@@ -149,11 +149,11 @@ class Agent(ABC):
         """Begin an episode; every random choice in it must follow from `seed` (64 bits)."""
 
     def perceive(self, percept: Any) -> None:
-        """Take in a `Percept` (or, through the seed interfaces, a `PerceptionData`)."""
+        """Take in a `Percept` (or, through the document interfaces, a `PerceptionData`)."""
         self.percept = percept
 
     def receive_perception(self, percept: Any) -> None:
-        """Seed 000's name for `perceive`."""
+        """The PiaSE design document's name for `perceive`."""
         self.perceive(percept)
 
     @abstractmethod
@@ -161,7 +161,7 @@ class Agent(ABC):
         """Choose an action for what was perceived last."""
 
     def get_chosen_action(self) -> Action:
-        """Seed 000's name for `act`."""
+        """The PiaSE design document's name for `act`."""
         return self.act()
 
     def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:

@@ -33,7 +33,7 @@ class Outcome(StrEnum):
 
     @property
     def status(self) -> str:
-        """The status word of seed 000: ``success``, ``failure`` or ``invalid_action``."""
+        """The PiaSE design document's status: ``success``, ``failure`` or ``invalid_action``."""
         return _STATUS.get(self, "invalid_action")
 
 

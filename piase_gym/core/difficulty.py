@@ -1,4 +1,4 @@
-"""What of a world can be made harder or easier, and what can be put into it: seed 002's modifiers.
+"""What of a world can be made harder or easier, and what can be put into it (the DSE document).
 
 A world names its dials and its elements as data, each with a pure function from a config to the
 fields that change. Nobody touches a state: the changes go the way of every reconfiguration, hold

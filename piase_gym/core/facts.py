@@ -61,7 +61,7 @@ class Facts:
 
 
 Act = int | Command | InvalidAction | None
-"""One agent's part in a step: an index, a command, a invalid action line, or no part at all."""
+"""One agent's part in a step: an index, a command, an invalid action, or no part at all."""
 DecodedAction = Command | InvalidAction | None
 """An act after it was decoded and judged; ``None`` for agents that are not in play."""
 MAX_HINT = 300

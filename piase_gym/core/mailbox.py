@@ -1,4 +1,4 @@
-"""Mailboxes (seed 003): who says what to whom, with delay, limits, loss and a history.
+"""Mailboxes (the explorer document): who says what to whom, with delay, limits, loss and a history.
 
 A message is ``{sender, recipient, message}``; the recipient is one agent or ``all`` (everyone
 else). What is posted in one step is delivered `delay` steps later, in the order of posting, and

@@ -1,9 +1,10 @@
-"""The data models of the seed documents, as one coherent set.
+"""The data models of the PiaSE documents, as one coherent set.
 
-Seeds 000 and 001 have pydantic models; where the two papers differ, a model has the fields of
-both. Seed 003 has plain dicts (`MailMessage`, `AgentState`, `SharedMemory`), and seed 004 two
-dataclasses (`Observation`, `Action`). These models stand at the boundary (the seed interfaces,
-logs, scenarios); inside, worlds use lighter types.
+The PiaSE design document and the environment-layer document have pydantic models; where the two
+papers differ, a model has the fields of both. The explorer document has plain dicts (`MailMessage`,
+`AgentState`, `SharedMemory`), and the LLM-environment document two dataclasses (`Observation`,
+`Action`). These models stand at the boundary (the document interfaces, logs, scenarios); inside,
+worlds use lighter types.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class PerceptionData(_Model):
 
     timestamp: float = Field(description="simulation time: the number of steps done")
     raw_observations: Values = Field(
-        default_factory=dict, description="the world's own observations (seed 000)"
+        default_factory=dict, description="the world's own observations (the PiaSE design document)"
     )
     visible_text: str | None = Field(None, description="the scene in words")
     messages: list[Message] = Field(
@@ -89,10 +90,10 @@ class ActionResult(_Model):
     state_changes_summary: Values | None = Field(None, description="what changed")
     rewards_obtained: dict[str, float] | None = Field(None, description="rewards by name")
     immediate_perception_snippet: Values | None = Field(
-        None, description="a small perception that follows at once (seed 000)"
+        None, description="a small perception that follows at once (the PiaSE design document)"
     )
     new_perception_snippet: PerceptionData | None = Field(
-        None, description="the perception after the action (seed 001)"
+        None, description="the perception after the action (the environment-layer document)"
     )
     error_details: str | None = Field(None, description="why the action failed")
     details: Values = Field(default_factory=dict, description="further values")
@@ -129,7 +130,7 @@ class EnvironmentInfo(_Model):
 
 
 class MailMessage(TypedDict):
-    """One message between agents (seed 003)."""
+    """One message between agents (the explorer document)."""
 
     sender: str
     recipient: str
@@ -137,7 +138,7 @@ class MailMessage(TypedDict):
 
 
 class AgentState(TypedDict):
-    """What `PerceptionInterface.get_agent_state` returns (seed 003)."""
+    """What `PerceptionInterface.get_agent_state` returns (the explorer document)."""
 
     agent_id: str
     position: Any
@@ -152,7 +153,7 @@ class AgentState(TypedDict):
 
 
 class SharedMemory(TypedDict):
-    """What all agents together know (seed 003)."""
+    """What all agents together know (the explorer document)."""
 
     objects: set[str]
     agent_positions: dict[str, Any]
@@ -162,7 +163,7 @@ class SharedMemory(TypedDict):
 
 @dataclass
 class Observation:
-    """What an LLM agent observes (seed 004).
+    """What an LLM agent observes (the LLM-environment document).
 
     Attributes:
         structured: The observation as data.
@@ -187,7 +188,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Action:
-    """What an LLM agent does (seed 004).
+    """What an LLM agent does (the LLM-environment document).
 
     Attributes:
         text: The action in words.

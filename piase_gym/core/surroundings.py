@@ -1,8 +1,8 @@
-"""What an agent perceives around it, in the words of the seed documents.
+"""What an agent perceives around it, in the words of the PiaSE documents.
 
-The seed interfaces ask for things that facts hold under names of each world's own: a position, the
-objects in sight, an inventory. `World.surroundings` says where they are. By default it goes by the
-names of the facts' fields, so a world whose facts use these names need do nothing:
+The document interfaces ask for things that facts hold under names of each world's own: a position,
+the objects in sight, an inventory. `World.surroundings` says where they are. By default it goes by
+the names of the facts' fields, so a world whose facts use these names need do nothing:
 
 | what | fields of the facts |
 |---|---|

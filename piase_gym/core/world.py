@@ -214,9 +214,9 @@ class World(ABC, Generic[C, F]):
 
     @abstractmethod
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
-        """Carry out one step: a legal command or a invalid action for each agent in play.
+        """Carry out one step: a legal command or an invalid action for each agent in play.
 
-        A misread costs a step and has its own outcome; `step` adds its message to the notes.
+        It costs a step and has its own outcome; `step` adds its message to the notes.
         """
 
     @property
@@ -304,9 +304,9 @@ class World(ABC, Generic[C, F]):
         raise UnsupportedError(f"{self.name} has no native text; use its canonical text")
 
     def surroundings(self, facts: F) -> Surroundings:
-        """Return facts in the words of the seed documents (pure): position, objects, inventory.
+        """Return facts in the words of the PiaSE documents (pure): position, objects, inventory.
 
-        The seed interfaces show it. The default goes by the names of the facts' fields; see
+        The document interfaces show it. The default goes by the names of the facts' fields; see
         `piase_gym.core.surroundings`.
         """
         return surroundings_by_name(facts, self.agents)
@@ -375,8 +375,8 @@ class World(ABC, Generic[C, F]):
     def why_failed(self, agent: int) -> str | None:
         """Say what was in the way of an agent whose last command had the outcome ``failed``.
 
-        Faces tell those who act by commands or lines of text, where a step's notes say nothing.
-        It speaks of nothing that the agent does not perceive; ``None`` says no more than that.
+        Environments tell those who act by commands or lines of text, where a step's notes say
+        nothing. It speaks of nothing that the agent does not perceive; ``None`` says no more.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""What the seed interfaces have in common: how they are made, and what piase_gym adds to them."""
+"""What the document interfaces have in common: how they are made, and what piase_gym adds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AnyCommand = ActionCommand | Mapping[str, Any] | Command
 
 
 class WorldInterface:
-    """Base of the interfaces of the seed documents: one call at a time, agents by name.
+    """Base of the interfaces of the PiaSE documents: one call at a time, agents by name.
 
     Args:
         world: A world, an id or a config object, as for `piase_gym.parallel_env`; or another seed
@@ -181,5 +181,5 @@ class WorldInterface:
         return self.engine.submit(agent_id, act, checked.execution_priority or 0.0)
 
     def _submit_act(self, agent_id: str, act: Act) -> ActionResult:
-        """Submit a command or a invalid action."""
+        """Submit a command or an invalid action."""
         return self.engine.submit(agent_id, act)

@@ -1,4 +1,4 @@
-"""The LLM agents' interface of seed 004: `BaseEnv`, over worlds and as a base for other code.
+"""The LLM-environment document's interface: `BaseEnv`, over worlds and as a base for other code.
 
 ``BaseEnv("GridWorld", agents=2)`` puts the interface over a world. Environments of one's own derive
 from `BaseEnv` as the seed prints it, take a dict of settings, and can be registered by name.

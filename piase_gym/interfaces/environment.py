@@ -1,4 +1,4 @@
-"""The environment interfaces of seed 001 (`Environment`) and seed 000 (`AbstractEnvironment`)."""
+"""`Environment` of the environment-layer document, `AbstractEnvironment` of the design document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from piase_gym.interfaces.perceptions import (
 
 
 class Environment(WorldInterface):
-    """A world behind the `Environment` of seed 001.
+    """A world behind the `Environment` of the environment-layer document.
 
     Commands are buffered: see `piase_gym.interfaces.turns`. The arguments are those of
     `WorldInterface`.
@@ -89,7 +89,7 @@ class Environment(WorldInterface):
 
 
 class AbstractEnvironment(WorldInterface):
-    """A world behind the `AbstractEnvironment` of seed 000.
+    """A world behind the `AbstractEnvironment` of the PiaSE design document.
 
     A simulation lets agents act with `apply_action_from_agent`, then closes the tick with `step`.
     Ticks are counted from 0, so the tick that is open is the timestamp of perceptions. The

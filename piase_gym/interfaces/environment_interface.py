@@ -1,4 +1,4 @@
-"""The agents' side of seed 000: `EnvironmentInterface`, in plain JSON-able dicts."""
+"""The agents' side of the design document: `EnvironmentInterface`, in plain JSON-able dicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OWN_EVENTS = ("result", "letter", "milestone", "hint")
 
 
 class EnvironmentInterface(WorldInterface):
-    """A world behind the `EnvironmentInterface` of seed 000: what agents talk to.
+    """A world behind the `EnvironmentInterface` of the PiaSE design document: what agents talk to.
 
     Everything that is returned is a plain dict and can be written as JSON. It can share a world
     with an `AbstractEnvironment`, which the simulation drives: ``EnvironmentInterface(env)``. The

@@ -1,4 +1,4 @@
-"""The explorers' interface of seed 003: `PerceptionInterface`."""
+"""The explorers' interface of the explorer document: `PerceptionInterface`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from piase_gym.interfaces.turns import Act
 
 
 class PerceptionInterface(WorldInterface):
-    """A world behind the `PerceptionInterface` of seed 003.
+    """A world behind the `PerceptionInterface` of the explorer document.
 
     Where a world has no positions or objects, it reports what it has: the position is ``None`` or
     the name of a place, the list of objects may be empty, and the caption is the text view.
@@ -216,5 +216,5 @@ class PerceptionInterface(WorldInterface):
 
 
 def _mail(letter: Letter) -> MailMessage:
-    """Return a letter as seed 003 writes it."""
+    """Return a letter as the explorer document writes it."""
     return MailMessage(sender=letter.sender, recipient=letter.recipient, message=letter.message)

@@ -31,7 +31,7 @@ from piase_gym.errors import ActionError
 from piase_gym.interfaces.turns import Seat, TurnEngine
 
 Shape = Literal["model", "flat", "sensors"]
-"""Where perceptions lie: seed 000's model, seed 000's plain dict, or seed 001's `sensor_data`."""
+"""Where perceptions lie: the design document's model or dict, or `sensor_data`."""
 
 
 def read_command_model(command: object) -> ActionCommand:
@@ -64,7 +64,7 @@ def read_command_model(command: object) -> ActionCommand:
 
 
 def entity(thing: Thing, name: str) -> dict[str, Any]:
-    """Return a thing in sight as seed 000 lists it."""
+    """Return a thing in sight as the PiaSE design document lists it."""
     return {"id": name, "type": thing.kind, "properties": {"name": thing.name, **thing.properties}}
 
 
@@ -130,7 +130,7 @@ def perceive(engine: TurnEngine, seat: Seat, peek: bool = False) -> PerceptionDa
 
 
 def parameter_schema(param: Param) -> dict[str, Any]:
-    """Return the JSON Schema of a parameter; `choices` is seed 001's word for `enum`."""
+    """Return the JSON Schema of a parameter; the environment-layer document says `choices`."""
     schema = param.schema()
     if param.choices:
         schema["choices"] = list(param.choices)
@@ -214,7 +214,7 @@ _WORDS = {str: "string", int: "integer", float: "number", bool: "boolean", dict:
 
 
 def _word(annotation: Any) -> tuple[str, bool]:
-    """Return a Python type in the words of the seeds, and whether ``None`` is allowed."""
+    """Return a Python type in the words of the PiaSE documents, and whether ``None`` is allowed."""
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         kinds = [_word(part)[0] for part in args if part is not type(None)]

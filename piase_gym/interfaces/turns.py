@@ -1,4 +1,4 @@
-"""Sequential environments over simultaneous worlds: the one rule that the seed interfaces share.
+"""Sequential play of simultaneous worlds: the one rule that the document interfaces share.
 
 With several live agents a submitted command waits until the last of them has submitted; then the
 world ticks once, and each agent finds its result in `Seat.result`. A second submission replaces
@@ -43,7 +43,7 @@ class TurnEngine:
     """Drives a world with commands that come one after the other.
 
     Attributes:
-        driver: The runner of the world.
+        runner: The runner of the world.
         seats: What is kept about each of the caller's agents, by name.
         episodes: How many episodes have begun here.
     """
@@ -135,7 +135,7 @@ class TurnEngine:
 
         Args:
             agent: The agent's name.
-            act: A command of the grammar, or a invalid action, which costs a step.
+            act: A command of the grammar, or an invalid action, which costs a step.
             priority: Higher goes first where commands conflict.
 
         Returns:

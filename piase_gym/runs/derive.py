@@ -301,7 +301,7 @@ class Deriver:
     def percepts(
         self, names: Sequence[str], world: World[Any, Any], steps: int, slot: int | None
     ) -> list[AgentEvent]:
-        """Return what agents perceive now, under the names of seed 000's `PerceptionData`.
+        """Return what agents perceive now, under the names of `core.models.PerceptionData`.
 
         Array worlds have every fact in the vector and the hint; of other worlds the text is
         logged too.

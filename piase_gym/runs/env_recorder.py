@@ -37,7 +37,7 @@ class EventRecorder(Recorder):
     """Hears a runner's events and writes their lines; `EnvRecorder` adds the steps.
 
     Attributes:
-        driver: What drives the environment.
+        runner: What steps the environment.
         episode_record: The present episode.
     """
 
@@ -180,7 +180,7 @@ class EnvRecorder(EventRecorder):
     """Writes the run of one environment.
 
     Args:
-        driver: What drives the environment.
+        runner: What steps the environment.
         sinks: Where lines go.
         options: How to log.
         face: Name of the environment, for the manifest.

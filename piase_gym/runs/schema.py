@@ -89,7 +89,7 @@ class EventType:
 
     @property
     def source_type(self) -> str:
-        """The word of seed 000 for who writes it."""
+        """The word of the PiaSE design document for who writes it."""
         kinds = {"agent": "AGENT", "environment": "ENVIRONMENT"}
         return kinds.get(self.component, "SIMULATOR")
 

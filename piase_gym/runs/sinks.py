@@ -32,7 +32,7 @@ OTHER_PACKERS = (".bz2", ".xz", ".lzma", ".zip", ".lz4", ".7z", ".br")
 
 
 class LoggerInterface(ABC):
-    """A place for lines (the `LoggerInterface` of seed 000). Only `write` must be written."""
+    """A place for lines (the design document's `LoggerInterface`). Only `write` must be written."""
 
     @abstractmethod
     def write(self, lines: bytes) -> None:

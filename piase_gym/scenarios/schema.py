@@ -1,4 +1,4 @@
-"""The schema of scenario files, in the words of seed 000, as pydantic models.
+"""The schema of scenario files, in the words of the PiaSE design document, as pydantic models.
 
 `TextRoomScenario` is a whole text adventure. `WorldScenario` serves every other world: its
 `initial_state` holds the fields of the world's config.

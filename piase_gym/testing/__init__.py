@@ -3,7 +3,7 @@
 `check_world` holds a world to the whole contract of `docs/contract.md`, through the same
 environments that its users see. `check_parallel_env` holds any PettingZoo ParallelEnv to the part
 of it that makes sense without a world, and `check_base_env` any environment for LLM agents to the
-interface of seed 004. `run_checks` returns a `Report` and raises nothing.
+interface of the LLM-environment document. `run_checks` returns a `Report` and raises nothing.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def run_base_env_checks(
     *,
     checks: Sequence[str] | None = None,
 ) -> Report:
-    """Hold an environment for LLM agents to the interface of seed 004.
+    """Hold an environment for LLM agents to the interface of the LLM-environment document.
 
     Args:
         env: A name of `piase_gym.interfaces.base_envs`, a world or an id, or the subclass of

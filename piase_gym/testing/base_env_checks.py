@@ -1,4 +1,4 @@
-"""Checks of environments for LLM agents: any subclass of `BaseEnv` (seed 004)."""
+"""Checks of environments for LLM agents: any subclass of `BaseEnv`."""
 
 from __future__ import annotations
 

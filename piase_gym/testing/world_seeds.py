@@ -1,4 +1,4 @@
-"""Checks of worlds: the interfaces of the seed documents show them as they are."""
+"""Checks of worlds: the interfaces of the PiaSE documents show them as they are."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _replay(interface: Any, script: Script, seed: int) -> Iterator[str]:
 
 @check("deterministic")
 def seed_faces_are_the_same_game(subject: WorldSubject) -> None:
-    """The sequential seed interfaces lead to the same states as the parallel environment."""
+    """The sequential document interfaces lead to the same states as the parallel environment."""
     script, digests = _script(subject, 1)
     for kind in FACES:
         for number, found in enumerate(_replay(_interface(subject, kind), script, 1)):
@@ -115,7 +115,7 @@ def base_env_is_the_same_game(subject: WorldSubject) -> None:
 
 @check()
 def commands_wait_for_the_last(subject: WorldSubject) -> str:
-    """A command submitted to a seed interface changes nothing until the last agent has acted."""
+    """A command given to a document interface changes nothing until the last agent has acted."""
     interface, waited = _interface(subject, Environment), 0
     interface.reset(seed=3)
     for number in range(STEPS):

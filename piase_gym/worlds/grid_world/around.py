@@ -1,4 +1,4 @@
-"""GridWorld's facts in the words of the seed documents: what is in sight, and where on the map."""
+"""GridWorld's facts in the words of the PiaSE documents: what is in sight, and where on the map."""
 
 from __future__ import annotations
 

@@ -312,7 +312,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
         return views.text_of(facts, views.layout_of(config))
 
     def surroundings(self, facts: GridFacts) -> Surroundings:
-        """Return facts in the words of the seeds; what is in sight has its place on the map."""
+        """Return facts in the PiaSE documents' words; what is in sight has its place on the map."""
         return around.surroundings(facts, self.agents)
 
     def position(self, agent: int) -> list[int]:

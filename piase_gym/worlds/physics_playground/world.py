@@ -103,7 +103,7 @@ class PhysicsPlayground(Playing):
     of the same scene; what does not fit is refused with `SnapshotError`, and nothing is changed.
     A pickle is another matter, as always in Python: take up only your own.
 
-    Each environment has a Bullet client of its own, of 30 MB, from its first episode until it is
+    Each environment has a Bullet client and its memory, from its first episode until it is
     closed. At most 100 may be live in a process; the environment variable
     `PIASE_BULLET_CLIENTS` sets another number, and one more raises `CapacityError`.
 

@@ -1,1 +1,1 @@
-"""TextRoom: the text adventure of seed 000, with scenarios, a generator and several agents."""
+"""TextRoom: the design document's text adventure, with scenarios, quests and several agents."""

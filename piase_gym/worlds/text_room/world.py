@@ -61,7 +61,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     ## Actions
 
-    Commands have the parameters of seed 000: `go{direction}`, `take{item_name}`,
+    Commands have the parameters of the PiaSE design document: `go{direction}`, `take{item_name}`,
     `use{item_name, target_object}`, ... In text nearly any wording will do: `grab the old
     document`, `n`, `unlock desk with brass key`. An index means the same command in every episode
     of a config: a fixed table of verbs and places for objects (see
@@ -74,7 +74,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     Facts: room, description, exits, objects in sight, inventory, others here, stats, the goal of a
     generated quest, messages, feedback. The vector is float32; see `observe.vector.vector_of` for
-    its layout. `wording="native"` shows them as the seed's text adventure does.
+    its layout. `wording="native"` shows them as the design document's text adventure does.
 
     ## Rewards
 

@@ -1,7 +1,7 @@
 """A story: the rooms, things, agents, conditions and events of one text adventure, as data.
 
-The models take the words of seed 000's scenario files (`rooms`, `object_details`, `agent_setup`,
-`win_conditions`, ...). They check types; `validation` beside this file checks that a
+The models take the words of the PiaSE design document's scenario files (`rooms`, `object_details`,
+`agent_setup`, `win_conditions`, ...). They check types; `validation` beside this file checks that a
 story makes sense.
 """
 

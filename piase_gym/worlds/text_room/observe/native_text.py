@@ -1,4 +1,4 @@
-"""TextRoom's facts in the seed's words: its description, its perceptions, its text."""
+"""TextRoom's facts in the design document's words: its description, its perceptions, its text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from piase_gym.worlds.texts.wording import listing, spaced
 
 
 def seed_description(facts: TextRoomFacts) -> str:
-    """Return the description that seed 000 shows, such as ``You are in a ... Exits are north.``."""
+    """Return the description that the PiaSE design document shows, such as ``You are in a ... Exits are north.``."""
     text = facts.description or f"the {spaced(facts.room)}."
     ways = [way.direction for way in facts.exits]
     if not ways:
@@ -33,7 +33,7 @@ PERCEPTION_TYPES = {
 
 
 def surroundings_of(facts: TextRoomFacts) -> Surroundings:
-    """Return facts in the words of seed 000, under its perception keys."""
+    """Return facts in the words of the PiaSE design document, under its perception keys."""
     things = [
         Thing(seen.name, "object", {k: v for k, v in seen._asdict().items() if v and k != "name"})
         for seen in facts.objects
@@ -61,7 +61,7 @@ def surroundings_of(facts: TextRoomFacts) -> Surroundings:
 
 
 def native_of(facts: TextRoomFacts) -> str:
-    """Word the facts as the seed's text adventure does: the answer, the room, what is there."""
+    """Word the facts as the design document does: the answer, the room, what is there."""
     lines = [facts.feedback] if facts.feedback else []
     lines.append(f"[{spaced(facts.room).title()}] {seed_description(facts)}")
     if facts.objects:

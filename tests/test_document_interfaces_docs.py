@@ -1,4 +1,4 @@
-"""Every Python block of the page on the seed interfaces runs, and its table names every env."""
+"""Every Python block of the page on the document interfaces runs, and its table names every env."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[1] / "docs" / "seed_interfaces.md"
+PAGE = Path(__file__).parents[1] / "docs" / "document_interfaces.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.S)
 
