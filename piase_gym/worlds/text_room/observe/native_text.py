@@ -11,7 +11,7 @@ from piase_gym.worlds.texts.wording import listing, spaced
 
 
 def seed_description(facts: TextRoomFacts) -> str:
-    """Return the description that the PiaSE design document shows, such as ``You are in a ... Exits are north.``."""
+    """Return the room as the design document does: ``You are in a ... Exits are north.``."""
     text = facts.description or f"the {spaced(facts.room)}."
     ways = [way.direction for way in facts.exits]
     if not ways:
