@@ -41,7 +41,7 @@ def stay(env: Any, agent: str) -> int:
 
 def arrive(env: Any, agent: str) -> Any:
     """Go to the goal by the shortest way."""
-    from piase_gym.worlds.grid_world.oracle import GridOracle
+    from piase_gym.worlds.grid_world.players.oracle import GridOracle
 
     world = env.unwrapped.world
     if getattr(arrive, "world", None) is not world:

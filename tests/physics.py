@@ -40,7 +40,7 @@ def make(task: str, **config: Any) -> Any:
 
 def oracle(env: Any) -> Callable[[], dict[str, Any]]:
     """Return a function that says what the scripted controllers do now."""
-    from piase_gym.worlds.physics_playground.oracle import PhysicsOracle
+    from piase_gym.worlds.physics_playground.players.oracle import PhysicsOracle
 
     controller = PhysicsOracle(env.world)
     names = env.world.agents

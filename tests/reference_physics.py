@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.physics_playground.bodies import (
+from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.facts import LIMIT, Layout
+from piase_gym.worlds.physics_playground.levels.bodies import (
     GRIP_ANGLE,
     HULL,
     MASSES,
@@ -25,11 +27,9 @@ from piase_gym.worlds.physics_playground.bodies import (
     TOP_SPIN,
     hull,
 )
-from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.items import KINDS
-from piase_gym.worlds.physics_playground.reading import Reading
+from piase_gym.worlds.physics_playground.levels.items import KINDS
+from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.state import PlayState
-from piase_gym.worlds.physics_playground.views import LIMIT, Layout
 
 AT_REST = 0.25
 DEGREES = 180.0 / math.pi

@@ -7,7 +7,7 @@ import pytest
 from piase_gym.benchmarks.studies.dilemmas import measure
 from piase_gym.errors import SuiteError
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.solutions import exploitability
+from piase_gym.worlds.social_dilemma.matrix.solutions import exploitability
 
 
 def test_shares_of_the_best_response() -> None:

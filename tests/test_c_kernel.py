@@ -9,8 +9,8 @@ import pytest
 
 from piase_gym.benchmarks.speed import c_kernel
 from piase_gym.benchmarks.speed.c_kernel import ACTIONS, AGENTS, CKernel
-from piase_gym.worlds.grid_world import events
 from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.rules import events
 from piase_gym.worlds.grid_world.world import GridWorld
 
 pytestmark = pytest.mark.skipif(not c_kernel.available(), reason="there is no C compiler")

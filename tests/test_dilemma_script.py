@@ -10,7 +10,7 @@ import pytest
 import piase_gym
 from piase_gym.agents import Percept, ScriptedAgent, make_agent
 from piase_gym.benchmarks.studies.dilemmas.measure import commons_episodes
-from piase_gym.worlds.social_dilemma.scripted import DilemmaScript
+from piase_gym.worlds.social_dilemma.players.scripted import DilemmaScript
 
 
 def choices(partner: str, seat: int, rounds: int = 6, **config: Any) -> list[int]:

@@ -13,8 +13,8 @@ import pytest
 
 from piase_gym.worlds.grid_world.cells import FLOOR, KEY, SYMBOLS
 from piase_gym.worlds.grid_world.config import GridWorldConfig, Rewards
-from piase_gym.worlds.grid_world.events import ARRIVED
-from piase_gym.worlds.grid_world.oracle import GridOracle
+from piase_gym.worlds.grid_world.players.oracle import GridOracle
+from piase_gym.worlds.grid_world.rules.events import ARRIVED
 from piase_gym.worlds.grid_world.world import GridWorld
 
 from .reference_grid_world import Agent, ReferenceGridWorld

@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.brush import Brush
-from piase_gym.worlds.grid_world import render, tiles
+from piase_gym.worlds.drawing import Brush
 from piase_gym.worlds.grid_world.cells import (
     FLOOR,
     GOAL,
@@ -21,8 +20,9 @@ from piase_gym.worlds.grid_world.cells import (
     SYMBOLS,
     WALL,
 )
-from piase_gym.worlds.grid_world.events import ARRIVED
-from piase_gym.worlds.grid_world.render import Figure, Scene
+from piase_gym.worlds.grid_world.observe import pictures, tiles
+from piase_gym.worlds.grid_world.observe.pictures import Figure, Scene
+from piase_gym.worlds.grid_world.rules.events import ARRIVED
 from piase_gym.worlds.grid_world.state import layout
 
 CODES = {symbol: code for code, symbol in SYMBOLS.items()}
@@ -57,7 +57,7 @@ def record() -> Any:
 
 
 def test_a_scene_says_what_the_record_says() -> None:
-    scene = render.scene(record(), 16, ("ann", "bob", "spare"))
+    scene = pictures.scene(record(), 16, ("ann", "bob", "spare"))
     np.testing.assert_array_equal(scene.cells, ROOM)
     assert scene.cells.dtype == np.uint8
     assert scene.step == 5
@@ -70,14 +70,14 @@ def test_a_scene_says_what_the_record_says() -> None:
 
 def test_a_scene_does_not_follow_the_state() -> None:
     state = record()
-    scene = render.scene(state, 16, ("ann", "bob"))
+    scene = pictures.scene(state, 16, ("ann", "bob"))
     state["cells"][:], state["x"][:], state["t"] = WALL, 0, 9
     np.testing.assert_array_equal(scene.cells, ROOM)
     assert (scene.agents[0].x, scene.step) == (1, 5)
 
 
 def test_a_scene_cannot_be_changed() -> None:
-    scene = render.scene(record(), 16, ("ann", "bob"))
+    scene = pictures.scene(record(), 16, ("ann", "bob"))
     with pytest.raises(ValueError, match="read-only"):
         scene.cells[0, 0] = FLOOR
     with pytest.raises(FrozenInstanceError):
@@ -107,35 +107,35 @@ v0 agent_0 at (1, 1), facing down, carrying a key
 
 
 def test_ansi_of_one_agent() -> None:
-    assert render.ansi(ONE) == ONE_AGENT
+    assert pictures.ansi(ONE) == ONE_AGENT
 
 
 def test_ansi_of_several_agents() -> None:
-    assert render.ansi(TWO) == TWO_AGENTS
+    assert pictures.ansi(TWO) == TWO_AGENTS
 
 
 def test_ansi_has_no_trailing_spaces() -> None:
     scene = replace(TWO, cells=cells(".....", "#. . ", "k.#. ", "     "))
-    assert all(line == line.rstrip() for line in render.ansi(scene).split("\n"))
+    assert all(line == line.rstrip() for line in pictures.ansi(scene).split("\n"))
 
 
 def test_ansi_leaves_out_agents_that_are_done() -> None:
     done = replace(TWO, agents=(TWO.agents[0], replace(TWO.agents[1], alive=False)))
-    assert render.ansi(done).split("\n")[2] == "##k LL. ##"
-    assert render.ansi(done).endswith("agent_11 at (3, 2), facing left, done")
+    assert pictures.ansi(done).split("\n")[2] == "##k LL. ##"
+    assert pictures.ansi(done).endswith("agent_11 at (3, 2), facing left, done")
 
 
 def test_ansi_of_an_unknown_object() -> None:
     scene = Scene(np.array([[NEW, FLOOR]], np.uint8), (), 0)
-    assert render.ansi(scene) == "?.\n\n. floor   ? object 25"
+    assert pictures.ansi(scene) == "?.\n\n. floor   ? object 25"
 
 
 def test_the_first_of_the_agents_in_a_cell_is_on_top() -> None:
     both = replace(ONE, agents=(figure(0, 1, 1), figure(1, 1, 1, 3)))
     first = replace(ONE, agents=(both.agents[0], replace(both.agents[1], alive=False)))
-    assert render.ansi(both).split("\n")[1] == "##>0##G ##"
+    assert pictures.ansi(both).split("\n")[1] == "##>0##G ##"
     middle = slice(40, 56), slice(40, 56)  # of cell (1, 1), where a piece hides what is below
-    np.testing.assert_array_equal(render.rgb(both, 32)[middle], render.rgb(first, 32)[middle])
+    np.testing.assert_array_equal(pictures.rgb(both, 32)[middle], pictures.rgb(first, 32)[middle])
 
 
 # -- pixels -------------------------------------------------------------------------------
@@ -145,37 +145,37 @@ def test_the_first_of_the_agents_in_a_cell_is_on_top() -> None:
     ("height", "width", "tile"), [(2, 2, 64), (8, 8, 64), (16, 9, 32), (10, 40, 12), (64, 64, 8)]
 )
 def test_the_picture_is_about_512_pixels_long(height: int, width: int, tile: int) -> None:
-    picture = render.rgb(Scene(np.full((height, width), FLOOR, np.uint8), (), 0))
+    picture = pictures.rgb(Scene(np.full((height, width), FLOOR, np.uint8), (), 0))
     assert picture.shape == (height * tile, width * tile, 3)
 
 
 @pytest.mark.parametrize("tile", [1, 2, 3, 7, 8, 15, 16, 24, 65])
 def test_every_tile_size_can_be_drawn(tile: int) -> None:
     scene = replace(TWO, cells=np.resize(np.array([*NAMES, NEW], np.uint8), ROOM.shape))
-    picture = render.rgb(scene, tile)
+    picture = pictures.rgb(scene, tile)
     assert picture.shape == (4 * tile, 5 * tile, 3)
 
 
 def test_a_tile_needs_a_pixel() -> None:
     with pytest.raises(ConfigError, match="at least 1 pixel, not 0"):
-        render.rgb(ONE, 0)
+        pictures.rgb(ONE, 0)
 
 
 def test_a_picture_is_a_fresh_array() -> None:
-    first = render.rgb(TWO)
+    first = pictures.rgb(TWO)
     assert first.dtype == np.uint8
     assert first.flags.writeable
     assert first.flags.c_contiguous
     before = first.copy()
     first[...] = 0
-    np.testing.assert_array_equal(render.rgb(TWO), before)
+    np.testing.assert_array_equal(pictures.rgb(TWO), before)
 
 
 def test_a_one_cell_picture_is_a_fresh_array() -> None:
     scene = Scene(np.array([[GOAL]], np.uint8), (), 0)
-    before = render.rgb(scene)
-    render.rgb(scene)[...] = 0
-    np.testing.assert_array_equal(render.rgb(scene), before)
+    before = pictures.rgb(scene)
+    pictures.rgb(scene)[...] = 0
+    np.testing.assert_array_equal(pictures.rgb(scene), before)
 
 
 def test_tiles_that_are_kept_are_read_only() -> None:
@@ -184,21 +184,21 @@ def test_tiles_that_are_kept_are_read_only() -> None:
 
 
 def test_a_picture_painted_anew_is_the_same() -> None:
-    before = render.rgb(TWO)
+    before = pictures.rgb(TWO)
     tiles.object_tile.cache_clear()
     tiles.piece_tile.cache_clear()
-    np.testing.assert_array_equal(render.rgb(TWO), before)
+    np.testing.assert_array_equal(pictures.rgb(TWO), before)
 
 
 def test_cells_lie_where_they_should() -> None:
-    picture = render.rgb(ONE, 16)
+    picture = pictures.rgb(ONE, 16)
     for y, x in ((0, 4), (1, 3), (2, 1), (2, 2)):
         place = picture[16 * y : 16 * y + 16, 16 * x : 16 * x + 16]
         np.testing.assert_array_equal(place, tiles.object_tile(int(ROOM[y, x]), 16))
 
 
 def test_an_agent_changes_its_own_cell_only() -> None:
-    changed = render.rgb(ONE, 16) != render.rgb(replace(ONE, agents=()), 16)
+    changed = pictures.rgb(ONE, 16) != pictures.rgb(replace(ONE, agents=()), 16)
     ys, xs = np.nonzero(changed.any(axis=2))
     assert set(zip((ys // 16).tolist(), (xs // 16).tolist(), strict=True)) == {(1, 1)}
 
@@ -224,9 +224,9 @@ def test_every_agent_heading_and_load_looks_different(tile: int) -> None:
 def test_numbers_are_shown_to_tell_several_agents_apart() -> None:
     alone = replace(TWO, agents=TWO.agents[:1])
     cell = slice(24, 48), slice(24, 48)
-    assert (render.rgb(TWO, 24)[cell] != render.rgb(alone, 24)[cell]).any()
+    assert (pictures.rgb(TWO, 24)[cell] != pictures.rgb(alone, 24)[cell]).any()
     cell = slice(23, 46), slice(23, 46)
-    np.testing.assert_array_equal(render.rgb(TWO, 23)[cell], render.rgb(alone, 23)[cell])
+    np.testing.assert_array_equal(pictures.rgb(TWO, 23)[cell], pictures.rgb(alone, 23)[cell])
 
 
 def test_a_later_object_needs_one_painter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,15 +242,15 @@ def test_a_later_object_needs_one_painter(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_who_has_ended_is_pale_and_below_who_plays() -> None:
     """One that is still to come is not on the map."""
-    floor = render.rgb(replace(TWO, agents=()), 32).astype(int)
+    floor = pictures.rgb(replace(TWO, agents=()), 32).astype(int)
     there = figure(0, 1, 1, 2)
-    lively = render.rgb(replace(TWO, agents=(there,)), 32).astype(int)
-    ended = render.rgb(replace(TWO, agents=(replace(there, alive=False),)), 32).astype(int)
+    lively = pictures.rgb(replace(TWO, agents=(there,)), 32).astype(int)
+    ended = pictures.rgb(replace(TWO, agents=(replace(there, alive=False),)), 32).astype(int)
     strong, weak = abs(lively - floor).sum(), abs(ended - floor).sum()
     assert 0.2 * strong < weak < 0.6 * strong
     coming = replace(there, alive=False, coming=True)
-    np.testing.assert_array_equal(render.rgb(replace(TWO, agents=(coming,)), 32), floor)
+    np.testing.assert_array_equal(pictures.rgb(replace(TWO, agents=(coming,)), 32), floor)
     both = (replace(there, alive=False), figure(1, 1, 1, 2))
-    top = render.rgb(replace(TWO, agents=both), 32).astype(int)
-    alone = render.rgb(replace(TWO, agents=both[1:]), 32).astype(int)
+    top = pictures.rgb(replace(TWO, agents=both), 32).astype(int)
+    alone = pictures.rgb(replace(TWO, agents=both[1:]), 32).astype(int)
     assert (abs(top - alone).max(axis=2) > 0).mean() < 0.02  # but for soft edges

@@ -11,7 +11,7 @@ import pytest
 
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.grid_world.config import GridWorldConfig, Rewards
-from piase_gym.worlds.grid_world.views import GridFacts, parse
+from piase_gym.worlds.grid_world.facts import GridFacts, parse
 from piase_gym.worlds.grid_world.world import GridWorld
 
 from .reference_grid_world import ReferenceGridWorld

@@ -104,7 +104,7 @@ def test_taggers_chase() -> None:
 
 
 def test_runners_never_step_towards_a_tagger_in_sight() -> None:
-    from piase_gym.worlds.grid_world.scripted import GridScript
+    from piase_gym.worlds.grid_world.players.scripted import GridScript
 
     seen = 0
     for seed in range(8):
@@ -131,7 +131,7 @@ class Blind:
 
 
 def test_a_script_reads_nothing_but_facts() -> None:
-    from piase_gym.worlds.grid_world.scripted import GridScript
+    from piase_gym.worlds.grid_world.players.scripted import GridScript
 
     env = piase_gym.parallel_env("GridWorld", layout="door_key", view="vector")
     env.reset(seed=3)

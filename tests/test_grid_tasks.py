@@ -12,9 +12,10 @@ from piase_gym.errors import GenerationError
 from piase_gym.names import task_fields
 from piase_gym.registry import task_spec
 from piase_gym.worlds.grid_world import cells as codes
-from piase_gym.worlds.grid_world import planning, teamwork
 from piase_gym.worlds.grid_world.config import GridWorldConfig
-from piase_gym.worlds.grid_world.oracle import GridOracle
+from piase_gym.worlds.grid_world.players import search as planning
+from piase_gym.worlds.grid_world.players import team
+from piase_gym.worlds.grid_world.players.oracle import GridOracle
 from piase_gym.worlds.grid_world.world import GridWorld
 
 from .reference_grid_rules import ReferenceGridRules
@@ -224,7 +225,7 @@ def test_a_step_of_the_oracle_expands_so_many_states(monkeypatch: pytest.MonkeyP
 def test_plans_that_are_cut_short_are_taken_up_again(
     agents: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(teamwork, "Budget", lambda: planning.Budget(24))
+    monkeypatch.setattr(team, "Budget", lambda: planning.Budget(24))
     config = GridWorldConfig(width=16, height=16, agents=agents, border=True)
     world, short = GridWorld(config), 0
     for seed in range(6):

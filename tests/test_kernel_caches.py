@@ -70,7 +70,7 @@ print(json.dumps({"text": env.world.text(facts)}))
 STAMP = """
 import json
 from piase_gym.compiled.cache import stamp
-from piase_gym.worlds.grid_world.kernels import KERNELS
+from piase_gym.worlds.grid_world.rules.kernels import KERNELS
 print(json.dumps(stamp(KERNELS.step)))
 """
 OTHERS = """
@@ -88,7 +88,7 @@ PLAY = """
 import json
 import numpy as np
 import piase_gym
-from piase_gym.worlds.grid_world.kernels import KERNELS
+from piase_gym.worlds.grid_world.rules.kernels import KERNELS
 for make in (piase_gym.parallel_env, piase_gym.batch_env):
     many = {"num_envs": 2} if make is piase_gym.batch_env else {}
     env = make("GridWorld", width=5, height=5, **many)
@@ -180,7 +180,7 @@ def test_a_second_process_compiles_nothing(copied: Path) -> None:
 
 def test_what_kernels_refer_to_is_part_of_the_stamp(copied: Path) -> None:
     before = run(copied, STAMP)
-    events = copied / "piase_gym/worlds/grid_world/events.py"
+    events = copied / "piase_gym/worlds/grid_world/rules/events.py"
     edit(events, '"""What can become', '"""Whatever became')
     assert run(copied, STAMP) == before
     edit(events, "RUNNER: Final = 2", "RUNNER: Final = 3")

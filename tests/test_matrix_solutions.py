@@ -15,9 +15,8 @@ from piase_gym.agents.matrix_strategies import STRATEGIES
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ConfigError, UnknownNameError, UnsupportedError
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.metrics import equality, gini
-from piase_gym.worlds.social_dilemma.outcomes import social_optimum, totals
-from piase_gym.worlds.social_dilemma.solutions import (
+from piase_gym.worlds.social_dilemma.matrix.outcomes import social_optimum, totals
+from piase_gym.worlds.social_dilemma.matrix.solutions import (
     AUTOMATA,
     automaton,
     best_response,
@@ -27,6 +26,7 @@ from piase_gym.worlds.social_dilemma.solutions import (
     nash_equilibria,
     symmetric_equilibria,
 )
+from piase_gym.worlds.social_dilemma.metrics import equality, gini
 
 SAFE = [name for name in sorted(STRATEGIES) if name != "generous_tit_for_tat"]
 """Strategies without dice."""

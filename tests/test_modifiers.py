@@ -184,7 +184,7 @@ def test_wrong_elements_are_named(element: Any, match: str) -> None:
 
 
 def test_temptation_makes_a_hunt_a_dilemma() -> None:
-    from piase_gym.worlds.social_dilemma.solutions import nash_equilibria
+    from piase_gym.worlds.social_dilemma.matrix.solutions import nash_equilibria
 
     dilemma = world_class("SocialDilemma")
     config = make_config(world_spec("SocialDilemma"), {"game": "stag_hunt"})

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from piase_gym.compiled import readable
-from piase_gym.worlds.physics_playground import control, rules
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.items import KINDS
-from piase_gym.worlds.physics_playground.layouts import new_state
-from piase_gym.worlds.physics_playground.reading import Reading
-from piase_gym.worlds.physics_playground.scene import (
+from piase_gym.worlds.physics_playground.facts import layout_of
+from piase_gym.worlds.physics_playground.levels.generate import new_state
+from piase_gym.worlds.physics_playground.levels.items import KINDS
+from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.sensors import SensorSet
+from piase_gym.worlds.physics_playground.rules import driving, tasks
+from piase_gym.worlds.physics_playground.rules.record import (
     AT_AGENT,
     AT_OBJECT,
     AT_WALL,
@@ -25,9 +27,7 @@ from piase_gym.worlds.physics_playground.scene import (
     ON_RAMP,
     new_scene,
 )
-from piase_gym.worlds.physics_playground.sensing import SensorSet
 from piase_gym.worlds.physics_playground.state import Hold
-from piase_gym.worlds.physics_playground.views import layout_of
 from tests import reference_physics as slow
 from tests.physics import FULL, TASKS, elsewhere, make, oracle, seen_in
 
@@ -192,11 +192,11 @@ def test_invented_scenes_are_seen_and_judged_as_the_reference_does(task: str, bo
         moment = invent(task, body, seed)
         scene = scene_of(moment)
         form = layout_of(moment.config)
-        total = rules.total(moment.state, moment.config)
+        total = tasks.total(moment.state, moment.config)
         senses = SensorSet(readable(scene), moment.config, form, total)
-        assert rules.measure(readable(scene))
+        assert tasks.measure(readable(scene))
         compare(moment, scene[0], senses.look())
-        control.drive(readable(scene))
+        driving.drive(readable(scene))
         check_forces(moment, scene[0]["force"], scene[0]["torque"])
         grasped += int((scene[0]["grasp"][: moment.config.agents] >= 0).sum())
     assert task == "reach" or grasped >= SCENES / 4
@@ -231,7 +231,7 @@ def test_towers_of_every_height_are_counted() -> None:
             floor += 2.0 * half
         state.holds = [None] * len(state.holds)
         scene = scene_of(SimpleNamespace(**{**vars(moment), "reading": fresh(moment.reading)}))
-        assert rules.measure(readable(scene))
+        assert tasks.measure(readable(scene))
         found = int(scene[0]["standing"])
         assert found == slow.placed(state, moment.reading, moment.config)
         heights.add(found)
@@ -259,10 +259,10 @@ def test_numbers_that_cannot_be_are_refused(column: int, value: float) -> None:
     moment = invent("push", "rover", 3)
     for body in (0, len(moment.reading.raw) - 1):
         scene = scene_of(moment)
-        assert rules.measure(readable(scene))
+        assert tasks.measure(readable(scene))
         before = scene[0]["togo"].copy()
         scene[0]["table"][body, column] = value
-        assert not rules.measure(readable(scene))
+        assert not tasks.measure(readable(scene))
         assert (scene[0]["togo"] == before).all()
 
 

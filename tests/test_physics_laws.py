@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from piase_gym.core.commands import Command
-from piase_gym.worlds.physics_playground.reading import Reading
-from piase_gym.worlds.physics_playground.rules import too_heavy
-from piase_gym.worlds.physics_playground.verbs import GRIPS
+from piase_gym.worlds.physics_playground.actions import GRIPS
+from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.rules.tasks import too_heavy
 from tests.physics import make
 
 G = 9.81

@@ -13,8 +13,8 @@ import pytest
 import piase_gym
 from piase_gym import runs
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.items import gap
-from piase_gym.worlds.physics_playground.routes import SIGHT, aim_of
+from piase_gym.worlds.physics_playground.levels.items import gap
+from piase_gym.worlds.physics_playground.players.routes import SIGHT, aim_of
 from piase_gym.wrappers import AvtLogger
 from tests.physics import oracle
 

@@ -65,7 +65,7 @@ def test_lidar_leads_around_a_wall() -> None:
 
 @pytest.mark.parametrize("task", ["push", "gather", "stack", "carry", "keep_away"])
 def test_it_reads_nothing_but_facts_and_what_is_legal(task: str) -> None:
-    from piase_gym.worlds.physics_playground.scripted import PhysicsScript
+    from piase_gym.worlds.physics_playground.players.scripted import PhysicsScript
 
     env = piase_gym.parallel_env("PhysicsPlayground", task=task, view="vector")
     env.reset(seed=3)

@@ -26,10 +26,10 @@ from piase_gym import runs
 from piase_gym.core.digest import digest_bytes, digest_json
 from piase_gym.core.rng import Stream
 from piase_gym.errors import CapacityError, ClosedError, ConfigError, SnapshotError
-from piase_gym.worlds.physics_playground.bullet import live_clients
-from piase_gym.worlds.physics_playground.bullet_file import LARGEST, rebuilt
-from piase_gym.worlds.physics_playground.scene import AT_WALL
-from piase_gym.worlds.physics_playground.verbs import GRIPS, RELEASES
+from piase_gym.worlds.physics_playground.actions import GRIPS, RELEASES
+from piase_gym.worlds.physics_playground.bullet.client import live_clients
+from piase_gym.worlds.physics_playground.bullet.save_file import LARGEST, rebuilt
+from piase_gym.worlds.physics_playground.rules.record import AT_WALL
 from piase_gym.wrappers import AvtLogger
 from tests.physics import FULL, TASKS, continued, elsewhere, episode, go_on, make, oracle
 

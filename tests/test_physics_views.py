@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from piase_gym.core.mailbox import EVERYONE, Letter
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.items import COLOURS, KINDS
-from piase_gym.worlds.physics_playground.prose import parse, text_of
-from piase_gym.worlds.physics_playground.views import (
+from piase_gym.worlds.physics_playground.facts import (
     PLACES,
     PhysicsFacts,
     Sighting,
@@ -25,6 +23,8 @@ from piase_gym.worlds.physics_playground.views import (
     text_length,
     touch_place,
 )
+from piase_gym.worlds.physics_playground.levels.items import COLOURS, KINDS
+from piase_gym.worlds.physics_playground.observe.text import parse, text_of
 
 CONFIG = PhysicsPlaygroundConfig(
     task="gather", agents=3, messages=True, objects=[{"kind": kind} for kind in KINDS[:3]] * 2

@@ -16,7 +16,7 @@ from piase_gym.benchmarks.evaluation.policies import read_policy
 from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.errors import ConfigError, PiaseError, UnknownNameError
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.solutions import AUTOMATA, best_response, tournament
+from piase_gym.worlds.social_dilemma.matrix.solutions import AUTOMATA, best_response, tournament
 
 TASK = "piase/SocialDilemma-PrisonersDilemma-TitForTat-v0"
 THREE = "population:always_cooperate,always_defect,tit_for_tat"

@@ -19,7 +19,7 @@ from piase_gym.compiled.windows import (
     seen_ahead,
     window,
 )
-from piase_gym.worlds.cell_codes import AGENT, OUTSIDE
+from piase_gym.worlds.grids.codes import AGENT, OUTSIDE
 
 AGENTS = 3
 

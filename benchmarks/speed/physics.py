@@ -83,7 +83,7 @@ def raw_row(rays: bool = True) -> Run:
     """Step Bullet alone through the very same episode: the forces of the world, recorded."""
     import pybullet as p
 
-    from piase_gym.worlds.physics_playground.sensing import rays_of
+    from piase_gym.worlds.physics_playground.observe.sensors import rays_of
 
     env = made()
     world, sim = env.world, env.world.sim

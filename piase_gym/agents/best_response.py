@@ -14,7 +14,7 @@ class BestResponseAgent(Agent):
     """The policy ``best_response:STRATEGY``: knows what the other plays, and all that follows.
 
     Args:
-        strategy: A name of `piase_gym.worlds.social_dilemma.solutions.AUTOMATA`.
+        strategy: A name of `piase_gym.worlds.social_dilemma.matrix.solutions.AUTOMATA`.
 
     Raises:
         UnknownNameError: If no strategy has this name.
@@ -23,7 +23,7 @@ class BestResponseAgent(Agent):
     def __init__(self, strategy: str) -> None:
         """Look the strategy up."""
         super().__init__()
-        from piase_gym.worlds.social_dilemma.solutions import automaton
+        from piase_gym.worlds.social_dilemma.matrix.solutions import automaton
 
         self.strategy = strategy
         self._automaton = automaton(strategy)
@@ -58,7 +58,7 @@ class BestResponseAgent(Agent):
 
     def _plan(self, config: Any, seat: int) -> Any:
         """Return the best response, computed once for each config."""
-        from piase_gym.worlds.social_dilemma.solutions import best_response
+        from piase_gym.worlds.social_dilemma.matrix.solutions import best_response
 
         key = config, seat
         if key not in self._plans:

@@ -22,7 +22,7 @@ import numpy as np
 
 from piase_gym.compiled.decorators import helper, hot, inline
 from piase_gym.compiled.memory import load, load64, store, store64
-from piase_gym.worlds.cell_codes import AGENT, OUTSIDE, UNSEEN
+from piase_gym.worlds.grids.codes import AGENT, OUTSIDE, UNSEEN
 
 # By heading: up, right, down, left.
 DX = np.array([0, 1, 0, -1])

@@ -31,8 +31,8 @@ from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.partners import to_act
 from piase_gym.errors import SuiteError, UnsupportedError
+from piase_gym.worlds.social_dilemma.matrix.solutions import best_response
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
-from piase_gym.worlds.social_dilemma.solutions import best_response
 
 SEED = 10_000_000
 """The first seed of evaluation; training never meets it."""

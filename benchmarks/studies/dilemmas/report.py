@@ -13,7 +13,7 @@ from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval
 from piase_gym.benchmarks.evaluation.tables import markdown
 from piase_gym.benchmarks.studies.jobs import read_once
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.solutions import best_response, expected_returns
+from piase_gym.worlds.social_dilemma.matrix.solutions import best_response, expected_returns
 
 FOLDER: Final = Path(__file__).parents[1] / "measured"
 MEASURES: Final = ("efficiency", "sustainability", "equality", "return an agent")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from piase_gym.worlds.cell_codes import (
+from piase_gym.worlds.grids.codes import (
     AGENT,
     FLOOR,
     HEADINGS,

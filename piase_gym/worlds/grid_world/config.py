@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.grid_world import maps
 from piase_gym.worlds.grid_world.cells import (
     BARE,
     FOOD,
@@ -18,6 +17,7 @@ from piase_gym.worlds.grid_world.cells import (
     MAX_FOOD,
     MOVER,
 )
+from piase_gym.worlds.grid_world.levels import maps
 from piase_gym.worlds.grid_world.limits import (
     MAX_GOALS,
     MAX_MOVERS,

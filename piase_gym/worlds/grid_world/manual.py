@@ -8,7 +8,7 @@ from typing import Any
 from piase_gym.core.world import Manual
 from piase_gym.worlds.grid_world.cells import BARE, BOX, FRUIT, GATE, HAZARD, MOVER, SWITCH_OFF
 from piase_gym.worlds.grid_world.config import GridWorldConfig
-from piase_gym.worlds.grid_world.events import NO_FREE_CELL
+from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL
 
 
 def fault_sentence(fault: int, config: GridWorldConfig) -> str:

@@ -28,8 +28,8 @@ from piase_gym.worlds.grid_world.config import (
     GridWorldConfig,
     GridWorldEnvelope,
 )
-from piase_gym.worlds.grid_world.events import ESCAPED, ROLES
-from piase_gym.worlds.grid_world.tables import TABLE, new_table
+from piase_gym.worlds.grid_world.rules.events import ESCAPED, ROLES
+from piase_gym.worlds.grid_world.rules.tables import TABLE, new_table
 
 NUM_STREAMS: Final = 3  # layout, dynamics, channel
 NUM_ACTIONS: Final = 6  # without a message

@@ -18,8 +18,8 @@ from piase_gym.core.world import HINT_TEXT, Capabilities, Manual
 from piase_gym.errors import AgentError, EnvelopeError, GenerationError
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
-from piase_gym.worlds.bumps import ahead_in_grid, ahead_in_window, in_the_way
-from piase_gym.worlds.grid_world import around, render, views
+from piase_gym.worlds.grid_world import facts as views
+from piase_gym.worlds.grid_world.actions import commands_of, grammar_of
 from piase_gym.worlds.grid_world.cells import KEY, MAX_CODE, WALL
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
@@ -27,7 +27,11 @@ from piase_gym.worlds.grid_world.config import (
     GridWorldConfig,
     GridWorldEnvelope,
 )
-from piase_gym.worlds.grid_world.events import (
+from piase_gym.worlds.grid_world.curriculum import DIALS, ELEMENTS, PERSONAL
+from piase_gym.worlds.grid_world.facts import GridFacts
+from piase_gym.worlds.grid_world.manual import fault_sentence, manual
+from piase_gym.worlds.grid_world.observe import pictures, surroundings
+from piase_gym.worlds.grid_world.rules.events import (
     BLOCKED,
     ENTER,
     FAILURES,
@@ -36,9 +40,7 @@ from piase_gym.worlds.grid_world.events import (
     RESULTS,
     ROLES,
 )
-from piase_gym.worlds.grid_world.kernels import KERNELS, enter_one
-from piase_gym.worlds.grid_world.manual import fault_sentence, manual
-from piase_gym.worlds.grid_world.modifiers import DIALS, ELEMENTS, PERSONAL
+from piase_gym.worlds.grid_world.rules.kernels import KERNELS, enter_one
 from piase_gym.worlds.grid_world.state import (
     CANONICAL,
     config_table,
@@ -46,9 +48,8 @@ from piase_gym.worlds.grid_world.state import (
     new_single,
     new_states,
 )
-from piase_gym.worlds.grid_world.views import GridFacts
-from piase_gym.worlds.grid_world.vocabulary import commands_of, grammar_of
-from piase_gym.worlds.out_of_sight import unseen_floor
+from piase_gym.worlds.grids.hidden_cells import unseen_floor
+from piase_gym.worlds.grids.obstacles import ahead_in_grid, ahead_in_window, in_the_way
 
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
@@ -202,7 +203,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     @property
     def vector_space(self) -> Box:
-        """A uint8 Box; see `piase_gym.worlds.grid_world.views`."""
+        """A uint8 Box; see `piase_gym.worlds.grid_world.facts`."""
         form = self.form
         high = np.full(form.length, 255, np.uint8)
         area = form.rows * form.columns
@@ -313,7 +314,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def surroundings(self, facts: GridFacts) -> Surroundings:
         """Return facts in the PiaSE documents' words; what is in sight has its place on the map."""
-        return around.surroundings(facts, self.agents)
+        return surroundings.surroundings(facts, self.agents)
 
     def position(self, agent: int) -> list[int]:
         """Return the column and the row of an agent."""
@@ -377,17 +378,17 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     # -- pictures -------------------------------------------------------------------------
 
-    def _scene(self) -> render.Scene:
+    def _scene(self) -> pictures.Scene:
         """Describe the state for the painters."""
-        return render.scene(self.states[0], self.side, self.agents)
+        return pictures.scene(self.states[0], self.side, self.agents)
 
     def ansi(self) -> str:
         """Draw the grid with letters."""
-        return render.ansi(self._scene())
+        return pictures.ansi(self._scene())
 
     def rgb(self) -> NDArray[np.uint8]:
         """Draw the grid as a picture."""
-        return render.rgb(self._scene())
+        return pictures.rgb(self._scene())
 
 
 def _longest_text(form: views.Layout) -> int:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
-from piase_gym.worlds.physics_playground.items import (
+from piase_gym.worlds.physics_playground.levels.items import (
     MAX_OBJECTS,
     MAX_SIDE,
     Kind,

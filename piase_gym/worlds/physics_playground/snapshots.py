@@ -15,11 +15,11 @@ from piase_gym.core.digest import digest_bytes
 from piase_gym.core.mailbox import Mailboxes
 from piase_gym.core.rng import Stream
 from piase_gym.errors import SnapshotError
-from piase_gym.worlds.physics_playground.bullet_file import inflate
+from piase_gym.worlds.physics_playground.bullet.save_file import inflate
 from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.items import MAX_SIDE
-from piase_gym.worlds.physics_playground.layouts import plain_bodies
-from piase_gym.worlds.physics_playground.reading import Reading
+from piase_gym.worlds.physics_playground.levels.generate import plain_bodies
+from piase_gym.worlds.physics_playground.levels.items import MAX_SIDE
+from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.state import STATUSES, PlayState, read_state
 
 HEAVIEST: Final = 1000.0

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.world import Manual
 from piase_gym.errors import SnapshotError
-from piase_gym.worlds.physics_playground import guide, render, snapshots
-from piase_gym.worlds.physics_playground.bullet import Simulation
-from piase_gym.worlds.physics_playground.modifiers import DIALS, ELEMENTS, PERSONAL
-from piase_gym.worlds.physics_playground.playing import Playing
+from piase_gym.worlds.physics_playground import manual, snapshots
+from piase_gym.worlds.physics_playground.bullet.client import Simulation
+from piase_gym.worlds.physics_playground.curriculum import DIALS, ELEMENTS, PERSONAL
+from piase_gym.worlds.physics_playground.episode import Playing
+from piase_gym.worlds.physics_playground.observe import pictures
 
 
 class PhysicsPlayground(Playing):
@@ -138,7 +139,7 @@ class PhysicsPlayground(Playing):
     @property
     def manual(self) -> Manual:
         """The words of the prompt."""
-        return guide.manual(self.config)
+        return manual.manual(self.config)
 
     # -- the state is a value -------------------------------------------------------------
 
@@ -235,7 +236,7 @@ class PhysicsPlayground(Playing):
 
     def ansi(self) -> str:
         """Draw the floor from above with letters."""
-        return render.ansi(self.play, self.reading, self.config)
+        return pictures.ansi(self.play, self.reading, self.config)
 
     def rgb(self) -> NDArray[np.uint8]:
         """Take a picture with the config's camera; an egocentric one is the first agent's."""
@@ -256,4 +257,4 @@ class PhysicsPlayground(Playing):
         """
         eyes = (camera or self.config.camera) == "egocentric"
         viewer, side = agent if eyes else None, side or self.config.picture
-        return render.picture(self.play, self.reading, self.config, viewer, side)
+        return pictures.picture(self.play, self.reading, self.config, viewer, side)

@@ -10,15 +10,6 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
-from piase_gym.worlds.social_dilemma.games import (
-    BIMATRICES,
-    COMMONS,
-    MATRIX_GAMES,
-    MAX_PAYOFF,
-    profile_table,
-    public_goods,
-    volunteers_dilemma,
-)
 from piase_gym.worlds.social_dilemma.limits import (
     MAX_AGENTS,
     MAX_MEMORY,
@@ -28,6 +19,15 @@ from piase_gym.worlds.social_dilemma.limits import (
     MAX_TALK,
     MAX_TIMEOUT,
     MAX_WINDOW,
+)
+from piase_gym.worlds.social_dilemma.matrix.games import (
+    BIMATRICES,
+    COMMONS,
+    MATRIX_GAMES,
+    MAX_PAYOFF,
+    profile_table,
+    public_goods,
+    volunteers_dilemma,
 )
 
 Game = Literal[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from piase_gym.core.world import Manual
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.games import WORDS
+from piase_gym.worlds.social_dilemma.matrix.games import WORDS
 
 
 def matrix_manual(config: SocialDilemmaConfig) -> Manual:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.outcomes import totals
+from piase_gym.worlds.social_dilemma.matrix.outcomes import totals
 
 
 def gini(shares: ArrayLike) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Facts
-from piase_gym.worlds.social_dilemma import commons_text, matrix_text
+from piase_gym.worlds.social_dilemma.commons import text as commons_text
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
+from piase_gym.worlds.social_dilemma.matrix import text as matrix_text
 
 
 def parse(text: str, config: SocialDilemmaConfig) -> Facts:

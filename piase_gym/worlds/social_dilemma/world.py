@@ -9,7 +9,7 @@ from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.errors import EnvelopeError
 from piase_gym.worlds.array_world import ArrayWorld, F
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
-from piase_gym.worlds.social_dilemma.modifiers import DIALS, ELEMENTS
+from piase_gym.worlds.social_dilemma.curriculum import DIALS, ELEMENTS
 
 
 class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
@@ -177,8 +177,8 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     @classmethod
     def kind_for(cls, config: SocialDilemmaConfig) -> type[SocialDilemma[Any]]:
         """Return the class of a config's game: the matrix games, or the commons."""
-        from piase_gym.worlds.social_dilemma.commons_world import Commons
-        from piase_gym.worlds.social_dilemma.matrix_world import MatrixGames
+        from piase_gym.worlds.social_dilemma.commons.world import Commons
+        from piase_gym.worlds.social_dilemma.matrix.world import MatrixGames
 
         return Commons if config.is_commons else MatrixGames
 

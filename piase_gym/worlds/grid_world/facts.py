@@ -1,0 +1,407 @@
+"""GridWorld's two views: facts as a vector and as text, and the way back from both.
+
+Everything here is pure: a function of facts and config. `sight` writes the same vectors faster;
+this module says what they mean.
+
+The vector (uint8) is the frame, row by row from the top (cell codes of `cells`), then width,
+height, x, y, heading (0 up, 1 right, 2 down, 3 left), what is carried (a cell code or 0), where
+the nearest visible goal is (two bytes, see `_goal_bytes`), and 8 bytes of hashed hint. The
+agent's own cell holds its own code.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.core.mailbox import Letter
+from piase_gym.core.text_encoding import hash_text, one_line, unescape
+from piase_gym.core.world import Facts
+from piase_gym.errors import TextParseError
+from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES
+from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.rules.events import ROLES
+from piase_gym.worlds.grid_world.rules.tables import frame_shape
+from piase_gym.worlds.grid_world.state import SCALARS, STATUS, vector_length
+from piase_gym.worlds.grids.codes import TURNS
+from piase_gym.worlds.grids.prose import (
+    ROW,
+    SIGNS,
+    YOU,
+    Nouns,
+    blank,
+    cell_text,
+    read_row,
+    require,
+    way,
+)
+
+FLOOR_CODE = bytes([CODES["floor"]])
+GRID_OFFSET = 64
+"""Added to the goal's offsets where the whole grid is shown, to keep them positive."""
+
+
+class Status(NamedTuple):
+    """What an agent knows of itself and of the task, where that matters.
+
+    Attributes:
+        energy: Steps until it starves; 0 where nobody starves.
+        level: Its strength at lifting food.
+        role: One of `events.ROLES`.
+        food: Pieces of food left, at most 255 are counted.
+    """
+
+    energy: int
+    level: int
+    role: str
+    food: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridFacts(Facts):
+    """What one agent of GridWorld may know.
+
+    Attributes:
+        size: Columns and rows of the grid.
+        position: (x, y), (0, 0) at the top left.
+        heading: up, right, down or left.
+        carrying: What the agent carries, or ``None``.
+        cells: What is shown, row by row from the top: names of `cells.NAMES`, or an agent as
+            ``agent_1 facing left`` (in a window also away, right, you). The viewer's own cell is
+            ``you`` in a window and ``floor`` in a grid, where `position` tells it.
+        goal: The nearest visible goal as (ahead, right) in a window, (down, right) in a grid.
+        status: What concerns energy, strength and roles, if the envelope has `status`.
+    """
+
+    size: tuple[int, int]
+    position: tuple[int, int]
+    heading: str
+    carrying: str | None
+    cells: tuple[tuple[str, ...], ...]
+    goal: tuple[int, int] | None
+    status: Status | None = None
+
+
+NOUNS = Nouns(
+    mass={"unseen": "darkness", "outside": "the outside", "floor": "floor", "fruit": "fruit"},
+    plurals={
+        "switch that is off": "switches that are off",
+        "switch that is on": "switches that are on",
+        "bare bush": "bare bushes",
+        "box": "boxes",
+    },
+    bare=("food",),
+)
+
+
+class Layout:
+    """Where things lie in the vectors and texts of one config (with its envelope)."""
+
+    world = "GridWorld"
+    nouns = NOUNS
+
+    def __init__(self, config: GridWorldConfig) -> None:
+        """Work out the frame from the config and its envelope."""
+        envelope = config.fixed_sizes()
+        self.config = config
+        self.whole_grid = config.observe == "grid"
+        self.rows, self.columns = frame_shape(config, envelope)
+        self.area = self.rows * self.columns
+        self.own = None if self.whole_grid else self.area - 1 - self.columns + 1 + self.columns // 2
+        self.names = config.names(envelope.agents)
+        self.length = vector_length(envelope, self.rows, self.columns)
+        self.status, self.symbols = bool(envelope.status), envelope.symbols
+        self.wide = envelope.wide
+        self.shown = self._shown()
+        turns = HEADINGS if self.whole_grid else TURNS
+        turned = [f"{name} facing {turn}" for name in self.names for turn in turns]
+        self.cell_names = (*(NAMES.get(code, "") for code in range(AGENT)), *turned)
+        self.cell_codes = {name: code for code, name in enumerate(self.cell_names) if name}
+
+    def _shown(self) -> tuple[range, range]:
+        """Return the rows and columns of the frame that can show anything under this config."""
+        if self.whole_grid:
+            return range(self.config.height), range(self.config.width)
+        size, middle = self.config.window, self.columns // 2
+        columns = range(middle - size // 2, middle + size // 2 + 1)
+        return range(self.rows - size, self.rows), columns
+
+    def own_cell(self, position: tuple[int, int]) -> tuple[int, int]:
+        """Return (row, column) of the viewer in the frame."""
+        if self.whole_grid:
+            return position[1], position[0]
+        return self.rows - 1, self.columns // 2
+
+    def goal_bytes(self, goal: tuple[int, int] | None) -> tuple[int, int]:
+        """Code the goal's direction as two bytes; (0, 0) stands for no goal in sight."""
+        if goal is None:
+            return 0, 0
+        if self.whole_grid:
+            return goal[0] + GRID_OFFSET, goal[1] + GRID_OFFSET
+        return goal[0] + 1, goal[1] + self.columns // 2 + 1
+
+    def goal_of(self, first: int, second: int) -> tuple[int, int] | None:
+        """Undo `goal_bytes`."""
+        if first == 0 and second == 0:
+            return None
+        if self.whole_grid:
+            return first - GRID_OFFSET, second - GRID_OFFSET
+        return first - 1, second - self.columns // 2 - 1
+
+
+@functools.lru_cache(maxsize=64)
+def layout_of(config: GridWorldConfig) -> Layout:
+    """Return the layout of a config; of the last few configs it is the same object each time."""
+    return Layout(config)
+
+
+def facts_of(
+    vector: NDArray[np.uint8],
+    agent: str,
+    form: Layout,
+    hint: str | None = None,
+) -> GridFacts:
+    """Read a vector back; `hint` is given because its code in the vector is lossy."""
+    values = vector.tolist()
+    area = form.rows * form.columns
+    width, height, x, y, heading, carry, ahead, aside = values[area : area + 8]
+    names = form.cell_names
+    rows = [
+        [names[code] for code in values[start : start + form.columns]]
+        for start in range(0, area, form.columns)
+    ]
+    row, column = form.own_cell((x, y))
+    rows[row][column] = "floor" if form.whole_grid else YOU
+    status, messages = _read_extras(values[area + SCALARS :], form) if form.wide else (None, ())
+    return GridFacts(
+        agent=agent,
+        messages=messages,
+        hint=hint,
+        size=(width, height),
+        position=(x, y),
+        heading=HEADINGS[heading],
+        carrying=NAMES[carry] if carry else None,
+        cells=tuple(map(tuple, rows)),
+        goal=form.goal_of(ahead, aside),
+        status=status,
+    )
+
+
+def _read_extras(values: list[int], form: Layout) -> tuple[Status | None, tuple[Letter, ...]]:
+    """Read what only wide vectors have: status and messages."""
+    status = None
+    if form.status:
+        status = Status(values[0], values[1], ROLES[values[2]], values[3])
+        values = values[STATUS:]
+    said = zip(form.names, values, strict=False)  # no values without a channel
+    return status, tuple(Letter(name, "all", str(symbol)) for name, symbol in said if symbol)
+
+
+@dataclass(frozen=True)
+class VectorTeller:
+    """Writes texts from kept vectors, or from (vector, hint) where there are hints."""
+
+    form: Layout
+    agents: tuple[str, ...]
+
+    def __call__(self, kept: Any, agent: int) -> str:
+        """Write the text of the moment in which the vector was kept.
+
+        It is the text of `text_of`, of pieces that are remembered by the bytes they stand for.
+        """
+        vector, hint = kept if isinstance(kept, tuple) else (kept, None)
+        form = self.form
+        if form.wide or hint is not None:
+            return text_of(facts_of(vector, self.agents[agent], form, hint), form)
+        data, area, own = vector.tobytes(), form.area, form.own
+        if own is None:  # the viewer may be anywhere in a grid
+            own = data[area + 3] * form.columns + data[area + 2]
+        return (
+            _head_of_bytes(self.agents[agent], data[area : area + 6])
+            + _cells_of_bytes(form, data[:own], data[own + 1 : area])
+            + _goal_of_bytes(form, data[area + 6 : area + 8])
+        )
+
+
+@functools.lru_cache(maxsize=16384)
+def _head_of_bytes(agent: str, scalars: bytes) -> str:
+    """Write who and where an agent is and what it carries."""
+    width, height, x, y, heading, carry = scalars
+    carried = NAMES[carry] if carry else None
+    return _head(agent, (width, height), (x, y), HEADINGS[heading], carried)
+
+
+@functools.lru_cache(maxsize=4096)
+def _cells_of_bytes(form: Layout, before: bytes, after: bytes) -> str:
+    """Write the frame, of the codes before and after the viewer's own cell."""
+    cells = before + FLOOR_CODE + after  # of their own cell, texts say nothing
+    rows = [cells[start : start + form.columns] for start in range(0, form.area, form.columns)]
+    return cell_text(rows, form)
+
+
+@functools.lru_cache(maxsize=8192)
+def _goal_of_bytes(form: Layout, place: bytes) -> str:
+    """Write where the goal is."""
+    return "\n" + _goal(form.goal_of(*place), form)
+
+
+def vector_of(facts: GridFacts, form: Layout) -> NDArray[np.uint8]:
+    """Return the vector of the facts, shape ``(rows * columns + 16,)``, uint8."""
+    codes = form.cell_codes
+    number = form.names.index(facts.agent)
+    heading = HEADINGS.index(facts.heading)
+    row, column = form.own_cell(facts.position)
+    vector = np.zeros(form.length, np.uint8)
+    flat = [codes[name] if name != YOU else 0 for line in facts.cells for name in line]
+    flat[row * form.columns + column] = AGENT + 4 * number + (heading if form.whole_grid else 0)
+    vector[: len(flat)] = flat
+    carry = CODES[facts.carrying] if facts.carrying else 0
+    scalars = (*facts.size, *facts.position, heading, carry, *form.goal_bytes(facts.goal))
+    vector[len(flat) : len(flat) + 8] = scalars
+    vector[len(flat) + 8 : len(flat) + SCALARS] = hash_text(facts.hint)
+    start = len(flat) + SCALARS
+    if facts.status is not None:
+        energy, level, role, food = facts.status
+        vector[start : start + STATUS] = energy, level, ROLES.index(role), food
+        start += STATUS
+    for letter in facts.messages:
+        vector[start + form.names.index(letter.sender)] = int(letter.message)
+    return vector
+
+
+# -- text --------------------------------------------------------------------------------
+
+
+def text_of(facts: GridFacts, form: Layout) -> str:
+    """Write the facts as prose. Cells that are not mentioned are free floor."""
+    lines = [
+        _head(facts.agent, facts.size, facts.position, facts.heading, facts.carrying)
+        + cell_text(facts.cells, form),
+        _goal(facts.goal, form),
+    ]
+    if facts.status is not None:
+        energy, level, role, food = facts.status
+        lines.append(f"Energy {energy}, strength {level}, role {role}, pieces of food left {food}.")
+    lines += [f"{item.sender} says: {one_line(item.message)}" for item in facts.messages]
+    if facts.hint is not None:
+        lines.append(f"Hint: {one_line(facts.hint)}")
+    return "\n".join(lines)
+
+
+def _head(
+    agent: str,
+    size: tuple[int, int],
+    position: tuple[int, int],
+    heading: str,
+    carrying: str | None,
+) -> str:
+    """Write who and where an agent is and what it carries: the first two lines."""
+    return (
+        f"You are {agent} at column {position[0]}, row {position[1]} of a grid "
+        f"with {size[0]} columns and {size[1]} rows, facing {heading}.\n"
+        f"You carry {'a ' + carrying if carrying else 'nothing'}."
+    )
+
+
+def _goal(goal: tuple[int, int] | None, form: Layout) -> str:
+    """Write where the goal is."""
+    if goal is None:
+        return "No goal is in sight."
+    vertical = ("down", "up") if form.whole_grid else ("ahead", "behind")
+    return f"A goal is {way(goal[0], *vertical)} and {way(goal[1], 'right', 'left')}."
+
+
+# -- parsing -----------------------------------------------------------------------------
+
+_HEADER = re.compile(
+    r"You are (\S+) at column (\d+), row (\d+) of a grid with (\d+) columns and (\d+) rows, "
+    r"facing (\w+)\."
+)
+_CARRY = re.compile(r"You carry (?:nothing|an? (.+))\.")
+_GOAL = re.compile(r"(?:No goal is in sight|A goal is (\d+) (\w+) and (\d+) (\w+))\.")
+_require = functools.partial(require, "GridWorld")
+_STATUS = re.compile(r"Energy (\d+), strength (\d+), role (\w+), pieces of food left (\d+)\.")
+_SAYS = re.compile(r"(\S+) says: (.*)")
+_HINT = re.compile(r"Hint: (.*)")
+
+
+def parse(text: str, config: GridWorldConfig) -> GridFacts:
+    """Read a canonical text back into the facts it was written from.
+
+    Raises:
+        TextParseError: If a line is not one that `text_of` writes; the message shows the line.
+    """
+    form = layout_of(config)
+    lines = text.split("\n")
+    header = _HEADER.fullmatch(lines[0]) if lines else None
+    carry = _CARRY.fullmatch(lines[1]) if len(lines) > 1 else None
+    if header is None or carry is None:
+        raise TextParseError(f"GridWorld: not the start of an observation: {text[:80]!r}")
+    x, y, width, height = (int(header.group(i)) for i in (2, 3, 4, 5))
+    _require(header.group(1) in form.names, lines[0], f"agents are {', '.join(form.names)}")
+    _require(header.group(6) in HEADINGS, lines[0], f"headings are {', '.join(HEADINGS)}")
+    carried = carry.group(1)
+    _require(carried is None or carried in CODES, lines[1], "nothing like that can be carried")
+    cells = blank(form)
+    goal: tuple[int, int] | None = None
+    messages: list[Letter] = []
+    hint: str | None = None
+    status: Status | None = None
+    for line in lines[2:]:
+        if match := _HINT.fullmatch(line):
+            hint = unescape(match.group(1))
+        elif match := _GOAL.fullmatch(line):
+            goal = _read_goal(match, line)
+        elif match := _STATUS.fullmatch(line):
+            status = _read_status(match, line, form)
+        elif match := _SAYS.fullmatch(line):
+            messages.append(_read_letter(match, line, form))
+        elif match := ROW.fullmatch(line):
+            read_row(match, line, cells, form)
+        else:
+            raise TextParseError(f"GridWorld: cannot read the line {line[:80]!r}")
+    if not form.whole_grid:
+        row, column = form.own_cell((x, y))
+        cells[row][column] = YOU
+    return GridFacts(
+        agent=header.group(1),
+        messages=tuple(messages),
+        hint=hint,
+        size=(width, height),
+        position=(x, y),
+        heading=header.group(6),
+        carrying=carried,
+        cells=tuple(map(tuple, cells)),
+        goal=goal,
+        status=status,
+    )
+
+
+def _read_status(match: re.Match[str], line: str, form: Layout) -> Status:
+    """Read energy, strength, role and food."""
+    energy, level, food = (int(match.group(i)) for i in (1, 2, 4))
+    _require(form.status, line, "this envelope has no status")
+    _require(match.group(3) in ROLES, line, f"roles are {', '.join(ROLES)}")
+    _require(max(energy, level, food) <= 255, line, "numbers go up to 255")
+    return Status(energy, level, match.group(3), food)
+
+
+def _read_letter(match: re.Match[str], line: str, form: Layout) -> Letter:
+    """Read what another agent says."""
+    symbols = [str(symbol) for symbol in range(1, form.symbols + 1)]
+    _require(match.group(1) in form.names, line, f"agents are {', '.join(form.names)}")
+    _require(match.group(2) in symbols, line, f"symbols are {', '.join(symbols) or 'none'}")
+    return Letter(match.group(1), "all", match.group(2))
+
+
+def _read_goal(match: re.Match[str], line: str) -> tuple[int, int] | None:
+    """Read the direction of the goal."""
+    if match.group(1) is None:
+        return None
+    _require(match.group(2) in SIGNS and match.group(4) in SIGNS, line, "no such direction")
+    return int(match.group(1)) * SIGNS[match.group(2)], int(match.group(3)) * SIGNS[match.group(4)]

@@ -1,0 +1,1 @@
+"""How levels of GridWorld are made."""

@@ -1,0 +1,1 @@
+"""What agents of a GridWorld see, and its pictures."""

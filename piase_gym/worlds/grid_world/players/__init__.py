@@ -1,0 +1,1 @@
+"""The oracle of GridWorld, its script, and how they search."""

@@ -1,0 +1,219 @@
+"""GridWorld's script: an honest player by rule, who knows only what its facts told so far.
+
+It draws a map of what it has seen. It goes to a goal it knows the way to, lifts food (first what
+it can lift alone), eats when it gets hungry, chases runners or keeps away from taggers; else it
+fetches a key for a locked door, turns a switch for a closed gate, or walks to the nearest place
+from which it has not looked yet. Where food is to be lifted together, it remembers where the others
+stood when it saw them last.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Final
+
+from piase_gym.worlds.grid_world.facts import GridFacts
+from piase_gym.worlds.grid_world.world import GridWorld
+from piase_gym.worlds.grids.prose import YOU
+
+Cell = tuple[int, int]
+MOVES: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+ACTIONS: Final = {name: index for index, name in enumerate(MOVES)}
+STAY, INTERACT = 4, 5
+FREE: Final = ("floor", "goal", "open door", "open gate", "fruit", "bare bush")
+FLIPPED: Final = {"closed gate": "open gate", "open gate": "closed gate"}
+"""What a switch does to every gate, as the rules say."""
+SWITCHES: Final = ("switch that is off", "switch that is on")
+FOODS: Final = ("food for one", "food for two", "food for three", "food for four")
+HUNGRY: Final = 20
+"""Energy below which fruit comes before anything else."""
+BUMP: Final = 10
+"""What walking against something costs in moves, as in the reward table."""
+
+
+class GridScript:
+    """Plays one agent of GridWorld from its facts.
+
+    Args:
+        world: The world to ask for facts; nothing else of it is read.
+    """
+
+    def __init__(self, world: GridWorld) -> None:
+        self.world = world
+        self._map: dict[Cell, str] = {}
+        self._others: dict[Cell, str] = {}
+        """Where other agents and drones are, as far as it can see: their names."""
+        self._turned: dict[Cell, int] = {}
+        """How often each switch was turned."""
+        self._waited = 0
+
+    def act(self, agent: int) -> int:
+        """Return the index of the next action."""
+        facts = self.world.facts(agent)
+        self._look(facts)
+        if facts.status is not None and facts.status.role == "runner":
+            return self._flee(facts)
+        for wanted in self._wishes(facts):
+            action = self._towards(facts, wanted)
+            if action is not None:
+                return self._note(facts, self._patiently(facts, action))
+        return STAY
+
+    def _look(self, facts: GridFacts) -> None:
+        """Draw what is in sight into the map."""
+        meeting = facts.status is not None and facts.status.food > 0
+        self._others = {c: name for c, name in self._others.items() if meeting and name != "drone"}
+        for row, names in enumerate(facts.cells):
+            for column, name in enumerate(names):
+                if name in ("unseen", "outside"):
+                    continue
+                cell = self._place(facts, row, column)
+                self._others.pop(cell, None)
+                if " facing " in name or name == "drone":
+                    who = name.partition(" ")[0]
+                    self._others = {
+                        c: n for c, n in self._others.items() if n != who or who == "drone"
+                    }
+                    self._others[cell] = who
+                    self._map.setdefault(cell, "floor")
+                elif name == YOU or cell == facts.position:
+                    here = self._map.get(cell, "floor")
+                    self._map[cell] = "bare bush" if here == "fruit" else here
+                else:
+                    self._map[cell] = name
+
+    def _forget(self, who: str) -> None:
+        """Forget where an agent stood before (drones have no names)."""
+        if who != "drone":
+            self._others = {cell: name for cell, name in self._others.items() if name != who}
+
+    def _place(self, facts: GridFacts, row: int, column: int) -> Cell:
+        """Return the cell of the grid that a cell of the view shows."""
+        if self.world.config.observe == "grid":
+            return column, row
+        ahead, aside = len(facts.cells) - 1 - row, column - len(facts.cells[0]) // 2
+        dx, dy = MOVES[facts.heading]
+        x, y = facts.position
+        return x + ahead * dx - aside * dy, y + ahead * dy + aside * dx
+
+    def _wishes(self, facts: GridFacts) -> list[set[Cell]]:
+        """Return the cells to go to or act upon, the most wanted first."""
+        known: dict[str, set[Cell]] = {}
+        for cell, name in self._map.items():
+            known.setdefault(name, set()).add(cell)
+        edge, status = self._edge(facts), facts.status
+        doors = known.get("locked door", set()) if facts.carrying == "key" else set()
+        keys = set() if facts.carrying else known.get("key", set())
+        fruit = known.get("fruit", set())
+        hungry = status is not None and 0 < status.energy < HUNGRY
+        wishes = [fruit, known.get("bare bush", set())] if hungry else []
+        wishes += [known.get("goal", set()), self._runners(facts)]
+        strength = status.level if status else 1
+        food = [known.get(name, set()) for name in FOODS]
+        wishes += [*food[:strength][::-1], doors, known.get("closed door", set())]
+        if known.get("locked door") or not edge:
+            wishes.append(keys)
+        switches = self._least_turned(known) if known.get("closed gate") else set()
+        heavy = {cell for cells in food[strength:] for cell in cells}
+        meet = {min(heavy)} if heavy else set()  # who knows the same food goes to the same one
+        return [*wishes, edge, switches, meet, fruit, keys]
+
+    def _runners(self, facts: GridFacts) -> set[Cell]:
+        """Return where runners are, for a tagger."""
+        if facts.status is None or facts.status.role != "tagger":
+            return set()
+        taggers = self._taggers()
+        return {
+            cell for cell, name in self._others.items() if name != "drone" and name not in taggers
+        }
+
+    def _taggers(self) -> tuple[str, ...]:
+        """Return who the taggers are: the first of the agents, as the config says."""
+        config = self.world.config
+        return config.names()[: config.num_taggers]
+
+    def _flee(self, facts: GridFacts) -> int:
+        """Return the move that leads furthest from all taggers in sight, or stay."""
+        taggers = [cell for cell, name in self._others.items() if name in self._taggers()]
+        x, y = facts.position
+
+        def safety(cell: Cell) -> tuple[int, int]:
+            ways = sum(self._free((cell[0] + dx, cell[1] + dy)) for dx, dy in MOVES.values())
+            near = [abs(cell[0] - a) + abs(cell[1] - b) for a, b in taggers]
+            return min(near, default=0), ways
+
+        moves = {ACTIONS[name]: (x + dx, y + dy) for name, (dx, dy) in MOVES.items()}
+        free = {action: cell for action, cell in moves.items() if self._free(cell)}
+        if not taggers or not free:
+            return STAY
+        best = max(free, key=lambda action: safety(free[action]))
+        return best if safety(free[best]) > safety((x, y)) else STAY
+
+    def _least_turned(self, known: dict[str, set[Cell]]) -> set[Cell]:
+        """Return the switches that were turned least often."""
+        switches = {cell for name in SWITCHES for cell in known.get(name, set())}
+        least = min((self._turned.get(cell, 0) for cell in switches), default=0)
+        return {cell for cell in switches if self._turned.get(cell, 0) == least}
+
+    def _note(self, facts: GridFacts, action: int) -> int:
+        """Note which switch an action turns; return the action."""
+        dx, dy = MOVES[facts.heading]
+        ahead = facts.position[0] + dx, facts.position[1] + dy
+        if action == INTERACT and self._map.get(ahead) in SWITCHES:
+            self._turned[ahead] = self._turned.get(ahead, 0) + 1
+            self._map = {cell: FLIPPED.get(name, name) for cell, name in self._map.items()}
+        return action
+
+    def _edge(self, facts: GridFacts) -> set[Cell]:
+        """Return unknown cells beside free ones."""
+        width, height = facts.size
+        return {
+            (x + dx, y + dy)
+            for (x, y), name in self._map.items()
+            if name in FREE
+            for dx, dy in MOVES.values()
+            if 0 <= x + dx < width and 0 <= y + dy < height and (x + dx, y + dy) not in self._map
+        }
+
+    def _towards(self, facts: GridFacts, wanted: set[Cell]) -> int | None:
+        """Return the first action of a cheapest way to one of some cells, or None without one.
+
+        The last action is a step onto the cell, or an interaction with what stands there.
+        """
+        start = (facts.position, facts.heading)
+        queue: list[tuple[int, Cell, str, int | None]] = [(0, *start, None)]
+        seen: set[tuple[Cell, str]] = set()
+        while queue:
+            cost, cell, heading, first = heapq.heappop(queue)
+            if (cell, heading) in seen:
+                continue
+            seen.add((cell, heading))
+            if cell in wanted and first is not None:
+                return first
+            dx, dy = MOVES[heading]
+            ahead = (cell[0] + dx, cell[1] + dy)
+            if ahead in wanted and not self._free(ahead) and not self._enters(ahead):
+                return INTERACT if first is None else first
+            for name, (dx, dy) in MOVES.items():
+                there = (cell[0] + dx, cell[1] + dy)
+                action = ACTIONS[name] if first is None else first
+                if self._free(there) or (there in wanted and self._enters(there)):
+                    heapq.heappush(queue, (cost + 1, there, name, action))
+                elif there in wanted:  # turn to it
+                    heapq.heappush(queue, (cost + BUMP, cell, name, action))
+        return None
+
+    def _enters(self, cell: Cell) -> bool:
+        """Tell whether a wanted cell is walked into: it is unknown, or a runner stands there."""
+        return cell not in self._map or cell in self._others
+
+    def _free(self, cell: Cell) -> bool:
+        """Tell whether a cell can be walked on, as far as is known."""
+        return self._map.get(cell) in FREE and cell not in self._others
+
+    def _patiently(self, facts: GridFacts, action: int) -> int:
+        """Wait a step now and then where others stand about, so that two do not dance."""
+        x, y = facts.position
+        crowded = any(abs(x - a) + abs(y - b) == 1 for a, b in self._others)
+        self._waited = self._waited + 1 if crowded else 0
+        return STAY if crowded and self._waited % 3 == len(facts.agent) % 3 else action

@@ -1,0 +1,313 @@
+"""GridWorld's rules: what each command does, and what a step is. Compiled.
+
+Agents act one after the other, in the order of ``s.order``; the first to claim a cell has it. What
+the world does of itself is in `dynamics`.
+"""
+
+# Kernels are typed by numba, not by annotations.
+# mypy: disable-error-code="no-untyped-def, assignment"
+
+from __future__ import annotations
+
+import numpy as np
+
+from piase_gym.compiled import helper, hot, inline
+from piase_gym.compiled.stepping import ABSENT
+from piase_gym.compiled.windows import advance, ahead, cell_at, paint_at, put, seen_ahead
+from piase_gym.worlds.grid_world.cells import (
+    AGENT,
+    BARE,
+    BOX,
+    CLOSED,
+    FLOOR,
+    FRUIT,
+    GOAL,
+    HAZARD,
+    KEY,
+    OPEN,
+    WALKABLE,
+)
+from piase_gym.worlds.grid_world.rules.events import (
+    ARRIVED,
+    BLOCKED,
+    CAUGHT,
+    CLOSE_DOOR,
+    DIED,
+    DROP,
+    EAT,
+    ESCAPED,
+    HURT,
+    ILLEGAL,
+    LATE,
+    MOVE,
+    NONE,
+    OPEN_DOOR,
+    OUT_OF_TIME,
+    PICK_UP,
+    PUSH,
+    REACH_GOAL,
+    RUNNER,
+    STAY,
+    TAG,
+    TAGGER,
+    TOGGLE,
+    UNLOCK,
+    UNPARSABLE,
+    WAS_CAUGHT,
+)
+from piase_gym.worlds.grid_world.rules.joining import let_in
+from piase_gym.worlds.grid_world.rules.world import appear, gather, live, marked, toggle, uncover
+
+HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
+MOVES = 4
+STAYING = 4
+INTERACTING = 5
+ACTIONS = 6
+ENTERED = sum(1 << code for code in WALKABLE)
+"""The cells that an agent can step onto, a bit a code."""
+
+
+# -- what an agent does -------------------------------------------------------------------
+
+
+@inline
+def act(s, w, full, a, index, o, rewards, events):
+    """Carry out the command with this index, without a message. Returns the event."""
+    if index < 0:
+        return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
+    if index < MOVES:
+        return walk(s, w, full, a, HEADING_OF[index], o, rewards, events)
+    return STAY if index == STAYING else interact(s, w, a)
+
+
+@hot
+def walk(s, w, full, a, heading, o, rewards, events):
+    """Turn agent `a` and let it try to step ahead. Returns the event."""
+    s.heading[a] = heading
+    ground, event = np.int64(seen_ahead(s, w, a, 1)), MOVE
+    if ground >= AGENT:
+        if full and w.taggers and chase(s, w, a, o, rewards, events):
+            appear(s, w, full, a)
+            return TAG
+        if full and w.pass_through:
+            x, y = ahead(s, a, 1)
+            ground = np.int64(cell_at(s, w, x, y))
+    elif full and ground == BOX and push(s, w, a):
+        ground, event = FLOOR, PUSH
+    if ground >= AGENT or not ENTERED >> ground & 1:
+        appear(s, w, full, a)
+        return BLOCKED
+    x, y = np.int64(s.x[a]), np.int64(s.y[a])
+    paint_at(s, a, cell_at(s, w, x, y))
+    advance(s, w, a)
+    if full and w.pass_through:
+        uncover(s, w, x, y)
+    if ground == GOAL:
+        s.alive[a] = 0
+        s.fate[a] = ARRIVED
+        return REACH_GOAL
+    if full and (ground == FRUIT or ground == HAZARD):
+        event = meet(s, w, a, ground)
+    if not full or s.alive[a]:
+        appear(s, w, full, a)
+    return event
+
+
+@helper
+def meet(s, w, a, ground):
+    """Let agent `a` meet fruit or a hazard on the cell that it entered. Returns the event."""
+    if ground == FRUIT:
+        put(s, w, s.x[a], s.y[a], BARE)
+        if w.energy:
+            s.energy[a] = min(255, np.int64(s.energy[a]) + w.fruit_energy)
+        return EAT
+    if w.hazard_ends:
+        s.alive[a] = 0
+        s.fate[a] = DIED
+        uncover(s, w, s.x[a], s.y[a])
+    return HURT
+
+
+@helper
+def push(s, w, a):
+    """Push the box ahead of agent `a` onto free floor. Returns whether it moved."""
+    if seen_ahead(s, w, a, 2) != FLOOR:
+        return False
+    x, y = ahead(s, a, 1)
+    put(s, w, x, y, FLOOR)
+    x, y = ahead(s, a, 2)
+    put(s, w, x, y, BOX)
+    return True
+
+
+@helper
+def chase(s, w, a, o, rewards, events):
+    """Let agent `a` tag the first runner ahead, if that is its game. Returns whether it did."""
+    if s.role[a] != TAGGER:
+        return False
+    x, y = ahead(s, a, 1)
+    for b in range(w.agents):  # not who is seen: agents that pass each other can share a cell
+        if s.alive[b] and s.role[b] == RUNNER and s.x[b] == x and s.y[b] == y:
+            s.alive[b] = 0
+            s.fate[b] = WAS_CAUGHT
+            if events[o + b] == NONE:  # it has not acted yet, and now cannot
+                events[o + b] = CAUGHT
+            rewards[o + b] += w.reward[CAUGHT]
+            uncover(s, w, x, y)
+            return True
+    return False
+
+
+@inline
+def interaction(s, w, a):
+    """Return the event of agent `a` interacting with the cell ahead."""
+    return np.int64(w.interaction[1 if s.carry[a] else 0, seen_ahead(s, w, a, 1)])
+
+
+@hot
+def interact(s, w, a):
+    """Let agent `a` act on the cell ahead. Returns the event.
+
+    Whether that is legal was settled by the last observation; who comes too late only fails.
+    """
+    if not s.can[a]:
+        return ILLEGAL
+    event = interaction(s, w, a)
+    x, y = ahead(s, a, 1)
+    if event == PICK_UP:
+        s.carry[a] = KEY
+        put(s, w, x, y, FLOOR)
+    elif event == DROP:
+        put(s, w, x, y, s.carry[a])
+        s.carry[a] = 0
+    elif event == UNLOCK or event == OPEN_DOOR:
+        put(s, w, x, y, OPEN)
+    elif event == CLOSE_DOOR:
+        put(s, w, x, y, CLOSED)
+    elif event == TOGGLE:
+        event = toggle(s, w)
+    elif event == ILLEGAL:
+        event = LATE
+    return event
+
+
+# -- a step -------------------------------------------------------------------------------
+
+
+@hot
+def tick(s, w, o, acts, rewards, terminated, truncated, events):
+    """Advance one environment by a step; outputs start at row `o`.
+
+    Returns:
+        Not 0 if an agent ended, entered or reached a milestone for the first time.
+    """
+    if w.full:
+        notable = tick_full(s, w, o, acts, rewards, terminated, events)
+    else:
+        notable = act_all(s, w, np.bool_(False), o, acts, rewards, terminated, events)
+    s.t += 1
+    if s.t >= w.max_steps:
+        run_out(s, w, o, truncated)
+        return 1
+    if w.latecomers:
+        notable |= let_in(s, w, o, events)
+    return notable
+
+
+@helper
+def tick_full(s, w, o, acts, rewards, terminated, events):
+    """Let every agent act, then the world, where all rules can be in use.
+
+    The other rules are compiled apart from these, without all that is only done if `full`.
+    """
+    if w.taggers:
+        for a in range(w.agents):
+            events[o + a], rewards[o + a] = NONE, 0.0
+    notable = act_all(s, w, np.bool_(True), o, acts, rewards, terminated, events)
+    notable |= gather(s, w, o, rewards, events)
+    if live(s, w, o, rewards):
+        notable |= see_off(s, w, o, terminated, events)
+    if w.shared:
+        share(w, o, rewards, events)
+    return notable
+
+
+@hot
+def act_all(s, w, full, o, acts, rewards, terminated, events):
+    """Let every agent act, with a message or without. Returns not 0 if it was notable.
+
+    Who is caught before its turn has its event and its reward from the one that caught it, and from
+    a command that was wrong before anybody acted.
+    """
+    notable, ended = 0, False
+    for i in range(w.agents):
+        a = np.int64(s.order[i])
+        row = np.uint64(o + a)  # unsigned: no need to ask whether it counts from the end
+        event, said = NONE, 0
+        if s.alive[a]:
+            index = np.int64(acts[row])
+            if full:
+                if w.taggers:
+                    events[row] = STAY  # it takes part, so it can no longer be caught unawares
+                said = index // ACTIONS if index > 0 else 0
+                index -= said * ACTIONS
+            event = ILLEGAL
+            if not full or said <= w.symbols:
+                event = act(s, w, full, a, index, o, rewards, events)
+            if event == ILLEGAL:
+                said = 0
+            ended |= event == REACH_GOAL or (full and (event == TAG or not s.alive[a]))
+            notable |= marked(s, w, a, event)
+        elif full and w.taggers and events[row] == CAUGHT:
+            event = wrong(s, w, a, np.int64(acts[row]))
+        if full:
+            s.said[a] = said
+        if not full or not w.taggers:
+            events[row], rewards[row] = event, w.reward[event]
+        elif event != NONE:
+            events[row] = event
+            rewards[row] += w.reward[event]
+    if ended:
+        notable |= see_off(s, w, o, terminated, events)
+    return notable
+
+
+@helper
+def wrong(s, w, a, index):
+    """Return the event of a command that is illegal or cannot be read, else `NONE`."""
+    if index < 0:
+        return NONE if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
+    if index // ACTIONS > w.symbols or (index % ACTIONS == INTERACTING and not s.can[a]):
+        return ILLEGAL
+    return NONE
+
+
+@helper
+def see_off(s, w, o, terminated, events):
+    """Write who has ended in this step, now that somebody has."""
+    for a in range(w.agents):
+        terminated[o + a] = events[o + a] != NONE and not s.alive[a]
+    return 1
+
+
+@helper
+def share(w, o, rewards, events):
+    """Give every agent that took part the mean reward of those that did."""
+    total, count = 0.0, 0
+    for a in range(w.agents):
+        if events[o + a] != NONE:
+            total += rewards[o + a]
+            count += 1
+    for a in range(w.agents):
+        if events[o + a] != NONE:
+            rewards[o + a] = total / count
+
+
+@helper
+def run_out(s, w, o, truncated):
+    """End the episode for all who are in play: their time is over."""
+    for a in range(w.agents):
+        if s.alive[a]:
+            truncated[o + a] = True
+            s.alive[a] = 0
+            s.fate[a] = ESCAPED if s.role[a] == RUNNER or w.survive else OUT_OF_TIME

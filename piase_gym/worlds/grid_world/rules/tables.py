@@ -1,0 +1,262 @@
+"""What kernels know of a config: one record, filled in once."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.compiled.memory import record
+from piase_gym.compiled.windows import MAP_FIELDS, map_fields
+from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.grid_world.cells import (
+    BARE,
+    CLOSED,
+    FLOOR,
+    FOOD,
+    FRUIT,
+    KEY,
+    LOCKED,
+    MAX_AGENTS,
+    MAX_FOOD,
+    MOVER,
+    OPEN,
+    OUTSIDE,
+    SWITCH_OFF,
+    SWITCH_ON,
+    WALL,
+)
+from piase_gym.worlds.grid_world.config import (
+    DOORS,
+    LAYOUTS,
+    MAX_GOALS,
+    MAX_MOVERS,
+    MAX_PATCHES,
+    MAX_SIDE,
+    GridWorldConfig,
+    GridWorldEnvelope,
+)
+from piase_gym.worlds.grid_world.rules.events import (
+    BLOCKED,
+    CAUGHT,
+    CLOSE_DOOR,
+    DROP,
+    EAT,
+    GATHER,
+    HURT,
+    ILLEGAL,
+    JAMMED,
+    LATE,
+    MARKS,
+    MOVE,
+    NO_KEY,
+    NUM_EVENTS,
+    OPEN_DOOR,
+    PICK_UP,
+    PUSH,
+    REACH_GOAL,
+    REFUSED,
+    STAY,
+    TAG,
+    TOGGLE,
+    TOO_HEAVY,
+    UNLOCK,
+)
+
+TABLE: Final = record(
+    [
+        ("width", "<i4"),
+        ("height", "<i4"),
+        ("agents", "<i4"),
+        ("max_steps", "<i4"),
+        # The observation: what is shown first (frame_w x frame_h), then the scalars.
+        ("window", "<i4"),
+        ("frame_w", "<i4"),
+        ("frame_h", "<i4"),
+        ("length", "<i4"),
+        ("status", "<i4"),  # 1 if vectors tell energy, level, role and food
+        ("num_actions", "<i4"),
+        ("slots", "<i4"),  # agents in the outputs: the envelope's
+        ("occlude", "<i4"),
+        ("full_grid", "<i4"),
+        # Rules.
+        *MAP_FIELDS,
+        ("full", "<i4"),  # 1 if more is in use than doors, keys and goals in a window of 7 by 7
+        ("pass_through", "<i4"),
+        ("shared", "<i4"),
+        ("symbols", "<i4"),
+        ("channel", "<i4"),  # 1 if vectors have a place for symbols
+        ("hazard_ends", "<i4"),
+        ("energy", "<i4"),
+        ("fruit_energy", "<i4"),
+        ("regrow", "<u4"),  # chance in 2**-32
+        ("mover_period", "<i4"),
+        ("mover_chance", "<u4"),  # chance in 2**-32 of a new direction
+        ("clearing", "<i4"),  # 1 if the episode is won when all food is gathered
+        ("survive", "<i4"),  # 1 if lasting to the end is all there is to do
+        ("taggers", "<i4"),  # agents that chase the others; 0 if nobody does
+        ("levels", "u1", MAX_AGENTS),
+        # What follows from interacting with a cell, with empty hands and with full ones.
+        ("interaction", "u1", (2, 256)),
+        ("mark", "u1", NUM_EVENTS),  # the milestone of an event, as a bit
+        ("reward", "<f8", NUM_EVENTS),
+        ("starved", "<f8"),
+        # The level.
+        ("layout", "<i4"),
+        ("border", "<i4"),
+        ("least_difficulty", "<f8"),  # below 0: as the other fields say
+        ("most_difficulty", "<f8"),
+        ("density", "<i4"),  # obstacles, in thousandths of the free cells
+        ("rooms", "<i4"),
+        ("doors", "<i4"),
+        ("boxes", "<i4"),
+        ("hazards", "<i4"),
+        ("fruits", "<i4"),
+        ("movers", "<i4"),
+        ("food", "<i4"),
+        ("food_level", "<i4"),
+        ("min_food_level", "<i4"),
+        ("search", "<i4"),  # 1 if a level may be unsolvable and must be checked
+        ("num_goals", "<i4"),  # fixed ones
+        ("any_goals", "<i4"),  # goals at random places, if there are no fixed ones
+        ("goals", "<i4", (MAX_GOALS, 2)),
+        ("starts", "<i4", (MAX_AGENTS, 2)),  # -1: random
+        ("plan", "u1", MAX_SIDE * MAX_SIDE),  # the cells of every level, before the layout's own
+        ("num_patches", "<i4"),
+        ("patches", "<i2", (MAX_PATCHES, 2)),
+        ("num_movers", "<i4"),
+        ("movers_at", "<i2", (MAX_MOVERS, 2)),
+        ("num_food", "<i4"),
+        ("all_food", "<i4"),
+        ("latecomers", "<i4"),  # agents that are not there at the reset
+        ("join", "<i4", MAX_AGENTS),  # the step at which each agent enters; -1: when let in
+    ]
+)
+
+
+def frame_shape(config: GridWorldConfig, envelope: GridWorldEnvelope) -> tuple[int, int]:
+    """Return (rows, columns) of what is shown: the largest window or the largest grid."""
+    if config.observe == "grid":
+        return envelope.height, envelope.width
+    return envelope.window, envelope.window
+
+
+def new_table(
+    config: GridWorldConfig, envelope: GridWorldEnvelope, side: int, margin: int
+) -> NDArray[Any]:
+    """Return the table of one config, shape (1,), for records of a side and a margin."""
+    tables = np.zeros(1, TABLE)
+    table = tables[0]
+    for name in ("width", "height", "agents", "max_steps", "window", "border", "symbols", "energy"):
+        table[name] = getattr(config, name)
+    for name in ("hazard_ends", "fruit_energy", "mover_period", "rooms", "boxes", "hazards"):
+        table[name] = getattr(config, name)
+    for name in ("fruits", "movers", "food_level", "min_food_level"):
+        table[name] = getattr(config, name)
+    _set_views(table, config, envelope)
+    for name, value in map_fields(side, margin).items():
+        table[name] = value
+    seven = config.window == envelope.window == 7
+    table["full"] = envelope.wide or not (config.plain_rules and seven)
+    table["pass_through"] = config.collisions == "pass"
+    table["shared"] = config.shared_reward
+    table["regrow"] = _chance(config.regrow)
+    table["mover_chance"] = _chance(config.mover_chance)
+    table["survive"] = config.surviving
+    table["clearing"], table["taggers"] = config.clearing, config.num_taggers
+    table["latecomers"] = len(config.latecomers)
+    for agent, step in config.latecomers.items():
+        table["join"][agent] = -1 if step is None else step
+    table["levels"][: config.agents] = 1
+    table["levels"][: len(config.levels)] = config.levels
+    table["interaction"] = _interactions()
+    for event, mark in MARKS.items():
+        table["mark"][event] = mark
+    table["reward"], table["starved"] = reward_table(config), config.rewards.starved
+    _set_level(table, config)
+    return tables
+
+
+def _chance(probability: float) -> int:
+    """Return a probability as a number of 32 bits."""
+    return min(round(probability * 2**32), 2**32 - 1)
+
+
+def _set_views(table: Any, config: GridWorldConfig, envelope: GridWorldEnvelope) -> None:
+    """Fill in what the vectors look like."""
+    rows, columns = frame_shape(config, envelope)
+    table["frame_h"], table["frame_w"] = rows, columns
+    table["length"] = rows * columns + 8 + HINT_CODE
+    table["length"] += 4 * envelope.status + (envelope.agents if envelope.symbols else 0)
+    table["status"], table["channel"] = envelope.status, envelope.symbols > 0
+    table["num_actions"], table["slots"] = 6 * (1 + envelope.symbols), envelope.agents
+    table["full_grid"] = config.observe == "grid"
+    table["occlude"] = not config.see_through_walls
+
+
+def _set_level(table: Any, config: GridWorldConfig) -> None:
+    """Fill in what levels are made of."""
+    table["layout"] = LAYOUTS.index(config.layout)
+    table["doors"] = DOORS.index(config.doors)
+    table["density"] = round(config.obstacle_density * 1000)
+    low, high = config.difficulties or (-1.0, -1.0)
+    table["least_difficulty"], table["most_difficulty"] = low, high
+    table["food"] = config.num_food
+    table["search"] = config.must_check
+    table["num_goals"], table["any_goals"] = len(config.goals), config.any_goals
+    for name, places in (("goals", config.goals), ("starts", config.starts)):
+        table[name] = -1
+        table[name][: len(places)] = places or np.zeros((0, 2), int)
+    _set_plan(table, config)
+
+
+def _set_plan(table: Any, config: GridWorldConfig) -> None:
+    """Fill in what stands in every level: the map, the border and the walls."""
+    cells = np.full((MAX_SIDE, MAX_SIDE), OUTSIDE, np.uint8)
+    grid = cells[: config.height, : config.width]
+    grid[...] = FLOOR
+    for (x, y), code in config.plan.items():
+        grid[y, x] = code
+    if config.border:
+        grid[[0, -1], :] = grid[:, [0, -1]] = WALL
+    for x, y in config.walls:
+        grid[y, x] = WALL
+    table["plan"] = cells.ravel()
+    for number, places, codes in (
+        ("num_patches", "patches", (FRUIT, BARE)),
+        ("num_movers", "movers_at", (MOVER,)),
+    ):
+        found = np.argwhere(np.isin(grid, codes))[:, ::-1]
+        table[number] = len(found)
+        table[places][: len(found)] = found
+    food = grid[grid >= FOOD]
+    table["num_food"], table["all_food"] = food.size, int((food.astype(int) - FOOD + 1).sum())
+
+
+def _interactions() -> NDArray[np.uint8]:
+    """Return the event of interacting with each cell, with empty hands and with full ones.
+
+    `ILLEGAL` is what the mask forbids. Food is `TOO_HEAVY` until enough agents lift it together.
+    """
+    table = np.full((2, 256), ILLEGAL, np.uint8)
+    table[:, LOCKED] = NO_KEY, UNLOCK  # only keys can be carried
+    table[:, CLOSED], table[:, OPEN] = OPEN_DOOR, CLOSE_DOOR
+    table[:, SWITCH_OFF] = table[:, SWITCH_ON] = TOGGLE
+    table[:, FOOD : FOOD + MAX_FOOD] = TOO_HEAVY
+    table[0, KEY], table[1, FLOOR] = PICK_UP, DROP
+    return table
+
+
+def reward_table(config: GridWorldConfig) -> NDArray[np.float64]:
+    """Return what each event is worth."""
+    rewards = config.rewards
+    table = np.zeros(NUM_EVENTS)
+    table[[MOVE, PUSH]], table[REACH_GOAL], table[STAY] = rewards.move, rewards.goal, rewards.stay
+    table[BLOCKED] = rewards.blocked
+    table[[PICK_UP, DROP, OPEN_DOOR, UNLOCK, CLOSE_DOOR, TOGGLE, LATE]] = rewards.interact
+    table[[NO_KEY, JAMMED]], table[TOO_HEAVY] = rewards.locked, rewards.heavy
+    table[EAT], table[HURT], table[GATHER] = rewards.fruit, rewards.hazard, rewards.food
+    table[TAG], table[CAUGHT] = rewards.tag, rewards.caught
+    table[ILLEGAL : REFUSED + 1] = rewards.illegal
+    return table

@@ -1,0 +1,160 @@
+"""Agents on grids as pictures show them, and how tiles become a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from piase_gym.errors import ConfigError
+from piase_gym.worlds.drawing import (
+    COLOURS,
+    DARK_GOLD,
+    GOLD,
+    INK,
+    SHADOW,
+    WHITE,
+    Brush,
+    Point,
+    mix,
+    readable,
+)
+
+Painter = Callable[[int, Brush], None]
+"""Paints the object with a code."""
+LONG_SIDE: Final = 512
+SMALLEST_TILE: Final = 8
+LARGEST_TILE: Final = 64
+NUMBERED_TILE: Final = 24
+"""The smallest tile, in pixels, on which the number of an agent can be read."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """How an agent looks.
+
+    Attributes:
+        number: Its place among the agents, which decides the colour.
+        heading: 0 up, 1 right, 2 down, 3 left.
+        carrying: The code of what it carries, or 0.
+        numbered: Whether its number is written on it.
+    """
+
+    number: int
+    heading: int
+    carrying: int = 0
+    numbered: bool = False
+
+    @property
+    def colour(self) -> str:
+        """Its colour, as ``#rrggbb``."""
+        return COLOURS[self.number % len(COLOURS)]
+
+    def at(self, forward: float, right: float = 0.0) -> Point:
+        """Return the point so far ahead of the middle of the tile and to the agent's right."""
+        x, y = ((0, -1), (1, 0), (0, 1), (-1, 0))[self.heading]
+        return 0.5 + forward * x - right * y, 0.5 + forward * y + right * x
+
+
+def paint_piece(piece: Piece, brush: Brush, paint_object: Painter) -> None:
+    """Paint an agent: a round piece with a beak and eyes that look ahead.
+
+    Args:
+        piece: How it looks.
+        brush: What to paint with.
+        paint_object: Paints what it carries.
+    """
+    if brush.tiny:
+        paint_token(piece, brush)
+        return
+    at, colour, middle = piece.at, piece.colour, (0.5, 0.5)
+    edge = mix(colour, "#000000", 0.42)
+    brush.disc((0.5, 0.55), 0.37, SHADOW)
+    brush.shape((at(0.48), at(0.25, -0.24), at(0.25, 0.24)), edge)
+    brush.disc(middle, 0.37, edge)
+    brush.disc(middle, 0.335, colour)
+    brush.disc((0.5, 0.49), 0.3, mix(colour, WHITE, 0.16))
+    brush.disc((0.5, 0.51), 0.305, colour)
+    size, forward, apart = (0.075, 0.21, 0.125) if piece.numbered else (0.1, 0.13, 0.14)
+    for side in (-apart, apart):
+        brush.disc(at(forward, side), size, WHITE)
+        brush.disc(at(forward + 0.03, side), size * 0.55, INK)
+    if piece.carrying:
+        paint_badge(piece, brush, paint_object)
+    if piece.numbered:
+        digits = str(piece.number)
+        brush.text(at(-0.08), 0.36 if len(digits) == 1 else 0.3, digits, readable(colour))
+
+
+def paint_badge(piece: Piece, brush: Brush, paint_object: Painter) -> None:
+    """Paint what an agent carries, small, behind its right shoulder."""
+    place = piece.at(-0.31, 0.31)
+    brush.disc(place, 0.185, INK)
+    brush.disc(place, 0.16, WHITE)
+    paint_object(piece.carrying, brush.inset(place, 0.36))
+
+
+def paint_token(piece: Piece, brush: Brush) -> None:
+    """Paint an agent on a tiny tile: one white eye ahead, and a golden spot for what it carries."""
+    brush.disc((0.5, 0.5), 0.5, mix(piece.colour, "#000000", 0.3))
+    brush.disc((0.5, 0.5), 0.43, piece.colour)
+    brush.disc(piece.at(0.27), 0.19, WHITE)
+    if piece.carrying:
+        brush.disc(piece.at(-0.25), 0.2, DARK_GOLD)
+        brush.disc(piece.at(-0.25), 0.14, GOLD)
+
+
+def picture(
+    cells: NDArray[np.uint8],
+    pieces: Iterable[tuple[int, int, NDArray[np.uint8]]],
+    tile: int,
+    tile_of: Callable[[int, int], NDArray[np.uint8]],
+) -> NDArray[np.uint8]:
+    """Set tiles together and lay figures over them.
+
+    Args:
+        cells: The object codes, shape (height, width).
+        pieces: Column, row and picture of each figure, the topmost last.
+        tile: The side of a cell in pixels.
+        tile_of: Returns the picture of a code in this size.
+
+    Returns:
+        A new array of shape (height * tile, width * tile, 3).
+
+    Raises:
+        ConfigError: If `tile` is less than 1.
+    """
+    if tile < 1:
+        raise ConfigError(f"tile must be at least 1 pixel, not {tile}")
+    height, width = cells.shape
+    codes, places = np.unique(cells, return_inverse=True)
+    tiles = np.stack([tile_of(code, tile) for code in codes.tolist()])
+    mosaic = tiles[places.reshape(height, width)].swapaxes(1, 2)
+    found = np.ascontiguousarray(mosaic).reshape(height * tile, width * tile, 3)
+    for x, y, figure in pieces:
+        lay(figure, found[y * tile :, x * tile :][:tile, :tile])
+    return found
+
+
+def default_tile(height: int, width: int) -> int:
+    """Return the side of a cell, in pixels, for a map of this size; even, as videos need it."""
+    tile = 2 * round(LONG_SIDE / max(height, width) / 2)
+    return min(max(tile, SMALLEST_TILE), LARGEST_TILE)
+
+
+def lay(figure: NDArray[np.uint8], ground: NDArray[np.uint8]) -> None:
+    """Lay a figure over a part of the picture, where it is clear leaving what is below."""
+    opacity = figure[..., 3:].astype(np.uint32)
+    mixed = figure[..., :3] * opacity + ground * (255 - opacity)
+    ground[...] = (mixed + 127) // 255
+
+
+def kept(image: Image.Image) -> NDArray[np.uint8]:
+    """Return an image as an array that cannot be written to."""
+    pixels = np.array(image, np.uint8)
+    pixels.setflags(write=False)
+    return pixels

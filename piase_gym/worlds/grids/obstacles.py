@@ -1,0 +1,30 @@
+"""What was in the way of an agent on a grid, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from piase_gym.worlds.grids.codes import HEADINGS
+
+_AHEAD = {"up": (0, -1), "right": (1, 0), "down": (0, 1), "left": (-1, 0)}
+assert tuple(_AHEAD) == HEADINGS
+
+
+def ahead_in_window(cells: Sequence[Sequence[str]]) -> str:
+    """Return the name of the cell ahead of who stands in the middle of the nearest row."""
+    return cells[-2][len(cells[0]) // 2] if len(cells) > 1 else ""
+
+
+def ahead_in_grid(cells: Sequence[Sequence[str]], place: tuple[int, int], heading: str) -> str:
+    """Return the name of the cell ahead of a place in a grid that is shown whole."""
+    x, y = place[0] + _AHEAD[heading][0], place[1] + _AHEAD[heading][1]
+    return cells[y][x] if 0 <= y < len(cells) and 0 <= x < len(cells[y]) else "outside"
+
+
+def in_the_way(name: str) -> str:
+    """Say that the cell ahead could not be entered, given its name."""
+    if name in ("outside", ""):
+        return "The edge of the grid is in the way."
+    if name == "floor":
+        return "Another agent was in the way, and has moved on."
+    return f"{name.split(' facing ')[0] if ' facing ' in name else f'The {name}'} is in the way."

@@ -1,0 +1,246 @@
+"""One Bullet client, and what of Bullet this world needs while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from piase_gym.errors import CapacityError, ConfigError, SnapshotError
+from piase_gym.worlds.physics_playground.bullet.build import Built, build
+from piase_gym.worlds.physics_playground.bullet.quiet_import import p, quiet
+from piase_gym.worlds.physics_playground.bullet.save_file import rebuilt
+from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.state import Hold, PlayState
+
+GRIP_FORCE = 80.0
+"""Newtons that a gripper holds with."""
+SLOW_GRIP = 8
+"""Steps in which what is gripped comes to its place in front of the agent."""
+TOUCH = 0.005
+"""Contact points that are nearer than this touch; Bullet keeps those that soon will."""
+POINT_OTHER, POINT_NORMAL, POINT_GAP = 2, 7, 8
+MOST_CLIENTS = 100
+"""So many clients, 3 GB, may be live in a process, unless the environment says otherwise. A client
+shares nothing, and Bullet ends the process when memory runs out."""
+LIMIT_VARIABLE = "PIASE_BULLET_CLIENTS"
+_LIVE: set[int] = set()
+Rays = list[list[float]]
+
+
+class Simulation:
+    """A client of its own, from its making to `close`.
+
+    Attributes:
+        client: Bullet's number of the client.
+        built: Bullet's numbers of everything in the scene.
+        objects: Those of the objects.
+        agents: Those of the agents.
+        bodies: Objects, then agents: what is read.
+        joined: The agents that hold something, in the order in which Bullet solves their joints.
+    """
+
+    def __init__(self) -> None:
+        """Connect; the client also goes when the object does.
+
+        Raises:
+            CapacityError: If as many clients are live as may be.
+        """
+        most = _most_clients()
+        if live_clients() >= most:
+            gc.collect()  # environments that nobody closed
+        self.client: int = p.connect(p.DIRECT) if live_clients() < most else -1
+        if self.client < 0:
+            raise CapacityError(
+                f"{live_clients()} environments of PhysicsPlayground are open in this process, "
+                f"each with a Bullet client of 30 MB; {most} may be. Close some, or set "
+                f"{LIMIT_VARIABLE} to more"
+            )
+        _LIVE.add(self.client)
+        self._closer = weakref.finalize(self, _disconnect, self.client)
+        self._take(Built())
+        self._joints: dict[int, int] = {}
+        self.joined: list[int] = []
+
+    def close(self) -> None:
+        """Disconnect, once."""
+        self._closer()
+
+    def build(self, state: PlayState, size: tuple[float, float], substeps: int) -> None:
+        """Build the scene anew, everything at its start."""
+        self._joints, self.joined = {}, []
+        self._take(build(self.client, state, size, substeps))
+
+    def _take(self, built: Built) -> None:
+        """Keep what is asked for often."""
+        self.built = built
+        self.objects, self.agents, self.bodies = built.objects, built.agents, built.bodies
+
+    # -- running --------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Advance by one step of the environment; forces hold for all of its substeps."""
+        p.stepSimulation(self.client)
+
+    def read(self) -> Reading:
+        """Read every movable body."""
+        pose, speed, client = p.getBasePositionAndOrientation, p.getBaseVelocity, self.client
+        return Reading([(*pose(body, client), *speed(body, client)) for body in self.bodies])
+
+    def push(
+        self, agent: int, place: Sequence[float], force: Sequence[float], torque: Sequence[float]
+    ) -> None:
+        """Apply a force at an agent's centre, which is at `place`, and a torque, for one step."""
+        body, client = self.agents[agent], self.client
+        p.applyExternalForce(body, -1, force, place, p.WORLD_FRAME, client)
+        p.applyExternalTorque(body, -1, torque, p.WORLD_FRAME, client)
+
+    def contacts(self, agent: int) -> Sequence[tuple[Any, ...]]:
+        """Return an agent's contact points, as Bullet tells them.
+
+        In each is at `POINT_OTHER` the number of the other body, at `POINT_NORMAL` the direction
+        in which it pushes the agent, and at `POINT_GAP` how far apart they are; points with a gap
+        under `TOUCH` touch.
+        """
+        points: Sequence[tuple[Any, ...]] = p.getContactPoints(
+            bodyA=self.agents[agent], physicsClientId=self.client
+        )
+        return points
+
+    def lidar(self, agent: int, starts: Rays, ends: Rays) -> list[float]:
+        """Return how far each ray gets, as a share of its length; rays turn with the agent."""
+        hits = p.rayTestBatch(
+            starts,
+            ends,
+            parentObjectUniqueId=self.agents[agent],
+            parentLinkIndex=-1,
+            physicsClientId=self.client,
+        )
+        return [hit[2] for hit in hits]
+
+    # -- grips ----------------------------------------------------------------------------
+
+    def join(self, agent: int, hold: Hold) -> None:
+        """Join an object to an agent.
+
+        The two still collide: Bullet's filter of pairs does not survive a restored file.
+        """
+        client = self.client
+        joint = p.createConstraint(
+            self.agents[agent],
+            -1,
+            self.objects[hold.object],
+            -1,
+            p.JOINT_POINT2POINT if hold.towed else p.JOINT_FIXED,
+            [0.0, 0.0, 0.0],
+            hold.parent,
+            hold.child,
+            [0.0, 0.0, 0.0, 1.0],
+            hold.turn,
+            physicsClientId=client,
+        )
+        self._joints[agent] = joint
+        self.joined.append(agent)
+        p.changeConstraint(joint, maxForce=GRIP_FORCE, physicsClientId=client)
+        self.draw_in(agent, hold)
+
+    def draw_in(self, agent: int, hold: Hold) -> None:
+        """Let the joint be where it is so many steps after the grip; a rod keeps its length."""
+        if hold.towed:
+            return
+        left = 1.0 - min(hold.since, SLOW_GRIP) / SLOW_GRIP
+        p.changeConstraint(
+            self._joints[agent],
+            jointChildPivot=[left * value for value in hold.child],
+            jointChildFrameOrientation=hold.turn,
+            maxForce=GRIP_FORCE,
+            physicsClientId=self.client,
+        )
+
+    def part(self, agent: int) -> None:
+        """Let go of what an agent holds; in Bullet's list the last joint takes the place of its."""
+        p.removeConstraint(self._joints.pop(agent), physicsClientId=self.client)
+        place, last = self.joined.index(agent), self.joined.pop()
+        if last != agent:
+            self.joined[place] = last
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def save(self) -> bytes:
+        """Return what Bullet knows (poses, velocities, contacts) as the bytes of its own file."""
+        with _scratch() as path:
+            p.saveBullet(str(path), physicsClientId=self.client)
+            return path.read_bytes()
+
+    def load(self, data: bytes, holds: Sequence[Hold | None], joined: Sequence[int]) -> None:
+        """Take up what `save` returned, after `build` of the same scene.
+
+        Args:
+            data: The bytes, which may come from anywhere; see `bullet_file`.
+            holds: What each agent holds.
+            joined: Those that hold something, in the order of their joints.
+
+        Raises:
+            SnapshotError: If they are not of this scene.
+        """
+        try:
+            checked = rebuilt(data, self.save(), len(self.bodies))
+        except ValueError as error:
+            raise SnapshotError(f"PhysicsPlayground: {error}") from None
+        with _scratch() as path, quiet():
+            path.write_bytes(checked)
+            try:
+                p.restoreState(fileName=str(path), physicsClientId=self.client)
+            except p.error as error:
+                raise SnapshotError(f"Bullet cannot restore this snapshot: {error}") from None
+        for agent in joined:
+            hold = holds[agent]
+            assert hold is not None
+            self.join(agent, hold)
+
+    def place(self, reading: Reading) -> None:
+        """Put every body where a reading has it, at rest."""
+        for body, (position, turn, *_) in zip(self.bodies, reading.raw, strict=True):
+            p.resetBasePositionAndOrientation(body, position, turn, physicsClientId=self.client)
+
+
+def version() -> str:
+    """Return the version of pybullet; states and digests hold for one (platform, version)."""
+    return metadata.version("pybullet")
+
+
+def live_clients() -> int:
+    """Return how many clients are live in this process."""
+    return len(_LIVE)
+
+
+def _most_clients() -> int:
+    """Return how many clients may be live in this process.
+
+    Raises:
+        ConfigError: If the environment variable is no positive number.
+    """
+    said = os.environ.get(LIMIT_VARIABLE, str(MOST_CLIENTS))
+    if not said.isdecimal() or int(said) < 1:
+        raise ConfigError(f"{LIMIT_VARIABLE} must be a positive number, not {said!r:.40}")
+    return int(said)
+
+
+def _disconnect(client: int) -> None:
+    """Close a client, unless it is gone with the whole process."""
+    _LIVE.discard(client)
+    with contextlib.suppress(p.error):
+        p.disconnect(client)
+
+
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
+    """Yield a path for one of Bullet's files, which it only reads and writes on disk."""
+    with tempfile.TemporaryDirectory(prefix="piase_") as folder:
+        yield Path(folder, "state.bullet")

@@ -1,0 +1,118 @@
+"""What curricula and tutors can change in a PhysicsPlayground: its dials and its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from piase_gym.core.difficulty import (
+    DifficultyParameter,
+    Element,
+    Fields,
+    by_seat,
+    count_of,
+    is_place,
+    number_parameter,
+)
+from piase_gym.worlds.physics_playground.levels.items import MAX_SIDE
+
+MOST_SPREAD: Final = 4.0
+
+
+def _spread(config: Any) -> float:
+    """Return how much masses and the rest differ from episode to episode: 0 is not at all."""
+    ranges = config.randomise
+    factors = (ranges.mass, ranges.friction, ranges.restitution, ranges.gravity)
+    return float(max(max(part.high, 1.0 / part.low) for part in factors)) - 1.0
+
+
+def _set_spread(_config: Any, spread: float) -> Fields:
+    """Let every factor be drawn from ``1 / (1 + spread)`` to ``1 + spread``."""
+    factor = {"low": 1.0 / (1.0 + spread), "high": 1.0 + spread}
+    return {"randomise": dict.fromkeys(("mass", "friction", "restitution", "gravity"), factor)}
+
+
+def _side(config: Any) -> float:
+    """Return the longer side of the floor."""
+    return float(max(config.size))
+
+
+def _thing(kind: str) -> Any:
+    """Return what adds objects of a kind."""
+
+    def add(config: Any, said: Mapping[str, Any]) -> Fields:
+        options = {key: said[key] for key in ("position", "radius", "mass") if key in said}
+        more = [{"kind": kind, **options}] * count_of("PhysicsPlayground", said)
+        return {"objects": [*(thing.model_dump() for thing in config.things), *more]}
+
+    return add
+
+
+def _fixture(field: str) -> Any:
+    """Return what adds a wall or a ramp."""
+
+    def add(config: Any, said: Mapping[str, Any]) -> Fields:
+        return {field: [*(part.model_dump() for part in getattr(config, field)), dict(said)]}
+
+    return add
+
+
+DIALS: Final = (
+    DifficultyParameter(
+        "spread",
+        "how much masses, friction, bounce and gravity differ from episode to episode",
+        0.0,
+        MOST_SPREAD,
+        _spread,
+        _set_spread,
+    ),
+    DifficultyParameter(
+        "tolerance",
+        "how near is there, in task reach",
+        0.05,
+        5.0,
+        lambda config: config.tolerance if config.task == "reach" else None,
+        lambda _config, value: {"tolerance": value},
+        harder=-1,
+    ),
+    number_parameter("zone", "radius of the zone", 0.2, 5.0, harder=-1),
+    DifficultyParameter(
+        "side",
+        "the floor, a square with so long sides",
+        2.0,
+        MAX_SIDE,
+        _side,
+        lambda _config, value: {"size": (value, value)},
+    ),
+    number_parameter("friction", "of objects on the floor", 0.0, 2.0),
+    number_parameter("restitution", "how much objects bounce", 0.0, 1.0),
+    number_parameter("gravity", "m/s2", 0.0, 30.0),
+    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+)
+"""What `adjust_difficulty` can turn."""
+
+_THING: Final = ("count", "position", "radius", "mass")
+ELEMENTS: Final = (
+    Element("box", "a cube that can be moved", _THING, _thing("box")),
+    Element("ball", "a ball", _THING, _thing("ball")),
+    Element("cylinder", "a standing cylinder", _THING, _thing("cylinder")),
+    Element("crate", "too heavy for one", ("count", "position"), _thing("crate")),
+    Element(
+        "wall",
+        "stands on the floor",
+        ("position", "length", "angle", "height"),
+        _fixture("walls"),
+        ("position",),
+    ),
+    Element(
+        "ramp",
+        "rises along its angle",
+        ("position", "length", "width", "height", "angle"),
+        _fixture("ramps"),
+        ("position",),
+    ),
+)
+"""What `introduce_element` can add."""
+
+PERSONAL: Final = {"start_pos": by_seat("start_pos", is_place, lambda config: config.start_pos)}
+"""Fields of which each agent may have its own part."""

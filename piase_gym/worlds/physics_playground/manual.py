@@ -1,0 +1,68 @@
+"""The words of PhysicsPlayground's prompts."""
+
+from __future__ import annotations
+
+from piase_gym.core.world import Manual
+from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.rules.tasks import role
+
+BODIES = {
+    "rover": "a rover with two driven wheels; it goes where it faces, and turns on the spot",
+    "sphere": "a sphere driven by a force along its heading; it drifts when it turns",
+}
+
+
+def manual(config: PhysicsPlaygroundConfig) -> Manual:
+    """Return the manual of a config."""
+    width, depth = config.size
+    rules = (
+        f"You are {BODIES[config.body]}. The floor is {width:g} by {depth:g} metres with a wall "
+        f"around it; its middle is x 0, y 0. A step is {config.seconds:.3g} seconds. Bearings are "
+        f"degrees from where you face, distances are from your centre. Things have mass and "
+        f"friction, roll, tip over and bounce."
+    )
+    if config.can_grip:
+        rules += (
+            " You have a gripper: face a thing and be close to it to grip it. What is light is "
+            f"held in front of you, {config.raised:g} m raised; what is heavy is dragged."
+        )
+    return Manual(rules, _rewards(config), lambda agent: goal(config, agent))
+
+
+def goal(config: PhysicsPlaygroundConfig, agent: int) -> str:
+    """Return what an agent is to achieve."""
+    zone = f"the zone, a circle of {config.zone:g} m around your goal"
+    goals = {
+        "reach": f"come within {config.tolerance:g} m of your goal.",
+        "push": f"together, push every object into {zone}.",
+        "stack": f"together, stack {config.tower} boxes on each other, and let go.",
+        "gather": f"together, bring every object into {zone}, and let go.",
+        "carry": f"together, drag the crate into {zone}; it is too heavy for one of you.",
+    }
+    if config.task != "keep_away":
+        return goals[config.task]
+    if role(agent) == "chaser":
+        return f"you are a chaser: touch the ball within {config.hold_steps} steps."
+    return f"you are a keeper: keep chasers from touching the ball for {config.hold_steps} steps."
+
+
+def _rewards(config: PhysicsPlaygroundConfig) -> str:
+    """Tell the rewards in numbers."""
+    table = config.rewards
+    told = [
+        f"{table.done:+g} when the task is done",
+        f"{table.progress:+g} a metre nearer to it",
+        f"{table.step:+g} every step",
+        f"{table.illegal:+g} for an illegal command",
+    ]
+    if config.task in ("push", "stack", "gather", "carry"):
+        told[1:1] = [
+            f"{table.placed:+g} when another thing is in its place",
+            f"{table.taken:+g} when one is there no more",
+        ]
+    if config.task == "keep_away":
+        told[1:1] = [
+            f"{table.lost:+g} for losing",
+            f"{table.kept:+g} every step to keepers, the opposite to chasers",
+        ]
+    return "; ".join(told) + "."

@@ -1,0 +1,1 @@
+"""What agents of a PhysicsPlayground perceive, and its pictures."""

@@ -1,0 +1,1 @@
+"""The scripted controllers of PhysicsPlayground."""

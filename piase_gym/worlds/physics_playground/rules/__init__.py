@@ -1,0 +1,1 @@
+"""What commands do in PhysicsPlayground, and what a step is worth."""

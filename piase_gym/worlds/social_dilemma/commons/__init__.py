@@ -1,0 +1,1 @@
+"""The commons: Harvest and Clean-up, on a grid."""

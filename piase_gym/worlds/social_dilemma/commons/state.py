@@ -1,0 +1,228 @@
+"""The memory of the commons: one record an environment, one table a config.
+
+`cells` holds the objects (and is the truth); `maps` shows them with agents on top (see
+`piase_gym.compiled.windows`). ``spots`` says where apples grow and ``ripe`` where they hang, a bit
+a column and a word a row; `maps`, `at` and `ripe` are derived.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.compiled.memory import record as record_type
+from piase_gym.compiled.stepping import BOOKKEEPING
+from piase_gym.compiled.stepping import single as single_type
+from piase_gym.compiled.windows import MAP_FIELDS, map_fields, maps_size
+from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
+from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
+from piase_gym.worlds.social_dilemma.limits import MAX_AGENTS, MAX_SIDE, MAX_SYMBOLS, MAX_WINDOW
+from piase_gym.worlds.social_dilemma.matrix.games import in_32_bits
+
+LAYOUT, DYNAMICS = 0, 1
+"""The random streams."""
+REACH: Final = 2
+"""Apples regrow the better, the more hang within so many cells (Euclidean distance)."""
+SCALARS: Final = 20 + HINT_CODE
+"""After the window: number, game, width, height, x, y, heading, time-out; then in two bytes each
+step, steps of the game, eaten, cleaned, zaps, times zapped; then the hashed hint."""
+TOLD: Final = 6
+"""Bytes of one agent's reputation: eaten, cleaned, zaps."""
+
+
+def buckets(envelope: SocialDilemmaEnvelope) -> tuple[int, int, int]:
+    """Return (side, margin, capacity) of the record that holds an envelope."""
+    side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
+    margin = 7 if envelope.window <= 7 else MAX_WINDOW
+    return side, margin, 8 if envelope.agents <= 8 else MAX_AGENTS
+
+
+@functools.cache
+def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
+    """Return the record of an environment; the fields up to `cells` are the canonical state."""
+    return record_type(
+        [
+            ("keys", "<u8", 2),
+            ("counters", "<u8", 2),
+            ("seed", "<u8"),
+            ("spots", "<u8", side),
+            ("when", "<i8", agents),  # the sum of the steps in which it ate
+            ("t", "<i4"),
+            ("eaten", "<i4", agents),
+            ("cleaned", "<i4", agents),
+            ("zaps", "<i4", agents),
+            ("zapped", "<i4", agents),
+            ("away", "<i4", agents),  # steps spent in time-out
+            ("width", "<i2"),
+            ("height", "<i2"),
+            ("agents", "<i2"),
+            ("x", "<i2", agents),
+            ("y", "<i2", agents),
+            ("out", "<i2", agents),  # steps of time-out that are left
+            ("heading", "u1", agents),
+            ("alive", "u1", agents),
+            ("fate", "u1", agents),
+            ("marks", "u1", agents),
+            ("said", "u1", agents),
+            ("beam", "u1", agents),  # 1: zapped in this step, 2: cleaned; for pictures
+            ("order", "u1", agents),
+            ("hint", "u1", agents * HINT_CODE),
+            ("cells", "u1", side * side),
+            ("at", "<i4", (agents, 4)),  # where agents stand in the maps
+            ("ripe", "<u8", side),
+            ("grown", "<u8", side),  # what grows in this step
+            ("waste", "<i4"),  # cells of waste
+            ("struck", "u1", agents),  # who is hit in this step
+            ("maps", "u1", maps_size(side, margin)),
+            *BOOKKEEPING,
+        ]
+    )
+
+
+CANONICAL: Final = (
+    "keys counters seed spots when t eaten cleaned zaps zapped away width height agents x y out "
+    "heading alive fate marks said beam order hint cells"
+).split()
+
+TABLE: Final = record_type(
+    [
+        ("width", "<i4"),
+        ("height", "<i4"),
+        ("agents", "<i4"),
+        ("slots", "<i4"),  # agents in the outputs: the envelope's
+        ("rounds", "<i4"),
+        ("max_steps", "<i4"),
+        ("length", "<i4"),
+        ("num_actions", "<i4"),
+        ("actions", "<i4"),  # without messages
+        ("symbols", "<i4"),
+        ("channel", "<i4"),
+        ("known", "<i4"),  # 1 if vectors have a place for reputations
+        ("reputation", "<i4"),
+        ("window", "<i4"),
+        ("frame_w", "<i4"),
+        ("frame_h", "<i4"),
+        *MAP_FIELDS,
+        ("shared", "<i4"),
+        ("cleanup", "<i4"),
+        ("patches", "<i4"),
+        ("river", "<i4"),
+        ("orchard", "<i4"),
+        ("start_waste", "<i4"),  # cells
+        ("most_waste", "<f8"),  # cells
+        ("waste_chance", "<u4"),  # chances in 2**-32
+        ("apple_chance", "<f8"),
+        ("regrowth", "<u4", 4),
+        ("zap_range", "<i4"),
+        ("clean_range", "<i4"),
+        ("timeout", "<i4"),
+        ("apple", "<f8"),
+        ("zap_cost", "<f8"),
+        ("zap_fine", "<f8"),
+    ]
+)
+
+
+def vector_length(envelope: SocialDilemmaEnvelope) -> int:
+    """Return the length of a vector."""
+    told = envelope.agents * (TOLD * envelope.reputation + (envelope.symbols > 0))
+    return envelope.window**2 + SCALARS + told
+
+
+def num_silent(envelope: SocialDilemmaEnvelope) -> int:
+    """Return the number of actions without messages."""
+    return CLEANING + envelope.cleaning
+
+
+def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
+    """Return the table of one config, shape (1,)."""
+    tables = np.zeros(1, TABLE)
+    table = tables[0]
+    for name, value in map_fields(*buckets(envelope)[:2]).items():
+        table[name] = value
+    for name in (
+        "width height agents max_steps symbols reputation window patches river orchard zap_range "
+        "clean_range timeout apple zap_cost zap_fine apple_chance"
+    ).split():
+        table[name] = getattr(config, name)
+    table["slots"], table["length"] = envelope.agents, vector_length(envelope)
+    table["rounds"], table["shared"] = config.length, config.shared_reward
+    table["actions"] = num_silent(envelope)
+    table["num_actions"] = num_silent(envelope) * (1 + envelope.symbols)
+    table["channel"], table["known"] = envelope.symbols > 0, envelope.reputation
+    table["frame_w"] = table["frame_h"] = envelope.window
+    table["cleanup"] = config.game == "cleanup"
+    water = config.river * config.height
+    table["start_waste"] = round(config.start_waste * water)
+    table["most_waste"] = config.most_waste * water
+    table["waste_chance"] = in_32_bits(config.waste_chance)
+    table["regrowth"] = [in_32_bits(chance) for chance in config.regrowth]
+    return tables
+
+
+def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
+    """Return a zeroed batch of one, with its table filled in."""
+    side, margin, agents = buckets(envelope)
+    length = margin**2 + SCALARS + agents * (TOLD + 1)
+    actions = (CLEANING + 1) * (1 + MAX_SYMBOLS)
+    state = layout(side, margin, agents)
+    kind = single_type(state, TABLE, agents, agents * length, agents * actions, "u1")
+    one = np.zeros(1, kind)
+    one["table"] = new_table(config, envelope)
+    return one
+
+
+def find_problem(record: Any, table: Any) -> str:
+    """Say what is impossible in a state under a config's table, or return an empty string."""
+    for name in ("width", "height", "agents"):
+        if record[name] != table[name]:
+            return f"{name!r} is {record[name]}, but the config says {table[name]}"
+    width, height, count = (int(record[name]) for name in ("width", "height", "agents"))
+    bounds = {
+        "x": width,
+        "y": height,
+        "heading": 4,
+        "alive": 2,
+        "fate": 3,
+        "said": int(table["symbols"]) + 1,
+        "beam": 3,
+        "out": int(table["timeout"]) + 1,
+    }
+    for name, stop in bounds.items():
+        if not ((record[name] >= 0) & (record[name] < stop)).all():
+            return f"{name!r} must be in 0..{stop - 1} for every agent"
+    if record["alive"][count:].any():
+        return f"'alive' names agents beyond the {count} of the config"
+    if sorted(record["order"][:count].tolist()) != list(range(count)):
+        return f"'order' must name each of the {count} agents once"
+    if not 0 <= record["t"] <= min(table["rounds"], table["max_steps"]):
+        return f"'t' must be in 0..{min(table['rounds'], table['max_steps'])}"
+    for name in ("eaten", "cleaned", "zaps", "zapped", "away"):
+        if ((record[name] < 0) | (record[name] > record["t"])).any():
+            return f"{name!r} counts more than can have happened"
+    return _find_cell_problem(record, width, height, count)
+
+
+def _find_cell_problem(record: Any, width: int, height: int, count: int) -> str:
+    """Say what is impossible in the cells, or return an empty string."""
+    side = int(np.sqrt(record["cells"].size))
+    cells = record["cells"].reshape(side, side)
+    outside = np.ones_like(cells, np.bool_)
+    outside[:height, :width] = False
+    inside = (FLOOR, APPLE, WATER, WASTE)
+    if (cells[outside] != OUTSIDE).any() or not np.isin(cells[~outside], inside).all():
+        return "'cells' has unknown codes, or something outside of the grid"
+    columns = np.arange(side, dtype=np.uint64)
+    spots = ((record["spots"][:, None] >> columns) & np.uint64(1)).astype(np.bool_)
+    if (spots & outside).any() or ((cells == APPLE) & ~spots).any():
+        return "'spots' lie outside of the grid, or apples hang where none grow"
+    here = [a for a in range(count) if record["alive"][a] and not record["out"][a]]
+    places = {(int(record["x"][a]), int(record["y"][a])) for a in here}
+    if len(places) < len(here):
+        return "two agents are on one cell"
+    return ""

@@ -1,0 +1,132 @@
+"""The prose of the commons, written from facts and read back into them. Pure functions."""
+
+from __future__ import annotations
+
+import re
+
+from piase_gym.core.text_encoding import one_line
+from piase_gym.worlds.grids.codes import HEADINGS
+from piase_gym.worlds.grids.prose import ROW, YOU, blank, cell_text, read_row
+from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts, CommonsForm, Deeds, form_of
+from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
+from piase_gym.worlds.social_dilemma.limits import MAX_ROUNDS, MAX_SIDE, MAX_TIMEOUT
+from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
+from piase_gym.worlds.social_dilemma.matrix.games import COMMONS
+
+
+def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
+    """Write the facts as prose, each of them once. Cells that are not mentioned are floor."""
+    lines = [
+        f"You are {facts.agent} in a {facts.game} of {facts.size[0]} columns and {facts.size[1]} "
+        f"rows, after {facts.steps} of {times(facts.rounds, 'step')}."
+    ]
+    if facts.position is None:
+        lines.append(f"You are in time-out for {times(facts.time_out, 'more step')}.")
+    else:
+        x, y = facts.position
+        place = f"You are at column {x}, row {y}, facing {facts.heading}."
+        lines.append(place + cell_text(facts.cells, form))
+    lines.append(
+        f"So far you have eaten {times(facts.eaten, 'apple')}, cleaned "
+        f"{times(facts.cleaned, 'cell')}, fired {times(facts.zaps, 'zap')} and been zapped "
+        f"{times(facts.zapped)}."
+    )
+    lines += [
+        f"{deeds.agent} has eaten {times(deeds.eaten, 'apple')}, cleaned "
+        f"{times(deeds.cleaned, 'cell')} and fired {times(deeds.zaps, 'zap')}."
+        for deeds in facts.reputation
+    ]
+    lines += [f"{letter.sender} says: {one_line(letter.message)}" for letter in facts.messages]
+    if facts.hint is not None:
+        lines.append(f"Hint: {one_line(facts.hint)}")
+    return "\n".join(lines)
+
+
+_HEAD = re.compile(
+    r"You are (\S+) in a (\w+) of (\d+) columns and (\d+) rows, after (\d+) of (\d+) steps?\."
+)
+_OUT = re.compile(r"You are in time-out for (\d+) more steps?\.")
+_HERE = re.compile(r"You are at column (\d+), row (\d+), facing (\w+)\.")
+_SO_FAR = re.compile(
+    r"So far you have eaten (\d+) apples?, cleaned (\d+) cells?, fired (\d+) zaps? and been zapped "
+    r"(\d+) times?\."
+)
+_TOLD = re.compile(r"(\S+) has eaten (\d+) apples?, cleaned (\d+) cells? and fired (\d+) zaps?\.")
+_MOST = 65_535
+"""The largest number of two bytes."""
+
+
+def parse(text: str, config: SocialDilemmaConfig) -> CommonsFacts:
+    """Read a text back into the facts it was written from.
+
+    Raises:
+        TextParseError: If a line is not one that `text_of` writes; the message shows the line.
+    """
+    form, reader = form_of(config), LineReader(text, config)
+    agent, game, *numbers = reader.need(_HEAD).groups()
+    width, height, steps, rounds = map(int, numbers)
+    reader.require(agent in reader.names, f"agents are {', '.join(reader.names)}")
+    reader.require(game in COMMONS, f"games are {', '.join(COMMONS)}")
+    reader.require(max(width, height) <= MAX_SIDE, f"sides are at most {MAX_SIDE}")
+    reader.require(max(steps, rounds) <= MAX_ROUNDS, f"there are at most {MAX_ROUNDS} steps")
+    out = reader.next(_OUT)
+    time_out = 0 if out is None else int(out.group(1))
+    reader.require(out is None or 1 <= time_out <= MAX_TIMEOUT, f"at most {MAX_TIMEOUT} steps")
+    position, heading = (None, None) if out else _read_place(reader)
+    cells = _read_cells(reader, form, position is not None)
+    counts = [int(count) for count in reader.need(_SO_FAR).groups()]
+    reader.require(max(counts) <= _MOST, f"nobody counts beyond {_MOST}")
+    found = CommonsFacts(
+        agent=agent,
+        game=game,
+        size=(width, height),
+        position=position,
+        heading=heading,
+        time_out=time_out,
+        steps=steps,
+        rounds=rounds,
+        cells=cells,
+        eaten=counts[0],
+        cleaned=counts[1],
+        zaps=counts[2],
+        zapped=counts[3],
+        reputation=_read_reputation(reader, agent),
+        messages=reader.messages(agent),
+        hint=reader.hint(),
+    )
+    reader.require_end()
+    return found
+
+
+def _read_place(reader: LineReader) -> tuple[tuple[int, int], str]:
+    """Read where the agent is."""
+    x, y, heading = reader.need(_HERE).groups()
+    reader.require(heading in HEADINGS, f"headings are {', '.join(HEADINGS)}")
+    reader.require(max(int(x), int(y)) < MAX_SIDE, f"columns and rows end at {MAX_SIDE - 1}")
+    return (int(x), int(y)), heading
+
+
+def _read_cells(reader: LineReader, form: CommonsForm, here: bool) -> tuple[tuple[str, ...], ...]:
+    """Read the window; in time-out nothing is seen."""
+    if not here:
+        return (("unseen",) * form.columns,) * form.rows
+    cells = blank(form)
+    while match := ROW.fullmatch(reader.line):
+        read_row(match, reader.line, cells, form)
+        reader.place += 1
+    cells[-1][form.columns // 2] = YOU
+    return tuple(map(tuple, cells))
+
+
+def _read_reputation(reader: LineReader, agent: str) -> tuple[Deeds, ...]:
+    """Read what the others have done."""
+    found: list[Deeds] = []
+    others = [name for name in reader.names[: reader.config.agents] if name != agent]
+    while match := reader.next(_TOLD):
+        reader.require(reader.config.reputation, "nobody has a reputation under this config")
+        due = others[len(found)] if len(found) < len(others) else "nobody"
+        reader.require(match.group(1) == due, f"this line is about {due}")
+        counts = [int(count) for count in match.groups()[1:]]
+        reader.require(max(counts) <= _MOST, f"nobody counts beyond {_MOST}")
+        found.append(Deeds(due, *counts))
+    return tuple(found)

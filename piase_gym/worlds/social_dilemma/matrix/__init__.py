@@ -1,0 +1,1 @@
+"""Matrix games: a table of payoffs, played over and over."""

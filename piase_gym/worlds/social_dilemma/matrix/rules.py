@@ -1,0 +1,234 @@
+"""The rules of the matrix games, and what agents see of them. Compiled.
+
+A step is a round, or a step of talk before one. Everybody chooses at once; `noise` turns choices;
+the table says what everybody gets. `matrix_views` says in plain Python what the vectors mean.
+"""
+
+# Kernels are typed by numba, not by annotations.
+# mypy: disable-error-code="no-untyped-def, assignment"
+
+from __future__ import annotations
+
+import numpy as np
+
+from piase_gym.compiled import (
+    happens,
+    helper,
+    hot,
+    inline,
+    load64,
+    store,
+    store64,
+    stream_key,
+)
+from piase_gym.compiled.stepping import ABSENT, Rules, compile_kernels
+from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.social_dilemma.end_reasons import OUT_OF_TIME, PLAYED
+from piase_gym.worlds.social_dilemma.matrix.games import DEFECT, UNIT
+from piase_gym.worlds.social_dilemma.matrix.state import (
+    CHOSE,
+    DYNAMICS,
+    HEAD,
+    ILLEGAL,
+    NOW,
+    UNPARSABLE,
+)
+
+_0, _1, _2, _32 = (np.uint64(n) for n in (0, 1, 2, 32))
+
+BITS_OF_1 = np.uint64(0x3F800000)
+"""The bits of 1.0 as a number of 32 bits."""
+BITS_OF_NONE = np.uint64(0xBF800000BF800000)
+"""The bits of -1.0 twice."""
+
+
+@helper
+def begin(s, w, seed):
+    """Start the episode with effective seed `seed` (uint64)."""
+    s.seed, s.fault = seed, 0
+    s.keys[DYNAMICS] = stream_key(seed, _1)
+    s.counters[DYNAMICS] = 0
+    s.t, s.played, s.talk = 0, 0, w.talk
+    s.agents = w.agents
+    for a in range(len(s.past)):
+        s.past[a], s.score[a], s.cooperated[a] = 0, 0, 0
+        s.alive[a] = a < w.agents
+        s.fate[a], s.marks[a], s.said[a], s.order[a] = 0, 0, 0, a
+    for i in range(len(s.hint)):
+        s.hint[i] = 0
+
+
+@inline
+def heard(s, w, a, index):
+    """Take in the command of an agent. Returns its event, and 1 if it cooperates, as uint64.
+
+    Who gives no command that can be read defects in silence.
+    """
+    event, choice = CHOSE, index & 1
+    if index < 0:
+        event, choice = CHOSE if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index), DEFECT
+    symbol = index >> 1 if index > 0 else 0
+    if symbol > w.symbols:
+        event, symbol, choice = ILLEGAL, 0, DEFECT
+    s.said[a] = symbol
+    return event, np.uint64(1 - choice)
+
+
+@hot
+def tick(s, w, o, acts, rewards, terminated, truncated, events):
+    """Advance one environment by a step; outputs start at row `o`.
+
+    Returns:
+        Not 0 if an agent ended or reached a milestone for the first time.
+    """
+    n = np.int64(w.agents)
+    chosen = _0  # a bit an agent: whether it cooperates
+    for a in range(n):
+        row = np.uint64(o + a)
+        events[row], cooperates = heard(s, w, a, np.int64(acts[row]))
+        chosen |= cooperates << np.uint64(a)
+    ended, notable = False, 0
+    if s.talk > 0:
+        s.talk -= 1
+        for a in range(n):
+            rewards[np.uint64(o + a)] = 0.0
+    else:
+        notable = play_round(s, w, n, o, chosen, rewards)
+        ended = s.played >= w.rounds if w.rounds > 0 else not happens(s, DYNAMICS, w.goes_on)
+    s.t += 1
+    late = s.t >= w.max_steps and not ended
+    for a in range(n):
+        row = np.uint64(o + a)
+        terminated[row], truncated[row] = ended, late
+    if ended or late:
+        for a in range(n):
+            s.alive[a] = 0
+            s.fate[a] = PLAYED if ended else OUT_OF_TIME
+        return 1
+    return notable
+
+
+@hot
+def play_round(s, w, n, o, chosen, rewards):
+    """Play a round in which `chosen` says who means to cooperate. Returns whether it is notable.
+
+    What is computed stays in registers: to read back what was just written would cost more than
+    all the rest.
+    """
+    if w.noise > 0:
+        for a in range(n):
+            if happens(s, DYNAMICS, w.noise):
+                chosen ^= _1 << np.uint64(a)
+    together = _0
+    for a in range(n):
+        together += (chosen >> np.uint64(a)) & _1
+    notable, total = 0, 0.0
+    outcome = np.int64(together == np.uint64(n)) << 2 | np.int64(together == _0) << 3
+    for a in range(n):
+        cooperates = (chosen >> np.uint64(a)) & _1
+        case = (np.uint64(2 * a + 1) - cooperates) * np.uint64(len(s.past)) + together - cooperates
+        reward = w.payoff[case]
+        total += reward
+        rewards[np.uint64(o + a)] = reward
+        s.score[a] += w.units[case]
+        s.past[a] = (s.past[a] << _1) | cooperates
+        s.cooperated[a] += np.int64(cooperates)
+        mark = outcome | np.int64(_2 - cooperates)  # bit 0: it cooperated, bit 1: it did not
+        notable |= mark & ~np.int64(s.marks[a])
+        s.marks[a] |= mark
+    if w.shared:
+        for a in range(n):
+            rewards[np.uint64(o + a)] = total / n
+    s.played += 1
+    s.talk = w.talk
+    return notable
+
+
+# -- what agents see ----------------------------------------------------------------------
+
+
+@hot
+def sight(s, w, a, obs, p):
+    """Write the vector of agent `a` to ``obs[p:p + w.length]``."""
+    n, shown, paid = np.int64(w.agents), np.int64(w.shown), 2 * np.int64(w.slots) + 4
+    others = -np.int64(s.cooperated[a])
+    for b in range(n):
+        others += s.cooperated[b]
+    copy_pairs(w.heads, a * HEAD, HEAD, obs, p)
+    q = p + HEAD
+    store(obs, q, s.played)
+    store(obs, q + 1, s.talk)
+    store(obs, q + 2, np.float64(s.score[a]) / UNIT)
+    store(obs, q + 3, s.cooperated[a])
+    store(obs, q + 4, others)
+    q += NOW
+    if n == 2:
+        look_back(s, w, a, shown, obs, q)
+    else:
+        look_around(s, w, a, shown, obs, q)
+    q += 2 * shown
+    copy_pairs(w.payoffs, a * paid, paid, obs, q)
+    q += paid
+    if w.known:
+        for b in range(w.slots):
+            told = w.reputation and b != a and b < n
+            store(obs, q + b, s.cooperated[b] if told else -1)
+        q += w.slots
+    if w.channel:
+        for b in range(w.slots):
+            store(obs, q + b, s.said[b] if b != a and b < n else 0)
+        q += w.slots
+    for i in range(HINT_CODE):
+        store(obs, q + i, s.hint[a * HINT_CODE + i])
+
+
+@inline
+def copy_pairs(source, start, count, obs, p):
+    """Copy an even count of numbers, two at a time."""
+    for i in range(count // 2):
+        store64(obs, p + 2 * i, load64(source, start + 2 * i))
+
+
+@inline
+def look_back(s, w, a, shown, obs, q):
+    """Write the last rounds of two, newest first: whether one and the other cooperated, or -1, -1.
+
+    Each round is one word, made of the bits of two numbers.
+    """
+    known = min(np.int64(s.played), np.int64(w.memory))
+    mine, others = s.past[a], s.past[1 - a]
+    for m in range(shown):
+        bit = np.uint64(m)
+        word = ((mine >> bit) & _1) * BITS_OF_1 | ((others >> bit) & _1) * (BITS_OF_1 << _32)
+        store64(obs, q + 2 * m, word if m < known else BITS_OF_NONE)
+
+
+@helper
+def look_around(s, w, a, shown, obs, q):
+    """Write the last rounds of many: whether one cooperated, how many others did, or -1, -1."""
+    known = min(np.int64(s.played), np.int64(w.memory))
+    for m in range(shown):
+        bit, together = np.uint64(m), _0
+        for b in range(w.agents):
+            together += (s.past[b] >> bit) & _1
+        mine = (s.past[a] >> bit) & _1
+        store(obs, q + 2 * m, np.int64(mine) if m < known else -1)
+        store(obs, q + 2 * m + 1, np.int64(together - mine) if m < known else -1)
+
+
+@hot
+def legal(s, w, a, masks, m):
+    """Write the mask of an agent in play: all but symbols that this config does not have."""
+    for i in range(w.num_actions):
+        store(masks, m + i, (i >> 1) <= w.symbols)
+
+
+@inline
+def rebuild(s, w):
+    """Do nothing: nothing is derived from the state."""
+
+
+KERNELS = compile_kernels(
+    Rules(begin, tick, sight, legal, rebuild, present=CHOSE, noop=DEFECT, number=np.float32),
+    __name__,
+)

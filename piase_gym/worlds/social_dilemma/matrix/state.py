@@ -1,0 +1,220 @@
+"""The memory of the matrix games: one record an environment, one table a config.
+
+What was chosen is kept as bits, newest lowest: bit m of ``past[a]`` tells whether agent a
+cooperated m + 1 rounds ago. Scores are counted in whole units (`games.UNIT`).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.compiled.memory import record as record_type
+from piase_gym.compiled.stepping import BOOKKEEPING
+from piase_gym.compiled.stepping import single as single_type
+from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.social_dilemma.config import (
+    GAMES,
+    SocialDilemmaConfig,
+    SocialDilemmaEnvelope,
+)
+from piase_gym.worlds.social_dilemma.end_reasons import OUT_OF_TIME
+from piase_gym.worlds.social_dilemma.limits import MAX_AGENTS, MAX_MEMORY, MAX_SYMBOLS
+from piase_gym.worlds.social_dilemma.matrix.games import UNIT, in_32_bits
+
+DYNAMICS: Final = 0
+"""The only random stream that these games draw from, as they lay nothing out."""
+
+# Events: what became of a choice. The first is `stepping.NONE`.
+CHOSE: Final = 1
+ILLEGAL: Final = 2
+UNPARSABLE: Final = 3  # the four misreads stand in the order of `array_world`'s codes
+TOO_LONG: Final = 4
+TIMEOUT: Final = 5
+REFUSED: Final = 6
+
+MILESTONES: Final = ("cooperated", "defected", "all_cooperated", "all_defected")
+"""The names of the bits of `marks`."""
+
+
+def capacity(agents: int) -> int:
+    """Return how many agents the record has room for; each size is a separate compilation."""
+    return 2 if agents <= 2 else MAX_AGENTS
+
+
+@functools.cache
+def layout(agents: int) -> np.dtype[Any]:
+    """Return the record of an environment; the fields up to `hint` are the canonical state."""
+    return record_type(
+        [
+            ("keys", "<u8", 1),
+            ("counters", "<u8", 1),
+            ("seed", "<u8"),
+            ("t", "<i4"),
+            ("played", "<i4"),  # rounds that are over
+            ("talk", "<i4"),  # steps of talk before the next choice
+            ("agents", "<i4"),
+            ("past", "<u8", agents),
+            ("score", "<i8", agents),
+            ("cooperated", "<i4", agents),
+            ("alive", "u1", agents),
+            ("fate", "u1", agents),
+            ("marks", "u1", agents),
+            ("said", "u1", agents),  # the symbol uttered in this step, 0 for silence
+            ("hint", "u1", agents * HINT_CODE),
+            ("order", "u1", agents),
+            *BOOKKEEPING,
+        ]
+    )
+
+
+CANONICAL: Final = (
+    "keys counters seed t played talk agents past score cooperated alive fate marks said hint"
+).split()
+
+
+# -- vectors ------------------------------------------------------------------------------
+
+HEAD: Final = 6
+"""A vector starts with: own number, players, game, rounds (0 if unknown), chance of another, noise.
+
+What follows up to the last round stands at the same place in every envelope.
+"""
+NOW: Final = 5
+"""Then: rounds played, steps of talk before the choice, score, own and others' cooperations."""
+PAST: Final = HEAD + NOW
+"""Where the history begins; after it come the payoffs."""
+
+
+def payoff_length(envelope: SocialDilemmaEnvelope) -> int:
+    """Return the length of the payoffs: one's own, and the other's of two."""
+    return 2 * envelope.agents + 4
+
+
+def vector_length(envelope: SocialDilemmaEnvelope) -> int:
+    """Return the length of a vector."""
+    told = envelope.agents * (envelope.reputation + (envelope.symbols > 0))
+    return PAST + 2 * envelope.memory + payoff_length(envelope) + told + HINT_CODE
+
+
+def heads(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[np.float32]:
+    """Return the heads of the vectors of all agents of the envelope."""
+    found = np.zeros((envelope.agents, HEAD), np.float32)
+    goes_on = 1.0 if config.horizon == "fixed" else config.chance
+    game, known = GAMES.index(config.game), config.known_rounds or 0
+    for agent in range(config.agents):
+        found[agent] = agent, config.agents, game, known, goes_on, config.noise
+    return found
+
+
+def payoffs(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[np.float32]:
+    """Return the payoffs as they stand in the vectors of all agents of the envelope."""
+    found = np.zeros((envelope.agents, payoff_length(envelope)), np.float32)
+    profiles = config.profiles
+    for agent in range(config.agents):
+        for choice, row in enumerate(profiles[agent]):
+            start = choice * envelope.agents
+            found[agent, start : start + config.agents] = row
+        if config.agents == 2:
+            found[agent, -4:] = others_payoffs(profiles, agent).ravel()
+    return found
+
+
+def others_payoffs(profiles: NDArray[np.float64], agent: int) -> NDArray[np.float64]:
+    """Return what the other of two gets, by own choice and whether the other cooperates."""
+    theirs = profiles[1 - agent]
+    own_cooperates, own_defects = theirs[:, 1], theirs[:, 0]  # by the other's choice
+    return np.array([own_cooperates[::-1], own_defects[::-1]])
+
+
+# -- tables -------------------------------------------------------------------------------
+
+
+@functools.cache
+def table_layout(agents: int) -> np.dtype[Any]:
+    """Return the record of a config."""
+    return record_type(
+        [
+            ("agents", "<i4"),
+            ("slots", "<i4"),  # agents in the outputs: the envelope's
+            ("max_steps", "<i4"),
+            ("length", "<i4"),
+            ("num_actions", "<i4"),
+            ("symbols", "<i4"),
+            ("channel", "<i4"),  # 1 if vectors have a place for symbols
+            ("memory", "<i4"),
+            ("shown", "<i4"),  # rounds that vectors have a place for
+            ("talk", "<i4"),
+            ("shared", "<i4"),
+            ("known", "<i4"),  # 1 if vectors have a place for reputations
+            ("reputation", "<i4"),  # 1 if it is filled
+            ("rounds", "<i4"),  # 0 if the horizon is geometric
+            ("goes_on", "<u4"),  # chance of another round, in 2**-32
+            ("noise", "<u4"),  # chance that a choice turns, in 2**-32
+            # ``(2 * agent + own choice) * capacity + others that cooperate``
+            ("payoff", "<f8", agents * 2 * agents),
+            ("units", "<i8", agents * 2 * agents),
+            ("heads", "<f4", agents * HEAD),
+            ("payoffs", "<f4", agents * (2 * agents + 4)),
+        ]
+    )
+
+
+def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
+    """Return the table of one config, shape (1,)."""
+    tables = np.zeros(1, table_layout(capacity(envelope.agents)))
+    table, count = tables[0], config.agents
+    for name in ("agents", "max_steps", "symbols", "memory", "talk", "reputation"):
+        table[name] = getattr(config, name)
+    table["slots"], table["length"] = envelope.agents, vector_length(envelope)
+    table["num_actions"] = 2 * (1 + envelope.symbols)
+    table["channel"], table["shown"] = envelope.symbols > 0, envelope.memory
+    table["known"], table["shared"] = envelope.reputation, config.shared_reward
+    table["rounds"] = config.known_rounds or 0
+    table["goes_on"], table["noise"] = in_32_bits(config.chance), in_32_bits(config.noise)
+    profiles = config.profiles
+    room = capacity(envelope.agents)
+    roomy = np.zeros((room, 2, room))
+    roomy[:count, :, :count] = profiles
+    table["payoff"], table["units"] = roomy.ravel(), np.rint(roomy.ravel() * UNIT)
+    for name, rows in (("heads", heads), ("payoffs", payoffs)):
+        flat = rows(config, envelope).ravel()
+        table[name][: flat.size] = flat
+    return tables
+
+
+def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
+    """Return a zeroed batch of one, with its table filled in."""
+    agents = capacity(envelope.agents)
+    roomy = SocialDilemmaEnvelope(
+        agents=agents, symbols=MAX_SYMBOLS, reputation=1, memory=MAX_MEMORY
+    )
+    length, actions = agents * vector_length(roomy), agents * 2 * (1 + MAX_SYMBOLS)
+    kind = single_type(layout(agents), table_layout(agents), agents, length, actions, "<f4")
+    one = np.zeros(1, kind)
+    one["table"] = new_table(config, envelope)
+    return one
+
+
+def find_problem(record: Any, table: Any) -> str:
+    """Say what is impossible in a state under a config's table, or return an empty string."""
+    count = int(table["agents"])
+    if record["agents"] != count:
+        return f"'agents' is {record['agents']}, but the config says {count}"
+    bounds = {"alive": 2, "fate": OUT_OF_TIME + 1, "said": int(table["symbols"]) + 1}
+    for name, stop in bounds.items():
+        if (record[name] >= stop).any():
+            return f"{name!r} must be in 0..{stop - 1} for every agent"
+    if record["alive"][count:].any():
+        return f"'alive' names agents beyond the {count} of the config"
+    most = int(table["rounds"]) or int(table["max_steps"])
+    for name, high in (("t", int(table["max_steps"])), ("played", most), ("talk", table["talk"])):
+        if not 0 <= record[name] <= high:
+            return f"{name!r} must be in 0..{high}"
+    told = record["cooperated"]
+    if ((told < 0) | (told > record["played"])).any():
+        return "'cooperated' must be in 0..played for every agent"
+    return ""
