@@ -61,7 +61,7 @@ class Analysis:
 
 
 def analyse(step: CurriculumStep, *, branched_to: bool = True) -> Analysis:
-    """AttemptState every case of a step.
+    """Try every case of a step.
 
     Args:
         step: The step.

@@ -219,7 +219,7 @@ def _world_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
 
 def _partner_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
     """Yield partners that do not exist, or that play the learner's own seat."""
-    from piase_gym.agents.policies import check_policy, names_file
+    from piase_gym.agents.policy_registry import check_policy, names_file
 
     for agent, policy in curriculum.partners.items():
         if agent == curriculum.agent:
@@ -258,7 +258,7 @@ def _kind(found: type) -> Kind:
 
 
 class MetricTypes(dict[str, Kind]):
-    """MetricTypes of metrics by name; milestones and measures of an unknown world are all known."""
+    """Types of metrics by name; milestones and measures of an unknown world are all known."""
 
     open = True
 

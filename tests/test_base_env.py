@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from piase_gym.agents.policies import make_agent
+from piase_gym.agents.policy_registry import make_agent
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnknownNameError
 from piase_gym.interfaces import (
     Action,

@@ -23,7 +23,6 @@ ALLOWED = {
     r"with 99 % confidence": "a rule of the protocol",
     r"holds about 84 %": "computed; test_bench_statistics compares it",
     r"\b1/128 s\b": "a rule of PhysicsPlayground",
-    r"\b30 MB\b": "what Bullet itself takes for a client",
     r"1\.45 times the thrust": "a rule of PhysicsPlayground",
 }
 """What only looks measured -> why it is not."""

@@ -8,7 +8,7 @@ import pytest
 
 import piase_gym
 from piase_gym.agents import Percept, ScriptedAgent
-from piase_gym.agents.policies import make_agent
+from piase_gym.agents.policy_registry import make_agent
 from piase_gym.errors import UnsupportedError
 from tests import probes
 

@@ -168,7 +168,9 @@ def test_a_docstring_elsewhere_costs_nothing(copied: Path) -> None:
 @pytest.mark.slow
 def test_an_edited_rule_of_grid_world_is_never_served_stale(copied: Path) -> None:
     assert "column 4, row 3" in run(copied, WALK)["text"]
-    edit(copied / "piase_gym/compiled/windows.py", "DX = np.array([0, 1,", "DX = np.array([0, 2,")
+    edit(
+        copied / "piase_gym/worlds/grids/windows.py", "DX = np.array([0, 1,", "DX = np.array([0, 2,"
+    )
     assert "column 5, row 3" in run(copied, WALK)["text"]
 
 

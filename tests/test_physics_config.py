@@ -88,7 +88,7 @@ def test_pybullet_is_named_where_it_is_missing() -> None:
     )
     text = (
         "You are agent_0 at x 1.00, y -2.00, 0.07 above the floor.\n"
-        "You environment 90 degrees north of east.\n"
+        "You face 90 degrees north of east.\n"
         "Your speed is 0.12 m/s ahead and -0.03 m/s to the left.\n"
         "You turn left by 0 degrees a second.\nYou hold nothing."
     )

@@ -23,7 +23,7 @@ from piase_gym.runs.episode_record import EpisodeRecord, add_up
 from piase_gym.runs.lines import Extra
 from piase_gym.runs.options import Levels
 from piase_gym.runs.press import Block
-from piase_gym.runs.stretch import EpisodeCountsAt, Notation, Rows
+from piase_gym.runs.stretch import Notation, Rows, Stretch
 from piase_gym.wrappers import AvtLogger
 from tests.piaavt import lines
 from tests.run_worlds import grid, keys
@@ -54,7 +54,7 @@ def stretches(draw: Any) -> tuple[list[str], Rows]:
     digest = lambda: f"{dice.integers(0, 2**63):016x}"  # noqa: E731
     world: Any = SimpleNamespace(agents=agents, digest=digest, num_actions=256)
     notation = Notation(world, digests=True, vectors=False)
-    found = EpisodeCountsAt(
+    found = Stretch(
         episode_record, notation, draw(st.integers(0, 10**12)), draw(st.integers(0, 10**6))
     )
     for gap in gaps:

@@ -14,7 +14,7 @@ import pytest
 
 import piase_gym
 from piase_gym import curricula, runs
-from piase_gym.agents.policies import make_agent, names_file
+from piase_gym.agents.policy_registry import make_agent, names_file
 from piase_gym.errors import (
     ActionError,
     AgentError,
@@ -423,10 +423,10 @@ def test_no_model_is_loaded_because_a_log_names_it(
     rows = lines(path)
     rows[0]["event_data"]["policies"]["agent_0"] = policy
     path.write_bytes(b"".join(forge(rows)))
-    from piase_gym.agents import policies
+    from piase_gym.agents import policy_registry
 
     for family in ("sb3", "sb3-greedy", "population"):
-        monkeypatch.setitem(policies._families, family, load)
+        monkeypatch.setitem(policy_registry._families, family, load)
     assert names_file(policy)
     assert runs.replay(path).ok
     report = runs.fork(path, at=2, actions={"agent_0": "stay"})

@@ -9,7 +9,8 @@ import pytest
 
 from piase_gym.compiled import kernel, readable
 from piase_gym.compiled.memory import record
-from piase_gym.compiled.windows import (
+from piase_gym.worlds.grids.codes import AGENT, OUTSIDE
+from piase_gym.worlds.grids.windows import (
     MAP_FIELDS,
     locate,
     map_fields,
@@ -19,7 +20,6 @@ from piase_gym.compiled.windows import (
     seen_ahead,
     window,
 )
-from piase_gym.worlds.grids.codes import AGENT, OUTSIDE
 
 AGENTS = 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from piase_gym.agents.base import Agent, BatchPercept, Feedback, Percept
 from piase_gym.agents.human import HumanAgent
-from piase_gym.agents.policies import make_agent, policies, register_family, register_policy
+from piase_gym.agents.policy_registry import make_agent, policies, register_family, register_policy
 from piase_gym.agents.q_learning import QLearningAgent
 from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
 

@@ -120,7 +120,7 @@ def plot(
         Path, typer.Option("--out", "-o", metavar="FILE", help="A .png, .svg or .pdf file.")
     ] = Path("path.png"),
 ) -> None:
-    """StepChoice the path: steps over environment steps, attempts, hints, branches, success."""
+    """Draw the path: steps over environment steps, attempts, hints, branches, success."""
     from piase_gym.curricula.learning_path import read_paths
     from piase_gym.training.curriculum_plot import plot_journeys
 

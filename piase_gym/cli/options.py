@@ -15,7 +15,7 @@ import typer
 
 import piase_gym
 from piase_gym.agents import policies
-from piase_gym.agents.policies import families
+from piase_gym.agents.policy_registry import families
 from piase_gym.errors import ConfigError, PiaseError
 from piase_gym.names import look_up
 from piase_gym.registry import load, world_spec

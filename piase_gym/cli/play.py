@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from piase_gym.agents.policies import check_policy
+from piase_gym.agents.policy_registry import check_policy
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import (
     Modules,

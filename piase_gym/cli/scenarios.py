@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from piase_gym.agents.policies import check_policy
+from piase_gym.agents.policy_registry import check_policy
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import (
     Completions,

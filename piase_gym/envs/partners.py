@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents.base import Agent
-from piase_gym.agents.policies import make_agent
+from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.world import Act, World, check_box, check_index

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents.base import Agent, Feedback, Percept
-from piase_gym.agents.policies import make_agent, names_file, policies
+from piase_gym.agents.policy_registry import make_agent, names_file, policies
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import StreamId, episode_seed, stream_key

@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Agent
-from piase_gym.agents.policies import policy_name
+from piase_gym.agents.policy_registry import policy_name
 from piase_gym.core.commands import Command
 from piase_gym.core.digest import digest_json
 from piase_gym.core.world import World

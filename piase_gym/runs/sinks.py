@@ -146,7 +146,8 @@ def check_out(place: Path, log: Path, overwrite: bool) -> None:
     if itself:
         raise LogWriteError(f"{place} is the log itself; give another name")
     if exists and not place.is_file():
-        raise LogWriteError(f"{place} is not a file; give another name")
+        kind = "a folder" if place.is_dir() else "no file"
+        raise LogWriteError(f"{place} is {kind}; name a file")
     if exists and not overwrite:
         raise LogWriteError(f"{place} exists; give another name, or overwrite=True")
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from piase_gym.agents.base import Agent
-from piase_gym.agents.policies import make_agent
+from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.errors import AgentError, ConfigError, suggest
 

@@ -154,7 +154,7 @@ def _without_sentences(value: Any) -> Any:
 @check()
 def views_are_of_one_moment(subject: WorldSubject) -> None:
     """A text that is read late, after steps and a reset, is that of the moment it was shown."""
-    early, late = subject.env(view="text"), subject.env(view="both")
+    early, late = subject.env(view="text"), subject.env(view="both", texts="lazy")
     rows = list(play(early, 1, steps=30, unruly=True, hints=True))
     texts = [dict(row.observations) for row in rows]
     kept = []

@@ -25,7 +25,7 @@ LEGEND = (
 
 
 def plot_journeys(journeys: Sequence[LearningPath], path: str | Path) -> Path:
-    """StepChoice journeys into a picture; two panels for each agent, its steps and its success.
+    """Draw journeys into a picture; two panels for each agent, its steps and its success.
 
     Args:
         journeys: The journeys.
@@ -70,7 +70,7 @@ def orders_of(journey: LearningPath) -> list[int]:
 
 
 def draw(journey: LearningPath, upper: Any, lower: Any) -> None:
-    """StepChoice one journey into two panels."""
+    """Draw one journey into two panels."""
     orders = orders_of(journey)
     rows = {order: row for row, order in enumerate(orders)}
     if journey.moves:
@@ -96,7 +96,7 @@ def draw(journey: LearningPath, upper: Any, lower: Any) -> None:
 
 
 def draw_moves(journey: LearningPath, axes: Any, rows: dict[int, int]) -> None:
-    """StepChoice the step that the agent was in, and every decision at its end."""
+    """Draw the step that the agent was in, and every decision at its end."""
     before = 0
     last: int | None = None
     for move in journey.moves:
@@ -155,7 +155,7 @@ def gathered(journey: LearningPath) -> tuple[list[int], list[dict[int, tuple[int
 
 
 def draw_drawn(journey: LearningPath, axes: Any, rows: dict[int, int]) -> None:
-    """StepChoice which share of the episodes was of which step, where steps are drawn."""
+    """Draw which share of the episodes was of which step, where steps are drawn."""
     edges, found = gathered(journey)
     for left, right, place in zip(edges, edges[1:], found, strict=False):
         total = sum(played for played, _ in place.values())
@@ -169,7 +169,7 @@ def draw_drawn(journey: LearningPath, axes: Any, rows: dict[int, int]) -> None:
 
 
 def draw_success(journey: LearningPath, axes: Any, rows: dict[int, int]) -> str:
-    """StepChoice the share that was won: at each attempt's end, or step by step where steps are
+    """Draw the share that was won: at each attempt's end, or step by step where steps are
     drawn.
 
     Returns:
@@ -204,7 +204,7 @@ def draw_success(journey: LearningPath, axes: Any, rows: dict[int, int]) -> str:
 
 
 def draw_rates(points: Sequence[tuple[int, int, float]], axes: Any, rows: dict[int, int]) -> None:
-    """StepChoice the success of each attempt, a line for each stay in a step."""
+    """Draw the success of each attempt, a line for each stay in a step."""
     start = 0
     for number in range(1, len(points) + 1):
         if number == len(points) or points[number][1] != points[start][1]:

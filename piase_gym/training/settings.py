@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from piase_gym.agents.policies import check_policy
+from piase_gym.agents.policy_registry import check_policy
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.core.config import explain
 from piase_gym.core.files import require_folder

@@ -1,8 +1,8 @@
 """GridWorld's memory: one record an environment, in the few sizes that kernels are compiled for.
 
 A record is one pointer for a kernel, which is why the rules run as fast as C. `cells` holds the
-objects, and is the truth; what is seen is kept in `maps` (see `piase_gym.compiled.windows`), which
-is derived: digests and snapshots leave it out.
+objects, and is the truth; what is seen is kept in `maps` (see `piase_gym.worlds.grids.windows`),
+which is derived: digests and snapshots leave it out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING
 from piase_gym.compiled.stepping import single as single_type
-from piase_gym.compiled.windows import maps_size
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.grid_world.cells import FOOD, KEY, MAX_AGENTS, MAX_FOOD, NAMES, OUTSIDE
 from piase_gym.worlds.grid_world.config import (
@@ -30,6 +29,7 @@ from piase_gym.worlds.grid_world.config import (
 )
 from piase_gym.worlds.grid_world.rules.events import ESCAPED, ROLES
 from piase_gym.worlds.grid_world.rules.tables import TABLE, new_table
+from piase_gym.worlds.grids.windows import maps_size
 
 NUM_STREAMS: Final = 3  # layout, dynamics, channel
 NUM_ACTIONS: Final = 6  # without a message

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import helper, inline, load64, store64, stream_key, uniform
-from piase_gym.compiled.windows import cell_at, locate, paint_agent, paint_cells
 from piase_gym.worlds.grid_world.cells import (
     BOX,
     FLOOR,
@@ -44,6 +43,7 @@ from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHE
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RUNNER, TAGGER
 from piase_gym.worlds.grid_world.rules.joining import hold_back
 from piase_gym.worlds.grid_world.state import NUM_STREAMS
+from piase_gym.worlds.grids.windows import cell_at, locate, paint_agent, paint_cells
 
 TRIES = 200
 """Levels drawn with agents anywhere, and again as many with agents together."""

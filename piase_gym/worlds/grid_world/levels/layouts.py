@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import helper, inline
-from piase_gym.compiled.windows import DX, DY, cell_at
 from piase_gym.worlds.grid_world.cells import (
     CLOSED,
     FLOOR,
@@ -25,6 +24,7 @@ from piase_gym.worlds.grid_world.cells import (
 from piase_gym.worlds.grid_world.config import DOORS, LAYOUTS
 from piase_gym.worlds.grid_world.levels.free_cells import draw, place_at, random_free
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL
+from piase_gym.worlds.grids.windows import DX, DY, cell_at
 
 OBSTACLES, FOUR_ROOMS = LAYOUTS.index("obstacles"), LAYOUTS.index("four_rooms")
 DOOR_KEY, MULTI_ROOM = LAYOUTS.index("door_key"), LAYOUTS.index("multi_room")

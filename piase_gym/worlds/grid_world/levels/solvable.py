@@ -17,7 +17,6 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import helper, inline
-from piase_gym.compiled.windows import DX, DY, cell_at
 from piase_gym.worlds.grid_world.cells import (
     BARE,
     CLOSED,
@@ -34,6 +33,7 @@ from piase_gym.worlds.grid_world.cells import (
     SWITCH_ON,
 )
 from piase_gym.worlds.grid_world.levels.free_cells import ONE, fill
+from piase_gym.worlds.grids.windows import DX, DY, cell_at
 
 # What a cell is to one who walks, as an index of `sort`'s boards.
 (BLOCKED, PASSABLE, KEYS, SWITCHES, LOCKS, GATES, OPEN_GATES, KINDS) = range(8)

@@ -13,7 +13,6 @@ import numpy as np
 
 from piase_gym.compiled import helper, hot, inline
 from piase_gym.compiled.stepping import ABSENT
-from piase_gym.compiled.windows import advance, ahead, cell_at, paint_at, put, seen_ahead
 from piase_gym.worlds.grid_world.cells import (
     AGENT,
     BARE,
@@ -57,6 +56,7 @@ from piase_gym.worlds.grid_world.rules.events import (
 )
 from piase_gym.worlds.grid_world.rules.joining import let_in
 from piase_gym.worlds.grid_world.rules.world import appear, gather, live, marked, toggle, uncover
+from piase_gym.worlds.grids.windows import advance, ahead, cell_at, paint_at, put, seen_ahead
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
 MOVES = 4

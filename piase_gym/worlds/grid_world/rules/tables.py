@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled.memory import record
-from piase_gym.compiled.windows import MAP_FIELDS, map_fields
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.grid_world.cells import (
     BARE,
@@ -63,6 +62,7 @@ from piase_gym.worlds.grid_world.rules.events import (
     TOO_HEAVY,
     UNLOCK,
 )
+from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields
 
 TABLE: Final = record(
     [

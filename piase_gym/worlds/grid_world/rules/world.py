@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import bits, happens, helper, inline
-from piase_gym.compiled.windows import DX, DY, ahead, cell_at, paint, paint_agent, put, top
 from piase_gym.worlds.grid_world.cells import (
     BARE,
     FLOOR,
@@ -32,6 +31,7 @@ from piase_gym.worlds.grid_world.rules.events import (
     TOGGLE,
     TOO_HEAVY,
 )
+from piase_gym.worlds.grids.windows import DX, DY, ahead, cell_at, paint, paint_agent, put, top
 
 DYNAMICS = 1  # the stream
 _62 = np.uint64(62)

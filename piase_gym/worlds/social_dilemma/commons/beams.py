@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import helper, inline, integer
-from piase_gym.compiled.windows import (
+from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE
+from piase_gym.worlds.grids.windows import (
     ahead,
     cell_at,
     locate,
@@ -18,7 +19,6 @@ from piase_gym.compiled.windows import (
     seen_ahead,
     top,
 )
-from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE
 from piase_gym.worlds.social_dilemma.commons.codes import (
     CLEANED,
     HAS_CLEANED,

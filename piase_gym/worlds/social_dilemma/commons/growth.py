@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import happens, helper, integer
-from piase_gym.compiled.windows import put, top
 from piase_gym.worlds.grids.codes import FLOOR
+from piase_gym.worlds.grids.windows import put, top
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, WASTE, WATER
 from piase_gym.worlds.social_dilemma.commons.state import DYNAMICS
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from piase_gym.compiled import helper, hot, inline
 from piase_gym.compiled.stepping import ABSENT
-from piase_gym.compiled.windows import advance, cell_at, paint_agent, paint_at, put, seen_ahead
 from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE
+from piase_gym.worlds.grids.windows import advance, cell_at, paint_agent, paint_at, put, seen_ahead
 from piase_gym.worlds.social_dilemma.commons.beams import CLEANING_BEAM, ZAP_BEAM, fire, mark, wait
 from piase_gym.worlds.social_dilemma.commons.codes import (
     APPLE,

@@ -9,9 +9,9 @@ import numpy as np
 
 from piase_gym.compiled import hot, inline, load64, store, store64
 from piase_gym.compiled.stepping import Rules, compile_kernels
-from piase_gym.compiled.windows import blank_rim, window
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.grids.codes import AGENT, UNSEEN
+from piase_gym.worlds.grids.windows import blank_rim, window
 from piase_gym.worlds.social_dilemma.commons.codes import MOVES, NO_HEADING, NOWHERE, STAY, STAYING
 from piase_gym.worlds.social_dilemma.commons.levels import begin, rebuild
 from piase_gym.worlds.social_dilemma.commons.rules import legal_act, tick

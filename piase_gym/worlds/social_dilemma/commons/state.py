@@ -1,8 +1,8 @@
 """The memory of the commons: one record an environment, one table a config.
 
 `cells` holds the objects (and is the truth); `maps` shows them with agents on top (see
-`piase_gym.compiled.windows`). ``spots`` says where apples grow and ``ripe`` where they hang, a bit
-a column and a word a row; `maps`, `at` and `ripe` are derived.
+`piase_gym.worlds.grids.windows`). ``spots`` says where apples grow and ``ripe`` where they hang, a
+bit a column and a word a row; `maps`, `at` and `ripe` are derived.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING
 from piase_gym.compiled.stepping import single as single_type
-from piase_gym.compiled.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
+from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.limits import MAX_AGENTS, MAX_SIDE, MAX_SYMBOLS, MAX_WINDOW
