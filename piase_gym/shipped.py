@@ -62,9 +62,9 @@ def _register_grid_world() -> None:
             summary="Navigate, unlock and share a grid, seen through a window or whole.",
             world=f"{grid}.world:GridWorld",
             config=f"{grid}.config:GridWorldConfig",
-            parser=f"{grid}.views:parse",
-            oracle=f"{grid}.oracle:GridOracle",
-            scripted=f"{grid}.scripted:GridScript",
+            parser=f"{grid}.facts:parse",
+            oracle=f"{grid}.players.oracle:GridOracle",
+            scripted=f"{grid}.players.scripted:GridScript",
         )
     )
     register_task(TaskSpec(id="piase/GridWorld-v0", world="GridWorld"))
@@ -134,9 +134,9 @@ def _register_physics() -> None:
             summary="Rovers and spheres push, grip, stack and carry things that have mass.",
             world=f"{physics}.world:PhysicsPlayground",
             config=f"{physics}.config:PhysicsPlaygroundConfig",
-            parser=f"{physics}.prose:parse",
-            oracle=f"{physics}.oracle:PhysicsOracle",
-            scripted=f"{physics}.scripted:PhysicsScript",
+            parser=f"{physics}.observe.text:parse",
+            oracle=f"{physics}.players.oracle:PhysicsOracle",
+            scripted=f"{physics}.players.scripted:PhysicsScript",
             extra="physics",
             module="pybullet",
         )
@@ -166,8 +166,8 @@ def _register_dilemma() -> None:
             world=f"{dilemma}.world:SocialDilemma",
             config=f"{dilemma}.config:SocialDilemmaConfig",
             parser=f"{dilemma}.parsing:parse",
-            oracle=f"{dilemma}.oracle:DilemmaOracle",
-            scripted=f"{dilemma}.scripted:DilemmaScript",
+            oracle=f"{dilemma}.players.oracle:DilemmaOracle",
+            scripted=f"{dilemma}.players.scripted:DilemmaScript",
             aliases=("SocialDilemmaSim",),
         )
     )
