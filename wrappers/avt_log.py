@@ -33,8 +33,7 @@ def AvtLogger(  # the wrapper's name in the words of the design document, whatev
         path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``; ``None`` if there
             are `sinks`.
         options: See `piase_gym.runs.recording`: `level`, `levels`, `experiment_id`, `run_id`,
-        `sinks`,
-            `snapshot_every`, `on_error`, `overwrite`, `more`.
+            `sinks`, `snapshot_every`, `on_error`, `overwrite`, `more`.
 
     Returns:
         A wrapper of the same kind as `env`, with the attribute `recorder`.
