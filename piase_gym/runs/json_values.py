@@ -25,7 +25,12 @@ _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 def encode(value: Any) -> str:
-    """Return `value` as JSON in one line.
+    """Return `value` as JSON in one line; see `dumps`."""
+    return dumps(value).decode()
+
+
+def dumps(value: Any) -> bytes:
+    """Return `value` as JSON in one line, UTF-8.
 
     NaN and infinities become null, for JSON has no such numbers; bytes become
     ``{"base64": ...}``; what JSON does not know at all becomes its `repr`. This never fails.
@@ -36,8 +41,7 @@ def encode(value: Any) -> str:
         found = orjson.dumps(plain(value))
     if len(found) > MAX_STRING:
         found = orjson.dumps(plain(value))
-    text = found.decode()
-    return text if text.isascii() else text.translate(_BREAKS)
+    return found if found.isascii() else found.decode().translate(_BREAKS).encode()
 
 
 def plain(value: Any, depth: int = 0) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.errors import ConfigError
-from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.schema import (
     ACTIONS,
     EVENT_TYPES,
@@ -17,8 +17,6 @@ from piase_gym.runs.schema import (
     played_out,
     rank,
 )
-from piase_gym.runs.sinks import LoggerInterface
-from piase_gym.runs.writer import Writer
 
 _UNKNOWN = EventType("engine", ACTIONS)
 
@@ -67,16 +65,21 @@ class Levels:
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is to be logged; see `piase_gym.wrappers.AvtLogger` for the fields."""
+    """How a run is to be logged; see `piase_gym.wrappers.AvtLogger` for the first fields.
+
+    Attributes:
+        clock: Returns nanoseconds; read once for each thing that happens.
+        epoch: What is to be added for nanoseconds since 1970; ``None`` for a monotonic clock.
+    """
 
     level: str = "actions"
     levels: Mapping[str, str] | None = None
     experiment_id: str = "default"
     run_id: str | None = None
     snapshot_every: int = 1000
-    on_error: str = "warn"
     more: Mapping[str, Any] = field(default_factory=dict)
-    writer: Callable[[BulkEncoder, Sequence[LoggerInterface], str], Writer] = Writer
+    clock: Callable[[], int] = time.monotonic_ns
+    epoch: int | None = None
 
     def check(self) -> None:
         """Raise `ConfigError` if a field is not allowed."""

@@ -12,9 +12,8 @@ from typing import Any
 from piase_gym.errors import RunError
 from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, parse, raw_lines
 from piase_gym.runs.manifest import check_manifest
-from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD
+from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD, Event
 
-Event = dict[str, Any]
 DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 """What happens to who takes a line's `event_data` at its word, if it is damaged."""
 _TEXTS = tuple(

@@ -8,8 +8,9 @@ from typing import Any
 
 from piase_gym.errors import ConfigError
 from piase_gym.runs.options import Options
-from piase_gym.runs.recorder import Recorder
+from piase_gym.runs.recorder import EnvRecorder, Recorder
 from piase_gym.runs.sinks import FileSink, LoggerInterface
+from piase_gym.runs.writer import Sinks, Writer
 
 FACES = {
     "WorldParallelEnv": "parallel",
@@ -69,9 +70,7 @@ def record(
         >>> [event["event_type"] for event in memory.events][:2]
         ['SIMULATION_CONTROL', 'ENVIRONMENT_EVENT_OCCURRED']
     """
-    options = Options(
-        level, levels, experiment_id, run_id, snapshot_every, on_error, dict(more or {})
-    )
+    options = Options(level, levels, experiment_id, run_id, snapshot_every, dict(more or {}))
     options.check()
     places = list(sinks)
     wrong = [sink for sink in places if not isinstance(sink, LoggerInterface)]
@@ -83,7 +82,8 @@ def record(
     if path is not None:
         places.insert(0, FileSink(path, overwrite))
     try:
-        recorder: Recorder = listen(places, options)
+        out = Sinks(places, on_error)
+        recorder: Recorder = listen(lambda encoder: Writer(encoder, out), options)
         return recorder
     except BaseException:
         for sink in places:
@@ -97,14 +97,12 @@ def tap(env: Any) -> Any:
     face = FACES.get(type(core).__name__, type(core).__name__)
     runner = core if type(core).__name__ == "EpisodeRunner" else getattr(core, "runner", None)
     if runner is not None:
-        from piase_gym.runs.env_recorder import EnvRecorder
-
-        return lambda sinks, options: EnvRecorder(runner, sinks, options, face)
+        return lambda make, options: EnvRecorder(runner, make, options, face)
     batch = next((e for e in (core, getattr(core, "batch", None)) if hasattr(e, "digests")), None)
     if batch is not None:
         from piase_gym.runs.batch_recorder import BatchRecorder
 
-        return lambda sinks, options: BatchRecorder(batch, sinks, options, face)
+        return lambda make, options: BatchRecorder(batch, make, options, face)
     raise ConfigError(
         f"{type(core).__name__} is not an environment of piase_gym; allowed: a ParallelEnv, AEC, "
         "Gymnasium or batched environment of one of its worlds, or a wrapper around one"

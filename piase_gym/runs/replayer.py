@@ -17,8 +17,8 @@ from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import Problem
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.options import Levels
-from piase_gym.runs.reader import DAMAGE, Event, Run, read
-from piase_gym.runs.schema import event_number, moment_of
+from piase_gym.runs.reader import DAMAGE, Run, read
+from piase_gym.runs.schema import Event, event_number, moment_of
 from piase_gym.runs.seal import check_seal
 from piase_gym.runs.verify import Verifier
 

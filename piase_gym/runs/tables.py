@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from piase_gym.errors import ConfigError, MissingExtraError, RunError
-from piase_gym.runs.reader import Event
-from piase_gym.runs.schema import FIELDS, MORE_FIELDS
+from piase_gym.runs.schema import FIELDS, MORE_FIELDS, Event
 
 if TYPE_CHECKING:
     from piase_gym.runs.windows import View
