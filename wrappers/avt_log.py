@@ -12,6 +12,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 
 from piase_gym.envs.parallel import WorldParallelEnv
+from piase_gym.runs.columns import ColumnRecorder
 from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.recording import record
 
@@ -30,10 +31,10 @@ def AvtLogger(  # the wrapper's name in the words of the design document, whatev
     Args:
         env: A ParallelEnv, AECEnv, Gymnasium Env, VectorEnv or `batch_env` of one of our worlds,
             or a wrapper around one.
-        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``; ``None`` if there
-            are `sinks`.
+        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``, or of batches with
+            ``.arrow``, for columns; ``None`` if there are `sinks`.
         options: See `piase_gym.runs.recording`: `level`, `levels`, `experiment_id`, `run_id`,
-            `sinks`, `snapshot_every`, `on_error`, `overwrite`, `more`.
+            `sinks`, `snapshot_every`, `digest_every`, `on_error`, `overwrite`, `more`.
 
     Returns:
         A wrapper of the same kind as `env`, with the attribute `recorder`.
@@ -52,7 +53,7 @@ def AvtLogger(  # the wrapper's name in the words of the design document, whatev
 class _Logged:
     """What the wrappers of all kinds share."""
 
-    recorder: Recorder
+    recorder: Recorder | ColumnRecorder
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the log with the original when an environment is copied or pickled."""
@@ -62,7 +63,9 @@ class _Logged:
 class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
     """A logged ParallelEnv."""
 
-    def __init__(self, env: ParallelEnv[Any, Any, Any], recorder: Recorder) -> None:
+    def __init__(
+        self, env: ParallelEnv[Any, Any, Any], recorder: Recorder | ColumnRecorder
+    ) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env)
         self.recorder = recorder
@@ -105,7 +108,7 @@ class NearLogger(ParallelLogger):
 class AecLogger(_Logged, BaseWrapper[Any, Any, Any]):
     """A logged AECEnv."""
 
-    def __init__(self, env: AECEnv[Any, Any, Any], recorder: Recorder) -> None:
+    def __init__(self, env: AECEnv[Any, Any, Any], recorder: Recorder | ColumnRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env)
         self.recorder = recorder
@@ -114,7 +117,7 @@ class AecLogger(_Logged, BaseWrapper[Any, Any, Any]):
 class GymLogger(_Logged, gymnasium.Wrapper[Any, Any, Any, Any]):
     """A logged Gymnasium Env."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], recorder: Recorder) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], recorder: Recorder | ColumnRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env)
         self.recorder = recorder
@@ -123,7 +126,7 @@ class GymLogger(_Logged, gymnasium.Wrapper[Any, Any, Any, Any]):
 class VectorLogger(_Logged, VectorWrapper):
     """A logged VectorEnv."""
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], recorder: Recorder) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, Any], recorder: Recorder | ColumnRecorder) -> None:
         """Wrap `env`, whose batch's bus `recorder` listens to."""
         super().__init__(env)
         self.recorder = recorder
@@ -132,7 +135,7 @@ class VectorLogger(_Logged, VectorWrapper):
 class BatchLogger(_Logged):
     """A logged `batch_env`; everything else is that of the batch."""
 
-    def __init__(self, env: BatchEnv, recorder: Recorder) -> None:
+    def __init__(self, env: BatchEnv, recorder: Recorder | ColumnRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         self.env, self.recorder = env, recorder
 

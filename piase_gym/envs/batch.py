@@ -47,6 +47,7 @@ class BatchEnv(BatchConfigs):
         agents: The agents that the caller plays, in the order of the arrays.
         observation_space: The space of one agent's vector.
         action_space: The space of one agent's actions.
+        focal: The agent whose end is the episode's, or -1 for the last agent.
         events: The bus on which ``batch_reset``, ``batch_begun``, ``batch_step``, ``batch_ended``,
             ``batch_restore`` and ``hint`` are posted.
     """
@@ -69,7 +70,7 @@ class BatchEnv(BatchConfigs):
         self.copy = copy
         self.events = Events()
         super().__init__(world, num_envs, list(configs) or [world.config])
-        self._mode, self._focal = AUTORESET[autoreset], focal
+        self._mode, self.focal = AUTORESET[autoreset], focal
         for config in self.configs:
             self._require_learner(config)
         self._partners = BatchPartners(self, partners)
@@ -118,14 +119,18 @@ class BatchEnv(BatchConfigs):
                 states["episode"][slot] += np.uint64(1)
             else:
                 states["given"][slot], states["episode"][slot] = fresh_seed(), 0
-        if self.world.reset_batch(self.batch, chosen):
-            raise self.fault()
-        self._ready[chosen] = True
-        self._all_ready = bool(self._ready.all())
-        self.drop_hints(chosen.tolist())
-        if self.events.active:
-            tell_begun(self.events, chosen)
+        self.begin(chosen)
         return self._pick(self.batch.obs), {"seed": self.seeds(), **self._infos()}
+
+    def begin(self, slots: NDArray[np.int64]) -> None:
+        """Start the episodes whose numbers and seeds are in the states; see `reset`."""
+        if self.world.reset_batch(self.batch, slots):
+            raise self.fault()
+        self._ready[slots] = True
+        self._all_ready = bool(self._ready.all())
+        self.drop_hints(slots.tolist())
+        if self.events.active:
+            tell_begun(self.events, slots)
 
     def step(self, actions: Any) -> Step:
         """Let every agent act once.
@@ -150,9 +155,9 @@ class BatchEnv(BatchConfigs):
         if not self._everybody:
             self._partners.ask(acts)
         if self.events.active or self._mode == AUTORESET["same_step"]:
-            found = step_seen(self, self.events, self._mode, self._focal, acts)
+            found = step_seen(self, self.events, self._mode, self.focal, acts)
         else:
-            found = self.world.step_batch(self.batch, self._mode, self._focal, acts.reshape(-1))
+            found = self.world.step_batch(self.batch, self._mode, self.focal, acts.reshape(-1))
             if found >= 0:
                 self.note_results()
         if found < 0:
@@ -278,7 +283,7 @@ class BatchEnv(BatchConfigs):
             configs=[world.config, *further],
             partners={**read_partners(partners), **seats},
             autoreset=self.autoreset,
-            focal=self._focal,
+            focal=self.focal,
             copy=self.copy,
         )
         self.events = events

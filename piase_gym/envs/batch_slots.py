@@ -227,7 +227,7 @@ class Slots:
 class BatchConfigs(Slots):
     """The part of a `BatchEnv` that is about configs."""
 
-    _focal: int
+    focal: int
 
     def reconfigure(self, config: int | Mapping[str, Any], which: Any = slice(None)) -> None:
         """Let slots take another config at their next reset.
@@ -265,8 +265,8 @@ class BatchConfigs(Slots):
 
     def _require_learner(self, config: Any) -> None:
         """Require that the agent whose end is the episode's is there from its start."""
-        if self._focal >= 0 and not self.world.opens(config, self._focal):
+        if self.focal >= 0 and not self.world.opens(config, self.focal):
             raise UnsupportedError(
-                f"the learner {self.world.agents[self._focal]!r} is not there at the reset, as a "
+                f"the learner {self.world.agents[self.focal]!r} is not there at the reset, as a "
                 "batched kernel needs it; let it be there, or use gymnasium.make or parallel_env"
             )

@@ -6,6 +6,7 @@ is not derived comes from outside: seeds, commands, hints, letters, restored sta
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -241,15 +242,15 @@ class Deriver:
             digest: The digest of the state after it.
         """
         names, pick = episode_record.names, episode_record.pick
-        values = [act if type(act) is int else act_value(act) for act in pick(acts)]
+        commands = [act if type(act) is int else act_value(act) for act in pick(acts)]
         terminated = truncated = episode_record.nobody
         if tick.ended:
             terminated = dict(zip(names, map(bool, pick(tick.terminated)), strict=True))
             truncated = dict(zip(names, map(bool, pick(tick.truncated)), strict=True))
         data = {
             "kind": "step",
-            "commands": dict(zip(names, values, strict=True)),
-            "outcomes": dict(zip(names, map(str.__str__, pick(tick.outcomes)), strict=True)),
+            "commands": dict(zip(names, commands, strict=True)),
+            "outcomes": _outcomes(names, pick(tick.outcomes)),
             "rewards": dict(zip(names, map(float, pick(tick.rewards)), strict=True)),
             "terminated": terminated,
             "truncated": truncated,
@@ -348,6 +349,12 @@ class Deriver:
             "hints": self.hints,
             "agents": {name: tally.value(self.schema) for name, tally in self.tallies.items()},
         }
+
+
+@functools.lru_cache(maxsize=4096)
+def _outcomes(names: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, str]:
+    """Return outcomes by agent, as plain strings; nobody may change what is returned."""
+    return dict(zip(names, map(str.__str__, outcomes), strict=True))
 
 
 def act_value(act: Any) -> Any:

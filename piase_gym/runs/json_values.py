@@ -21,7 +21,7 @@ MAX_DEPTH = 40
 """Deepest nesting that is written; of what lies deeper only the type is shown."""
 _BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """Characters that JSON allows in a string, and at which other programs break lines."""
-_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+_OTHER_KEYS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 def encode(value: Any) -> str:
@@ -36,9 +36,12 @@ def dumps(value: Any) -> bytes:
     ``{"base64": ...}``; what JSON does not know at all becomes its `repr`. This never fails.
     """
     try:
-        found = orjson.dumps(value, option=_OPTIONS)
+        found = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
     except (TypeError, ValueError, RecursionError):
-        found = orjson.dumps(plain(value))
+        try:
+            found = orjson.dumps(value, option=_OTHER_KEYS)
+        except (TypeError, ValueError, RecursionError):
+            found = orjson.dumps(plain(value))
     if len(found) > MAX_STRING:
         found = orjson.dumps(plain(value))
     return found if found.isascii() else found.decode().translate(_BREAKS).encode()

@@ -48,6 +48,25 @@ class Problem:
         return f"line {self.line}: {self.reason}" if self.line else self.reason
 
 
+@dataclass(frozen=True)
+class Drift(Problem):
+    """Where the states of a run of columns are no longer those of the day.
+
+    Attributes:
+        step: The step of the run.
+        episode: The episode.
+        slot: The environment.
+        logged: The digest of the day.
+        replayed: The digest now.
+    """
+
+    step: int = 0
+    episode: int = 0
+    slot: int = 0
+    logged: str = ""
+    replayed: str = ""
+
+
 class Raw(NamedTuple):
     """A line as bytes, without its line feed; `torn` if it has none."""
 
@@ -56,8 +75,12 @@ class Raw(NamedTuple):
     torn: bool
 
 
-def open_log(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a log: plain, or compressed by zstandard or gzip, as its first bytes say.
+def open_log(path: str | os.PathLike[str], level: str | None = None) -> BinaryIO:
+    """Open a log: plain, compressed by zstandard or gzip, or columns, as its first bytes say.
+
+    Args:
+        path: The file.
+        level: The level of the lines to which columns expand, by default the recorded one.
 
     Raises:
         RunError: If there is no such file, it cannot be opened, or is a device or a pipe.
@@ -71,11 +94,23 @@ def open_log(path: str | os.PathLike[str]) -> BinaryIO:
         raise RunError(f"the log {place} cannot be read: {reason}") from None
     start = file.read(4)
     file.seek(0)
+    if is_columns(start):
+        from piase_gym.runs.expansion import Expansion  # which needs much that lines do not
+
+        return Expansion(place, file, level)  # type: ignore[return-value]
+    if level is not None:
+        file.close()
+        raise RunError(f"{place} has lines already; only columns expand to lines of any level")
     if start == _ZSTD:
         return _Unpacked(file, *_zstd(file))  # type: ignore[return-value]
     if start[:2] == _GZIP:
         return _Unpacked(file, _Gunzip().decompress, zlib.error)  # type: ignore[return-value]
     return file
+
+
+def is_columns(start: bytes) -> bool:
+    """Tell from its first four bytes whether a log has columns instead of lines."""
+    return start == b"\xff\xff\xff\xff"  # so a stream of Arrow begins
 
 
 def _zstd(file: BinaryIO) -> tuple[Callable[[bytes], bytes], type[Exception]]:
@@ -146,9 +181,9 @@ class _Unpacked:
         self._file.close()
 
 
-def raw_lines(path: str | os.PathLike[str]) -> Iterator[Raw | Problem]:
+def raw_lines(path: str | os.PathLike[str], level: str | None = None) -> Iterator[Raw | Problem]:
     """Yield the lines of a log; where it cannot be read on, a `Problem` comes last."""
-    file = open_log(path)
+    file = open_log(path, level)
     number, size = 0, 0
     begun: list[bytes] = []  # the pieces of a line that is not yet whole
     try:
@@ -169,7 +204,12 @@ def raw_lines(path: str | os.PathLike[str]) -> Iterator[Raw | Problem]:
         if size and not fault:
             yield Raw(number + 1, b"".join(begun), True)
         if fault:
-            yield Problem(number + 1, fault)
+            yield Problem(number + 1, fault, "warning" if getattr(file, "cut", False) else "error")
+        drift = getattr(file, "drift", None)
+        if drift is not None:
+            step, _, slot, logged, replayed = drift
+            told = f"after step {step} the state of slot {slot} was {logged}, is now {replayed}"
+            yield Drift(number + 1, told, "error", *drift)
     finally:
         file.close()
 

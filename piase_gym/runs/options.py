@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,6 +79,7 @@ class Options:
     run_id: str | None = None
     snapshot_every: int = 1000
     more: Mapping[str, Any] = field(default_factory=dict)
+    digest_every: int = 100
     clock: Callable[[], int] = time.monotonic_ns
     epoch: int | None = None
 
@@ -88,9 +90,14 @@ class Options:
             blank = not isinstance(value, str) or not value.strip()
             if blank and not (name == "run_id" and value is None):
                 raise ConfigError(f"{name} must be a string that is not blank, not {value!r}")
-        every = self.snapshot_every
-        if not isinstance(every, int) or isinstance(every, bool) or every < 1:
-            raise ConfigError(f"snapshot_every must be a positive number of steps, not {every!r}")
+        for name in ("snapshot_every", "digest_every"):
+            every = getattr(self, name)
+            if not isinstance(every, int) or isinstance(every, bool) or every < 1:
+                raise ConfigError(f"{name} must be a positive number of steps, not {every!r}")
+
+    def name(self, world: str) -> str:
+        """Return the name of the run, which is a new one if none is given."""
+        return self.run_id or f"{world}-{uuid.uuid4().hex[:16]}"
 
 
 class Tally:

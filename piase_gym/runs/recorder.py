@@ -7,7 +7,6 @@ Which lines follow from what happens is the matter of `piase_gym.runs.derive`.
 from __future__ import annotations
 
 import time
-import uuid
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,13 +33,15 @@ class Out(Protocol):
 
     Attributes:
         final: Whether they are written for good, so that states are hashed.
-        full: Whether it is time to `flush`.
         finish: Completes the run if nobody else does, when the process ends.
     """
 
     final: bool
-    full: bool
     finish: Callable[[], Callable[[], None] | None]
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to `flush`."""
 
     def take(self, line: Line) -> None:
         """Take a line."""
@@ -66,7 +67,7 @@ class Recorder(Deriver):
         """Open the run; `start` writes its first line."""
         options.check()
         self.options = options
-        self.run_id = options.run_id or f"{world.name}-{uuid.uuid4().hex[:16]}"
+        self.run_id = options.name(world.name)
         levels = Levels(options.level, options.levels, world.name)
         super().__init__(world, levels, self.run_id)
         self.ns = self._began = self._last_ns = options.clock()

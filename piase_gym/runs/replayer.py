@@ -11,10 +11,10 @@ import orjson
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.world import Act, World
 from piase_gym.errors import PiaseError, RunError
-from piase_gym.runs.divergence import ReplayReport, differences
+from piase_gym.runs.divergence import Divergence, ReplayReport, differences
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
-from piase_gym.runs.log_file import Problem
+from piase_gym.runs.log_file import Drift, Problem
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.options import Levels
 from piase_gym.runs.reader import DAMAGE, Run, read
@@ -123,7 +123,14 @@ class Replayer:
         """Yield the lines that can be read, and report the others."""
 
         def report(problem: Problem) -> None:
-            self.report.problems.append(problem)
+            if isinstance(problem, Drift):
+                step, episode, number = problem.step, problem.episode, problem.line
+                values = problem.logged, problem.replayed
+                self.report.add(
+                    Divergence(step, episode, None, "digest", *values, number, problem.slot)
+                )
+            else:
+                self.report.problems.append(problem)
 
         yield from self.run.numbered(report)
 

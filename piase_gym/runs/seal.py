@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import BinaryIO, Literal
 
 import xxhash
 
-from piase_gym.runs.log_file import Problem, Raw, parse, raw_lines
+from piase_gym.runs.log_file import CHUNK, Problem, Raw, is_columns, parse, raw_lines
 from piase_gym.runs.schema import sealed
+
+SEAL = b"PiaSeal:"
+"""What stands before the hash of all that is before it, at the end of columns."""
 
 CHANGED = "lines were changed after they were written"
 
@@ -40,6 +44,9 @@ def check_seal(path: str | os.PathLike[str], schema: int) -> Seal:
         path: The log.
         schema: The version of its schema.
     """
+    columns = _check_columns(Path(path))
+    if columns is not None:
+        return columns
     digest, last = xxhash.xxh3_64(), None
     for raw in raw_lines(path):
         if isinstance(raw, Problem):
@@ -59,6 +66,40 @@ def check_seal(path: str | os.PathLike[str], schema: int) -> Seal:
     if seal != digest.hexdigest():
         return Seal("broken", "the summary was changed after it was written")
     return Seal()
+
+
+def _check_columns(path: Path) -> Seal | None:
+    """Compare the seal of columns with what is before it; ``None`` if the log has lines."""
+    with path.open("rb") as file:
+        if not is_columns(file.read(4)):
+            return None
+        found = seal_of(file)
+        if found is None:
+            return Seal("unsealed", "the run was cut short: it does not end with a seal")
+        left, seal = found
+        digest = xxhash.xxh3_64()
+        while left:
+            part = file.read(min(left, CHUNK))
+            digest.update(part)
+            left -= len(part)
+    return (
+        Seal() if digest.hexdigest() == seal else Seal("broken", CHANGED.replace("lines", "bytes"))
+    )
+
+
+def seal_of(file: BinaryIO) -> tuple[int, str] | None:
+    """Return the size of what is sealed and the seal, or ``None`` if columns do not end with one.
+
+    The file is then at its beginning.
+    """
+    size = file.seek(0, 2)
+    length = len(SEAL) + 16
+    file.seek(max(0, size - length))
+    end = file.read()
+    file.seek(0)
+    if len(end) != length or not end.startswith(SEAL):
+        return None
+    return size - length, end[len(SEAL) :].decode("ascii", "replace")
 
 
 def _summary(raw: Raw) -> dict[str, object] | None:

@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import xxhash
 
@@ -95,14 +95,13 @@ class Writer:
     final = True
 
     def __init__(self, encoder: Encoder, sinks: Sinks) -> None:
-        """Start; a thread looks after it from now on."""
+        """Start with no lines."""
         self.encoder, self.sinks = encoder, sinks
         self._lines: deque[bytes] = deque()
         self._lock = threading.RLock()
         self._closed = False
         self._hash = xxhash.xxh3_64()
         self.finish: Callable[[], Callable[[], None] | None] = lambda: None
-        clerk.take(self)
 
     @property
     def full(self) -> bool:
@@ -172,6 +171,9 @@ class Kept(Protocol):
         """Write nothing any more, not even the rest."""
 
 
+W = TypeVar("W", bound=Kept)
+
+
 class _Clerk:
     """The one thread that writes what has lain about for a second, for all writers."""
 
@@ -180,13 +182,14 @@ class _Clerk:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def take(self, writer: Kept) -> None:
-        """Look after a writer until it is closed."""
+    def take(self, writer: W) -> W:
+        """Look after a writer until it is closed, and return it."""
         with self._lock:
             self._writers.add(writer)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="piase-runs", daemon=True)
                 self._thread.start()
+        return writer
 
     def leave(self, writer: Kept) -> None:
         """Forget a writer."""
