@@ -19,6 +19,8 @@ from piase_gym.runs.recording import record
 if TYPE_CHECKING:
     from piase_gym.envs.batch import BatchEnv
 
+AnyRecorder = Recorder | ColumnRecorder
+
 
 def AvtLogger(  # the wrapper's name in the words of the design document, whatever it returns
     env: Any, path: str | os.PathLike[str] | None = None, **options: Any
@@ -53,7 +55,7 @@ def AvtLogger(  # the wrapper's name in the words of the design document, whatev
 class _Logged:
     """What the wrappers of all kinds share."""
 
-    recorder: Recorder | ColumnRecorder
+    recorder: AnyRecorder
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the log with the original when an environment is copied or pickled."""
@@ -63,9 +65,7 @@ class _Logged:
 class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
     """A logged ParallelEnv."""
 
-    def __init__(
-        self, env: ParallelEnv[Any, Any, Any], recorder: Recorder | ColumnRecorder
-    ) -> None:
+    def __init__(self, env: ParallelEnv[Any, Any, Any], recorder: AnyRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env)
         self.recorder = recorder
@@ -108,7 +108,7 @@ class NearLogger(ParallelLogger):
 class AecLogger(_Logged, BaseWrapper[Any, Any, Any]):
     """A logged AECEnv."""
 
-    def __init__(self, env: AECEnv[Any, Any, Any], recorder: Recorder | ColumnRecorder) -> None:
+    def __init__(self, env: AECEnv[Any, Any, Any], recorder: AnyRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env)
         self.recorder = recorder
@@ -117,7 +117,7 @@ class AecLogger(_Logged, BaseWrapper[Any, Any, Any]):
 class GymLogger(_Logged, gymnasium.Wrapper[Any, Any, Any, Any]):
     """A logged Gymnasium Env."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], recorder: Recorder | ColumnRecorder) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], recorder: AnyRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env)
         self.recorder = recorder
@@ -126,7 +126,7 @@ class GymLogger(_Logged, gymnasium.Wrapper[Any, Any, Any, Any]):
 class VectorLogger(_Logged, VectorWrapper):
     """A logged VectorEnv."""
 
-    def __init__(self, env: VectorEnv[Any, Any, Any], recorder: Recorder | ColumnRecorder) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, Any], recorder: AnyRecorder) -> None:
         """Wrap `env`, whose batch's bus `recorder` listens to."""
         super().__init__(env)
         self.recorder = recorder
@@ -135,7 +135,7 @@ class VectorLogger(_Logged, VectorWrapper):
 class BatchLogger(_Logged):
     """A logged `batch_env`; everything else is that of the batch."""
 
-    def __init__(self, env: BatchEnv, recorder: Recorder | ColumnRecorder) -> None:
+    def __init__(self, env: BatchEnv, recorder: AnyRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         self.env, self.recorder = env, recorder
 
