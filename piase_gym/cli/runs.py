@@ -146,6 +146,9 @@ def export(
     expand: Annotated[
         bool, typer.Option("--expand", help="Add the lines of single agents to each step.")
     ] = False,
+    level: Annotated[
+        str | None, typer.Option(help="Of columns: the level of the lines they expand to.")
+    ] = None,
     overwrite: Overwrite = False,
     module: Modules = None,
 ) -> None:
@@ -154,7 +157,7 @@ def export(
 
     import_modules(module)
     found = runs.export(
-        run,
+        runs.read(run, level=level),
         out,
         format=format,
         dialect=dialect,

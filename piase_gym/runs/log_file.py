@@ -27,6 +27,8 @@ MOST_BAD = 1000
 GIVEN_UP = f"more than {MOST_BAD} lines are bad; the rest is not read"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _GZIP = b"\x1f\x8b"
+_ARROW = b"\xff\xff\xff\xff"
+"""How a stream of Arrow begins."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def open_log(path: str | os.PathLike[str], level: str | None = None) -> BinaryIO
         raise RunError(f"the log {place} cannot be read: {reason}") from None
     start = file.read(4)
     file.seek(0)
-    if is_columns(start):
+    if start == _ARROW:
         from piase_gym.runs.expansion import Expansion  # which needs much that lines do not
 
         return Expansion(place, file, level)  # type: ignore[return-value]
@@ -108,9 +110,10 @@ def open_log(path: str | os.PathLike[str], level: str | None = None) -> BinaryIO
     return file
 
 
-def is_columns(start: bytes) -> bool:
-    """Tell from its first four bytes whether a log has columns instead of lines."""
-    return start == b"\xff\xff\xff\xff"  # so a stream of Arrow begins
+def has_columns(path: str | os.PathLike[str]) -> bool:
+    """Tell from its first bytes whether a log has columns instead of lines."""
+    with Path(path).open("rb") as file:
+        return file.read(4) == _ARROW
 
 
 def _zstd(file: BinaryIO) -> tuple[Callable[[bytes], bytes], type[Exception]]:

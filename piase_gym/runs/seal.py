@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal
 
 import xxhash
 
-from piase_gym.runs.log_file import CHUNK, Problem, Raw, is_columns, parse, raw_lines
+from piase_gym.runs.log_file import CHUNK, Problem, Raw, has_columns, parse, raw_lines
 from piase_gym.runs.schema import sealed
 
 SEAL = b"PiaSeal:"
@@ -44,9 +44,8 @@ def check_seal(path: str | os.PathLike[str], schema: int) -> Seal:
         path: The log.
         schema: The version of its schema.
     """
-    columns = _check_columns(Path(path))
-    if columns is not None:
-        return columns
+    if has_columns(path):
+        return check_columns(Path(path))
     digest, last = xxhash.xxh3_64(), None
     for raw in raw_lines(path):
         if isinstance(raw, Problem):
@@ -68,11 +67,9 @@ def check_seal(path: str | os.PathLike[str], schema: int) -> Seal:
     return Seal()
 
 
-def _check_columns(path: Path) -> Seal | None:
-    """Compare the seal of columns with what is before it; ``None`` if the log has lines."""
+def check_columns(path: Path) -> Seal:
+    """Compare the seal of columns with what is before it."""
     with path.open("rb") as file:
-        if not is_columns(file.read(4)):
-            return None
         found = seal_of(file)
         if found is None:
             return Seal("unsealed", "the run was cut short: it does not end with a seal")
