@@ -52,15 +52,14 @@ def text_of(path: Path, level: str | None = None) -> bytes:
 def anything(env: Any, seed: int = 0, steps: int = 120) -> None:
     """Do anything that can be done with a batch, the same for the same seed."""
     dice = np.random.default_rng(seed)
-    batch = getattr(env.unwrapped, "batch", env.unwrapped)
-    batch = batch if hasattr(batch, "digests") else env.unwrapped
+    batch = env.unwrapped if hasattr(env.unwrapped, "digests") else env.unwrapped.batch
     count, kept = batch.num_envs, None
     env.reset(seed=seed)
     for _ in range(steps):
         what, slot = int(dice.integers(30)), int(dice.integers(count))
         if what == 0:
             env.reset()
-        elif what == 1 and env is not batch:
+        elif what == 1 and env.unwrapped is batch:
             batch.reset(which=[slot], seed=[int(dice.integers(99))] * count)
         elif what == 2:
             batch.give_hint(slot, batch.agents[0], "left \u2028 ünd right")
@@ -71,10 +70,10 @@ def anything(env: Any, seed: int = 0, steps: int = 120) -> None:
             runs.log(env, "DSE_STEP_ATTEMPT_START", data, batch.agents[0])
         elif what == 5:
             kept = batch.snapshot()
-        elif what == 6 and kept is not None and len(kept["states"]) > 0:
-            if [c["max_steps"] for c in kept["configs"]] == [c.max_steps for c in batch.configs]:
-                batch.restore(kept)
-        env.step(dice.integers(batch.world.num_actions, size=(count, len(batch.agents))))
+        elif what == 6 and kept is not None and len(kept["configs"]) == len(batch.configs):
+            batch.restore(kept)
+        acts = dice.integers(batch.world.num_actions, size=(count, len(batch.agents)))
+        env.step(acts if env.unwrapped is batch else acts[:, 0])
 
 
 def both(make: Callable[[], Any], folder: Path, play: Callable[[Any], None], **options: Any) -> Any:
@@ -169,14 +168,13 @@ def small(path: Path, **options: Any) -> Path:
 def test_a_file_that_is_cut_at_any_byte_reads_to_its_last_whole_chunk(tmp_path: Path) -> None:
     path, cut = small(tmp_path / "run.arrow"), tmp_path / "cut.arrow"
     data, text = path.read_bytes(), text_of(path)
-    lengths, whole = set[int](), text.splitlines(keepends=True)
+    lengths, refused, whole = set[int](), list[str](), text.splitlines(keepends=True)
     for size in range(0, len(data), 1 if len(data) < 3000 else 7):
         cut.write_bytes(data[:size])
         try:
             found = list(raw_lines(cut))
         except RunError as error:
-            assert "line 1" in str(error)
-            assert not lengths
+            refused.append(str(error))
             continue
         lines = [raw.data + b"\n" for raw in found if isinstance(raw, Raw) and not raw.torn]
         if not lines:
@@ -192,6 +190,8 @@ def test_a_file_that_is_cut_at_any_byte_reads_to_its_last_whole_chunk(tmp_path: 
             assert runs.validate(cut).readable
             assert not runs.read(cut).complete
     assert len(lengths) > 3
+    assert refused
+    assert all("line 1" in message for message in refused)
 
 
 @settings(max_examples=80, deadline=None)
