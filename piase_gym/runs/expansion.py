@@ -29,6 +29,10 @@ DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowE
 """What happens to who takes damaged values at their word."""
 
 
+TYPES = [[f"list<item: uint{bits}>", "binary"] for bits in (8, 16)]
+"""The types of the columns of actions and events."""
+
+
 class _Lines(LoggerInterface):
     """Keeps lines until they are taken."""
 
@@ -81,56 +85,53 @@ class Expansion:
 
     def _play(self) -> Iterator[bytes]:
         """Yield lines, some at a time."""
-        self._chunk = 0
+        stream = self._open()
+        yield self._lines.take()
+        chunk = 1
         try:
-            for ns, acts, events in self._rows():
-                for event in events:
-                    self._do(event)
-                if acts.size:
-                    self._step(ns, acts)
-                self._writer.flush()
-                yield self._lines.take()
-                if self.drift is not None:
-                    return
+            for batch in stream:
+                for ns, acts, events in rows_of(batch):
+                    for event in events:
+                        self._do(event)
+                    if acts.size:
+                        self._step(ns, acts)
+                    self._writer.flush()
+                    yield self._lines.take()
+                    if self.drift is not None:
+                        return
+                chunk += 1
         except (PiaseError, OSError, MemoryError, EOFError, *DAMAGE) as error:
-            if not self._chunk and isinstance(error, PiaseError):
-                if type(error) is RunError:
-                    raise RunError(f"{self._path}: {error}") from None
-                raise
+            self._writer.flush()
             yield self._lines.take()
             self.cut = not self.whole
-            where = f"chunk {self._chunk} of the columns"
-            self.fault = (
-                f"{where} is torn: the run was cut short while it was written"
-                if self.cut
-                else f"{where} is damaged: {str(error).splitlines()[0] if str(error) else error!r}"
-            )
+            what = "torn: the run was cut short while it was written"
+            if not self.cut:
+                what = f"damaged: {(str(error) or repr(error)).splitlines()[0]}"
+            self.fault = f"chunk {chunk} of the columns is {what}"
 
-    def _rows(self) -> Iterator[tuple[int, Any, list[dict[str, Any]]]]:
-        """Yield the rows: the time, the actions, the events."""
+    def _open(self) -> Any:
+        """Read the header, make the batch, and return the stream of record batches."""
         arrow = need("pyarrow", "a log that ends with .arrow")
         try:
             stream = arrow.ipc.open_stream(self._file)
             header = orjson.loads(stream.schema.metadata[KEY])
             kinds = [str(stream.schema.field(name).type) for name in ("actions", "events")]
-            if kinds[0] not in ("list<item: uint8>", "list<item: uint16>") or kinds[1] != "binary":
+            if kinds not in TYPES:
                 raise ValueError(f"columns of the types {kinds}")
-            version = header["format"]
+            if header["format"] != FORMAT:
+                raise RunError(
+                    f"these columns are of format {header['format']!r:.20}, not {FORMAT}"
+                )
+            self._start(header)
+        except RunError as error:
+            raise RunError(f"{self._path}: {error}") from None
         except (arrow.ArrowException, OSError, *DAMAGE) as error:
-            raise RunError(f"line 1: the header of the columns cannot be read: {error}") from None
-        if version != FORMAT:
-            raise RunError(f"line 1: these columns are of format {version!r}; here is {FORMAT}")
-        self._start(header)
-        self._chunk = 1
-        for batch in stream:
-            batch.validate(full=True)
-            times = batch.column("time").cast("int64").to_numpy().tolist()
-            offsets = batch.column("actions").offsets.to_numpy().tolist()
-            acts = batch.column("actions").values.to_numpy()
-            for row, told in enumerate(batch.column("events").to_pylist()):
-                part = acts[offsets[row] : offsets[row + 1]]
-                yield times[row], part, orjson.loads(told) if told else []
-            self._chunk += 1
+            if isinstance(error, PiaseError):
+                raise
+            raise RunError(
+                f"{self._path}: line 1: the header of the columns cannot be read: {error!r:.200}"
+            ) from None
+        return stream
 
     def _start(self, header: Mapping[str, Any]) -> None:
         """Make the batch, and let a recorder listen."""
@@ -218,3 +219,14 @@ def _batch(manifest: Mapping[str, Any], configs: list[Any], focal: int) -> Batch
     return BatchEnv(
         world, count, configs=[world.config, *further], autoreset="disabled", focal=focal
     )
+
+
+def rows_of(batch: Any) -> Iterator[tuple[int, Any, list[dict[str, Any]]]]:
+    """Yield the rows of a record batch: the time, the actions, the events."""
+    batch.validate(full=True)
+    times = batch.column("time").cast("int64").to_numpy().tolist()
+    offsets = batch.column("actions").offsets.to_numpy().tolist()
+    acts = batch.column("actions").values.to_numpy()
+    for row, told in enumerate(batch.column("events").to_pylist()):
+        part = acts[offsets[row] : offsets[row + 1]]
+        yield times[row], part, orjson.loads(told) if told else []

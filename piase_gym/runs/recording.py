@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from piase_gym.core.events import Events
 from piase_gym.errors import ConfigError
 from piase_gym.runs.columns import ENDING, ColumnRecorder
 from piase_gym.runs.options import Options
@@ -157,8 +158,7 @@ def declare_curriculum(
     """
     entry = {"name": name, "version": version, "sha256": sha256}
     log(env, "DSE_AGENT_CURRICULUM_START", {**entry, **more}, agent)
-    core = env.unwrapped if hasattr(env, "unwrapped") else env
-    core.events.origin.setdefault("curricula", {})[agent] = entry
+    _bus(env).origin.setdefault("curricula", {})[agent] = entry
 
 
 def log(
@@ -180,10 +180,16 @@ def log(
         component: The `source_component_id`; by default what is usual for the event type.
         log_level: The `log_level`, likewise.
     """
-    core = env.unwrapped if hasattr(env, "unwrapped") else env
-    events = getattr(core, "events", None)
-    if events is None:
-        raise ConfigError(f"{type(core).__name__} has no events bus")
+    events = _bus(env)
     if events.active:
         more = {"component": component, "log_level": log_level}
         events.post("log", agent, event_type=event_type, data=data, **more)
+
+
+def _bus(env: Any) -> Events:
+    """Return the events bus of an environment, or of the batch in it."""
+    core = env.unwrapped if hasattr(env, "unwrapped") else env
+    for owner in (core, getattr(core, "batch", None)):
+        if isinstance(getattr(owner, "events", None), Events):
+            return owner.events  # type: ignore[union-attr]
+    raise ConfigError(f"{type(core).__name__} has no events bus")
