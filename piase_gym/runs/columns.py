@@ -13,18 +13,16 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import xxhash
 
 from piase_gym.core.events import Event
-from piase_gym.errors import UnsupportedError
+from piase_gym.errors import UnsupportedError, need
 from piase_gym.runs.json_values import dumps
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Levels, Options
-from piase_gym.runs.seal import SEAL
-from piase_gym.runs.tables import need
 from piase_gym.runs.writer import Sinks, clerk
 
 if TYPE_CHECKING:
@@ -36,6 +34,8 @@ ENDING = ".arrow"
 FORMAT = 1
 KEY = b"piase_gym"
 """The key of our metadata in the schema."""
+SEAL = b"PiaSeal:"
+"""What stands before the hash of all that is before it, at the end of a file."""
 CHUNK = 1 << 20
 """About so many actions are written at once."""
 MOST_ACTIONS = 1 << 16
@@ -296,3 +296,18 @@ def plain(config: Any) -> dict[str, Any]:
     """Return the fields of a config without its envelope."""
     found: dict[str, Any] = config.model_dump(mode="json", exclude={"envelope"})
     return found
+
+
+def seal_of(file: BinaryIO) -> tuple[int, str] | None:
+    """Return the size of what is sealed and the seal, or ``None`` if columns do not end with one.
+
+    The file is then at its beginning.
+    """
+    size = file.seek(0, 2)
+    length = len(SEAL) + 16
+    file.seek(max(0, size - length))
+    end = file.read()
+    file.seek(0)
+    if len(end) != length or not end.startswith(SEAL):
+        return None
+    return size - length, end[len(SEAL) :].decode("ascii", "replace")

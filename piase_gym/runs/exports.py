@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.core.files import replacing
-from piase_gym.errors import ConfigError, LogWriteError, RunError, suggest
+from piase_gym.errors import ConfigError, LogWriteError, RunError, need, suggest
 from piase_gym.runs.expand import goal_prefix, step_events
 from piase_gym.runs.json_values import dumps, encode
 from piase_gym.runs.reader import DAMAGE, Run, damaged, read
 from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, Event, component_id
 from piase_gym.runs.sinks import check_out, packer
-from piase_gym.runs.tables import need
 
 DIALECTS = ("native", "legacy")
 TIMESTAMPS = ("iso", "epoch")

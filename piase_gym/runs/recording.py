@@ -190,6 +190,7 @@ def _bus(env: Any) -> Events:
     """Return the events bus of an environment, or of the batch in it."""
     core = env.unwrapped if hasattr(env, "unwrapped") else env
     for owner in (core, getattr(core, "batch", None)):
-        if isinstance(getattr(owner, "events", None), Events):
-            return owner.events  # type: ignore[union-attr]
+        events = getattr(owner, "events", None)
+        if isinstance(events, Events):
+            return events
     raise ConfigError(f"{type(core).__name__} has no events bus")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 import xxhash
 
+from piase_gym.runs.columns import seal_of
 from piase_gym.runs.log_file import CHUNK, Problem, Raw, has_columns, parse, raw_lines
 from piase_gym.runs.schema import sealed
-
-SEAL = b"PiaSeal:"
-"""What stands before the hash of all that is before it, at the end of columns."""
 
 CHANGED = "lines were changed after they were written"
 
@@ -82,21 +80,6 @@ def check_columns(path: Path) -> Seal:
     return (
         Seal() if digest.hexdigest() == seal else Seal("broken", CHANGED.replace("lines", "bytes"))
     )
-
-
-def seal_of(file: BinaryIO) -> tuple[int, str] | None:
-    """Return the size of what is sealed and the seal, or ``None`` if columns do not end with one.
-
-    The file is then at its beginning.
-    """
-    size = file.seek(0, 2)
-    length = len(SEAL) + 16
-    file.seek(max(0, size - length))
-    end = file.read()
-    file.seek(0)
-    if len(end) != length or not end.startswith(SEAL):
-        return None
-    return size - length, end[len(SEAL) :].decode("ascii", "replace")
 
 
 def _summary(raw: Raw) -> dict[str, object] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from piase_gym.errors import ConfigError, MissingExtraError, RunError
+from piase_gym.errors import ConfigError, RunError, need
 from piase_gym.runs.log_file import Raw, has_columns, raw_lines
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS, Event
 
@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 
 _TYPES = {"step": "BIGINT", "episode": "BIGINT", "event_data": "JSON"}
 COLUMNS = {name: _TYPES.get(name, "VARCHAR") for name in (*FIELDS, *MORE_FIELDS)}
-
-
-def need(module: str, what: str, extra: str = "data") -> Any:
-    """Import an optional library.
-
-    Raises:
-        MissingExtraError: If it is not installed.
-    """
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise MissingExtraError(what, extra) from None
 
 
 def to_pandas(events: Iterable[Event]) -> Any:

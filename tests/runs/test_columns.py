@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import sys
@@ -20,10 +21,9 @@ import piase_gym
 from piase_gym import runs
 from piase_gym.errors import ConfigError, MissingExtraError, PiaseError, RunError
 from piase_gym.runs import columns, recording
-from piase_gym.runs.columns import KEY
+from piase_gym.runs.columns import KEY, SEAL
 from piase_gym.runs.log_file import Problem, Raw, raw_lines
 from piase_gym.runs.options import Options
-from piase_gym.runs.seal import SEAL
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.cli_runner import piase
 
@@ -37,7 +37,8 @@ def same_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the clock of each recorder count how often it was read."""
 
     def made(*given: Any) -> Options:  # in place of the class
-        return Options(*given[:7], clock=itertools.count(10**18, 123_457).__next__, epoch=0)
+        clock = itertools.count(10**18, 123_457).__next__
+        return dataclasses.replace(Options(*given), clock=clock, epoch=0)
 
     monkeypatch.setattr(recording, "Options", made)
 
