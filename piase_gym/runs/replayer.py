@@ -14,7 +14,7 @@ from piase_gym.errors import PiaseError, RunError
 from piase_gym.runs.divergence import Divergence, ReplayReport, differences
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
-from piase_gym.runs.log_file import Drift, Problem
+from piase_gym.runs.log_file import Problem
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.options import Levels
 from piase_gym.runs.reader import DAMAGE, Run, read
@@ -123,12 +123,10 @@ class Replayer:
         """Yield the lines that can be read, and report the others."""
 
         def report(problem: Problem) -> None:
-            if isinstance(problem, Drift):
-                step, episode, number = problem.step, problem.episode, problem.line
-                values = problem.logged, problem.replayed
-                self.report.add(
-                    Divergence(step, episode, None, "digest", *values, number, problem.slot)
-                )
+            if problem.drift is not None:
+                step, episode, slot, was, now = problem.drift
+                found = Divergence(step, episode, None, "digest", was, now, problem.line, slot)
+                self.report.add(found)
             else:
                 self.report.problems.append(problem)
 

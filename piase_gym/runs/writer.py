@@ -1,4 +1,4 @@
-"""Lines on their way to the sinks: encoded at once, handed over in bulk.
+"""Lines on their way to the sinks, where they go in bulk.
 
 They are handed over at the end of each episode, when there are many, and by a thread once a second,
 so a run that is killed loses at most its last second.
@@ -90,6 +90,9 @@ class Writer:
     Args:
         encoder: Writes the lines.
         sinks: Where they go.
+
+    Attributes:
+        count: How many lines there are.
     """
 
     final = True
@@ -97,7 +100,8 @@ class Writer:
     def __init__(self, encoder: Encoder, sinks: Sinks) -> None:
         """Start with no lines."""
         self.encoder, self.sinks = encoder, sinks
-        self._lines: deque[bytes] = deque()
+        self.count = 0
+        self._lines: deque[bytes | tuple[Line, int]] = deque()
         self._lock = threading.RLock()
         self._closed = False
         self._hash = xxhash.xxh3_64()
@@ -109,8 +113,10 @@ class Writer:
         return len(self._lines) >= MANY
 
     def take(self, line: Line) -> None:
-        """Encode a line."""
-        self._lines.append(self.encoder.line(line))
+        """Take a line; steps, which nobody changes any more, are encoded later, many at once."""
+        self.count += 1
+        late = line.data.get("kind") == "step"
+        self._lines.append((line, self.count) if late else self.encoder.line(line, self.count))
 
     def flush(self) -> None:
         """Hand over all lines.
@@ -124,7 +130,9 @@ class Writer:
     def drain(self) -> None:
         """Hand over all lines; failures of sinks wait for `flush`."""
         with self._lock:
-            data = b"".join([self._lines.popleft() for _ in range(len(self._lines))])
+            lines = [self._lines.popleft() for _ in range(len(self._lines))]
+            encode = self.encoder.line
+            data = b"".join([item if type(item) is bytes else encode(*item) for item in lines])
             if data and not self._closed:
                 self._hash.update(data)
                 self.sinks.write(data)
@@ -133,9 +141,9 @@ class Writer:
         """Write the summary, with the hash of all lines, and close the sinks."""
         with self._lock:
             self.drain()
-            lines, checksum = self.encoder.count + 1, self._hash.hexdigest()
-            data = {**last.data, "lines": lines, "checksum": checksum, "seal": UNSEALED}
-            text = self.encoder.line(last._replace(data=data))
+            self.count += 1
+            ends = {"lines": self.count, "checksum": self._hash.hexdigest(), "seal": UNSEALED}
+            text = self.encoder.line(last._replace(data={**last.data, **ends}), self.count)
             everything = self._hash.copy()
             everything.update(text)
             self._lines.append(sealed(text, UNSEALED, everything.hexdigest()))
