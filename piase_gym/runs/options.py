@@ -19,6 +19,8 @@ from piase_gym.runs.schema import (
     rank,
 )
 
+NEVER = 2**62
+"""The `snapshot_every` of those who want no snapshots."""
 _UNKNOWN = EventType("engine", ACTIONS)
 
 

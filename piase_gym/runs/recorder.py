@@ -18,14 +18,11 @@ from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.lines import Encoder, Line
 from piase_gym.runs.manifest import make_manifest
-from piase_gym.runs.options import Levels, Options
+from piase_gym.runs.options import NEVER, Levels, Options
 from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SYSTEM
 
 if TYPE_CHECKING:
     from piase_gym.envs.runner import EpisodeRunner
-
-NEVER = 2**62
-"""The `snapshot_every` of those who want no snapshots."""
 
 
 class Out(Protocol):

@@ -24,7 +24,8 @@ from piase_gym.runs import columns, recording
 from piase_gym.runs.columns import KEY, SEAL
 from piase_gym.runs.log_file import Problem, Raw, raw_lines
 from piase_gym.runs.options import Options
-from piase_gym.wrappers import AvtLogger
+from piase_gym.wrappers import AvtLogger, CurriculumWrapper
+from tests.curricula.test_batch import stages
 from tests.helpers.cli_runner import piase
 
 pytest.importorskip("pyarrow")
@@ -146,6 +147,24 @@ def test_a_log_may_begin_at_any_time(tmp_path: Path) -> None:
     for lines, packed in (paths, later):
         assert text_of(packed) == lines.read_bytes()
         assert runs.replay(packed).verdict == "sound"
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+def test_curricula_are_in_columns(mode: str, tmp_path: Path) -> None:
+    paths = tmp_path / "run.jsonl", tmp_path / "run.arrow"
+    inner = piase_gym.batch_env("GridWorld", num_envs=4, autoreset=mode)
+    for path in paths:
+        AvtLogger(inner, path, run_id="the run")
+    env = CurriculumWrapper(inner, stages())
+    dice = np.random.default_rng(0)
+    env.reset(seed=3)
+    for _ in range(400):
+        env.step(dice.choice([1, 3, 3, 4], (4, 1)))
+    env.close()
+    assert text_of(paths[1]) == paths[0].read_bytes()
+    kinds = runs.stats(paths[1]).event_types
+    assert kinds["DSE_ADAPTATION_EVAL"] > 3
+    assert runs.replay(paths[1]).verdict == "sound", str(runs.replay(paths[1]))
 
 
 def small(path: Path, **options: Any) -> Path:
