@@ -9,6 +9,7 @@ JSON; `piase_gym.runs.expansion` plays it again. Behind the end of the stream st
 
 from __future__ import annotations
 
+import io
 import threading
 import time
 import weakref
@@ -63,7 +64,7 @@ class ColumnFile:
         self._sinks, self._kind = sinks, kind
         self._hash, self._lock = xxhash.xxh3_64(), threading.RLock()
         self._closed = False
-        self._parts: list[bytes] = []
+        self._out = io.BytesIO()
         self._waiting: list[bytes] = []
         self._told: dict[int, bytes] = {}
         self.last = 0
@@ -75,7 +76,7 @@ class ColumnFile:
         ]
         schema = arrow.schema(fields, metadata={KEY: dumps(header)})
         options = arrow.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
-        self._stream = arrow.ipc.new_stream(arrow.PythonFile(self, "w"), schema, options=options)
+        self._stream = arrow.ipc.new_stream(self._out, schema, options=options)
         self.finish: Callable[[], Callable[[], None] | None] = lambda: None
         self._write(0)
         clerk.take(self)
@@ -115,11 +116,13 @@ class ColumnFile:
         """Write the rows that there are."""
         with self._lock:
             rows = self._rows + bool(self._waiting)
+            if rows > self._rows:
+                self._times[rows - 1] = self.last
+            self._tell()
             if rows and not self._closed:
-                if rows > self._rows:
-                    self._times[rows - 1] = self.last
-                self._tell()
                 self._write(rows)
+            self._rows = 0
+            self._told.clear()
 
     def _write(self, rows: int) -> None:
         """Write a record batch; if there is a row more than steps, it has no actions."""
@@ -132,25 +135,13 @@ class ColumnFile:
             arrow.array([self._told.get(row) for row in range(rows)], arrow.binary()),
         ]
         self._stream.write_batch(arrow.record_batch(columns, ["time", "actions", "events"]))
-        self._rows = 0
-        self._told.clear()
         self._hand_over()
 
-    # -- what Arrow and the clerk ask for --------------------------------------------------
-
-    closed = False
-
-    def write(self, data: Any) -> int:
-        """Take bytes from Arrow."""
-        self._parts.append(bytes(data))
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: bytes are handed over when a record batch is whole."""
-
     def _hand_over(self) -> None:
-        """Hand bytes to the sinks."""
-        data, self._parts = b"".join(self._parts), []
+        """Hand what Arrow wrote to the sinks."""
+        data = self._out.getvalue()
+        self._out.seek(0)
+        self._out.truncate()
         self._hash.update(data)
         self._sinks.write(data)
 

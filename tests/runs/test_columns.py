@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -350,3 +351,22 @@ def test_rows_are_read_while_the_run_goes_on(tmp_path: Path) -> None:
     assert not runs.read(path).complete
     env.close()
     assert runs.read(path).complete
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "CHUNK", 40)
+    path = tmp_path / "run.arrow"
+    env = AvtLogger(grid(), path, run_id="the run")
+    env.reset(seed=0)
+    child = os.fork()
+    for _ in range(20):
+        env.step(np.zeros((5, 3), np.int32))
+    if not child:
+        env.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    env.close()
+    report = runs.replay(path)
+    assert (report.verdict, report.steps) == ("sound", 90), str(report)
