@@ -151,7 +151,7 @@ def _plugged(name: str) -> Agent:
 
 def _best_response(strategy: str) -> Agent:
     """Make an agent that plays the best response; the games are imported only now."""
-    from piase_gym.agents.best_response import BestResponseAgent
+    from piase_gym.agents.matrix_strategies import BestResponseAgent
 
     return BestResponseAgent(strategy)
 

@@ -12,8 +12,7 @@ from rich.text import Text
 
 import piase_gym
 from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import Modules, Settings, complete_worlds, import_modules
-from piase_gym.cli.settings import read_settings
+from piase_gym.cli.options import Modules, Settings, complete_worlds, import_modules, read_settings
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
 

@@ -16,9 +16,9 @@ from piase_gym.cli.options import (
     WorldName,
     complete_policies,
     import_modules,
+    read_settings,
     split_seat,
 )
-from piase_gym.cli.settings import read_settings
 from piase_gym.errors import AgentError, ConfigError, UnsupportedError
 from piase_gym.names import look_up, task_fields
 from piase_gym.registry import find, list_tasks, list_worlds, make_config
@@ -61,9 +61,8 @@ def play(
     module: Modules = None,
 ) -> None:
     """Play a world yourself: by keys in a terminal, else by lines from standard input."""
-    from piase_gym.cli.game.loops import KeyLoop, LineLoop
+    from piase_gym.cli.game.loops import KeyLoop, LineLoop, can_read_keys
     from piase_gym.cli.game.session import Game, farewell
-    from piase_gym.cli.game.terminal import can_read_keys
     from piase_gym.envs.single import GymEnv
 
     import_modules(module)

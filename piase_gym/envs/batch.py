@@ -16,10 +16,9 @@ from piase_gym.core.events import Events
 from piase_gym.core.rng import fresh_seed, spread_seeds
 from piase_gym.envs.actions import strays, to_indices
 from piase_gym.envs.arguments import Name, resolve
-from piase_gym.envs.batch_partners import BatchPartners
 from piase_gym.envs.batch_slots import AUTORESET, BatchConfigs, Slots, check_num_envs, find_slots
 from piase_gym.envs.batch_snapshots import check_records, label, pack, unpack, unpack_hints
-from piase_gym.envs.partners import Partners, agent_number, read_partners
+from piase_gym.envs.partners import BatchPartners, Partners, agent_number, read_partners
 from piase_gym.errors import (
     ActionError,
     ClosedError,
