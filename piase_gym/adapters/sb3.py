@@ -17,7 +17,7 @@ from piase_gym.core.config import WorldConfig
 from piase_gym.core.world import World
 from piase_gym.envs.arguments import resolve
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.batch_slots import check_singles
+from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 from piase_gym.envs.partners import Partners, read_partners
 from piase_gym.errors import ConfigError, PiaseError, SnapshotError

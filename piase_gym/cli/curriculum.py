@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from piase_gym.cli import curriculum as curriculum_run
-from piase_gym.cli.console import console, errors
+from piase_gym.cli.console import console, errors, make_table, say
 from piase_gym.cli.curriculum_display import Display, show_run, table_of
 from piase_gym.cli.options import (
     Completions,
-    Director,
     Modules,
-    Name,
     Settings,
-    Source,
-    World,
     complete_worlds,
-    import_modules,
     read_settings,
+    starting,
+    write_file,
 )
 from piase_gym.errors import ConfigError, CurriculumError
 
 if TYPE_CHECKING:
+    from piase_gym.curricula.decisions import Decision
     from piase_gym.curricula.learning_path import LearningPath
-
 
 curriculum = typer.Typer(
     no_args_is_help=True,
@@ -37,26 +32,54 @@ curriculum = typer.Typer(
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    curriculum.command()(lint)
-    curriculum.command()(names)
-    curriculum.command()(schema)
-    curriculum.command()(export)
-    curriculum_run.register(curriculum)
-    app.add_typer(curriculum, name="curriculum")
-
-
 def complete_curricula(incomplete: str) -> Completions:
     """Complete the names of the library."""
     from piase_gym import curricula
 
-    return [(name, "") for name in curricula.names() if name.startswith(incomplete)]
+    return starting(curricula.names(), incomplete)
 
+
+def complete_directors(incomplete: str) -> Completions:
+    """Complete the names of directors."""
+    from piase_gym.curricula.directors import DIRECTORS
+
+    return starting(DIRECTORS, incomplete)
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="CURRICULUM", help="A name or a file.", autocompletion=complete_curricula
+    ),
+]
+World = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORLD",
+        help="The world or id to play in. Default: the curriculum's own.",
+        autocompletion=complete_worlds,
+    ),
+]
+Director = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What says which step comes next: scripted (the curriculum's own rules), threshold, "
+        "randomisation or learning_progress. Default: scripted.",
+        autocompletion=complete_directors,
+    ),
+]
+Source = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN|PROGRESS", help="The folder of a run, a log, or a file of progress."
+    ),
+]
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
+@curriculum.command()
 def lint(
     files: Annotated[
         list[str],
@@ -78,21 +101,20 @@ def lint(
     """Check curricula: file:line:column: step, rule: what is wrong, what is allowed."""
     from piase_gym.curricula.lint import lint as look
 
-    import_modules(module)
     wrong = 0
     for name in files:
         try:
             found = look(name, world)
         except CurriculumError as error:
             wrong += 1
-            console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
+            say(error, "red")
             continue
         for finding in found:
-            console.print(f"[{_COLOURS[finding.level]}]{escape(str(finding))}[/]", soft_wrap=True)
+            say(finding, _COLOURS[finding.level])
         levels = {finding.level for finding in found}
         wrong += "error" in levels or (strict and "warning" in levels)
         if not levels & {"error", "warning"}:
-            console.print(f"{escape(name)}: {_sentence(name)}: ok", soft_wrap=True)
+            say(f"{name}: {_sentence(name)}: ok")
     if wrong:
         raise typer.Exit(1)
 
@@ -104,21 +126,23 @@ def _sentence(name: str) -> str:
     made = curricula.load(name)
     count = len(made.steps)
     of = f" of {made.world}" if made.world else ""
-    return escape(f"{made.name}, {count} step{'s' if count != 1 else ''}{of}")
+    return f"{made.name}, {count} step{'s' if count != 1 else ''}{of}"
 
 
+@curriculum.command()
 def names() -> None:
     """List the curricula that ship."""
     from piase_gym import curricula
 
-    table = Table("name", "world", "steps", "what it teaches")
-    for name in curricula.names():
-        found = curricula.load(name)
-        about = found.description or found.name
-        table.add_row(name, found.world or "any", str(len(found.steps)), escape(about))
-    console.print(table)
+    found = {name: curricula.load(name) for name in curricula.names()}
+    rows = [
+        (name, made.world or "any", str(len(made.steps)), made.description or made.name)
+        for name, made in found.items()
+    ]
+    console.print(make_table(("name", "world", "steps", "what it teaches"), rows))
 
 
+@curriculum.command()
 def schema() -> None:
     """Print the JSON Schema of curriculum files, for editors."""
     from piase_gym.curricula.export import json_schema
@@ -126,13 +150,9 @@ def schema() -> None:
     typer.echo(json.dumps(json_schema(), indent=2))
 
 
+@curriculum.command()
 def export(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="CURRICULUM", help="A name or a file.", autocompletion=complete_curricula
-        ),
-    ],
+    name: Name,
     to_prompt_suite: Annotated[
         bool, typer.Option("--piapes", help="Mark it for the prompt suite (__type__).")
     ] = False,
@@ -151,24 +171,12 @@ def export(
     text = dumps(curricula.load(name), marked=to_prompt_suite)
     if out is None:
         typer.echo(text, nl=False)
-        return
-    if out.exists() and not out.is_file():
-        raise ConfigError(f"{str(out)!r} is no file; give another name")
-    if out.exists() and not force:
-        raise ConfigError(f"{str(out)!r} is there already; give another name, or --force")
-    try:
-        out.write_text(text, "utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot write {str(out)!r}: {error.strerror}") from None
-    errors.print(f"wrote {escape(str(out))}")
+    else:
+        write_file(out, text, force)
+        errors.print(f"wrote {out}", markup=False)
 
 
-def register(group: typer.Typer) -> None:
-    """Add these commands to the group of curricula."""
-    for command in (run, simulate, explain, plot):
-        group.command()(command)
-
-
+@curriculum.command()
 def run(
     name: Name,
     world: World = None,
@@ -209,7 +217,6 @@ def run(
     from piase_gym.curricula.simulated_learner import world_of
     from piase_gym.training.curriculum_run import CourseRun, CourseSettings, read_settings_of
 
-    import_modules(module)
     given: dict[str, Any] = {"world": world, "director": director, "steps": steps, "seed": seed}
     given |= {"num_envs": num_envs, "num_steps": num_steps}
     given = {key: value for key, value in given.items() if value is not None}
@@ -232,8 +239,7 @@ def run(
         course.close()
     show_run(course, folder)
     if course.interrupted:
-        words = f"Go on with: piase curriculum run {name} --out {folder} --resume"
-        console.print(escape(words), soft_wrap=True)
+        say(f"Go on with: piase curriculum run {name} --out {folder} --resume")
         raise typer.Exit(130)
 
 
@@ -244,6 +250,7 @@ def default_folder(name: str, given: dict[str, Any]) -> Path:
     return Path("runs", "curriculum", f"{stem}-{director}-{given.get('seed', 0)}")
 
 
+@curriculum.command()
 def explain(source: Source) -> None:
     """Say why each decision fell: the rule, the values that it read, what it did."""
     from piase_gym.curricula.learning_path import explain as told
@@ -253,9 +260,10 @@ def explain(source: Source) -> None:
         if number:
             console.print()
         for line in told(journey):
-            console.print(escape(line), soft_wrap=True)
+            say(line)
 
 
+@curriculum.command()
 def plot(
     source: Source,
     out: Annotated[
@@ -267,9 +275,10 @@ def plot(
     from piase_gym.training.curriculum_plot import plot_journeys
 
     place = plot_journeys(read_paths(source), out)
-    errors.print(f"wrote {escape(str(place))}", soft_wrap=True)
+    errors.print(f"wrote {place}", markup=False, soft_wrap=True)
 
 
+@curriculum.command()
 def simulate(
     name: Name,
     skill: Annotated[
@@ -300,7 +309,6 @@ def simulate(
     from piase_gym.curricula.simulated_learner import simulate as send
     from piase_gym.curricula.simulated_learner import world_of
 
-    import_modules(module)
     curriculum = load(name)
     fields = read_settings(world_of(curriculum, world), config) if config else {}
     found = send(
@@ -314,33 +322,24 @@ def simulate(
         most=episodes,
     )
     journey = found.journey
-    lines = list(told(journey)) if verbose else path_lines(journey)
-    for line in lines:
-        console.print(escape(line), soft_wrap=True)
+    for line in told(journey) if verbose else path_lines(journey):
+        say(line)
     console.print(table_of(journey, [step.order for step in curriculum.steps]))
     words = {"running": "is not over", "finished": "is finished", "failed": "is failed"}
-    console.print(
+    say(
         f"The curriculum {words[journey.outcome]} after {found.episodes:,} episodes and "
-        f"{found.steps:,} steps; the skill is {found.skill:.2f}.",
-        soft_wrap=True,
+        f"{found.steps:,} steps; the skill is {found.skill:.2f}."
     )
 
 
 def path_lines(journey: LearningPath) -> list[str]:
     """Return a line for each decision, equal ones in a row together."""
-    lines: list[str] = []
-    stay: list[Any] = []
-    for move in journey.moves:
-        decision = move.decision
-        key = (decision.step, decision.decision)
-        if stay and key != (stay[-1].step, stay[-1].decision):
-            lines.append(stay_line(stay, journey.judged_by))
-            stay = []
-        stay.append(decision)
-    return [*lines, stay_line(stay, journey.judged_by)] if stay else lines
+    decisions = [move.decision for move in journey.moves]
+    groups = itertools.groupby(decisions, key=lambda made: (made.step, made.decision))
+    return [_stay_line(list(group), journey.judged_by) for _, group in groups]
 
 
-def stay_line(stay: list[Any], metric: str = "success_rate") -> str:
+def _stay_line(stay: list[Decision], metric: str) -> str:
     """Return one line for decisions in a row that say the same of one step.
 
     Args:

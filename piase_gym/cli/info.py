@@ -19,8 +19,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import Modules, Settings, WorldName, import_modules, read_settings
+from piase_gym.cli.console import console, errors, say
+from piase_gym.cli.options import Modules, Settings, WorldName, read_settings
 from piase_gym.cli.worlds import grouped
 from piase_gym.core.commands import InvalidAction
 from piase_gym.core.world import World
@@ -31,11 +31,6 @@ WIDE = 110
 """Columns from which on the config is a table."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command()(info)
-
-
 def info(
     name: WorldName,
     config: Settings = None,
@@ -43,7 +38,6 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
 ) -> None:
     """Say what a world is: spaces, commands, config, ids."""
-    import_modules(module)
     fields = read_settings(name, config)
     with errors.status(f"reading {name}"):
         found = describe(name, fields)
@@ -64,7 +58,7 @@ def show(found: dict[str, Any]) -> None:
     head("Spaces of one agent")
     console.print(_two_columns(found["spaces"]))
     head("Commands")
-    console.print(_commands(found))
+    console.print(_two_columns(_commands(found)))
     if found["actions"]:
         indices = ", ".join(f"{i} {line}" for i, line in enumerate(found["actions"]))
         console.print(Padding(Text(f"Indices: {indices}"), (1, 0, 0, 2), expand=False))
@@ -75,7 +69,7 @@ def show(found: dict[str, Any]) -> None:
         console.print(Padding(", ".join(found["milestones"]), (0, 0, 0, 2), expand=False))
     head("Ids")
     for line in grouped([row["id"] for row in found["ids"]]):
-        console.print(Text(f"  {line}"), soft_wrap=True)
+        say(f"  {line}")
 
 
 def head(title: str) -> None:
@@ -85,23 +79,16 @@ def head(title: str) -> None:
 
 def _powers(found: dict[str, Any]) -> dict[str, str]:
     """Say who plays, and what the world claims and does not claim."""
-    claims = found["capabilities"]
-    words: dict[bool, list[str]] = {True: [], False: []}
-    for claim, claimed in claims.items():
-        words[claimed].append(claim.replace("_", " "))
-    words[found["oracle"]].append("oracle")
-    rows = {"agents": ", ".join(found["agents"])}
-    if found["partners"]:
-        seats = found["partners"].items()
-        rows["partners"] = ", ".join(
-            f"{policy}" if seat == "*" else f"{seat} {policy}" for seat, policy in seats
-        )
-    rows["has"] = ", ".join(words[True])
-    if words[False]:
-        rows["has not"] = ", ".join(words[False])
-    if found["aliases"]:
-        rows["also named"] = ", ".join(found["aliases"])
-    return rows
+    claims = {**found["capabilities"], "oracle": found["oracle"]}
+    partners = found["partners"].items()
+    rows = {
+        "agents": found["agents"],
+        "partners": [who if name == "*" else f"{name} {who}" for name, who in partners],
+        "has": [claim.replace("_", " ") for claim in claims if claims[claim]],
+        "has not": [claim.replace("_", " ") for claim in claims if not claims[claim]],
+        "also named": found["aliases"],
+    }
+    return {title: ", ".join(words) for title, words in rows.items() if words}
 
 
 def _two_columns(rows: dict[str, str]) -> Padding:
@@ -112,13 +99,13 @@ def _two_columns(rows: dict[str, str]) -> Padding:
     return Padding(table, (0, 0, 0, 2), expand=False)
 
 
-def _commands(found: dict[str, Any]) -> Padding:
-    """Lay out the grammar."""
-    table = Table.grid(padding=(0, 2))
+def _commands(found: dict[str, Any]) -> dict[str, str]:
+    """Say what each command of the grammar does."""
+    rows = {}
     for verb in found["grammar"]:
         also = f" (also {', '.join(verb['synonyms'])})" if verb["synonyms"] else ""
-        table.add_row(Text(verb["usage"], "green"), Text(verb["description"] + also))
-    return Padding(table, (0, 0, 0, 2), expand=False)
+        rows[verb["usage"]] = verb["description"] + also
+    return rows
 
 
 def _config(rows: list[dict[str, Any]]) -> RenderableType:

@@ -27,8 +27,10 @@ from piase_gym.registry import load, world_spec
 Completions = list[tuple[str, str]]
 
 
-def import_modules(modules: Iterable[str] | None) -> None:
+def import_modules(modules: list[str] | None) -> list[str] | None:
     """Import the modules that register worlds; the working directory is searched too.
+
+    It is what ``--module`` does when it is read, also where a line is only completed.
 
     Raises:
         ConfigError: If a module cannot be found or fails when it is imported.
@@ -48,14 +50,14 @@ def import_modules(modules: Iterable[str] | None) -> None:
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             raise ConfigError(f"cannot import {name}: {what}") from error
+    return modules
 
 
 # -- completion ---------------------------------------------------------------------------
 
 
-def complete_worlds(ctx: typer.Context, incomplete: str) -> Completions:
+def complete_worlds(incomplete: str) -> Completions:
     """Complete the names of worlds and ids."""
-    _import_quietly(ctx)
     names = [(name, world_spec(name).summary) for name in piase_gym.list_worlds()]
     names += [(task, "") for task in piase_gym.list_tasks()]
     return [row for row in names if row[0].lower().startswith(incomplete.lower())]
@@ -63,7 +65,6 @@ def complete_worlds(ctx: typer.Context, incomplete: str) -> Completions:
 
 def complete_settings(ctx: typer.Context, incomplete: str) -> Completions:
     """Complete the keys of the chosen world's config, and the values that can be listed."""
-    _import_quietly(ctx)
     try:
         spec = look_up(_chosen(ctx)).spec
         model = load(spec.config, spec)
@@ -81,10 +82,22 @@ def complete_settings(ctx: typer.Context, incomplete: str) -> Completions:
 
 def complete_policies(incomplete: str) -> Completions:
     """Complete the names of policies, also behind a seat."""
-    seat, start = split_seat(incomplete)
-    names = (*policies(), *(f"{prefix}:" for prefix in families()))
+    seat, _ = split_seat(incomplete)
     before = "" if seat is None else f"{seat}="
-    return [(before + name, "") for name in names if name.startswith(start)]
+    names = (*policies(), *(f"{prefix}:" for prefix in families()))
+    return starting([before + name for name in names], incomplete)
+
+
+def complete_scenarios(incomplete: str) -> Completions:
+    """Complete the names of the library of scenarios."""
+    from piase_gym import scenarios
+
+    return starting(scenarios.names(), incomplete)
+
+
+def starting(names: Iterable[str], start: str) -> Completions:
+    """Complete one of some names."""
+    return [(name, "") for name in names if name.startswith(start)]
 
 
 SEAT = re.compile(r"([A-Za-z0-9_.*-]*)=(.*)", re.DOTALL)
@@ -97,14 +110,6 @@ def split_seat(word: str) -> tuple[str | None, str]:
     """
     found = SEAT.fullmatch(word)
     return (found[1], found[2]) if found else (None, word)
-
-
-def _import_quietly(ctx: typer.Context) -> None:
-    """Import what ``--module`` names; a completion is no place for errors."""
-    try:
-        import_modules(ctx.params.get("module"))
-    except PiaseError:
-        return
 
 
 def _chosen(ctx: typer.Context) -> Any:
@@ -161,18 +166,8 @@ Modules = Annotated[
         "-m",
         metavar="MODULE",
         help="Import a module that registers worlds first; may be repeated.",
+        callback=import_modules,
     ),
-]
-
-__all__ = [
-    "Modules",
-    "Settings",
-    "WorldName",
-    "complete_policies",
-    "complete_settings",
-    "complete_worlds",
-    "import_modules",
-    "split_seat",
 ]
 
 
@@ -278,47 +273,23 @@ def _readings(text: str) -> Iterable[Any]:
         yield [part.strip() for part in text.split(",") if part.strip()]
 
 
-def complete_curricula(incomplete: str) -> Completions:
-    """Complete the names of the library."""
-    from piase_gym import curricula
+def write_file(path: Path, text: str, force: bool | None = None) -> None:
+    """Write a text file that is not there yet.
 
-    return [(name, "") for name in curricula.names() if name.startswith(incomplete)]
+    Args:
+        path: The file.
+        text: What is in it.
+        force: Whether it may be there; ``None`` where a command has no ``--force``.
 
-
-def complete_directors(incomplete: str) -> Completions:
-    """Complete the names of directors."""
-    from piase_gym.curricula.directors import DIRECTORS
-
-    return [(name, "") for name in DIRECTORS if name.startswith(incomplete)]
-
-
-Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="CURRICULUM", help="A name or a file.", autocompletion=complete_curricula
-    ),
-]
-World = Annotated[
-    str | None,
-    typer.Option(
-        metavar="WORLD",
-        help="The world or id to play in. Default: the curriculum's own.",
-        autocompletion=complete_worlds,
-    ),
-]
-Director = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="What says which step comes next: scripted (the curriculum's own rules), threshold, "
-        "randomisation or learning_progress. Default: scripted.",
-        autocompletion=complete_directors,
-    ),
-]
-Source = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RUN|PROGRESS",
-        help="The folder of a run, a log, or a file of progress.",
-    ),
-]
+    Raises:
+        ConfigError: If it is there already, or cannot be written.
+    """
+    if force is not None and path.exists() and not path.is_file():
+        raise ConfigError(f"{str(path)!r} is no file; give another name")
+    if path.exists() and not force:
+        other = "" if force is None else ", or --force"
+        raise ConfigError(f"{str(path)!r} is there already; give another name{other}")
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot write {str(path)!r}: {error.strerror}") from None

@@ -15,7 +15,6 @@ from piase_gym.cli.options import (
     Settings,
     WorldName,
     complete_policies,
-    import_modules,
     read_settings,
     split_seat,
 )
@@ -25,11 +24,6 @@ from piase_gym.registry import find, list_tasks, list_worlds, make_config
 
 SIZE = re.compile(r"-\d+x\d+|-(Easy|Medium|Hard)\b")
 """What tells ids of one kind apart."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command()(play)
 
 
 def play(
@@ -65,8 +59,10 @@ def play(
     from piase_gym.cli.game.session import Game, farewell
     from piase_gym.envs.single import GymEnv
 
-    import_modules(module)
-    name, scenario = read_scenario(name)
+    named = look_up(name)
+    scenario = named.scenario
+    if scenario is not None:
+        name = named.spec.name
     if tour is None:
         tour = name in list_worlds() and not (config or agent or partners or scenario)
     seats = read_partners(name, partners)
@@ -89,16 +85,6 @@ def play(
         game.close()
     console.print(farewell(game))
     raise typer.Exit(code)
-
-
-def read_scenario(name: str) -> tuple[str, Any]:
-    """Return the world and the scenario that a name stands for; no scenario for a world or id.
-
-    Raises:
-        UnknownNameError: If it stands for nothing.
-    """
-    found = look_up(name)
-    return (name, None) if found.scenario is None else (found.spec.name, found.scenario)
 
 
 def route(name: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.core.world import Act, World, check_box, check_index
 from piase_gym.envs.actions import strays, to_indices
-from piase_gym.envs.batch_slots import Slots
 from piase_gym.errors import ActionError, AgentError, ConfigError
+
+if TYPE_CHECKING:
+    from piase_gym.envs.batch import BatchEnv
 
 
 def agent_number(world: World[Any, Any], agent: object) -> int:
@@ -100,10 +102,10 @@ class BatchPartners:
     """The partners of one batch. They act, but do not learn.
 
     Attributes:
-        seats: Agent number -> the agent that plays it in every environment.
+        agents: Agent number -> the agent that plays it in every environment.
     """
 
-    def __init__(self, slots: Slots, partners: Partners | None) -> None:
+    def __init__(self, batch: BatchEnv, partners: Partners | None) -> None:
         """Seat the partners; those without `Agent.act_batch` are looped over, with a warning.
 
         Raises:
@@ -111,17 +113,17 @@ class BatchPartners:
             ConfigError: If the partners are not a mapping.
             UnknownNameError: If a policy does not exist.
         """
-        self._slots = slots
-        self._noop = int(slots.world.commands.index(slots.world.noop))
-        self.seats = seat_partners(slots.world, partners)
+        self._env, self._world = batch, batch.world
+        self._noop = int(batch.world.commands.index(batch.world.noop))
+        self.agents = seat_partners(batch.world, partners)
         self._loops = {
-            number: [copy.deepcopy(agent) for _ in range(slots.num_envs)]
-            for number, agent in self.seats.items()
+            number: [copy.deepcopy(agent) for _ in range(batch.num_envs)]
+            for number, agent in self.agents.items()
             if type(agent).act_batch is Agent.act_batch
         }
         for number in self._loops:
             warnings.warn(
-                f"{type(self.seats[number]).__name__} has no act_batch and is asked once an "
+                f"{type(self.agents[number]).__name__} has no act_batch and is asked once an "
                 "environment",
                 UserWarning,
                 stacklevel=4,
@@ -133,10 +135,10 @@ class BatchPartners:
         Args:
             acts: Indices of commands, shape (envs, agents of the world); changed in place.
         """
-        batch = self._slots.batch
+        batch = self._env.batch
         states = batch.states
         steps = states["t"].astype(np.int64)
-        for number, agent in self.seats.items():
+        for number, agent in self.agents.items():
             seeds = stream_keys(states["seed"], StreamId.PARTNER + number)
             if number in self._loops:
                 acts[:, number] = self._ask_in_turn(number, seeds, steps)
@@ -149,11 +151,11 @@ class BatchPartners:
         self, number: int, seeds: NDArray[np.uint64], steps: NDArray[np.int64]
     ) -> list[int]:
         """Ask a partner that can act in one environment at a time only."""
-        alive = self._slots.batch.states["alive"][:, number]
-        chosen = [self._noop] * self._slots.num_envs
+        alive = self._env.batch.states["alive"][:, number]
+        chosen = [self._noop] * self._env.num_envs
         for slot, agent in enumerate(self._loops[number]):
             if alive[slot]:
-                single, step = self._slots.at(slot), int(steps[slot])
+                single, step = self._env.at(slot), int(steps[slot])
                 if step == 0:
                     agent.reset(int(seeds[slot]))
                 agent.perceive(Percept(single, number, step))
@@ -166,10 +168,10 @@ class BatchPartners:
         Raises:
             ActionError: If it is not an index for each of them.
         """
-        world = self._slots.world
+        world = self._world
         who = f"{type(agent).__name__}, which plays {world.agents[number]},"
         try:
-            given = to_indices(answers, (self._slots.num_envs,))
+            given = to_indices(answers, (self._env.num_envs,))
         except ActionError as error:
             raise ActionError(f"{who} answers wrongly: {error}") from None
         if strays(given, world.num_actions):
@@ -186,14 +188,14 @@ class BatchPartners:
         Raises:
             ActionError: If it is a line or a command that stands for none.
         """
-        world = self._slots.world
+        world = self._world
         if act is None:
             return self._noop
         if isinstance(act, int):
             return act
         if isinstance(act, Command) and act in world.commands:
             return world.commands.index(act)
-        who = f"{type(self.seats[number]).__name__}, which plays {world.agents[number]},"
+        who = f"{type(self.agents[number]).__name__}, which plays {world.agents[number]},"
         told = (
             act.message
             if isinstance(act, InvalidAction)

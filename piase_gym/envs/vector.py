@@ -16,7 +16,7 @@ from piase_gym.envs.actions import to_indices
 from piase_gym.envs.arguments import Name, gym_partners, resolve
 from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.batch_slots import check_singles
+from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.partners import Partners
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
 from piase_gym.errors import AgentError, ConfigError
