@@ -153,6 +153,7 @@ def test_sdist_holds_the_tests_and_packs_nothing_twice(built: Built) -> None:
 # the top of a file and in its functions alike. "" is the package itself, whose public names come
 # from the parts before it, and which registers what ships when it is imported.
 LAYERS = (
+    "lazy",
     "errors",
     "core",
     "compiled",

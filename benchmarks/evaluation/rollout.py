@@ -110,17 +110,11 @@ class Table:
     @property
     def batchable(self) -> bool:
         """Whether the batched kernel is certain to give the same."""
-        batch = type(self)._acts_in_batch
         return (
             isinstance(self.world, ArrayWorld)
             and self.world.mailboxes is None
-            and all(batch(agent) for agent in self._samples.values())
+            and all(agent.acts_in_batches for agent in self._samples.values())
         )
-
-    @staticmethod
-    def _acts_in_batch(agent: Agent) -> bool:
-        """Tell whether an agent has `act_batch`."""
-        return type(agent).act_batch is not Agent.act_batch
 
     def agents(self, seats: Sequence[bool]) -> list[Agent]:
         """Return a fresh agent for every seat."""

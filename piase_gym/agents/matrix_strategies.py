@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
-from piase_gym.agents.simple import draw_at, draws_at, read_seed
+from piase_gym.agents.base import Action, Agent, BatchPercept
+from piase_gym.agents.simple import SeededAgent, draw_at, draws_at, percept_of, read_seed
 from piase_gym.errors import ConfigError, UnsupportedError
 
 Flags = NDArray[np.bool_]
@@ -63,18 +63,12 @@ def remember(vectors: NDArray[Any], draws: NDArray[np.uint64]) -> Memory:
     )
 
 
-class ReciprocalAgent(Agent):
+class ReciprocalAgent(SeededAgent):
     """Base class: `cooperates` decides from what is remembered."""
-
-    _seed = 0
 
     @abstractmethod
     def cooperates(self, memory: Memory) -> Flags:
         """Tell in which games to cooperate."""
-
-    def reset(self, seed: int) -> None:
-        """Keep the seed of the episode."""
-        self._seed = seed
 
     def act(self) -> Action:
         """Return 0 to cooperate or 1 to defect.
@@ -82,9 +76,7 @@ class ReciprocalAgent(Agent):
         Raises:
             UnsupportedError: If the world is no matrix game.
         """
-        percept = self.percept
-        if not isinstance(percept, Percept):
-            raise UnsupportedError(f"{type(self).__name__} acts on a Percept; call perceive first")
+        percept = percept_of(self)
         if percept.world.name != "SocialDilemma":
             raise UnsupportedError(f"{type(self).__name__} plays SocialDilemma's matrix games only")
         draws = np.array([draw_at(self._seed, percept.step)], np.uint64)
@@ -94,14 +86,6 @@ class ReciprocalAgent(Agent):
         """Choose for many games at once."""
         memory = remember(batch.vectors, draws_at(batch.seeds, batch.steps))
         return (~self.cooperates(memory)).astype(np.int64)
-
-    def get_state(self) -> dict[str, Any]:
-        """Return the seed of the episode."""
-        return {"seed": self._seed}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up the seed of an episode."""
-        self._seed = read_seed(state)
 
 
 class AlwaysCooperate(ReciprocalAgent):
@@ -211,9 +195,7 @@ class BestResponseAgent(Agent):
         Raises:
             UnsupportedError: If the world is no matrix game of two.
         """
-        percept = self.percept
-        if not isinstance(percept, Percept):
-            raise UnsupportedError("BestResponseAgent acts on a Percept; call perceive first")
+        percept = percept_of(self)
         config: Any = percept.world.config
         if percept.world.name != "SocialDilemma" or config.agents != 2:
             raise UnsupportedError("best_response plays SocialDilemma's games of 2 agents only")

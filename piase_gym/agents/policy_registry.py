@@ -27,8 +27,6 @@ _policies: dict[str, Callable[[], Agent]] = {
 }
 
 
-MODELS = ("sb3", "sb3-greedy")
-"""Families whose policies are files."""
 _families: dict[str, Callable[[str], Agent]] = {}
 _untrusted: dict[str, Callable[[str], Agent]] = {}
 """How members of a family are made of a name that the user did not type, if that differs."""
@@ -123,7 +121,7 @@ def check_policy(policy: str, *, files: bool = False) -> str:
     if policy in policies():
         return policy
     if colon and rest and prefix in _families:
-        if files and prefix in MODELS and not Path(rest).is_file():
+        if files and prefix in FILES and not Path(rest).is_file():
             raise PolicyError(f"there is no model {rest!r}")
         for name in rest.split(",") if prefix == POPULATION else ():
             check_policy(name.strip(), files=files)

@@ -68,6 +68,7 @@ class BatchEnv:
         agents: The agents that the caller plays, in the order of the arrays.
         observation_space: The space of one agent's vector.
         action_space: The space of one agent's actions.
+        focal: The agent whose end is the episode's, or -1 for the last agent.
         events: The bus on which ``batch_reset``, ``batch_begun``, ``batch_step``, ``batch_ended``,
             ``batch_restore`` and ``hint`` are posted.
     """
@@ -91,7 +92,7 @@ class BatchEnv:
         self.events = Events()
         self.world = world
         self.configs = list(configs) or [world.config]
-        self._mode, self._focal = AUTORESET[autoreset], focal
+        self._mode, self.focal = AUTORESET[autoreset], focal
         for config in self.configs:
             world.check_config(config)
         require_memory(world, self.num_envs, self.configs)
@@ -149,14 +150,18 @@ class BatchEnv:
                 states["episode"][slot] += np.uint64(1)
             else:
                 states["given"][slot], states["episode"][slot] = fresh_seed(), 0
-        if self.world.reset_batch(self.batch, chosen):
-            raise self.fault()
-        self.ready[chosen] = True
-        self._all_ready = bool(self.ready.all())
-        for slot in chosen.tolist():
-            self._hints.pop(slot, None)
-        self._post_resets(chosen)
+        self.begin(chosen)
         return self._pick(self.batch.obs), {"seed": self.seeds(), **self._infos()}
+
+    def begin(self, slots: NDArray[np.int64]) -> None:
+        """Start the episodes whose numbers and seeds are in the states; see `reset`."""
+        if self.world.reset_batch(self.batch, slots):
+            raise self.fault()
+        self.ready[slots] = True
+        self._all_ready = bool(self.ready.all())
+        for slot in slots.tolist():
+            self._hints.pop(slot, None)
+        self._post_resets(slots)
 
     def step(self, actions: Any) -> Step:
         """Let every agent act once.
@@ -183,7 +188,7 @@ class BatchEnv:
         if self.events.active or self._mode == AUTORESET["same_step"]:
             found = self._step_and_post(acts)
         else:
-            found = self.world.step_batch(self.batch, self._mode, self._focal, acts.reshape(-1))
+            found = self.world.step_batch(self.batch, self._mode, self.focal, acts.reshape(-1))
             if found >= 0:
                 self._note_results()
         if found < 0:
@@ -263,7 +268,7 @@ class BatchEnv:
         over = batch.states["over"].astype(np.bool_)
         same_step = self._mode == AUTORESET["same_step"]
         mode = AUTORESET["disabled"] if same_step else self._mode
-        found = self.world.step_batch(batch, mode, self._focal, acts.reshape(-1))
+        found = self.world.step_batch(batch, mode, self.focal, acts.reshape(-1))
         if found < 0:
             return found
         self._note_results()
@@ -428,9 +433,9 @@ class BatchEnv:
 
     def _require_learner(self, config: Any) -> None:
         """Require that the agent whose end is the episode's is there from its start."""
-        if self._focal >= 0 and not self.world.opens(config, self._focal):
+        if self.focal >= 0 and not self.world.opens(config, self.focal):
             raise UnsupportedError(
-                f"the learner {self.world.agents[self._focal]!r} is not there at the reset, as a "
+                f"the learner {self.world.agents[self.focal]!r} is not there at the reset, as a "
                 "batched kernel needs it; let it be there, or use gymnasium.make or parallel_env"
             )
 
@@ -464,7 +469,7 @@ class BatchEnv:
             configs=[world.config, *further],
             partners={**read_partners(partners), **seats},
             autoreset=self.autoreset,
-            focal=self._focal,
+            focal=self.focal,
             copy=self.copy,
         )
         self.events = events

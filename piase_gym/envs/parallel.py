@@ -272,16 +272,13 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         """Give back resources; closing twice does no harm."""
         self._seat([])
         self._live = []
-        if self._window is not None:
-            self._window.close()
-        self.runner.close()
+        super().close()
 
     # -- what piase_gym adds --------------------------------------------------------------
 
     def give_hint(self, agent: str, hint: str | None) -> None:
         """Show a hint to an agent, in its text and its vector, until the episode ends."""
-        self.runner.require_episode()
-        self._hint(self.runner.number(agent), hint)
+        self._hint(agent, hint)
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot; the future is then the one it would have had."""

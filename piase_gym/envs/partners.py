@@ -119,7 +119,7 @@ class BatchPartners:
         self._loops = {
             number: [copy.deepcopy(agent) for _ in range(batch.num_envs)]
             for number, agent in self.agents.items()
-            if type(agent).act_batch is Agent.act_batch
+            if not agent.acts_in_batches
         }
         for number in self._loops:
             warnings.warn(

@@ -147,16 +147,9 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         self.runner.require_episode()
         return self.runner.world.masks()[self.number].astype(np.bool_)
 
-    def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
-        if self._window is not None:
-            self._window.close()
-        self.runner.close()
-
     def give_hint(self, hint: str | None, agent: str | None = None) -> None:
         """Show a hint to the learner until the episode ends."""
-        self.runner.require_episode()
-        self._hint(self._number(agent), hint)
+        self._hint(agent, hint)
 
     def _number(self, agent: str | None) -> int:
         """Return the number of the learner, or of a named agent."""

@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from piase_gym.core.commands import MAX_LINE, InvalidAction
-from piase_gym.core.events import Events
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.models import Action, Observation
-from piase_gym.core.world import Facts, World
 from piase_gym.envs.arguments import Name, build_focal_runner
+from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import Partners
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, SnapshotError
 from piase_gym.interfaces.turns import SENTENCES, Sight, TurnEngine
@@ -163,7 +162,7 @@ def make_base_env(name: str, config: Mapping[str, Any] | None = None) -> BaseEnv
     return env
 
 
-class WorldBaseEnv(BaseEnv):
+class WorldBaseEnv(WorldAccess, BaseEnv):
     """A world behind `BaseEnv`: one focal agent, the others are played by partners.
 
     Args:
@@ -206,21 +205,6 @@ class WorldBaseEnv(BaseEnv):
         self.runner, self.number = runner, runner.own[0]
         self.agent = runner.world.agents[self.number]
         self.num_attempts, self._failed = num_attempts, 0
-
-    @property
-    def world(self) -> World[Any, Any]:
-        """The world behind the environment."""
-        return self.runner.world
-
-    @property
-    def config(self) -> Any:
-        """The world's config in the present episode."""
-        return self.runner.world.config
-
-    @property
-    def events(self) -> Events:
-        """The events bus."""
-        return self.runner.events
 
     @property
     def unwrapped(self) -> WorldBaseEnv:
@@ -331,31 +315,13 @@ class WorldBaseEnv(BaseEnv):
 
     # -- what piase_gym adds --------------------------------------------------------------
 
-    def facts(self) -> Facts:
-        """Return what the focal agent may know now."""
-        self.runner.require_episode()
-        facts: Facts = self.world.facts(self.number)
-        return facts
-
-    def instructions(self) -> str:
-        """Return the versioned prompt for the focal agent."""
-        self.runner.require_open()
-        return self.world.instructions(self.number)
-
-    def tools(self) -> list[dict[str, Any]]:
-        """Return the commands as JSON Schema tool calls."""
-        self.runner.require_open()
-        return self.world.tools(self.number)
+    def _number(self, agent: str | None) -> int:
+        """Return the number of the focal agent, or of a named one."""
+        return self.number if agent is None else self.runner.number(agent)
 
     def give_hint(self, hint: str | None) -> None:
         """Show a hint to the focal agent until the episode ends."""
-        self.runner.require_episode()
-        self.world.give_hint(self.number, hint)
-        self.events.post("hint", self.agent, message=hint)
-
-    def reconfigure(self, changes: Mapping[str, Any]) -> None:
-        """Change fields of the config from the next reset on."""
-        self.runner.reconfigure(changes)
+        self._hint(None, hint)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state, partners included, as a JSON-able value."""
@@ -370,15 +336,6 @@ class WorldBaseEnv(BaseEnv):
         self.engine.restore(snapshot)
         self._failed = failed
         self._observe()
-
-    def digest(self) -> str:
-        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
-        self.runner.require_episode()
-        return self.world.digest()
-
-    def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
-        self.runner.close()
 
 
 def _line(action: object) -> str:

@@ -227,7 +227,7 @@ def commons_episodes(
 def _players(policy: str | Agent, env: BatchEnv) -> Callable[[], NDArray[np.int64]]:
     """Return what tells how a policy plays every agent now, shape (envs, agents)."""
     seats = [make_agent(policy) for _ in env.agents]
-    if isinstance(policy, Agent) or type(seats[0]).act_batch is not Agent.act_batch:
+    if isinstance(policy, Agent) or seats[0].acts_in_batches:
         return lambda: choices(env, seats)
     players = [[make_agent(policy) for _ in env.agents] for _ in range(env.num_envs)]
     return lambda: np.stack([_choices_in(env, slot, row) for slot, row in enumerate(players)])
