@@ -19,8 +19,8 @@ import pytest
 
 from piase_gym.cli.bench import smoke, throughput
 from piase_gym.cli.demo import demo
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 NAME = "piase_gym"
 TOP_FOLDERS = ("wrappers", "curricula", "benchmarks", "examples")
 INSTALLED = (".py", ".c", ".html", ".json", ".jsonl", ".yaml", ".zip", ".typed")

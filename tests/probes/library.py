@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from piase_gym.envs.aec import aec_env
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.single import gym_env
-from tests.checkers import (
+from tests.helpers.checkers import (
     api_test,
     parallel_api_test,
     parallel_seed_test,
