@@ -10,7 +10,7 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -27,7 +27,7 @@ from piase_gym.registry import load, world_spec
 Completions = list[tuple[str, str]]
 
 
-def import_modules(modules: list[str] | None) -> list[str] | None:
+def import_modules(modules: Sequence[str] | None) -> Sequence[str] | None:
     """Import the modules that register worlds; the working directory is searched too.
 
     It is what ``--module`` does when it is read, also where a line is only completed.
