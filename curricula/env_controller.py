@@ -34,7 +34,7 @@ def ensure_envelope(
         EnvelopeError: If there is such a wrapper, and the spaces are too small.
     """
     runner = env.runner
-    if not runner.fresh:
+    if not runner.never_reset:
         return
     wanted = union_envelope(given.values(), runner.pending or runner.world.config)
     now = runner.world.envelope.model_dump()

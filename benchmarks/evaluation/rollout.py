@@ -23,7 +23,7 @@ from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.core.world import StepResult, World
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.partners import to_act
+from piase_gym.envs.partners import decode_answer
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import PiaseError, PolicyError
 from piase_gym.registry import load, make_config, task_spec, world_spec
@@ -170,7 +170,7 @@ def _ask(runner: EpisodeRunner, agents: Sequence[Agent]) -> list[Any]:
             agents[seat].perceive(Percept(world, seat, runner.steps))
             answer = agents[seat].act()
             try:
-                acts[seat] = to_act(world, seat, answer)
+                acts[seat] = decode_answer(world, seat, answer)
             except TypeError:
                 raise PolicyError(f"the action {answer!r:.60} is no action") from None
     return acts

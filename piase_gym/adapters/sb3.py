@@ -144,7 +144,7 @@ class Sb3ParallelVec(AgentVecEnv):
     def _take_up(self, kept: Any) -> NDArray[np.bool_]:
         if not isinstance(kept, list) or len(kept) != len(self.envs):
             raise SnapshotError(f"this snapshot is not one of {len(self.envs)} environments")
-        before = [None if env.runner.fresh else env.snapshot() for env in self.envs]
+        before = [None if env.runner.never_reset else env.snapshot() for env in self.envs]
         try:
             for env, snapshot in zip(self.envs, kept, strict=True):
                 env.restore(snapshot)

@@ -17,7 +17,7 @@ from piase_gym.core.digest import digest_bytes
 from piase_gym.core.events import Events
 from piase_gym.core.rng import fresh_seed, spread_seeds
 from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts
-from piase_gym.envs.actions import strays, to_indices
+from piase_gym.envs.actions import any_out_of_range, to_indices
 from piase_gym.envs.arguments import Name, resolve
 from piase_gym.envs.batch_checks import (
     Hints,
@@ -211,7 +211,7 @@ class BatchEnv:
         """
         given = to_indices(actions, (self.num_envs, len(self._own)))
         plain = self._everybody and given.dtype == np.int32
-        if not plain and strays(given, self.world.num_actions):
+        if not plain and any_out_of_range(given, self.world.num_actions):
             raise self._stray(given)
         if self._everybody:
             return np.ascontiguousarray(given, np.int32)

@@ -16,7 +16,7 @@ from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.core.world import Act, World, check_box, check_index
-from piase_gym.envs.actions import strays, to_indices
+from piase_gym.envs.actions import any_out_of_range, to_indices
 from piase_gym.errors import ActionError, AgentError, ConfigError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def read_partners(partners: Partners | None) -> dict[str, str | Agent]:
     return dict(partners or {})
 
 
-def seat_partners(world: World[Any, Any], partners: Partners | None) -> dict[int, Agent]:
+def assign_partners(world: World[Any, Any], partners: Partners | None) -> dict[int, Agent]:
     """Return the agents that play for others, by number, under the names of their seats.
 
     Raises:
@@ -75,7 +75,7 @@ def seat_partners(world: World[Any, Any], partners: Partners | None) -> dict[int
     return seats
 
 
-def to_act(world: World[Any, Any], number: int, action: Any) -> Act:
+def decode_answer(world: World[Any, Any], number: int, action: Any) -> Act:
     """Translate what an agent answered into what a world takes.
 
     Raises:
@@ -115,7 +115,7 @@ class BatchPartners:
         """
         self._env, self._world = batch, batch.world
         self._noop = int(batch.world.commands.index(batch.world.noop))
-        self.agents = seat_partners(batch.world, partners)
+        self.agents = assign_partners(batch.world, partners)
         self._loops = {
             number: [copy.deepcopy(agent) for _ in range(batch.num_envs)]
             for number, agent in self.agents.items()
@@ -159,7 +159,7 @@ class BatchPartners:
                 if step == 0:
                     agent.reset(int(seeds[slot]))
                 agent.perceive(Percept(single, number, step))
-                chosen[slot] = self._index(number, to_act(single, number, agent.act()))
+                chosen[slot] = self._index(number, decode_answer(single, number, agent.act()))
         return chosen
 
     def _checked(self, number: int, agent: Agent, answers: Any) -> NDArray[Any]:
@@ -174,7 +174,7 @@ class BatchPartners:
             given = to_indices(answers, (self._env.num_envs,))
         except ActionError as error:
             raise ActionError(f"{who} answers wrongly: {error}") from None
-        if strays(given, world.num_actions):
+        if any_out_of_range(given, world.num_actions):
             stray = given[(given < 0) | (given >= world.num_actions)][0]
             raise ActionError(
                 f"{who} answers with action {stray}; actions are integers from 0 to "

@@ -16,7 +16,7 @@ from piase_gym.core.events import Events
 from piase_gym.core.rng import MAX_SEED, StreamId, check_seed, episode_seed, fresh_seed, stream_key
 from piase_gym.core.snapshot import DAMAGE, check_snapshot
 from piase_gym.core.world import Act, StepResult, World
-from piase_gym.envs.partners import Partners, agent_number, no_acts, seat_partners, to_act
+from piase_gym.envs.partners import Partners, agent_number, assign_partners, decode_answer, no_acts
 from piase_gym.errors import (
     AgentError,
     ClosedError,
@@ -58,11 +58,11 @@ class EpisodeRunner:
         self.world = world
         self.spec = spec
         self.events = Events()
-        self.partners = seat_partners(world, partners)
+        self.partners = assign_partners(world, partners)
         self.own = [i for i in range(len(world.agents)) if i not in self.partners]
         self.seed: int | None = None
         self.steps = 0
-        self.played: list[int] = []
+        self.live: list[int] = []
         self.tick: StepResult | None = None
         self.time_limit: int | None = None
         """The limit of a `TimeLimit` around the environment; no config may have a longer one."""
@@ -144,7 +144,7 @@ class EpisodeRunner:
     def _find_played(self) -> None:
         """Find out which of the caller's agents are in play."""
         alive = self.world.alive
-        self.played = [i for i in self.own if alive[i]]
+        self.live = [i for i in self.own if alive[i]]
 
     def step(self, acts: Sequence[Act]) -> StepResult:
         """Let partners act, advance the world, let partners learn.
@@ -156,7 +156,7 @@ class EpisodeRunner:
         if partners:
             acts = list(acts)
             playing = self._ask_partners(acts)
-        heard = self.events.heard
+        heard = self.events.wants_steps
         decoded = self._decode(acts) if heard and self.events.decodes else None
         self.tick = tick = self.world.step(acts)
         self.steps += 1
@@ -221,7 +221,7 @@ class EpisodeRunner:
         Raises:
             AgentError: If the episode is over before.
         """
-        while not self.played:
+        while not self.live:
             if not any(self.world.alive):
                 names = ", ".join(self.world.agents[i] for i in self.own)
                 raise AgentError(f"the episode is over before {names} enters")
@@ -234,7 +234,7 @@ class EpisodeRunner:
         for number in playing:
             agent = self.partners[number]
             agent.perceive(Percept(world, number, self.steps))
-            acts[number] = to_act(world, number, agent.act())
+            acts[number] = decode_answer(world, number, agent.act())
             if self.events.active:
                 self._show_inside(number, agent)
         return playing
@@ -248,7 +248,7 @@ class EpisodeRunner:
     # -- configuration --------------------------------------------------------------------
 
     @property
-    def fresh(self) -> bool:
+    def never_reset(self) -> bool:
         """Whether there was no episode yet, so that spaces may still change."""
         return self.seed is None
 
@@ -267,18 +267,18 @@ class EpisodeRunner:
         self.require_open()
         old = self.world
         config = larger(old.config, old.envelope, envelope)
-        if not self.fresh:
+        if not self.never_reset:
             raise EnvelopeError(f"this {old.name} was reset, so its spaces are fixed")
         self.world = type(old)(config)
         seats = {old.agents[number]: agent for number, agent in self.partners.items()}
-        self.partners = seat_partners(self.world, {**(partners or {}), **seats})
+        self.partners = assign_partners(self.world, {**(partners or {}), **seats})
         self.own = [i for i in range(len(self.world.agents)) if i not in self.partners]
         old.close()
         if self.events.active:
             self.events.post("rebuild")
 
     @property
-    def pending(self) -> Any:
+    def next_config(self) -> Any:
         """The config that holds from the next reset on, if it is another one."""
         return self._next_config
 
@@ -368,12 +368,12 @@ class EpisodeRunner:
         """Close the world; closing twice does no harm."""
         if not self._closed:
             self._closed = True
-            self.played = []
+            self.live = []
             self.events.post("close")  # while the world can still be looked at
             self.world.close()
 
 
-__all__: Sequence[str] = ["EpisodeRunner", "check_seed", "no_acts", "to_act"]
+__all__: Sequence[str] = ["EpisodeRunner", "check_seed", "decode_answer", "no_acts"]
 
 
 EPISODE = ("base", "number", "seed", "steps")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from piase_gym.core.config import larger
 from piase_gym.core.rng import check_seed
 from piase_gym.envs.actions import ActionReader, explain_failure
-from piase_gym.envs.arguments import Name, build_focal_runner, gym_partners, resolve
+from piase_gym.envs.arguments import Name, build_focal_runner, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
 from piase_gym.envs.partners import Partners, no_acts
@@ -73,9 +73,9 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         self.agent = self.runner.world.agents[self.number]
         self._made_from = world, scenario, partners, config
         self._style = ObservationStyle(view, mask, wording, texts)
-        self._look_at_world(actions)
+        self._make_spaces(actions)
 
-    def _look_at_world(self, actions: str) -> None:
+    def _make_spaces(self, actions: str) -> None:
         """Make what depends on the world and its spaces."""
         made = self.runner.world
         self._reader = ActionReader(made, actions)
@@ -90,10 +90,10 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         task = resolve(world, scenario, None, config).task
         made = self.runner.world
         names = made.config.names(larger(made.config, made.envelope, envelope).envelope.agents)
-        seats = gym_partners(names, task, partners, self.agent)
+        seats = partners_around(names, task, partners, self.agent)
         new = {name: seat for name, seat in seats.items() if name not in made.agents}
         self.runner.enlarge(envelope, new)
-        self._look_at_world(self._reader.kind)
+        self._make_spaces(self._reader.kind)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -122,7 +122,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
             ResetNeededError: Before the first reset and after the end of an episode.
         """
         runner, me = self.runner, self.number
-        if not runner.played:
+        if not runner.live:
             runner.require_episode()
             raise ResetNeededError("the episode is over; call reset() before the next step")
         acts = self._acts.copy()

@@ -9,7 +9,7 @@ from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.models import ActionCommand, ActionResult
 from piase_gym.envs.arguments import Name, build_runner
 from piase_gym.envs.base import WorldAccess
-from piase_gym.envs.partners import Partners, to_act
+from piase_gym.envs.partners import Partners, decode_answer
 from piase_gym.errors import ConfigError
 from piase_gym.interfaces.perceptions import read_command_model
 from piase_gym.interfaces.turns import Act, TurnEngine
@@ -69,7 +69,7 @@ class WorldInterface(WorldAccess):
     @property
     def possible_agents(self) -> list[str]:
         """The agents that the caller plays."""
-        return list(self.engine.seats)
+        return list(self.engine.records)
 
     @property
     def agents(self) -> list[str]:
@@ -99,7 +99,7 @@ class WorldInterface(WorldAccess):
 
     def _number(self, agent: str | None) -> int:
         """Return the number of one of the caller's agents."""
-        return self.engine.place(agent).number
+        return self.engine.find(agent).number
 
     def give_hint(self, agent: str, hint: str | None) -> None:
         """Show a hint to an agent until the episode ends."""
@@ -117,9 +117,9 @@ class WorldInterface(WorldAccess):
 
     def _submit(self, agent_id: str, command: AnyCommand) -> ActionResult:
         """Check a command that came as data, and submit it."""
-        seat = self.engine.seat(agent_id)
+        record = self.engine.record(agent_id)
         checked = read_command_model(command)
-        act = to_act(self.world, seat.number, checked)
+        act = decode_answer(self.world, record.number, checked)
         assert isinstance(act, Command | InvalidAction)
         return self.engine.submit(agent_id, act, checked.execution_priority or 0.0)
 

@@ -1,7 +1,7 @@
 """The LLM-environment document's interface: `BaseEnv`, over worlds and as a base for other code.
 
 ``BaseEnv("GridWorld", agents=2)`` puts the interface over a world. Environments of one's own derive
-from `BaseEnv` as the seed prints it, take a dict of settings, and can be registered by name.
+from `BaseEnv` as the document prints it, take a dict of settings, and can be registered by name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from piase_gym.envs.arguments import Name, build_focal_runner
 from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import Partners
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, SnapshotError
-from piase_gym.interfaces.turns import SENTENCES, Sight, TurnEngine
+from piase_gym.interfaces.turns import OUTCOME_SENTENCES, Perceived, TurnEngine
 from piase_gym.names import look_up
 from piase_gym.registry import load
 
@@ -242,7 +242,7 @@ class WorldBaseEnv(WorldAccess, BaseEnv):
             ActionError: If it is not an action; nothing has happened then.
             ResetNeededError: Before the first reset and after the end of an episode.
         """
-        seat = self.engine.seat(self.agent)
+        record = self.engine.record(self.agent)
         act = self.world.read(self.number, _line(action))
         if self._failed + 1 < self.num_attempts and not self.engine.over:
             planned = self.world.decode(self.number, act)
@@ -254,10 +254,10 @@ class WorldBaseEnv(WorldAccess, BaseEnv):
         info["status"] = result.status
         if result.error_details is not None:
             info["error"] = result.error_details
-        if seat.ended:
+        if record.ended:
             info["won"] = info["result"] == "won"
         rewards = result.rewards_obtained or {}
-        return self._observe(), rewards["reward"], seat.ended, info
+        return self._observe(), rewards["reward"], record.ended, info
 
     def _ask_again(self, misread: InvalidAction) -> Step:
         """Let an action be corrected; the world has not gone on."""
@@ -265,27 +265,27 @@ class WorldBaseEnv(WorldAccess, BaseEnv):
         info = {
             "outcome": misread.outcome.value,
             "status": misread.outcome.status,
-            "error": misread.message or SENTENCES[misread.outcome],
+            "error": misread.message or OUTCOME_SENTENCES[misread.outcome],
             "attempts_left": self.num_attempts - self._failed,
         }
         return self.current_observation, 0.0, False, info
 
     def _observe(self) -> Observation:
         """Make the observation of now."""
-        sight = self.engine.sight(self.engine.seat(self.agent))
-        assert sight is not None  # a reset goes on until the focal agent has entered
-        self._observation = Observation(self._structured(sight), sight.text)
+        perceived = self.engine.perceived(self.engine.record(self.agent))
+        assert perceived is not None  # a reset goes on until the focal agent has entered
+        self._observation = Observation(self._structured(perceived), perceived.text)
         return self._observation
 
-    def _structured(self, sight: Sight) -> dict[str, Any]:
+    def _structured(self, perceived: Perceived) -> dict[str, Any]:
         """Return facts as data; the keys that all worlds have come last and win."""
         return {
-            **self.world.surroundings(sight.facts).perceptions,
-            "text": sight.text,
+            **self.world.surroundings(perceived.facts).perceptions,
+            "text": perceived.text,
             "agent": self.agent,
             "step": self.runner.steps,
-            "messages": jsonable(sight.facts.messages),
-            "hint": sight.facts.hint,
+            "messages": jsonable(perceived.facts.messages),
+            "hint": perceived.facts.hint,
         }
 
     @property
@@ -325,8 +325,8 @@ class WorldBaseEnv(WorldAccess, BaseEnv):
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state, partners included, as a JSON-able value."""
-        seats = self.engine.get_state()
-        return {**self.runner.snapshot(), "seats": seats, "failed_attempts": self._failed}
+        records = self.engine.get_state()
+        return {**self.runner.snapshot(), "seats": records, "failed_attempts": self._failed}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of this or another environment with the same partners."""

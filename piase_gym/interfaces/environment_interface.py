@@ -14,7 +14,7 @@ from piase_gym.core.events import Event
 from piase_gym.core.jsonable import jsonable
 from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.interfaces.base import AnyCommand, WorldInterface
-from piase_gym.interfaces.environment import with_scene
+from piase_gym.interfaces.environment import with_text
 from piase_gym.interfaces.perceptions import environment_info, flat, perceive
 
 PUBLIC_EVENTS = ("reset", "reconfigure", "restore", "close")
@@ -51,7 +51,7 @@ class EnvironmentInterface(WorldInterface):
         Returns:
             The fields of `PerceptionData`, with the world's own perceptions beside them.
         """
-        return flat(perceive(self.engine, self.engine.seat(agent_id)))
+        return flat(perceive(self.engine, self.engine.record(agent_id)))
 
     def submit_action(self, agent_id: str, action_command: AnyCommand) -> dict[str, Any]:
         """Submit the command of one agent; see `Environment.step`.
@@ -60,7 +60,7 @@ class EnvironmentInterface(WorldInterface):
             The fields of `ActionResult`.
         """
         result = self._submit(agent_id, action_command)
-        return with_scene(self, agent_id, result).model_dump(mode="json")
+        return with_text(self, agent_id, result).model_dump(mode="json")
 
     def subscribe_to_event(
         self, agent_id: str, event_type: str, callback_url: str | Callable[[dict[str, Any]], Any]
@@ -82,7 +82,7 @@ class EnvironmentInterface(WorldInterface):
             UnknownNameError: If there is no such type of event.
             ConfigError: If the callback is neither an address nor a function.
         """
-        self.engine.place(agent_id)
+        self.engine.find(agent_id)
         known = (*OWN_EVENTS, *PUBLIC_EVENTS)
         if event_type not in known:
             raise UnknownNameError("event type", event_type, known)
@@ -104,10 +104,10 @@ class EnvironmentInterface(WorldInterface):
             ConfigError: If the query is not a mapping with a list of strings.
             UnknownNameError: If there is no such key.
         """
-        seat = self.engine.seat(agent_id)
+        record = self.engine.record(agent_id)
         wanted = _wanted(query)
         answers: dict[str, Any] = {
-            **flat(perceive(self.engine, seat, peek=True)),
+            **flat(perceive(self.engine, record, peek=True)),
             "admissible_commands": self.admissible_commands(agent_id),
             "instructions": self.instructions(agent_id),
             "time_step": self.time_step,

@@ -19,7 +19,7 @@ from piase_gym.core.events import Events
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.core.world import Act
-from piase_gym.envs.partners import to_act
+from piase_gym.envs.partners import decode_answer
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
 from piase_gym.scenarios import Scenario
@@ -226,7 +226,7 @@ class Simulation:
 
     def _read(self, number: int, answer: Any) -> Act:
         """Return what an answer stands for in the world itself."""
-        return to_act(self.world, number, answer)
+        return decode_answer(self.world, number, answer)
 
     def _feed_back(self, before: list[str], result: Any) -> None:
         """B6: tell agents what became of their actions, and count it."""

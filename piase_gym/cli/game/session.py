@@ -12,7 +12,7 @@ from piase_gym.agents import OracleAgent, Percept
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result
 from piase_gym.core.rng import MAX_SEED
 from piase_gym.core.world import World
-from piase_gym.envs.partners import to_act
+from piase_gym.envs.partners import decode_answer
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, PiaseError
 from piase_gym.registry import load, world_spec
@@ -396,7 +396,7 @@ def play_oracle(env: GymEnv, seed: int) -> Reference | None:
         score = 0.0
         for step in range(PATIENCE):
             agent.perceive(Percept(env.world, env.number, step))
-            act = to_act(env.world, env.number, agent.act())
+            act = decode_answer(env.world, env.number, agent.act())
             command = env.world.command(env.number, act) if isinstance(act, int) else act
             _, reward, terminated, truncated, info = env.step(command or env.world.noop)
             score += float(reward)
