@@ -27,9 +27,7 @@ _policies: dict[str, Callable[[], Agent]] = {
 }
 
 
-_families: dict[str, Callable[[str], Agent]] = {}
-_untrusted: dict[str, Callable[[str], Agent]] = {}
-"""How members of a family are made of a name that the user did not type, if that differs."""
+_families: dict[str, Callable[..., Agent]] = {}
 
 
 def register_policy(name: str, make: Callable[[], Agent]) -> None:
@@ -97,8 +95,8 @@ def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
         raise UnknownNameError("policy", policy, _allowed(policy))
     prefix, colon, rest = policy.partition(":")
     if colon and prefix in _families:
-        made = _families if trusted else {**_families, **_untrusted}
-        return made[prefix](rest)
+        untrusted = not trusted and prefix in (POPULATION, *FILES)
+        return _families[prefix](rest, **({"trusted": False} if untrusted else {}))
     if policy in _policies:
         return _policies[policy]()
     if policy in plugins.names("agents"):
@@ -182,8 +180,3 @@ for _name in (*STRATEGIES, "random"):
 register_family(POPULATION, _population)
 register_family("sb3", _sb3)
 register_family("sb3-greedy", functools.partial(_sb3, greedy=True))
-_untrusted |= {
-    POPULATION: functools.partial(_population, trusted=False),
-    "sb3": functools.partial(_sb3, trusted=False),
-    "sb3-greedy": functools.partial(_sb3, greedy=True, trusted=False),
-}

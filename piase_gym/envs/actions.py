@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -103,19 +100,3 @@ def explain_failure(info: dict[str, Any], world: World[Any, Any], agent: int, ac
         told = None if info.get("feedback") else world.why_failed(agent)
         if told:
             info["feedback"] = told
-
-
-def values_of(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return a function that takes the values of these keys out of a mapping, fast."""
-    return operator.itemgetter(*names) if len(names) > 1 else OneValue(names[0])
-
-
-@dataclass(frozen=True)
-class OneValue:
-    """Takes the value of one key; `operator.itemgetter` would not return a sequence."""
-
-    name: str
-
-    def __call__(self, actions: Any) -> Sequence[Any]:
-        """Return the value in a list."""
-        return [actions[self.name]]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from piase_gym.core.world import Act, StepResult
-from piase_gym.envs.actions import INTEGERS, ActionReader, explain_failure, values_of
+from piase_gym.envs.actions import INTEGERS, ActionReader, explain_failure
 from piase_gym.envs.arguments import Name, build_runner
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
@@ -69,7 +69,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._shown: Sequence[int] = ()
         self._nobody: dict[str, bool] = {}
         self._open = world.awaiting_agents
-        self._direct: Callable[[Any], Sequence[Any]] | None = None
+        self._direct = False
 
     # -- what PettingZoo asks for ---------------------------------------------------------
 
@@ -154,7 +154,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         everybody = len(self.agents) == len(names)
         batched = self.runner.world.capabilities.batched
         plain = everybody and batched and self._reader.kind == "discrete"
-        self._direct = values_of(self.agents) if plain else None
+        self._direct = plain
 
     def _set_agents(self, agents: list[str]) -> None:
         """Say who is in play, here and where wrappers show it."""
@@ -232,14 +232,14 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         try:
             if len(actions) != len(live) or not live:
                 raise KeyError
-            if self._direct is not None:
-                given = self._direct(actions)
+            if self._direct:
+                given = list(map(actions.__getitem__, self.agents))
                 if INTEGERS.issuperset(map(type, given)):
                     return given  # the world itself refuses what is not in its table
             acts = self._acts.copy()
             for name, i in live:
                 acts[i] = self._reader.read(i, actions[name])
-        except (KeyError, IndexError, TypeError) as error:
+        except (AttributeError, LookupError, TypeError) as error:
             raise self._wrong_agents(actions) from error
         return acts
 

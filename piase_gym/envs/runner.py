@@ -39,7 +39,8 @@ class EpisodeRunner:
         partners: Agent number -> the agent that plays it.
         seed: The effective seed of the present episode, or ``None`` before the first.
         steps: Steps done in the present episode.
-        played: Numbers of the caller's agents that are in play now.
+        live: Numbers of the caller's agents that are in play now.
+        next_config: The config that holds from the next reset on, if it is another one.
         tick: What the last step did, or ``None`` before the first.
     """
 
@@ -71,7 +72,7 @@ class EpisodeRunner:
         """In which order agents act, as far as it was set."""
         self._base: int | None = None
         self._episode = 0
-        self._next_config: Any = None
+        self.next_config: Any = None
         self._closed = False
 
     # -- order of calls -------------------------------------------------------------------
@@ -277,11 +278,6 @@ class EpisodeRunner:
         if self.events.active:
             self.events.post("rebuild")
 
-    @property
-    def next_config(self) -> Any:
-        """The config that holds from the next reset on, if it is another one."""
-        return self._next_config
-
     def reconfigure(self, changes: Mapping[str, Any]) -> None:
         """Change fields of the config from the next reset on; spaces stay as they are.
 
@@ -295,7 +291,7 @@ class EpisodeRunner:
         changes = {str(key): value for key, value in changes.items()}
         if "envelope" in changes or "agent_ids" in changes:
             raise EnvelopeError("envelope and agent_ids fix the spaces; make another environment")
-        current = self._next_config or self.world.config
+        current = self.next_config or self.world.config
         config = current.changed(changes)
         self.world.check_config(config)
         self.adopt(config)
@@ -312,14 +308,14 @@ class EpisodeRunner:
                 f"max_episode_steps={self.time_limit}; make it with max_steps={config.max_steps}"
             )
         if self.events.active:
-            current = self._next_config or self.world.config
+            current = self.next_config or self.world.config
             self.events.post("reconfigure", changes=current.diff(config))
-        self._next_config = config
+        self.next_config = config
 
     def _take_config(self) -> None:
         """Apply what `reconfigure` was given."""
-        if self._next_config is not None:
-            config, self._next_config = self._next_config, None
+        if self.next_config is not None:
+            config, self.next_config = self.next_config, None
             self.world.configure(config)
 
     # -- the state is a value -------------------------------------------------------------
@@ -327,7 +323,7 @@ class EpisodeRunner:
     def snapshot(self) -> dict[str, Any]:
         """Return world, episode and partners as one JSON-able value."""
         self.require_episode()
-        pending = self._next_config
+        pending = self.next_config
         return {
             **self.world.snapshot(),
             "episode": dict(
@@ -357,7 +353,7 @@ class EpisodeRunner:
         for name, state in partners.items():
             self.partners[seats[name]].set_state(state)
         self._base, self._episode, self.seed, self.steps = episode
-        self._next_config = pending
+        self.next_config = pending
         self._letters = len(self.world.mailboxes.history) if self.world.mailboxes else 0
         self._find_played()
         self._order = []

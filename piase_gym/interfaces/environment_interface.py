@@ -87,7 +87,19 @@ class EnvironmentInterface(WorldInterface):
         if event_type not in known:
             raise UnknownNameError("event type", event_type, known)
         call = make_callback(callback_url)
-        return self.events.subscribe(_Subscription(self, agent_id, event_type, call))
+
+        def tell(event: Event) -> None:
+            if event.agent in (None, agent_id):
+                call(
+                    {
+                        "event_type": event.kind,
+                        "agent_id": agent_id,
+                        "timestamp": float(self.time_step),
+                        "payload": jsonable(event.data),
+                    }
+                )
+
+        return self.events.subscribe(tell, (event_type,))
 
     def query_environment_state(self, agent_id: str, query: Mapping[str, Any]) -> dict[str, Any]:
         """Answer what an agent asks about the state, as far as it may know it.
@@ -134,51 +146,28 @@ def _wanted(query: Any) -> list[str] | None:
     return list(keys)
 
 
-class _Subscription:
-    """Passes the events of one type that concern one agent on to a callback."""
-
-    def __init__(
-        self, interface: EnvironmentInterface, agent: str, event_type: str, call: Callback
-    ) -> None:
-        self.interface, self.agent, self.event_type, self.call = interface, agent, event_type, call
-
-    def __call__(self, event: Event) -> None:
-        """Take an event of the bus."""
-        if event.kind != self.event_type or event.agent not in (None, self.agent):
-            return
-        self.call(
-            {
-                "event_type": event.kind,
-                "agent_id": self.agent,
-                "timestamp": float(self.interface.time_step),
-                "payload": jsonable(event.data),
-            }
-        )
-
-
 Callback = Callable[[dict[str, Any]], Any]
 TIMEOUT = 5.0
 """Seconds that the world waits for an address to answer."""
 
 
-class HttpCallback:
-    """Posts events as JSON to an address; what goes wrong there warns and stops nothing here."""
+def post_to(url: str) -> Callback:
+    """Return a callback that posts events as JSON to an address.
 
-    def __init__(self, url: str) -> None:
-        """Take the address; nothing is sent yet."""
-        self.url = url
+    What goes wrong there warns and stops nothing here.
+    """
 
-    def __call__(self, event: dict[str, Any]) -> None:
-        """Post one event and wait for the answer."""
-        request = urllib.request.Request(
-            self.url, orjson.dumps(event), {"Content-Type": "application/json"}, method="POST"
-        )
+    def post(event: dict[str, Any]) -> None:
+        kind = {"Content-Type": "application/json"}
         try:
+            request = urllib.request.Request(url, orjson.dumps(event), kind, method="POST")
             with urllib.request.urlopen(request, timeout=TIMEOUT):
                 pass
         except (urllib.error.URLError, OSError, ValueError) as error:
-            message = f"the event {event['event_type']!r} did not reach {self.url}: {error}"
+            message = f"the event {event['event_type']!r} did not reach {url}: {error}"
             warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+    return post
 
 
 def make_callback(target: Any) -> Callback:
@@ -188,7 +177,7 @@ def make_callback(target: Any) -> Callback:
         ConfigError: If it is neither.
     """
     if isinstance(target, str) and target.startswith(("http://", "https://")):
-        return HttpCallback(target)
+        return post_to(target)
     if callable(target):
         checked: Callback = target
         return checked

@@ -232,18 +232,6 @@ def _plain_key(key: str) -> str:
     return {"up": "w", "down": "s", "left": "a", "right": "d"}.get(key, key)
 
 
-__all__ = [
-    "Screen",
-    "end_lines",
-    "goal_lines",
-    "head_line",
-    "help_text",
-    "key_lines",
-    "plain_lines",
-    "turn_lines",
-]
-
-
 SOLID = "#"
 """The sign of what blocks: drawn as a block."""
 FLOOR = ".·"

@@ -248,9 +248,6 @@ def farewell(game: Game) -> str:
     )
 
 
-__all__: list[Any] = ["STARS", "Game", "Record", "Turn", "count", "farewell", "sentence"]
-
-
 WORDS = {
     "up": ("up", "north", "forward"),
     "down": ("down", "south", "backward", "back"),
