@@ -184,7 +184,6 @@ EXCEPTIONS = {
     ("piase_gym.curricula.simulated_learner", "wrappers"): "it follows as learners do",
     ("piase_gym.examples.demo", "cli"): "the example is the command `demo`",
     ("piase_gym.runs.manifest", ""): "it notes the version of the package",
-    ("piase_gym.simulation.simulation", "wrappers"): "agents of a simulation follow curricula",
 }
 
 

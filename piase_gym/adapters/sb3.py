@@ -200,14 +200,14 @@ def sb3_vec(
     if isinstance(getattr(env, "unwrapped", env), BatchEnv):
         return Sb3BatchVec(_in_same_step(env), render_mode)
     if not isinstance(env, str | WorldConfig):
-        face = own_env(env)
-        if face is not env:
+        inner = own_env(env)
+        if inner is not env:
             raise ConfigError(
                 "sb3_vec makes a batch from an environment's config, so what "
                 f"{type(env).__name__} does would be lost; hand it the environment inside"
             )
-        seated = {face.world.agents[i]: agent for i, agent in face.runner.partners.items()}
-        env, partners = face.config, seated if partners is None else partners
+        seated = {inner.world.agents[i]: agent for i, agent in inner.runner.partners.items()}
+        env, partners = inner.config, seated if partners is None else partners
     checked, spec, *_ = resolve(env, None, None, config)
     world = load(spec.world, spec)(checked)
     return vec_of(world, num_envs, partners or {}, render_mode=render_mode)

@@ -19,7 +19,7 @@ from piase_gym.cli.options import (
     split_seat,
 )
 from piase_gym.errors import AgentError, ConfigError, UnsupportedError
-from piase_gym.names import look_up, task_fields
+from piase_gym.names import look_up
 from piase_gym.registry import find, list_tasks, list_worlds, make_config
 
 SIZE = re.compile(r"-\d+x\d+|-(Easy|Medium|Hard)\b")
@@ -91,8 +91,8 @@ def route(name: str) -> tuple[str, ...]:
     """Return all ids of a world: one of each kind, those for one first, then the next sizes."""
 
     def length(task: str) -> tuple[int, int, str]:
-        spec, row = find(task)
-        config = make_config(spec, task_fields(row) if row else {})
+        named = look_up(task)
+        config = make_config(named.spec, named.fields)
         return config.agents, config.max_steps, task
 
     kinds: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The events bus: worlds, environments, wrappers and agents post; loggers and meters subscribe.
+"""The events bus: worlds, environments, wrappers and agents post; loggers and metrics subscribe.
 
 Wrapper order does not matter, because everyone posts to and listens at ``env.unwrapped.events``.
 With no subscriber nothing is built: posters ask `Events.wants_steps` or `Events.active` first.

@@ -69,8 +69,8 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         self.render_mode = check_render_mode(render_mode)
         self._window = Window() if render_mode == "human" else None
         self.runner = build_focal_runner(world, agent, partners, scenario, envelope, config)
-        self.number = self.runner.own[0]
-        self.agent = self.runner.world.agents[self.number]
+        self.agent_index = self.runner.own[0]
+        self.agent = self.runner.world.agents[self.agent_index]
         self._made_from = world, scenario, partners, config
         self._style = ObservationStyle(view, mask, wording, texts)
         self._make_spaces(actions)
@@ -106,10 +106,10 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         masks = self.runner.world.masks() if self._reader.count else []
         info: dict[str, Any] = {"seed": self.runner.seed}
         if masks:
-            info["action_mask"] = masks[self.number]
+            info["action_mask"] = masks[self.agent_index]
         if self.render_mode == "human":
             self.render()
-        return self._viewer.show(masks, (self.number,))[self.number], info
+        return self._viewer.show(masks, (self.agent_index,))[self.agent_index], info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Let the learner and the partners act once.
@@ -121,7 +121,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
             ActionError: If the action is not in the space; nothing has happened then.
             ResetNeededError: Before the first reset and after the end of an episode.
         """
-        runner, me = self.runner, self.number
+        runner, me = self.runner, self.agent_index
         if not runner.live:
             runner.require_episode()
             raise ResetNeededError("the episode is over; call reset() before the next step")
@@ -145,7 +145,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO asks for it."""
         self.runner.require_episode()
-        return self.runner.world.masks()[self.number].astype(np.bool_)
+        return self.runner.world.masks()[self.agent_index].astype(np.bool_)
 
     def give_hint(self, hint: str | None, agent: str | None = None) -> None:
         """Show a hint to the learner until the episode ends."""
@@ -153,7 +153,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
 
     def _number(self, agent: str | None) -> int:
         """Return the number of the learner, or of a named agent."""
-        return self.number if agent is None else self.runner.number(agent)
+        return self.agent_index if agent is None else self.runner.number(agent)
 
 
 def make_task(world: str, **kwargs: Any) -> GymEnv:

@@ -202,8 +202,8 @@ class WorldBaseEnv(WorldAccess, BaseEnv):
         runner = build_focal_runner(world, agent, partners, scenario, envelope, config)
         native = runner.world.capabilities.native_text
         self.engine = TurnEngine(runner, wording or ("native" if native else "canonical"))
-        self.runner, self.number = runner, runner.own[0]
-        self.agent = runner.world.agents[self.number]
+        self.runner, self.agent_index = runner, runner.own[0]
+        self.agent = runner.world.agents[self.agent_index]
         self.num_attempts, self._failed = num_attempts, 0
 
     @property
@@ -243,9 +243,9 @@ class WorldBaseEnv(WorldAccess, BaseEnv):
             ResetNeededError: Before the first reset and after the end of an episode.
         """
         record = self.engine.record(self.agent)
-        act = self.world.read(self.number, _line(action))
+        act = self.world.read(self.agent_index, _line(action))
         if self._failed + 1 < self.num_attempts and not self.engine.over:
-            planned = self.world.decode(self.number, act)
+            planned = self.world.decode(self.agent_index, act)
             if isinstance(planned, InvalidAction):
                 return self._ask_again(planned)
         self._failed = 0
@@ -311,13 +311,15 @@ class WorldBaseEnv(WorldAccess, BaseEnv):
         self.runner.require_episode()
         if self.engine.over:
             return []
-        return [Action(self.world.write(found)) for found in self.world.admissible(self.number)]
+        return [
+            Action(self.world.write(found)) for found in self.world.admissible(self.agent_index)
+        ]
 
     # -- what piase_gym adds --------------------------------------------------------------
 
     def _number(self, agent: str | None) -> int:
         """Return the number of the focal agent, or of a named one."""
-        return self.number if agent is None else self.runner.number(agent)
+        return self.agent_index if agent is None else self.runner.number(agent)
 
     def give_hint(self, hint: str | None) -> None:
         """Show a hint to the focal agent until the episode ends."""

@@ -23,6 +23,7 @@ from piase_gym.core.world import Act
 from piase_gym.envs.partners import decode_answer
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
+from piase_gym.registry import load
 from piase_gym.scenarios import Scenario
 from piase_gym.simulation.actuators import Actuator
 from piase_gym.simulation.agent_manager import AgentManager, Agents, AgentStatus
@@ -112,9 +113,8 @@ class Simulation:
         self.world_env = make_env(scenario, self.scenario, render_mode, config)
         self.env: Any = self.world_env
         if curricula is not None and not own:
-            from piase_gym.wrappers import CurriculumWrapper
-
-            self.env = CurriculumWrapper(self.world_env, curricula)
+            follow = load("piase_gym.wrappers:CurriculumWrapper")  # which stands on simulations
+            self.env = follow(self.world_env, curricula)
         self.course: Any = getattr(self.env, "course", None) if not own else None
         for wrapper in wrap:
             self.env = wrapper(self.env)

@@ -83,7 +83,7 @@ class Game:
         self.task = name
         self.env = self.make(name)
         self.world = self.env.world
-        self.me = self.env.number
+        self.me = self.env.agent_index
         self.name = self.env.agent
         self.choices = Choices(self.world, self.me)
 
@@ -392,9 +392,9 @@ def play_oracle(env: GymEnv, seed: int) -> Reference | None:
         agent.reset(seed)
         score = 0.0
         for step in range(PATIENCE):
-            agent.perceive(Percept(env.world, env.number, step))
-            act = decode_answer(env.world, env.number, agent.act())
-            command = env.world.command(env.number, act) if isinstance(act, int) else act
+            agent.perceive(Percept(env.world, env.agent_index, step))
+            act = decode_answer(env.world, env.agent_index, agent.act())
+            command = env.world.command(env.agent_index, act) if isinstance(act, int) else act
             _, reward, terminated, truncated, info = env.step(command or env.world.noop)
             score += float(reward)
             if terminated or truncated:
