@@ -1,8 +1,8 @@
 """What of a world can be made harder or easier, and what can be put into it (the DSE document).
 
-A world names its difficulty parameters and its elements as data, each with a pure function from a config to the
-fields that change. Nobody touches a state: the changes go the way of every reconfiguration, hold
-from the next reset on, and must fit the envelope.
+A world names its difficulty parameters and its elements as data, each with a pure function from a
+config to the fields that change. Nobody touches a state: the changes go the way of every
+reconfiguration, hold from the next reset on, and must fit the envelope.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def adjust(
     Args:
         parameters: The difficulty parameters of the world, the main one first.
         config: The config of now.
-        params: Values by parameter, or ``by``: a share of the main parameter's range, positive is harder.
+        params: Values by parameter, or ``by``: a share of the main parameter's range, positive is
+            harder.
 
     Raises:
         ConfigError: If the world has no such parameter, or a value is not allowed.
