@@ -19,7 +19,10 @@ from piase_gym.worlds.grid_world.cells import (
     GOAL,
     HAZARD,
     KEY,
+    KEYS,
     MOVER,
+    REACHES,
+    SWITCHES,
 )
 from piase_gym.worlds.grid_world.levels.free_cells import (
     LAYOUT_STREAM,
@@ -31,9 +34,6 @@ from piase_gym.worlds.grid_world.levels.free_cells import (
 )
 from piase_gym.worlds.grid_world.levels.layouts import build
 from piase_gym.worlds.grid_world.levels.solvable import (
-    KEYS,
-    KINDS,
-    SWITCHES,
     around,
     solvable,
     sort,
@@ -138,7 +138,7 @@ def enter_together(s, w):
 @helper
 def confine(s, w, free):
     """Leave in ``s.free`` what can be walked to from a random free cell beside a key or switch."""
-    boards, region = np.zeros((KINDS, w.side), np.uint64), np.zeros(w.side, np.uint64)
+    boards, region = np.zeros((REACHES, w.side), np.uint64), np.zeros(w.side, np.uint64)
     tools, scrap = np.zeros(w.side, np.uint64), np.zeros(w.side, np.uint64)
     sort(s, w, boards)
     for y in range(w.height):

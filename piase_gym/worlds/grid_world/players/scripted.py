@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from typing import Final
 
+from piase_gym.worlds.grid_world.cells import NAMES, SAFE
 from piase_gym.worlds.grid_world.facts import GridFacts
 from piase_gym.worlds.grid_world.world import GridWorld
 from piase_gym.worlds.grids.prose import YOU
@@ -20,7 +21,7 @@ Cell = tuple[int, int]
 MOVES: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 ACTIONS: Final = {name: index for index, name in enumerate(MOVES)}
 STAY, INTERACT = 4, 5
-FREE: Final = ("floor", "goal", "open door", "open gate", "fruit", "bare bush")
+FREE: Final = frozenset(NAMES[code] for code in SAFE)
 FLIPPED: Final = {"closed gate": "open gate", "open gate": "closed gate"}
 """What a switch does to every gate, as the rules say."""
 SWITCHES: Final = ("switch that is off", "switch that is on")

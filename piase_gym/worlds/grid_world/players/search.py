@@ -35,13 +35,12 @@ from piase_gym.worlds.grid_world.cells import (
     GATE,
     GATE_OPEN,
     GOAL,
-    HAZARD,
     KEY,
     LOCKED,
     OPEN,
+    SAFE,
     SWITCH_OFF,
     SWITCH_ON,
-    WALKABLE,
 )
 
 MOVE_OF: Final = (0, 3, 1, 2)
@@ -57,7 +56,7 @@ MAY_DROP: Final = 2
 BEFORE: Final = 1
 AFTER: Final = 2
 ANY_HEADING: Final = 4
-_SAFE = frozenset(WALKABLE) - {HAZARD}
+_SAFE = frozenset(SAFE)
 _PASSABLE = _SAFE | {KEY, LOCKED, CLOSED, GATE, BOX}
 _IS_OPEN = bytes(code in _SAFE for code in range(256))
 _USED: Final = (KEY, LOCKED, CLOSED, SWITCH_OFF, SWITCH_ON)

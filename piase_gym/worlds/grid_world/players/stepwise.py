@@ -19,13 +19,12 @@ from piase_gym.worlds.grid_world.cells import (
     GATE,
     GATE_OPEN,
     GOAL,
-    HAZARD,
     KEY,
     LOCKED,
     MOVER,
+    SAFE,
     SWITCH_OFF,
     SWITCH_ON,
-    WALKABLE,
     WALL,
 )
 from piase_gym.worlds.grid_world.players.search import (
@@ -47,7 +46,7 @@ HUNGRY: Final = 60
 """Energy below which an agent on its way to a goal sees whether it must eat first."""
 WIDE_BERTH: Final = 4
 """Distance to taggers from which a runner looks for room rather than for more distance."""
-_OPEN = frozenset(WALKABLE) - {HAZARD}
+_OPEN = frozenset(SAFE)
 _SHARED = (BOX, GATE, GATE_OPEN, SWITCH_OFF, SWITCH_ON)
 _BOXES_STAY = bytes.maketrans(bytes((BOX,)), bytes((WALL,)))
 _DRONES_LEAVE = bytes.maketrans(bytes((MOVER,)), bytes((FLOOR,)))
