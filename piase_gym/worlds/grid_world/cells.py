@@ -199,6 +199,7 @@ OPAQUE: Final = CELLS.where(lambda kind: kind.opaque)
 WALKABLE: Final = CELLS.where(lambda kind: kind.entering >= STANDS)
 SAFE: Final = CELLS.where(lambda kind: kind.entering >= STANDS and kind.entering != HURTS)
 """What can be walked on without harm."""
+FOODS: Final = tuple(range(FOOD, FOOD + MAX_FOOD))
 START: Final = "@"
 """The sign of an agent's start in a map."""
 

@@ -10,7 +10,7 @@ from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.grid_world.cells import (
     BARE,
-    FOOD,
+    FOODS,
     FRUIT,
     GOAL,
     MAX_AGENTS,
@@ -282,7 +282,7 @@ class GridWorldConfig(WorldConfig):
     @property
     def clearing(self) -> bool:
         """Whether the task is to gather all food, rather than to reach a goal."""
-        food = any(code >= FOOD for code in self.plan.values()) or self.num_food > 0
+        food = any(code in FOODS for code in self.plan.values()) or self.num_food > 0
         return food and not self.goals
 
     @property

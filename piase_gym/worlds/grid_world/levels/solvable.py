@@ -24,6 +24,7 @@ from piase_gym.worlds.grid_world.cells import (
     KEY,
     KEYS,
     LOCKS,
+    MAX_FOOD,
     OPEN_GATES,
     PASSABLE,
     REACHES,
@@ -112,7 +113,7 @@ def all_food_in_reach(s, w, reached):
     for y in range(w.height):
         for x in range(w.width):
             weight = np.int64(cell_at(s, w, x, y)) - FOOD + 1
-            if weight < 1:
+            if weight < 1 or weight > MAX_FOOD:
                 continue
             beside = 0
             for h in range(4):

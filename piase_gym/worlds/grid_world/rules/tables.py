@@ -14,6 +14,7 @@ from piase_gym.worlds.grid_world.cells import (
     CELLS,
     FLOOR,
     FOOD,
+    FOODS,
     FRUIT,
     MAX_AGENTS,
     MOVER,
@@ -226,7 +227,7 @@ def _set_plan(table: Any, config: GridWorldConfig) -> None:
         found = np.argwhere(np.isin(grid, codes))[:, ::-1]
         table[number] = len(found)
         table[places][: len(found)] = found
-    food = grid[grid >= FOOD]
+    food = grid[np.isin(grid, FOODS)]
     table["num_food"], table["all_food"] = food.size, int((food.astype(int) - FOOD + 1).sum())
 
 
