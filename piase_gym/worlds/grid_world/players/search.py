@@ -296,20 +296,21 @@ class _Search:
         (cells, carry), fees = self.maps[level], self.fees
         now, slots_of = self.time[state], self.traffic.slots
         _, last, leave = slots_of(place)[slot]
-        after = self.rules.of(cells, carry, place)
+        places, events, _, maps = self.rules.of(cells, carry, place)
         for way, step in enumerate(self.steps):
-            to, event, _, then = after[way]
+            to, then = places[way], maps[way]
             ahead, bumps = place + step, to == place
-            if event == HURT:
+            if events[way] == HURT:
                 bumps = False
-            elif then != cells:
+            elif then is not None:
                 if self.alone:
                     number = self.map_number(then, carry)
                     self.push(state, number, to, 0, way, now + fees.move)
             elif not bumps:
                 for number, (first, end, _) in enumerate(slots_of(to)):
                     time = max(now + fees.move, first)
-                    if time <= end and time <= leave + 1 and self.clear(ahead, to, step, time):
+                    clear = to == ahead or self.clear(ahead, to, step, time)
+                    if time <= end and time <= leave + 1 and clear:
                         self.push(state, level, to, number, way, time)
             # A key or a door is faced by bumping into it; floor, for a drop, only by walking.
             if (bumps or heading == way) and self.beside[place] and now < last:
@@ -341,13 +342,14 @@ class _Search:
         cells, carry = self.maps[level]
         if place + self.steps[way] in self.traffic.freed:
             return -1
-        _, event, carries, then = self.rules.of(cells, carry, place)[4 + way]
-        if carry and self.rule == MANY_HANDS and event == ILLEGAL:
-            _, event, carries, then = self.rules.of(cells, 0, place)[4 + way]
+        after = self.rules.of(cells, carry, place)
+        if carry and self.rule == MANY_HANDS and after.events[4 + way] == ILLEGAL:
+            after = self.rules.of(cells, 0, place)
+        event, then = after.events[4 + way], after.maps[4 + way]
         drops = self.rule == MAY_DROP and KEY in cells
-        if then == cells or event == CLOSE_DOOR or (event == DROP and not drops):
+        if then is None or event == CLOSE_DOOR or (event == DROP and not drops):
             return -1
-        return self.map_number(then, carries)
+        return self.map_number(then, after.carries[4 + way])
 
     def track(self, state: int) -> Track:
         """Return the way that led to a state."""

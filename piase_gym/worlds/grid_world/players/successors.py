@@ -27,8 +27,8 @@ STAY: Final = 4
 INTERACT: Final = 5
 MARGIN: Final = 3
 """The smallest window in which a box that is pushed finds what lies behind it."""
-KEPT: Final = 100_000
-"""So many answers are remembered."""
+KEPT: Final = 10_000
+"""Of so many maps answers are remembered."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,20 @@ class Ground:
         return 2 if to > place else 0
 
 
-class After(NamedTuple):
-    """What follows from an act: where the agent then is, the event, what it carries, the map."""
+class Outcomes(NamedTuple):
+    """What follows at a place from moving along each heading, and from interacting with each side.
 
-    place: int
-    event: int
-    carry: int
-    cells: bytes
+    Attributes:
+        places: Where the agent is then: four after moves, four after interactions.
+        events: What became of the act.
+        carries: What it carries then.
+        maps: The map as it is then; ``None`` where it stays the same.
+    """
+
+    places: list[int]
+    events: list[int]
+    carries: list[int]
+    maps: list[bytes | None]
 
 
 class Successors:
@@ -71,7 +78,7 @@ class Successors:
         self._config: Any = None
         self._states = np.zeros(1, layout(MAX_SIDE, MARGIN, 1))
         self._states["cells"] = self._states["maps"] = OUTSIDE
-        self._known: dict[tuple[bytes, int, int], list[After]] = {}
+        self._known: dict[tuple[bytes, int], dict[int, Outcomes]] = {}
         self._walks: dict[bytes, list[list[int]]] = {}
 
     def _follow(self, cells: bytes, carry: int, first: int, last: int) -> tuple[Any, Any]:
@@ -82,38 +89,37 @@ class Successors:
             tables = new_table(config, self.world.envelope, MAX_SIDE, MARGIN)
             tables["agents"], tables["taggers"], tables["full"] = 1, 0, 1
             self._tables, self._stride = readable(tables), config.width + 2
-            self._known, self._walks = {}, {}
-            self._found = np.zeros((1, 8, 4), np.int32)
+            self._walks.clear()
+            self._found = np.zeros((1, 4, 8), np.int32)
             self._after = np.full((8, len(cells)), OUTSIDE, np.uint8)
         found, after = self._found, self._after
         if last - first > 1:  # only where one gets to is asked
-            found, after = np.zeros((last - first, 8, 4), np.int32), after[:0]
+            found, after = np.zeros((last - first, 4, 8), np.int32), after[:0]
         given = np.frombuffer(cells, np.uint8)
         follow(readable(self._states), self._tables, given, carry, first, last, found, after)
         return found, after
 
-    def of(self, cells: bytes, carry: int, place: int) -> list[After]:
-        """Return what follows from moving along each heading, then from interacting with each."""
-        key = cells, carry, place
-        known = self._known.get(key) if self.world.config is self._config else None
-        if known is None:
+    def of(self, cells: bytes, carry: int, place: int) -> Outcomes:
+        """Return what follows on a map, at a place, with something in hand (or 0)."""
+        if self.world.config is not self._config or len(self._known) > KEPT:
+            self._known.clear()
+        known = self._known.setdefault((cells, carry), {})
+        outcomes = known.get(place)
+        if outcomes is None:
             found, after = self._follow(cells, carry, place, place + 1)
-            if len(self._known) >= KEPT:
-                self._known.clear()
-            known = self._known[key] = [
-                After(to, event, carries, cells if row < 0 else after[row].tobytes())
-                for to, event, carries, row in found[0].tolist()
-            ]
-        return known
+            places, events, carries, rows = found[0].tolist()
+            maps = [None if row < 0 else after[row].tobytes() for row in rows]
+            outcomes = known[place] = Outcomes(places, events, carries, maps)
+        return outcomes
 
     def walks(self, cells: bytes) -> list[list[int]]:
         """Return where each of the four moves leads from every place, without harm or pushing."""
         known = self._walks.get(cells) if self.world.config is self._config else None
         if known is None:
-            found = self._follow(cells, 0, 0, len(cells))[0][:, :4]
-            stays = np.isin(found[..., 1], (HURT, PUSH))
+            found = self._follow(cells, 0, 0, len(cells))[0]
+            stays = np.isin(found[:, 1, :4], (HURT, PUSH))
             here = np.arange(len(cells))[:, None]
-            if len(self._walks) >= KEPT // len(cells):
+            if len(self._walks) * len(cells) >= KEPT:
                 self._walks.clear()
-            known = self._walks[cells] = np.where(stays, here, found[..., 0]).tolist()
+            known = self._walks[cells] = np.where(stays, here, found[:, 0, :4]).tolist()
         return known

@@ -95,8 +95,8 @@ def follow(states, tables, cells, carry, first, last, found, after):
         carry: What the agent carries.
         first: The first place, as an index of `cells`.
         last: The place after the last one.
-        found: Takes, for each place and act, the place, the event, what is carried, and the row of
-            `after` with the map as it is then; -1 where it stays as it was.
+        found: Takes for each place, by act, four rows: where the agent is then, the events, what is
+            carried, and the row of `after` with the map as it is then; -1 where it stays the same.
         after: Takes maps that differ, while there is room.
     """
     s, w = states[0], tables[0]
@@ -105,22 +105,23 @@ def follow(states, tables, cells, carry, first, last, found, after):
     lay(s, w, cells)
     for place in range(first, last):
         for act in range(8):
-            out, heading = found[place - first, act], act & 3
-            out[0], out[1], out[2], out[3] = place, BLOCKED, carry, -1
+            out, heading = found[place - first], act & 3
+            out[0, act], out[1, act], out[2, act], out[3, act] = place, BLOCKED, carry, -1
             if load(ENTERING, cells[place]) < STANDS:
                 continue
             stand(s, w, place, heading, carry)
             if act < 4:
-                out[1] = walk(s, w, np.bool_(True), 0, heading, 0, rewards, events)
+                out[1, act] = walk(s, w, np.bool_(True), 0, heading, 0, rewards, events)
             elif interaction(s, w, 0) == ILLEGAL:
-                out[1] = ILLEGAL
+                out[1, act] = ILLEGAL
             else:
-                out[1] = interact(s, w, 0)
+                out[1, act] = interact(s, w, 0)
             uncover(s, w, s.x[0], s.y[0])
-            out[0], out[2] = (np.int64(s.y[0]) + 1) * stride + s.x[0] + 1, s.carry[0]
+            out[0, act] = (np.int64(s.y[0]) + 1) * stride + s.x[0] + 1
+            out[2, act] = s.carry[0]
             if differs(s, w, cells):
                 if rows < len(after):
                     copy_map(s, w, after[rows])
-                    out[3] = rows
+                    out[3, act] = rows
                     rows += 1
                 lay(s, w, cells)
