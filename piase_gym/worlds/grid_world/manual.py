@@ -8,6 +8,7 @@ from typing import Any
 from piase_gym.core.world import Manual
 from piase_gym.worlds.grid_world.cells import BARE, CELLS, FOOD, FRUIT, GATE, HAZARD, SWITCH_OFF
 from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.levels import of_layout
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL
 
 
@@ -40,9 +41,7 @@ def _goal(config: GridWorldConfig, agent: int) -> str:
         return "gather all food; heavy food takes several agents at once."
     if config.surviving:
         return "keep going until the time is over, and collect what is worth something."
-    if config.layout == "door_key":
-        return "find the key, unlock the door, and step onto a goal."
-    return "step onto a goal."
+    return str(of_layout(config.layout, "AIM", "step onto a goal."))
 
 
 def _rules(config: GridWorldConfig) -> str:

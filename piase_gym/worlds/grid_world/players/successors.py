@@ -70,7 +70,7 @@ class Successors:
     """Answers what follows.
 
     Args:
-        world: The world whose rules hold; its state is neither read nor changed.
+        world: The world whose rules hold; only its config is read.
     """
 
     def __init__(self, world: GridWorld) -> None:
@@ -86,7 +86,7 @@ class Successors:
         config = self.world.config
         if config is not self._config:
             self._config = config
-            tables = new_table(config, self.world.envelope, MAX_SIDE, MARGIN)
+            tables = new_table(config, config.fixed_sizes(), MAX_SIDE, MARGIN)
             tables["agents"], tables["taggers"], tables["full"] = 1, 0, 1
             self._tables, self._stride = readable(tables), config.width + 2
             self._walks.clear()
