@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import orjson
 
-from piase_gym.envs.batch import BatchEnv, step_seen
+from piase_gym.envs.batch import BatchEnv
 from piase_gym.errors import PiaseError, RunError, need
 from piase_gym.runs.batch_recorder import BatchRecorder
 from piase_gym.runs.columns import FORMAT, KEY, seal_of
@@ -159,9 +159,7 @@ class Expansion:
     def _step(self, ns: int, acts: Any) -> None:
         """Do a step."""
         self._now, self._steps, env = ns, self._steps + 1, self._env
-        table = acts.reshape(env.num_envs, len(env.world.agents)).astype(np.int32)
-        if step_seen(env, env.events, 0, self._focal, table):
-            raise ValueError(f"step {self._steps} has actions that do not exist")
+        env.step(acts.reshape(env.num_envs, len(env.world.agents)).astype(np.int32))
 
     def _do(self, event: Mapping[str, Any]) -> None:
         """Do what an event says."""
@@ -215,7 +213,12 @@ def _batch(manifest: Mapping[str, Any], configs: list[Any], focal: int) -> Batch
     further = [world.config.changed(fields) for fields in configs[1:]]
     count = manifest["num_envs"]
     return BatchEnv(
-        world, count, configs=[world.config, *further], autoreset="disabled", focal=focal
+        world,
+        count,
+        configs=[world.config, *further],
+        autoreset="disabled",
+        focal=focal,
+        copy=False,
     )
 
 
