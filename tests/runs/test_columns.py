@@ -216,15 +216,19 @@ def test_a_file_that_is_cut_at_any_byte_reads_to_its_last_whole_chunk(tmp_path: 
     assert all("line 1" in message for message in refused)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that is whole."""
+    return small(tmp_path_factory.mktemp("whole") / "run.arrow")
+
+
 @settings(max_examples=40, deadline=None)
-@given(st.data())
-def test_an_altered_byte_is_found(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
-    folder = tmp_path_factory.mktemp("altered")
-    path = small(folder / "run.arrow")
-    whole = bytearray(path.read_bytes())
-    place = data.draw(st.integers(0, len(whole) - 1))
-    whole[place] ^= data.draw(st.integers(1, 255))
-    path.write_bytes(whole)
+@given(share=st.floats(0, 1, exclude_max=True), change=st.integers(1, 255))
+def test_an_altered_byte_is_found(whole: Path, share: float, change: int) -> None:
+    data = bytearray(whole.read_bytes())
+    data[int(share * len(data))] ^= change
+    path = whole.with_name("altered.arrow")
+    path.write_bytes(data)
     try:
         assert runs.replay(path).verdict != "sound"
         assert not runs.validate(path).ok
