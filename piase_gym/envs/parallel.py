@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gymnasium import spaces
@@ -69,7 +70,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._buildn: Sequence[int] = ()
         self._nobody: dict[str, bool] = {}
         self._open = world.awaiting_agents
-        self._direct = False
+        self._values_of: Callable[[Any], Any] | None = None
 
     # -- what PettingZoo asks for ---------------------------------------------------------
 
@@ -154,7 +155,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         everybody = len(self.agents) == len(names)
         batched = self.runner.world.capabilities.batched
         plain = everybody and batched and self._decoder.kind == "discrete"
-        self._direct = plain
+        self._values_of = operator.itemgetter(*self.agents) if plain and self.agents else None
 
     def _set_agents(self, agents: list[str]) -> None:
         """Say who is in play, here and where wrappers show it."""
@@ -232,8 +233,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         try:
             if len(actions) != len(live) or not live:
                 raise KeyError
-            if self._direct:
-                given = list(map(actions.__getitem__, self.agents))
+            if self._values_of is not None:
+                given = self._values_of(actions) if len(live) > 1 else (self._values_of(actions),)
                 if INTEGERS.issuperset(map(type, given)):
                     return given  # the world itself refuses what is not in its table
             acts = self._acts.copy()
