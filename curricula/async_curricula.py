@@ -10,10 +10,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from piase_gym.core.rng import spread_seeds
-from piase_gym.curricula.decisions import Decision
-from piase_gym.curricula.parallel import SlotRun
-from piase_gym.curricula.progress import AgentProgress
+from piase_gym.curricula.controller import CurriculumProperties
+from piase_gym.curricula.parallel import SlotController
 from piase_gym.curricula.slot_workers import SlotCommand, SlotResult
 from piase_gym.errors import ConfigError, ResetNeededError
 
@@ -38,7 +36,7 @@ class AsyncStep(NamedTuple):
     info: Mapping[str, Any]
 
 
-class AsyncCurricula:
+class AsyncCurricula(CurriculumProperties):
     """One learner in many slots that answer when they are ready, on its way through a curriculum.
 
     After an episode's end the next `send` to that slot begins another one; its action is ignored.
@@ -55,7 +53,7 @@ class AsyncCurricula:
         options: See `piase_gym.curricula.parallel.ParallelCurricula`.
 
     Attributes:
-        course: Progress, metrics, decisions.
+        controller: Progress, metrics, decisions.
         arrivals: The slots in the order in which they have answered.
 
     Example:
@@ -80,30 +78,19 @@ class AsyncCurricula:
         **options: Any,
     ) -> None:
         """Make the slots."""
-        self.run = SlotRun(
-            world, curriculum, slots=slots, workers=workers, context=context, options=options
+        self.controller = SlotController(
+            world, curriculum, slots=slots, workers=workers, context=context, **options
         )
-        self.course, self.events = self.run.course, self.run.events
-        self.num_envs = slots
-        self.single_observation_space = self.run.model.observation_space
-        self.single_action_space = self.run.model.action_space
+        self.events, self.num_envs = self.controller.events, slots
+        self.single_observation_space = self.controller.model.observation_space
+        self.single_action_space = self.controller.model.action_space
         self.arrivals: list[int] = []
-        self._before = self.course.step
+        self._before = self.controller.step
         self._script = deque(arrivals)
         self._here: deque[SlotResult] = deque()
         self._busy: set[int] = set()
         self._over: set[int] = set()
         self._begun = False
-
-    @property
-    def progress(self) -> dict[str, AgentProgress]:
-        """How far the learner has come."""
-        return self.course.progress
-
-    @property
-    def decisions(self) -> list[Decision]:
-        """What was decided, in order."""
-        return self.course.decisions
 
     def reset(self, *, seed: Any = None) -> None:
         """Let an episode begin in every slot; `recv` has what the learner observes.
@@ -113,13 +100,9 @@ class AsyncCurricula:
         """
         if self._busy:
             raise ConfigError(f"slots {sorted(self._busy)} are busy; recv their answers first")
-        seeds, everyone = spread_seeds(seed, self.num_envs), list(range(self.num_envs))
-        for slot in everyone:
-            self.run.abort_episode(slot)
-        self.run.assign(everyone)
+        self._send(self.controller.reset_commands(seed, self._clock))
         self._over.clear()
         self._begun = True
-        self._send([self.run.reset_command(slot, seeds[slot], self._clock) for slot in everyone])
 
     def send(self, slot: int, action: Any) -> None:
         """Let the learner act in a slot, or begin another episode there if the last one is over.
@@ -135,7 +118,7 @@ class AsyncCurricula:
             raise ConfigError(f"slot {slot!r} cannot be told anything now; free slots are {free}")
         if slot in self._over:
             self._over.discard(slot)
-            self._send([self.run.reset_command(slot, None, self._clock)])
+            self._send([self.controller.reset_command(slot, None, self._clock)])
         else:
             self._send([SlotCommand(slot, action)])
 
@@ -150,19 +133,8 @@ class AsyncCurricula:
         self.arrivals.append(result.slot)
         if result.terminated or result.truncated:
             self._over.add(result.slot)
-            self.run.end_episode(result, self._clock)
-        self.course.step = self._clock
-        self.course.process_ended_episodes(self._clock + 1 - self.course.options.lag)
-        if result.slot in self._over:
-            self.run.assign([result.slot])
-        return AsyncStep(
-            result.slot,
-            result.observation,
-            result.reward,
-            result.terminated,
-            result.truncated,
-            result.info,
-        )
+        self.controller.process([result], self._clock)
+        return AsyncStep(*result[: len(AsyncStep._fields)])
 
     @property
     def _clock(self) -> int:
@@ -172,7 +144,7 @@ class AsyncCurricula:
     def _send(self, commands: list[SlotCommand]) -> None:
         """Let slots do something."""
         self._busy |= {command.slot for command in commands}
-        self.run.workers.send(commands)
+        self.controller.workers.send(commands)
 
     def _next(self) -> SlotResult:
         """Wait for the report whose turn it is."""
@@ -185,11 +157,11 @@ class AsyncCurricula:
                 if wanted in (None, result.slot):
                     self._here.remove(result)
                     return result
-            self._here += self.run.workers.receive()
+            self._here += self.controller.workers.receive()
 
     def close(self) -> None:
         """Wait for who is busy, decide what is left, and stop the workers."""
         waiting = len(self._busy) - len(self._here)
         if waiting > 0:
-            self.run.workers.gather(waiting)
-        self.run.close()
+            self.controller.workers.gather(waiting)
+        self.controller.close()

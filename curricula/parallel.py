@@ -15,11 +15,9 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from numpy.typing import NDArray
 
 from piase_gym.core.rng import spread_seeds
-from piase_gym.curricula.controller import CurriculumController
-from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.controller import CurriculumController, CurriculumProperties
 from piase_gym.curricula.metrics import EpisodeRecord
 from piase_gym.curricula.options import CurriculumOptions
-from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotResult, WorkerPool
 from piase_gym.curricula.tutors import require_text
@@ -30,8 +28,8 @@ CURRICULUM_OPTIONS = ("director", "tutor", "progress", "seed", "metrics", "lag")
 """Options that are the curriculum's; all others are the environment's."""
 
 
-class SlotRun:
-    """What runs in slots have in common: a controller, workers, and what goes between them.
+class SlotController(CurriculumController):
+    """The controller of slots that workers host, and what goes between it and them.
 
     Args:
         world: An id, a world or a config.
@@ -43,8 +41,9 @@ class SlotRun:
             `CurriculumWrapper` takes them, and arguments of `GymEnv`.
 
     Attributes:
-        course: Progress, metrics, decisions.
-        events: The bus on which the controller posts.
+        model: An environment like those of the slots.
+        agent: The learner.
+        workers: What hosts the slots.
 
     Raises:
         ConfigError: If a number is not allowed.
@@ -57,35 +56,34 @@ class SlotRun:
         curriculum: Any,
         *,
         slots: int,
-        workers: int,
-        context: str,
-        options: dict[str, Any],
+        workers: int = 1,
+        context: str = "forkserver",
+        **options: Any,
     ) -> None:
         """Make the environment of each slot."""
         for name, value, least in (("slots", slots, 1), ("workers", workers, 0)):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ConfigError(f"{name} is a number from {least} on, not {value!r}")
-        course = {name: options.pop(name) for name in CURRICULUM_OPTIONS if name in options}
+        own = {name: options.pop(name) for name in CURRICULUM_OPTIONS if name in options}
         self.model = GymEnv(world, **options)
-        plan = CurriculumOptions.of(curriculum, (self.model.agent,), **course)
-        if plan.tutor is not None and getattr(plan.tutor, "watches", True):
+        self.agent = self.model.agent
+        plan = CurriculumOptions(curriculum, (self.agent,), **own)
+        if plan.watched:
             raise UnsupportedError(
                 "slots are not watched: give their tutor the attribute watches = False; then it "
                 "chooses and words hints"
             )
         envelope = union_envelope(plan.curricula.values(), self.model.config)
         self.model.enlarge(envelope)
-        self.events = self.model.events
-        self.course = CurriculumController(self.model.world, plan, self.events, slots)
-        self.agent, self.slots = self.model.agent, slots
-        spec = EnvSpec(world, {**options, "envelope": envelope}, self.course.inputs)
+        super().__init__(self.model.world, plan, self.model.events, slots)
+        spec = EnvSpec(world, {**options, "envelope": envelope}, self.inputs)
         self.workers = WorkerPool(spec, slots, min(workers, slots), context)
-        self.configs: list[Any] = [None] * slots
+        self._configs: list[Any] = [None] * slots
         self._sent_configs: list[Any] = [None] * slots
         self._attempt_data: dict[int | None, Any] = {}
         self._sent_attempts: list[Any] = [None] * slots
         self._start = [0] * slots
-        self.course.attempt_listeners.append(self._on_attempt)
+        self.attempt_listeners.append(self._on_attempt)
 
     def _on_attempt(self, _agent: str, data: Any) -> None:
         """Take note of where the learner is to go."""
@@ -93,43 +91,48 @@ class SlotRun:
 
     def assign(self, slots: Sequence[int]) -> None:
         """Fix the configs of the next episodes of some slots."""
-        for slot, config in zip(slots, self.course.next_configs(slots), strict=True):
-            self.configs[slot] = config
+        for slot, config in zip(slots, self.next_configs(slots), strict=True):
+            self._configs[slot] = config
+
+    def reset_commands(self, seed: Any, step: int) -> list[SlotCommand]:
+        """Let an episode begin in every slot; those that go on are broken off."""
+        seeds, everyone = spread_seeds(seed, self.slots), range(self.slots)
+        for slot in everyone:
+            if self.participants[slot]:
+                self.abort_episode(slot, {})
+        self.assign(everyone)
+        return [self.reset_command(slot, seeds[slot], step) for slot in everyone]
 
     def reset_command(self, slot: int, seed: int | None, step: int) -> SlotCommand:
         """Let an episode begin, and return what its slot is to be told."""
-        course = self.course
-        participation = course.start_episode(slot, [self.agent])[self.agent]
-        words = course.hint_text(participation)
+        participation = self.start_episode(slot, [self.agent])[self.agent]
+        words = self.hint_text(participation)
         if words is not None:
-            course.record_hint(participation, require_text(words), "hint", slot)
-        config = None if self.configs[slot] is self._sent_configs[slot] else self.configs[slot]
-        attempt = self._attempt_data.get(
-            slot if course.director.per_slot and self.slots > 1 else None
-        )
+            self.record_hint(participation, require_text(words), "hint", slot)
+        config = None if self._configs[slot] is self._sent_configs[slot] else self._configs[slot]
+        own = self.director.per_slot and self.slots > 1
+        attempt = self._attempt_data.get(slot if own else None)
         attempt = None if attempt is self._sent_attempts[slot] else attempt
-        self._sent_configs[slot], self._start[slot] = self.configs[slot], step
+        self._sent_configs[slot], self._start[slot] = self._configs[slot], step
         if attempt is not None:
             self._sent_attempts[slot] = attempt
         return SlotCommand(slot, reset=True, seed=seed, config=config, hint=words, attempt=attempt)
 
-    def abort_episode(self, slot: int) -> None:
-        """Take note that an episode was broken off before its end."""
-        if self.course.participants[slot]:
-            self.course.abort_episode(slot, {})
-
-    def end_episode(self, result: SlotResult, step: int) -> None:
-        """Take in an episode that has ended at a step of the run."""
-        assert result.record is not None
-        number = self.course.attempts(result.slot).get(self.agent, 0)
-        moved = shift_to_run(result.record, result.slot, number, self._start[result.slot])
-        self.course.step = step
-        self.course.end_episode(result.slot, {self.agent: moved})
+    def process(self, results: Sequence[SlotResult], step: int) -> None:
+        """Take in what slots answered at a step of the run: count, decide, assign."""
+        ended = [result for result in results if result.terminated or result.truncated]
+        self.step = step
+        for result in ended:
+            assert result.record is not None
+            number = self.attempts(result.slot).get(self.agent, 0)
+            moved = shift_to_run(result.record, result.slot, number, self._start[result.slot])
+            self.end_episode(result.slot, {self.agent: moved})
+        self.process_ended_episodes(step + 1 - self.options.lag)
+        self.assign([result.slot for result in ended])
 
     def close(self) -> None:
         """Decide what is left, keep the progress, and stop the workers."""
-        self.course.process_ended_episodes()
-        self.course.finish()
+        super().close()
         self.workers.close()
         self.model.close()
 
@@ -146,7 +149,7 @@ def shift_to_run(record: EpisodeRecord, slot: int, attempt: int, start: int) -> 
     return EpisodeRecord(episode, steps)
 
 
-class ParallelCurricula(VectorEnv[Any, Any, Any]):
+class ParallelCurricula(CurriculumProperties, VectorEnv[Any, Any, Any]):
     """A Gymnasium VectorEnv of one learner that follows a curriculum in many slots.
 
     For worlds without a batched kernel, whose steps take long: array worlds are faster as a batch.
@@ -167,7 +170,7 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
             fields of the config.
 
     Attributes:
-        course: Progress, metrics, decisions.
+        controller: Progress, metrics, decisions.
         events: The bus on which the controller posts.
 
     Raises:
@@ -199,41 +202,24 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
         **options: Any,
     ) -> None:
         """Make the slots."""
-        self.run = SlotRun(
-            world, curriculum, slots=slots, workers=workers, context=context, options=options
+        self.controller = SlotController(
+            world, curriculum, slots=slots, workers=workers, context=context, **options
         )
-        self.course, self.events = self.run.course, self.run.events
+        self.events = self.controller.events
         self.num_envs = slots
         self.render_mode = None
-        self.single_observation_space = self.run.model.observation_space
-        self.single_action_space = self.run.model.action_space
+        self.single_observation_space = self.controller.model.observation_space
+        self.single_action_space = self.controller.model.action_space
         self.observation_space = batch_space(self.single_observation_space, slots)
         self.action_space = batch_space(self.single_action_space, slots)
         self._over: NDArray[np.bool_] | None = None
-        self._step = self.course.step
-
-    @property
-    def progress(self) -> dict[str, AgentProgress]:
-        """How far the learner has come."""
-        return self.course.progress
-
-    @property
-    def decisions(self) -> list[Decision]:
-        """What was decided, in order."""
-        return self.course.decisions
+        self._step = self.controller.step
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode in every slot; see `BatchVectorEnv.reset`."""
-        seeds = spread_seeds(seed, self.num_envs)
-        everyone = list(range(self.num_envs))
-        for slot in everyone:
-            self.run.abort_episode(slot)
-        self.run.assign(everyone)
-        commands = [self.run.reset_command(slot, seeds[slot], self._step) for slot in everyone]
-        self.run.workers.send(commands)
-        results = self.run.workers.gather(self.num_envs)
+        results = self._tell(self.controller.reset_commands(seed, self._step))
         self._over = np.zeros(self.num_envs, np.bool_)
         infos = {"seed": np.array([result.info["seed"] for result in results], np.int64)}
         return self._stack(results), {**infos, **self._masks(results)}
@@ -245,33 +231,28 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
         if self._over is None:
             raise ResetNeededError("call reset() before the first step")
         self._step += 1
-        given = list(iterate(self.action_space, actions))
-        commands = []
-        for slot in range(self.num_envs):
-            if self._over[slot]:
-                commands.append(self.run.reset_command(slot, None, self._step))
-            else:
-                commands.append(SlotCommand(slot, given[slot]))
-        self.run.workers.send(commands)
-        results = self.run.workers.gather(self.num_envs)
-        ended = [result for result in results if result.terminated or result.truncated]
-        for result in ended:
-            self.run.end_episode(result, self._step)
-        self.course.step = self._step
-        self.course.process_ended_episodes(self._step + 1 - self.course.options.lag)
-        self.run.assign([result.slot for result in ended])
+        given = iterate(self.action_space, actions)
+        results = self._tell(
+            [
+                self.controller.reset_command(slot, None, self._step)
+                if self._over[slot]
+                else SlotCommand(slot, action)
+                for slot, action in enumerate(given)
+            ]
+        )
+        self.controller.process(results, self._step)
         terminated = np.array([result.terminated for result in results], np.bool_)
         truncated = np.array([result.truncated for result in results], np.bool_)
         self._over = terminated | truncated
         rewards = np.array([result.reward for result in results])
         infos = {"result": np.array([r.info.get("result") for r in results], object)}
-        return (
-            self._stack(results),
-            rewards,
-            terminated,
-            truncated,
-            {**infos, **self._masks(results)},
-        )
+        infos |= self._masks(results)
+        return self._stack(results), rewards, terminated, truncated, infos
+
+    def _tell(self, commands: list[SlotCommand]) -> list[SlotResult]:
+        """Let all slots do something, and wait for what comes of it."""
+        self.controller.workers.send(commands)
+        return self.controller.workers.gather(len(commands))
 
     def _stack(self, results: Sequence[SlotResult]) -> Any:
         """Put the observations together."""
@@ -287,11 +268,11 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
 
     def render(self) -> tuple[Any, ...]:
         """Draw every environment."""
-        return tuple(self.run.workers.picture(slot) for slot in range(self.num_envs))
+        return tuple(self.controller.workers.picture(slot) for slot in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Decide what is left, keep the progress, and stop the workers."""
-        self.run.close()
+        self.controller.close()
 
 
-__all__ = ["ParallelCurricula", "SlotRun"]
+__all__ = ["ParallelCurricula", "SlotController"]

@@ -134,7 +134,7 @@ def simulate(
         for decision in env.decisions[len(journey.moves) :]:
             journey.add(steps, decision)
     journey.outcome = env.progress[agent].outcome
-    if env.course.director.per_slot:
+    if env.controller.director.per_slot:
         journey.drawn = dict(env.progress[agent].step_episodes)
     env.close()
     return SimulationResult(journey, episodes, steps, learner.skill)

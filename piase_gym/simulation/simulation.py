@@ -114,7 +114,7 @@ class Simulation:
             from piase_gym.wrappers import CurriculumWrapper
 
             self.env = CurriculumWrapper(self.world_env, curricula)
-        self.course: Any = getattr(self.env, "course", None) if not own else None
+        self.course: Any = getattr(self.env, "controller", None) if not own else None
         for wrapper in wrap:
             self.env = wrapper(self.env)
         names = tuple(self.world_env.possible_agents)

@@ -28,7 +28,7 @@ def course_of(director: str, slots: int, wanted: int, progress: Any = None) -> C
     plan = curriculum(step(1, **common), step(2, **common))
     spec = find("GridWorld")[0]
     world = load(spec.world, spec)(load(spec.config, spec)())
-    options = CurriculumOptions.of(plan, [AGENT], director=director, progress=progress)
+    options = CurriculumOptions(plan, [AGENT], director=director, progress=progress)
     return CurriculumController(world, options, Events(), slots)
 
 
@@ -150,8 +150,8 @@ def test_progress_is_saved_after_so_many_episodes_without_a_decision(tmp_path: P
         course.end_episode(0, {AGENT: EpisodeRecord(row)})
         course.process_ended_episodes()
         assert store.saves == [k * UNSAVED for k in (1, 2) if k * UNSAVED <= number]
-    course.finish()
-    course.finish()
+    course.close()
+    course.close()
     assert store.saves == [UNSAVED, 2 * UNSAVED, 2 * UNSAVED + 1]
     assert UNSAVED == 200
     assert ProgressStore(store.path).read()[AGENT].episodes == 401

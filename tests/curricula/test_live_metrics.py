@@ -73,10 +73,10 @@ def test_the_meter_says_what_a_log_says(world: str, tmp_path: Path) -> None:
                 break
         if not broken:
             names = names or [*follower.names(), "reached_goal_0", "reached_goal_1"]
-            assert answers(env.course.metrics, plans, names) == answers(follower, plans, names)
+            assert answers(env.controller.metrics, plans, names) == answers(follower, plans, names)
     assert len(env.decisions) > 8
     for agent in plans:
-        mine, theirs = rows(env.course.metrics, agent), rows(follower, agent)
+        mine, theirs = rows(env.controller.metrics, agent), rows(follower, agent)
         assert len(mine) > 8
         assert mine == theirs
     live = [(d.agent, d.step, d.attempt, dict(d.values)) for d in env.decisions]

@@ -128,7 +128,7 @@ def test_progress_of_slots_is_kept(tmp_path: Path) -> None:
 def test_a_worker_that_dies_is_named() -> None:
     env = ParallelCurricula("GridWorld", CORNER, slots=2, workers=1)
     env.reset(seed=0)
-    (process,) = env.run.workers._processes
+    (process,) = env.controller.workers._processes
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(ClosedError, match="worker 0 of 1 has died"):
         env.step(np.full(2, STAY))
