@@ -139,16 +139,9 @@ def read_memory(memory: Mapping[str, Any], name: str, kind: type[T], default: T)
 class ScriptedDirector(Director):
     """Does what the curriculum says: criteria first, then the first rule that holds."""
 
-    def open(
-        self, manager: CurriculumManager, avt: PiaAVTInterface, seed: int, agents: Sequence[str]
-    ) -> None:
-        """Begin."""
-        super().open(manager, avt, seed, agents)
-        self._module = AdaptationDecisionModule(avt)
-
     def decide(self, tried: AttemptResult) -> Decision:
         """Decide by criteria and rules."""
-        return self._module.decide(
+        return AdaptationDecisionModule(self.avt).decide(
             tried.agent,
             self.curriculum(tried.agent),
             tried.step,
@@ -381,18 +374,3 @@ def make_director(director: Any) -> Director:
     if director not in DIRECTORS:
         raise UnknownNameError("director", director, DIRECTORS)
     return DIRECTORS[director]()
-
-
-__all__ = [
-    "DIRECTORS",
-    "AttemptResult",
-    "Director",
-    "LearningProgress",
-    "Randomisation",
-    "SamplingDirector",
-    "ScriptedDirector",
-    "StepChoice",
-    "Threshold",
-    "make_director",
-    "sample_index",
-]

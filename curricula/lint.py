@@ -302,6 +302,3 @@ def _silent(curriculum: DevelopmentalCurriculum, base: Any) -> Iterator[_Found]:
         if getattr(config, "symbols", None) == 0:
             told = "messages_sent is always 0 here: the config has no symbols to say"
             yield "warning", _at(step), f"{step.label}: {told}"
-
-
-__all__ = ["Finding", "lint"]

@@ -273,6 +273,3 @@ class ParallelCurricula(CurriculumProperties, VectorEnv[Any, Any, Any]):
     def close_extras(self, **kwargs: Any) -> None:
         """Decide what is left, keep the progress, and stop the workers."""
         self.controller.close()
-
-
-__all__ = ["ParallelCurricula", "SlotController"]

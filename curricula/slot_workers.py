@@ -287,6 +287,3 @@ class WorkerPool:
                 process.terminate()
                 process.join()
         self._pipes, self._processes = [], []
-
-
-__all__ = ["EnvSpec", "SlotCommand", "SlotResult", "SlotWorker", "WorkerPool"]

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from piase_gym.cli import curriculum_run
 from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import Completions, Modules, complete_worlds, import_modules
+from piase_gym.cli.curriculum_options import Name, complete_curricula
+from piase_gym.cli.options import Modules, complete_worlds, import_modules
 from piase_gym.errors import ConfigError, CurriculumError
 
 curriculum = typer.Typer(
@@ -29,13 +30,6 @@ def register(app: typer.Typer) -> None:
     curriculum.command()(export)
     curriculum_run.register(curriculum)
     app.add_typer(curriculum, name="curriculum")
-
-
-def complete_curricula(incomplete: str) -> Completions:
-    """Complete the names of the library."""
-    from piase_gym import curricula
-
-    return [(name, "") for name in curricula.names() if name.startswith(incomplete)]
 
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -111,12 +105,7 @@ def schema() -> None:
 
 
 def export(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="CURRICULUM", help="A name or a file.", autocompletion=complete_curricula
-        ),
-    ],
+    name: Name,
     to_prompt_suite: Annotated[
         bool, typer.Option("--piapes", help="Mark it for the prompt suite (__type__).")
     ] = False,

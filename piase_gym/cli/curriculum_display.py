@@ -83,15 +83,14 @@ def told(look: Look) -> str:
 
 def show_run(course: CourseRun, folder: Path) -> None:
     """Print what came of a run, and draw its path."""
-    from piase_gym.curricula.learning_path import describe_open, read_paths
+    from piase_gym.curricula.learning_path import describe_open, describe_outcome, read_paths
 
-    journeys = read_paths(folder)
-    for journey in journeys:
-        console.print(table_of(journey, [step.order for step in course.curriculum.steps]))
-        for line in describe_open(journey):
+    paths = read_paths(folder)
+    for path in paths:
+        console.print(table_of(path, [step.order for step in course.curriculum.steps]))
+        for line in describe_open(path):
             console.print(escape(line), soft_wrap=True)
-    words = {"running": "goes on", "finished": "is finished", "failed": "is failed"}
-    outcome = words[course.course.progress[course.agent].outcome]
+    outcome = describe_outcome(course.course.progress[course.agent].outcome)
     if course.course.director.per_slot:
         outcome = "has no end: its steps were drawn"
     spent = f"{course.trainer.steps:,} environment steps"
@@ -102,7 +101,7 @@ def show_run(course: CourseRun, folder: Path) -> None:
     try:
         from piase_gym.training.curriculum_plot import plot_journeys
 
-        plot_journeys(journeys, folder / "path.png")
+        plot_journeys(paths, folder / "path.png")
     except MissingExtraError as error:
         errors.print(f"no picture: {escape(str(error))}", soft_wrap=True)
     except ConfigError:
@@ -111,14 +110,14 @@ def show_run(course: CourseRun, folder: Path) -> None:
         console.print(f"The path is drawn in {escape(str(folder / 'path.png'))}", soft_wrap=True)
 
 
-def table_of(journey: LearningPath, orders: list[int] | None = None) -> Table:
-    """Return the table of a journey's steps."""
+def table_of(path: LearningPath, orders: list[int] | None = None) -> Table:
+    """Return the table of a path's steps."""
     from piase_gym.curricula.learning_path import headings, table_rows
 
-    table = Table(title=escape(f"{journey.curriculum}: {journey.agent}"))
-    for heading in headings(journey):
+    table = Table(title=escape(f"{path.curriculum}: {path.agent}"))
+    for heading in headings(path):
         left = heading in ("name", "done")
         table.add_column(heading, justify="left" if left else "right")
-    for row in table_rows(journey, orders or ()):
+    for row in table_rows(path, orders or ()):
         table.add_row(*(escape(cell) for cell in row))
     return table

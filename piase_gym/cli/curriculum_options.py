@@ -7,10 +7,7 @@ from typing import Annotated
 
 import typer
 
-from piase_gym.cli.options import (
-    Completions,
-    complete_worlds,
-)
+from piase_gym.cli.options import Completions, complete_worlds
 
 
 def complete_curricula(incomplete: str) -> Completions:

@@ -12,11 +12,7 @@ from piase_gym.cli.console import console, errors
 from piase_gym.cli.curriculum_display import Display, show_run
 from piase_gym.cli.curriculum_options import Director, Name, Source, World
 from piase_gym.cli.curriculum_simulate import simulate
-from piase_gym.cli.options import (
-    Modules,
-    Settings,
-    import_modules,
-)
+from piase_gym.cli.options import Modules, Settings, import_modules
 from piase_gym.cli.settings import read_settings
 from piase_gym.errors import ConfigError
 
@@ -107,10 +103,10 @@ def explain(source: Source) -> None:
     from piase_gym.curricula.learning_path import explain as told
     from piase_gym.curricula.learning_path import read_paths
 
-    for number, journey in enumerate(read_paths(source)):
+    for number, path in enumerate(read_paths(source)):
         if number:
             console.print()
-        for line in told(journey):
+        for line in told(path):
             console.print(escape(line), soft_wrap=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,11 +11,7 @@ from rich.markup import escape
 from piase_gym.cli.console import console
 from piase_gym.cli.curriculum_display import table_of
 from piase_gym.cli.curriculum_options import Director, Name, World
-from piase_gym.cli.options import (
-    Modules,
-    Settings,
-    import_modules,
-)
+from piase_gym.cli.options import Modules, Settings, import_modules
 from piase_gym.cli.settings import read_settings
 
 if TYPE_CHECKING:
@@ -64,31 +61,24 @@ def simulate(
         director=director,
         most=episodes,
     )
-    journey = found.journey
-    lines = list(told(journey)) if verbose else path_lines(journey)
+    path = found.path
+    lines = list(told(path)) if verbose else path_lines(path)
     for line in lines:
         console.print(escape(line), soft_wrap=True)
-    console.print(table_of(journey, [step.order for step in curriculum.steps]))
-    words = {"running": "is not over", "finished": "is finished", "failed": "is failed"}
+    console.print(table_of(path, [step.order for step in curriculum.steps]))
+    outcome = "is not over" if path.outcome == "running" else f"is {path.outcome}"
     console.print(
-        f"The curriculum {words[journey.outcome]} after {found.episodes:,} episodes and "
+        f"The curriculum {outcome} after {found.episodes:,} episodes and "
         f"{found.steps:,} steps; the skill is {found.skill:.2f}.",
         soft_wrap=True,
     )
 
 
-def path_lines(journey: LearningPath) -> list[str]:
+def path_lines(path: LearningPath) -> list[str]:
     """Return a line for each decision, equal ones in a row together."""
-    lines: list[str] = []
-    stay: list[Any] = []
-    for move in journey.moves:
-        decision = move.decision
-        key = (decision.step, decision.decision)
-        if stay and key != (stay[-1].step, stay[-1].decision):
-            lines.append(stay_line(stay, journey.judged_by))
-            stay = []
-        stay.append(decision)
-    return [*lines, stay_line(stay, journey.judged_by)] if stay else lines
+    decisions = [move.decision for move in path.moves]
+    stays = itertools.groupby(decisions, key=lambda decision: (decision.step, decision.decision))
+    return [stay_line(list(stay), path.judged_by) for _, stay in stays]
 
 
 def stay_line(stay: list[Any], metric: str = "success_rate") -> str:

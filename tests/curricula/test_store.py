@@ -310,8 +310,8 @@ def test_damaged_progress_is_refused_or_can_be_gone_on_with(director: str, tmp_p
             assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
         path.write_bytes(wrong)
         try:
-            for journey in read_paths(path):
-                assert [*explain(journey), *table_rows(journey, [1, 2]), *headings(journey)]
+            for learning_path in read_paths(path):
+                assert [*explain(learning_path), *table_rows(learning_path, [1, 2]), *headings(learning_path)]
         except ProgressError:
             assert path.read_bytes() == wrong
     assert 60 < refused < 120
