@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from piase_gym.curricula.actions import Action
-    from piase_gym.curricula.async_curricula import AsyncCurricula
     from piase_gym.curricula.conditions import Condition, ConditionResult
     from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision
     from piase_gym.curricula.directors import (
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from piase_gym.curricula.manager import CurriculumManager
     from piase_gym.curricula.metrics import CurriculumMetrics
     from piase_gym.curricula.modifier import EnvironmentModifierInterface
-    from piase_gym.curricula.parallel import ParallelCurricula
+    from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
     from piase_gym.curricula.progress import AgentProgress
     from piase_gym.curricula.schema import (
         Criterion,
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "actions": ("Action",),
-    "async_curricula": ("AsyncCurricula",),
     "conditions": ("Condition", "ConditionResult"),
     "decisions": ("AdaptationDecisionModule", "Decision"),
     "directors": ("Director", "LearningProgress", "Randomisation", "ScriptedDirector", "Threshold"),
@@ -55,7 +53,7 @@ _PLACES = {
     "manager": ("CurriculumManager",),
     "metrics": ("CurriculumMetrics",),
     "modifier": ("EnvironmentModifierInterface",),
-    "parallel": ("ParallelCurricula",),
+    "parallel": ("AsyncCurricula", "ParallelCurricula"),
     "progress": ("AgentProgress",),
     "schema": (
         "Criterion",

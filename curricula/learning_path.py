@@ -321,7 +321,8 @@ def explain(path: LearningPath) -> Iterator[str]:
         yield from describe_open(path)
         return
     last = path.moves[-1]
-    yield f"{head}: {_count(len(path.moves), 'decision')}; the curriculum {describe_outcome(path.outcome)}."
+    told = f"{_count(len(path.moves), 'decision')}; the curriculum {describe_outcome(path.outcome)}"
+    yield f"{head}: {told}."
     for move in path.moves:
         yield from _decision_lines(path, move)
     if path.under_way is None and path.outcome == "running":

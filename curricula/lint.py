@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from piase_gym.core.world import MAX_HINT
 from piase_gym.curricula import validation
+from piase_gym.curricula.actions import plain
+from piase_gym.curricula.condition_syntax import tokenize
 from piase_gym.curricula.decisions import default_action, follow
 from piase_gym.curricula.loader import load
 from piase_gym.curricula.rule_analysis import COMPLETE, DEFAULT, Analysis, Outcome, analyse
@@ -148,8 +150,6 @@ def _next(curriculum: DevelopmentalCurriculum, step: CurriculumStep, found: Anal
 def _action(step: CurriculumStep, attempt: int, outcome: Outcome) -> Any:
     """Return what is decided for an outcome."""
     if outcome == COMPLETE:
-        from piase_gym.curricula.actions import plain
-
         return plain("PROCEED")
     if outcome == DEFAULT:
         return default_action(step, attempt)[0]
@@ -247,8 +247,6 @@ def _metrics(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Itera
 
 def _has_or(text: str) -> bool:
     """Tell whether a condition has an ``or``."""
-    from piase_gym.curricula.condition_syntax import tokenize
-
     return any(word.text in ("or", "||") for word in tokenize(text))
 
 

@@ -107,6 +107,7 @@ def test_every_episode_that_ends_is_counted_once(
         decided[tried.step.order] = decided.get(tried.step.order, 0) - tried.ended
     assert {o: n for o, n in decided.items() if n} == progress.step_episodes
     assert sum(progress.step_episodes.values()) == progress.episodes
+    assert progress.env_steps == progress.episodes  # each has one step
     if not course.director.per_slot:
         assert progress.episodes == sum(d.episodes for d in course.decisions)
         assert all(d.episodes == wanted for d in course.decisions)
@@ -124,6 +125,51 @@ def test_a_decision_says_how_many_episodes_go_on_for_nothing() -> None:
     course.process_ended_episodes()
     (data,) = [d["data"] for d in told if d["event_type"] == "DSE_ADAPTATION_EVAL"]
     assert (data["episodes"], data["in_play"]) == (1, 2)
+
+
+def ended(course: CurriculumController, slot: int, result: str) -> None:
+    """Let the episode of a slot end now, and leave it to be counted."""
+    part = course.participants[slot][AGENT]
+    row = Episode(AGENT, 1, slot, part.number, 0, 0, course.step, 1, result=result)
+    course.end_episode(slot, {AGENT: EpisodeRecord(row)})
+
+
+def test_an_episode_without_the_agent_is_played_again() -> None:
+    """It never acted in it, so its attempt has one more to begin."""
+    course = course_of("scripted", 1, 2)
+    numbers = []
+    for absent in (True, False, True, False):
+        course.next_configs([0])
+        course.start_episode(0, [AGENT])
+        numbers.append(course.participants[0][AGENT].number)
+        course.step += 1
+        if absent:
+            course.end_episode(0, {})
+        else:
+            ended(course, 0, "won")
+        course.process_ended_episodes()
+    assert numbers == [1, 1, 1, 1]
+    assert [(d.step, d.episodes) for d in course.decisions] == [(1, 2)]
+
+
+def test_episodes_are_counted_in_the_order_of_their_ends() -> None:
+    """Those that wait together are told by step first, and by slot within one step."""
+    course = course_of("scripted", 3, 3)
+    course.next_configs(range(3))
+    for slot in range(3):
+        course.start_episode(slot, [AGENT])
+    seen: list[int] = []
+    course.director.observe = (  # type: ignore[method-assign]
+        lambda agent, order, episode: seen.append(episode.slot)
+    )
+    course.step = 1
+    ended(course, 2, "lost")
+    course.step = 2
+    ended(course, 1, "lost")
+    ended(course, 0, "won")
+    course.process_ended_episodes()
+    assert seen == [2, 0, 1]
+    assert [d.values["success_rate"] for d in course.decisions] == [1 / 3]
 
 
 class CountingStore(ProgressStore):

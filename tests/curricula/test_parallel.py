@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym.curricula.async_curricula import AsyncCurricula
-from piase_gym.curricula.parallel import ParallelCurricula
+from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
 from piase_gym.errors import ActionError, ClosedError, ConfigError, ResetNeededError
 from piase_gym.wrappers import CurriculumWrapper
 from tests.curricula.example_curricula import CORNER, STAY, curriculum, step

@@ -43,9 +43,7 @@ def test_a_perfect_learner_goes_straight_through_and_a_bad_one_is_failed() -> No
     assert perfect.path.outcome == "finished"
     far = curriculum(step(1, config={"width": 30, "goal_pos": [29, 0]}, max_attempts=3))
     bad = simulate(far, 0.0, world="GridWorld")
-    assert [kind for _, _, kind in decided(bad.path)] == ["REPEAT_STEP"] * 2 + [
-        "FAIL_CURRICULUM"
-    ]
+    assert [kind for _, _, kind in decided(bad.path)] == ["REPEAT_STEP"] * 2 + ["FAIL_CURRICULUM"]
     assert bad.episodes == 3
     assert bad.steps == bad.path.end == 18
 
@@ -96,7 +94,7 @@ def test_a_simulation_needs_a_world_and_the_agent() -> None:
         simulate(bare, 1.0, world="GridWorld", most=0)
 
 
-# -- learning_paths read back --------------------------------------------------------------------------
+# -- learning paths read back --------------------------------------------------------------------
 
 
 def walk(folder: Path) -> Any:

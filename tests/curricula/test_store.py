@@ -311,7 +311,11 @@ def test_damaged_progress_is_refused_or_can_be_gone_on_with(director: str, tmp_p
         path.write_bytes(wrong)
         try:
             for learning_path in read_paths(path):
-                assert [*explain(learning_path), *table_rows(learning_path, [1, 2]), *headings(learning_path)]
+                assert [
+                    *explain(learning_path),
+                    *table_rows(learning_path, [1, 2]),
+                    *headings(learning_path),
+                ]
         except ProgressError:
             assert path.read_bytes() == wrong
     assert 60 < refused < 120
