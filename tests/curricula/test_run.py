@@ -14,7 +14,13 @@ import pytest
 
 import piase_gym
 from piase_gym import curricula
-from piase_gym.curricula.learning_path import LearningPath, explain, read_paths, table_rows
+from piase_gym.curricula.learning_path import (
+    EpisodeCountsAt,
+    LearningPath,
+    explain,
+    read_paths,
+    table_rows,
+)
 from piase_gym.curricula.simulated_learner import SkilledLearner, simulate
 from piase_gym.errors import (
     AgentError,
@@ -120,6 +126,16 @@ def test_log_and_progress_tell_the_same_path(tmp_path: Path) -> None:
     # The log knows all steps of both environments; progress those of the counted episodes.
     assert kept.end == sum(d.env_steps for d in env.decisions)
     assert logged.end >= kept.end
+    assert logged.moves[0].at == 2 * 20
+    assert {m.at for m in logged.moves} <= {stretch.at for stretch in logged.stretches}
+
+
+def test_success_is_that_of_the_last_episodes() -> None:
+    """Where no decision has a rate, the last rows count, until they have 100 episodes."""
+    rows = [({1: 90}, {1: 0}), ({1: 60, 2: 9}, {1: 30, 2: 9}), ({1: 50}, {1: 50})]
+    learning_path = LearningPath("agent_0", "c", "steps")
+    learning_path.stretches = [EpisodeCountsAt(n, *row) for n, row in enumerate(rows)]
+    assert [row[6] for row in table_rows(learning_path)] == ["73%", "100%"]
 
 
 def test_every_decision_is_explained_with_its_rule_and_values(tmp_path: Path) -> None:
