@@ -197,7 +197,7 @@ def sample_index(weights: Sequence[float], unit: float) -> int:
         ConfigError: If the weights are not numbers from 0 on, one of them positive.
 
     Example:
-        >>> [pick([1.0, 0.0, 3.0], unit) for unit in (0.0, 0.24, 0.26, 0.99)]
+        >>> [sample_index([1.0, 0.0, 3.0], unit) for unit in (0.0, 0.24, 0.26, 0.99)]
         [0, 0, 2, 2]
     """
     total = sum(weights)
