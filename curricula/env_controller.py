@@ -43,7 +43,7 @@ class EnvController(CurriculumController):
         """Make the controller, and subscribe to the events of the environment."""
         self.runner = runner = env.runner
         base = self._pending_config()
-        if runner.fresh:
+        if runner.never_reset:
             ensure_envelope(options.curricula, base, runner.world, env.enlarge, fixed)
             base = self._pending_config()
         super().__init__(runner.world, options, runner.events, base=base)
@@ -72,7 +72,7 @@ class EnvController(CurriculumController):
 
     def _pending_config(self) -> Any:
         """Return the config that would hold from the next reset on."""
-        return self.runner.pending or self.runner.world.config
+        return self.runner.next_config or self.runner.world.config
 
     def _sync_user_config(self) -> None:
         """Let what users reconfigured hold where no step says otherwise."""

@@ -14,10 +14,14 @@ import pytest
 
 import piase_gym
 from piase_gym import curricula
+from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.learning_path import (
     EpisodeCountsAt,
     LearningPath,
+    UnderWay,
+    describe_open,
     explain,
+    judged_by,
     read_paths,
     table_rows,
 )
@@ -136,6 +140,27 @@ def test_success_is_that_of_the_last_episodes() -> None:
     learning_path = LearningPath("agent_0", "c", "steps")
     learning_path.stretches = [EpisodeCountsAt(n, *row) for n, row in enumerate(rows)]
     assert [row[6] for row in table_rows(learning_path)] == ["73%", "100%"]
+
+
+def test_an_open_attempt_says_how_many_episodes_are_in_play() -> None:
+    learning_path = LearningPath("agent_0", "c", "steps", names={1: "Walk"})
+    for begun, more in ((None, ""), (2, ""), (3, ", 1 in play")):
+        learning_path.under_way = UnderWay(1, 5, ended=2, wanted=4, begun=begun)
+        told = f"Now in step 1 'Walk', attempt 5: 2 of 4 episodes ended{more}."
+        assert list(describe_open(learning_path)) == [told]
+
+
+def test_attempts_are_judged_by_success_wherever_it_was_read() -> None:
+    """Else by the first share, by name, that every decision has read."""
+
+    def made(**values: Any) -> Decision:
+        return Decision("agent_0", "c", 1, "a", 1, "PROCEED", None, "", values)
+
+    share, both = made(b=0.5, a=0.0, count=3), made(b=1.0, a=1.0, success_rate=0.0)
+    assert judged_by([]) == judged_by([share, both]) == judged_by([both]) == "success_rate"
+    assert judged_by([share]) == "a"
+    assert judged_by([share, made(b=0.1)]) == "b"
+    assert judged_by([share, made(count=1)]) == "success_rate"
 
 
 def test_every_decision_is_explained_with_its_rule_and_values(tmp_path: Path) -> None:

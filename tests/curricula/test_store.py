@@ -16,9 +16,12 @@ from piase_gym.curricula import (
     AdaptationDecisionModule,
     AgentProgress,
     CurriculumManager,
+    Need,
     ProgressStore,
 )
+from piase_gym.curricula.window_memory import save_windows
 from piase_gym.errors import ProgressError, StorageError
+from piase_gym.runs.history import Attempt, Episode, History
 from tests.curricula.helpers import Table, curriculum
 from tests.paths import ROOT
 
@@ -185,6 +188,17 @@ def test_bytes_are_the_same_for_the_same_progress(tmp_path: Path) -> None:
         ProgressStore(path).save({**tried(2, "a").agent_progress, **tried(1, "b").agent_progress})
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert AgentProgress.from_json(tried(2).progress("a").as_json()) == tried(2).progress("a")
+
+
+def test_windows_of_steps_keep_the_episodes_that_reach_into_them() -> None:
+    progress, history = AgentProgress("a", "c"), History()
+    history.step = 20
+    for start, end in ((0, 5), (5, 10), (10, 12), (12, 20)):
+        row = Episode("a", start, 0, 1, 0, start, end, end - start, result="lost")
+        history.of("a").episodes.append(row)
+    history.of("a").attempts += [Attempt(n, 1, None, False, 0, 0) for n in (1, 2, 3)]
+    save_windows(history, progress, [Need("mean_return", ("env_steps", 10))])
+    assert [row["end"] for row in progress.memory["recent"]["episodes"]] == [12, 20]
 
 
 @pytest.mark.parametrize("times", [1, 2])
