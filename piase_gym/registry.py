@@ -116,9 +116,9 @@ def register_task(spec: TaskSpec) -> None:
         order_enforce=False,  # our own errors say more
         disable_env_checker=True,  # the conformance kit checks more, and not at every step
     )
-    for face in ("parallel", "aec"):
-        entry_point = f"piase_gym.envs.{face}:make_task"
-        pettingzoo.register(face, spec.id, entry_point, kwargs={"world": spec.id})
+    for api in ("parallel", "aec"):
+        entry_point = f"piase_gym.envs.{api}:make_task"
+        pettingzoo.register(api, spec.id, entry_point, kwargs={"world": spec.id})
     _tasks[spec.id] = spec
 
 
