@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -49,7 +50,7 @@ from piase_gym.worlds.grid_world.state import (
     new_single,
     new_states,
 )
-from piase_gym.worlds.grids.hidden_cells import unseen_floor
+from piase_gym.worlds.grids.hidden_cells import seen_places, unseen_floor
 from piase_gym.worlds.grids.obstacles import ahead_in_grid, ahead_in_window, in_the_way
 
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
@@ -382,7 +383,17 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def _scene(self) -> pictures.Scene:
         """Describe the state for the painters."""
-        return pictures.scene(self.states[0], self.side, self.agents)
+        scene = pictures.scene(self.states[0], self.side, self.agents)
+        if self.config.observe == "grid" or not scene.present:
+            return scene
+        form, width, height = self.form, self.config.width, self.config.height
+        lit = np.zeros((height, width), np.bool_)
+        for agent in scene.present:
+            frame = self._obs[agent.number, : form.area].reshape(form.rows, form.columns)
+            x, y = seen_places(frame, (agent.x, agent.y), agent.heading)
+            inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+            lit[y[inside], x[inside]] = True
+        return dataclasses.replace(scene, lit=lit)
 
     def ansi(self) -> str:
         """Draw the grid with letters."""

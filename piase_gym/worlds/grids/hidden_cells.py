@@ -4,10 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from piase_gym.worlds.grids.codes import FLOOR
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.worlds.grids.codes import FLOOR, UNSEEN
 
 AHEAD = ((0, -1), (1, 0), (0, 1), (-1, 0))
 """Columns and rows to the cell ahead, by heading: up, right, down, left."""
+
+
+def seen_places(
+    frame: NDArray[np.uint8], place: tuple[int, int], heading: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the columns and the rows of a grid, or beyond it, that a window shows.
+
+    Args:
+        frame: The codes of the window, its nearest row last.
+        place: Where the viewer stands, in the middle of that row.
+        heading: Where it looks.
+    """
+    rows, columns = np.nonzero(frame != UNSEEN)
+    ahead, aside = len(frame) - 1 - rows, columns - frame.shape[1] // 2
+    (x, y), (dx, dy) = place, AHEAD[heading]
+    return x + ahead * dx - aside * dy, y + ahead * dy + aside * dx
 
 
 def unseen_floor(state: Any, agent: int, window: int) -> list[int]:

@@ -107,12 +107,11 @@ def new_table(
     """Return the table of one config, shape (1,), for records of a side and a margin."""
     tables = np.zeros(1, TABLE)
     table = tables[0]
-    for name in ("width", "height", "agents", "max_steps", "window", "border", "symbols", "energy"):
-        table[name] = getattr(config, name)
-    for name in ("hazard_ends", "fruit_energy", "mover_period", "rooms", "boxes", "hazards"):
-        table[name] = getattr(config, name)
-    for name in ("fruits", "movers", "food_level", "min_food_level"):
-        table[name] = getattr(config, name)
+    for name, value in config:
+        if name in (TABLE.names or ()) and isinstance(
+            value, int
+        ):  # what is no whole number follows below
+            table[name] = value
     _set_views(table, config, envelope)
     for name, value in map_fields(side, margin).items():
         table[name] = value
@@ -196,33 +195,27 @@ def _set_plan(table: Any, config: GridWorldConfig) -> None:
     table["num_food"], table["all_food"] = food.size, int((food.astype(int) - kinds.FOOD + 1).sum())
 
 
+WORTH: Final = {
+    "move": (events.MOVE, events.PUSH),
+    "goal": (events.REACH_GOAL,),
+    "stay": (events.STAY,),
+    "blocked": (events.BLOCKED,),
+    "interact": (*range(events.PICK_UP, events.CLOSE_DOOR + 1), events.TOGGLE, events.LATE),
+    "locked": (events.NO_KEY, events.JAMMED),
+    "heavy": (events.TOO_HEAVY,),
+    "fruit": (events.EAT,),
+    "hazard": (events.HURT,),
+    "food": (events.GATHER,),
+    "tag": (events.TAG,),
+    "caught": (events.CAUGHT,),
+    "illegal": tuple(range(events.ILLEGAL, events.REFUSED + 1)),
+}
+"""The events that each field of the reward table is for."""
+
+
 def reward_table(config: GridWorldConfig) -> NDArray[np.float64]:
     """Return what each event is worth."""
-    rewards = config.rewards
     table = np.zeros(events.NUM_EVENTS)
-    table[[events.MOVE, events.PUSH]], table[events.REACH_GOAL], table[events.STAY] = (
-        rewards.move,
-        rewards.goal,
-        rewards.stay,
-    )
-    table[events.BLOCKED] = rewards.blocked
-    table[
-        [
-            events.PICK_UP,
-            events.DROP,
-            events.OPEN_DOOR,
-            events.UNLOCK,
-            events.CLOSE_DOOR,
-            events.TOGGLE,
-            events.LATE,
-        ]
-    ] = rewards.interact
-    table[[events.NO_KEY, events.JAMMED]], table[events.TOO_HEAVY] = rewards.locked, rewards.heavy
-    table[events.EAT], table[events.HURT], table[events.GATHER] = (
-        rewards.fruit,
-        rewards.hazard,
-        rewards.food,
-    )
-    table[events.TAG], table[events.CAUGHT] = rewards.tag, rewards.caught
-    table[events.ILLEGAL : events.REFUSED + 1] = rewards.illegal
+    for name, those in WORTH.items():
+        table[list(those)] = getattr(config.rewards, name)
     return table
