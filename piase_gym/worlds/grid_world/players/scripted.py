@@ -18,6 +18,7 @@ from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.facts import GridFacts
 from piase_gym.worlds.grid_world.players.successors import INTERACT, STAY, Successors
 from piase_gym.worlds.grid_world.world import GridWorld
+from piase_gym.worlds.grids.codes import on_map
 from piase_gym.worlds.grids.prose import YOU
 
 Cell = tuple[int, int]
@@ -89,10 +90,8 @@ class GridScript:
         """Return the cell of the grid that a cell of the view shows."""
         if self.world.config.observe == "grid":
             return column, row
-        ahead, aside = len(facts.cells) - 1 - row, column - len(facts.cells[0]) // 2
-        dx, dy = MOVES[facts.heading]
-        x, y = facts.position
-        return x + ahead * dx - aside * dy, y + ahead * dy + aside * dx
+        size = len(facts.cells), len(facts.cells[0])
+        return on_map(size, (row, column), facts.position, facts.heading)
 
     def _wishes(self, facts: GridFacts) -> list[set[Cell]]:
         """Return the cells to go to or act upon, the most wanted first."""

@@ -107,10 +107,8 @@ def new_table(
     """Return the table of one config, shape (1,), for records of a side and a margin."""
     tables = np.zeros(1, TABLE)
     table = tables[0]
-    for name, value in config:
-        if name in (TABLE.names or ()) and isinstance(
-            value, int
-        ):  # what is no whole number follows below
+    for name, value in config:  # what is no whole number follows below
+        if name in (TABLE.names or ()) and isinstance(value, int):
             table[name] = value
     _set_views(table, config, envelope)
     for name, value in map_fields(side, margin).items():
