@@ -253,8 +253,6 @@ def blocks(name: str) -> list[str]:
 
 @pytest.mark.parametrize("block", blocks("benchmarks.md"), ids=range(len(blocks("benchmarks.md"))))
 def test_the_page_runs_as_printed(block: str) -> None:
-    if "difference" in block:
-        pytest.importorskip("scipy")
     done = subprocess.run(
         [sys.executable, "-c", block], capture_output=True, text=True, timeout=600, check=False
     )

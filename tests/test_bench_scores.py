@@ -343,7 +343,6 @@ def test_cross_play_needs_policies() -> None:
 
 
 def test_differences_are_paired_by_seed() -> None:
-    pytest.importorskip("scipy")
     results = evaluate({"scripted": "scripted", "noop": "noop"}, EMPTY, episodes=6)
     found = results.difference(EMPTY, "scripted", "noop")
     values = {p: [r.value for r in results.of(EMPTY, p)] for p in results.policies}

@@ -12,7 +12,6 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
-pytest.importorskip("scipy")
 
 from piase_gym.benchmarks.studies.evidence import train
 from piase_gym.benchmarks.studies.evidence.findings import Findings

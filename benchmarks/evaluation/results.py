@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.benchmarks.evaluation.journal import write_json
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord
 from piase_gym.benchmarks.evaluation.settings import Problem
 from piase_gym.benchmarks.evaluation.statistics import (
@@ -24,6 +23,7 @@ from piase_gym.benchmarks.evaluation.statistics import (
 )
 from piase_gym.benchmarks.references.references import Gap
 from piase_gym.core.commands import Result
+from piase_gym.core.files import write_json
 from piase_gym.errors import ProtocolError, UnknownNameError
 
 

@@ -25,9 +25,9 @@ from rich.table import Table
 
 import piase_gym
 from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.evaluation.journal import write_json
 from piase_gym.benchmarks.evaluation.tables import markdown
 from piase_gym.benchmarks.speed.measure import machine
+from piase_gym.core.files import write_json
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.wrappers import CurriculumWrapper
 

@@ -25,9 +25,9 @@ from rich.console import Console
 import piase_gym
 from piase_gym import runs
 from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.evaluation.journal import write_json
 from piase_gym.benchmarks.evaluation.tables import markdown
 from piase_gym.benchmarks.speed.measure import about, machine
+from piase_gym.core.files import write_json
 from piase_gym.wrappers import AvtLogger
 
 FILE = Path(__file__).parents[1] / "measured" / "logging.json"

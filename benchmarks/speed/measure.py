@@ -19,9 +19,9 @@ from rich.table import Table
 
 from piase_gym.benchmarks.evaluation import tables
 from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.evaluation.journal import write_json
 from piase_gym.benchmarks.speed import text_room, throughput
 from piase_gym.benchmarks.speed.timing import ROUNDS, SECONDS
+from piase_gym.core.files import write_json
 from piase_gym.errors import MissingExtraError
 
 FILE = Path(__file__).parents[1] / "measured" / "speed.json"

@@ -12,12 +12,12 @@ import numpy as np
 
 import piase_gym
 from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.evaluation.journal import write_json
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
 from piase_gym.benchmarks.evaluation.results import read_sections
 from piase_gym.benchmarks.speed.peers import FIELD, Peer, Table, compare
 from piase_gym.benchmarks.speed.throughput import noop_row
 from piase_gym.benchmarks.speed.timing import Row, interleave, measure, timers_of
+from piase_gym.core.files import write_json
 from piase_gym.errors import PiaseError
 from piase_gym.registry import load, world_spec
 

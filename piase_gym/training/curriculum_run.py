@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from piase_gym.core.files import write_whole
+from piase_gym.core.files import write_json, write_whole
 from piase_gym.curricula import ProgressStore, load
 from piase_gym.curricula.attempts import EpisodeCounts
 from piase_gym.curricula.learning_path import PATH, PROGRESS, read_rows
@@ -148,8 +148,7 @@ class CourseRun:
         self._save()
         for name in (TAPE, PATH):
             write_whole(self.folder / name, b"")
-        told = json.dumps(dataclasses.asdict(self.settings), indent=2) + "\n"
-        write_whole(self.folder / SETTINGS, told.encode())
+        write_json(self.folder / SETTINGS, dataclasses.asdict(self.settings))
         self.course.save()
 
     # -- training ----------------------------------------------------------------------------

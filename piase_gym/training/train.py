@@ -8,7 +8,6 @@ the same machine and versions.
 from __future__ import annotations
 
 import io
-import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from piase_gym.agents.sb3_archive import CARD
 from piase_gym.agents.sb3_network import Network, require_finite
 from piase_gym.benchmarks.evaluation.protocol import split_seeds
 from piase_gym.benchmarks.evaluation.statistics import wilson
-from piase_gym.core.files import write_whole
+from piase_gym.core.files import write_json, write_whole
 from piase_gym.errors import (
     MissingExtraError,
     PolicyError,
@@ -245,7 +244,7 @@ class Run:
         )
         told = {**asdict(result), "policy": self.folder.policy.name, "card": self.card}
         told |= {"dev_seeds": [seeds.start, seeds.stop]}
-        write_whole(self.folder.result, (json.dumps(told, indent=2) + "\n").encode())
+        write_json(self.folder.result, told)
         return result
 
     def _interrupt(self) -> None:
@@ -309,7 +308,7 @@ def train(
     try:
         run = Run(settings, folder, report)
         if not folder.settings.exists():
-            write_whole(folder.settings, (settings.model_dump_json(indent=2) + "\n").encode())
+            write_json(folder.settings, settings.model_dump(mode="json"))
         if resume and folder.checkpoints():
             run.go_on()
         return run.train()
