@@ -17,7 +17,7 @@ import piase_gym
 from piase_gym import registry
 from piase_gym.benchmarks.evaluation.tables import reference_table
 from piase_gym.benchmarks.references.references import shipped
-from piase_gym.benchmarks.speed import curriculum, logs, measure
+from piase_gym.benchmarks.speed.measure import stored_sections as measured
 from piase_gym.benchmarks.studies import curriculum_report, physics_reach, training_report
 from piase_gym.benchmarks.studies.dilemmas import report as dilemma_report
 from piase_gym.errors import MissingExtraError
@@ -117,7 +117,7 @@ def with_references(text: str) -> str:
 
 def with_speed(text: str) -> str:
     """Return the page about speed with the tables of the stored measurements."""
-    sections = {**measure.stored_sections(), **physics_reach.stored_sections()}
+    sections = {**measured("measure"), **physics_reach.stored_sections()}
     return with_sections(text, "speed", sections)
 
 
@@ -133,12 +133,12 @@ def with_courses(text: str) -> str:
 
 def with_costs(text: str) -> str:
     """Return the page about following curricula with what they cost."""
-    return with_sections(text, "cost", curriculum.stored_sections())
+    return with_sections(text, "cost", measured("curriculum"))
 
 
 def with_logging(text: str) -> str:
     """Return the page about runs with what logging costs."""
-    return with_sections(text, "logging", logs.stored_sections())
+    return with_sections(text, "logging", measured("logs"))
 
 
 def with_trainings(text: str) -> str:
