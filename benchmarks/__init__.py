@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation.evaluate import evaluate
     from piase_gym.benchmarks.evaluation.results import Results, TaskResult
-    from piase_gym.benchmarks.evaluation.settings import Row
-    from piase_gym.benchmarks.evaluation.suites import Suite
+    from piase_gym.benchmarks.evaluation.suites import Row, Suite
 
 __all__ = ["Results", "Row", "Suite", "TaskResult", "evaluate"]
 
 _LAZY = {
     "Results": "results",
-    "Row": "settings",
+    "Row": "suites",
     "Suite": "suites",
     "TaskResult": "results",
     "evaluate": "evaluate",

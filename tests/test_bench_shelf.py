@@ -11,7 +11,7 @@ import pytest
 
 from piase_gym.benchmarks import Row, Suite, evaluate
 from piase_gym.benchmarks.evaluation.policies import read_policy
-from piase_gym.benchmarks.evaluation.settings import Setting
+from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.benchmarks.references.measure import (
     measure_references,
     merged,

@@ -447,7 +447,7 @@ def test_slots_between_two_episodes_count_for_nothing() -> None:
 
     plan = curriculum(step(1), world="GridWorld")
     from piase_gym.curricula.parallel import ParallelCurricula
-    from piase_gym.training.slots import SlotBatch
+    from piase_gym.training.curriculum_env import SlotBatch
 
     env = SlotBatch(ParallelCurricula("GridWorld", plan, slots=2, workers=0), "agent_0")
     _, infos = env.reset(seed=0)

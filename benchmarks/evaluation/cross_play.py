@@ -8,8 +8,8 @@ from typing import Any
 
 from piase_gym.benchmarks.evaluation.evaluate import evaluate
 from piase_gym.benchmarks.evaluation.results import Results
-from piase_gym.benchmarks.evaluation.settings import Row
 from piase_gym.benchmarks.evaluation.statistics import Interval, wilson
+from piase_gym.benchmarks.evaluation.suites import Row
 from piase_gym.errors import SuiteError
 
 

@@ -16,8 +16,7 @@ from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_po
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord, split_seeds
 from piase_gym.benchmarks.evaluation.results import Results, summarise
 from piase_gym.benchmarks.evaluation.rollout import Job
-from piase_gym.benchmarks.evaluation.settings import Problem, Row, Setting
-from piase_gym.benchmarks.evaluation.suites import Suite, read_suite
+from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite, read_suite
 from piase_gym.benchmarks.evaluation.workers import Pool, play_here
 from piase_gym.benchmarks.references.models import Shelf
 from piase_gym.benchmarks.references.references import References, gap_of, read_references, shipped

@@ -28,7 +28,7 @@ from piase_gym.agents import Agent, Percept, make_agent, policies
 from piase_gym.agents.base import Action
 from piase_gym.agents.policy_registry import families
 from piase_gym.agents.population import POPULATION
-from piase_gym.benchmarks.evaluation.settings import Setting
+from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.benchmarks.references.models import Shelf, shipped_shelves
 from piase_gym.core.digest import digest_json
 from piase_gym.core.world import World

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord
-from piase_gym.benchmarks.evaluation.settings import Problem
 from piase_gym.benchmarks.evaluation.statistics import (
     Interval,
     aggregate,
@@ -21,6 +20,7 @@ from piase_gym.benchmarks.evaluation.statistics import (
     paired_difference,
     wilson,
 )
+from piase_gym.benchmarks.evaluation.suites import Problem
 from piase_gym.benchmarks.references.references import Gap
 from piase_gym.core.commands import Result
 from piase_gym.core.files import write_json

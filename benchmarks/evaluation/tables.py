@@ -7,8 +7,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult
-from piase_gym.benchmarks.evaluation.settings import Problem
 from piase_gym.benchmarks.evaluation.statistics import Interval
+from piase_gym.benchmarks.evaluation.suites import Problem
 from piase_gym.benchmarks.references.references import Gap, References
 
 ORACLE = "oracle"

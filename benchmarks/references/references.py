@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
-from piase_gym.benchmarks.evaluation.settings import Setting
 from piase_gym.benchmarks.evaluation.statistics import mean_interval
+from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.errors import ProtocolError
 
 FILE = "references.json"

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from piase_gym.agents.sb3_archive import CARD
-from piase_gym.benchmarks.evaluation.settings import Problem, Setting
+from piase_gym.benchmarks.evaluation.suites import Problem, Setting
 from piase_gym.benchmarks.references.models import Shelf, read_card
 from piase_gym.core.files import write_whole
 from piase_gym.errors import PiaseError

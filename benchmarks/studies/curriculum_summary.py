@@ -29,7 +29,7 @@ from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
 from piase_gym.curricula.learning_path import PATH, SUCCESS, LearningPath, read_paths, read_rows
 from piase_gym.errors import ConfigError, PiaseError
-from piase_gym.training.curriculum_env import course_of, make_course
+from piase_gym.training.curriculum_env import SlotBatch, course_of, make_course
 from piase_gym.training.curriculum_run import CourseRun
 from piase_gym.training.curriculum_settings import (
     PPO,
@@ -39,7 +39,6 @@ from piase_gym.training.curriculum_settings import (
     load_policy,
     read_settings_of,
 )
-from piase_gym.training.slots import SlotBatch
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ from piase_gym.errors import ConfigError
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
     from piase_gym.benchmarks.evaluation.results import Results
-    from piase_gym.benchmarks.evaluation.settings import Problem
-    from piase_gym.benchmarks.evaluation.suites import Suite
+    from piase_gym.benchmarks.evaluation.suites import Problem, Suite
 
 bench = typer.Typer(no_args_is_help=True, help="Play suites, measure, and report.")
 

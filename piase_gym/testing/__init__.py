@@ -16,8 +16,15 @@ from piase_gym.core.config import WorldConfig
 from piase_gym.interfaces import BaseEnv
 from piase_gym.testing.base_env_checks import BaseEnvSubject
 from piase_gym.testing.catalogue import BASE_ENV_CHECKS, ENV_CHECKS, WORLD_CHECKS
-from piase_gym.testing.kit import Check, Progress, choose_checks, run_all
-from piase_gym.testing.report import ConformanceError, Finding, Report
+from piase_gym.testing.kit import (
+    Check,
+    ConformanceError,
+    Finding,
+    Progress,
+    Report,
+    choose_checks,
+    run_all,
+)
 from piase_gym.testing.subject import EnvSubject, WorldSubject
 
 __all__ = [

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from piase_gym.testing.kit import Fault, Skip
 from piase_gym.testing.play import WHOLE, last_row, play
-from piase_gym.testing.report import Fault, Skip
 
 if TYPE_CHECKING:
     from piase_gym.testing.subject import EnvSubject

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import Capabilities
 from piase_gym.interfaces import Action, BaseEnv, Observation, make_base_env
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Skip, check, require
 from piase_gym.testing.plain import difference, plain
-from piase_gym.testing.report import Skip, require
 
 STEPS = 40
 ODD = ("", " ", "qwertyuiop", "x" * 5000, "\x00", "clé 🔑", "-1", "{}", "look\nlook")

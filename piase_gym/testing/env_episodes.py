@@ -11,10 +11,9 @@ import numpy as np
 from gymnasium import spaces
 
 from piase_gym.core.rng import Stream
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Fault, Skip, check, require
 from piase_gym.testing.plain import difference, outside, plain
 from piase_gym.testing.play import Row, draw, last_row, mask_of, opening, play, state_of, step
-from piase_gym.testing.report import Fault, Skip, require
 from piase_gym.testing.subject import EnvSubject
 
 SEEDS = (0, 1, 2)

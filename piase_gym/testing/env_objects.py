@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.core.rng import Stream
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Fault, Skip, check, require
 from piase_gym.testing.plain import arrays_in, difference, plain
 from piase_gym.testing.play import (
     WHOLE,
@@ -30,7 +30,6 @@ from piase_gym.testing.play import (
     seen,
     state_of,
 )
-from piase_gym.testing.report import Fault, Skip, require
 from piase_gym.testing.subject import EnvSubject
 
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from piase_gym.core.rng import Stream
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Skip, check, require
 from piase_gym.testing.play import apart, go_on, last_row, opening, play, record, replay
-from piase_gym.testing.report import Skip, require
 from piase_gym.testing.subject import EnvSubject
 
 RESETS = 40

@@ -11,8 +11,8 @@ import numpy as np
 from gymnasium import spaces
 
 from piase_gym.core.rng import Stream
+from piase_gym.testing.kit import Fault
 from piase_gym.testing.plain import difference, plain
-from piase_gym.testing.report import Fault
 
 WHOLE = 300
 """Steps after which a check stops waiting for an episode's end."""

@@ -12,9 +12,8 @@ from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import World
 from piase_gym.errors import ActionError, ConfigError
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Fault, check, require
 from piase_gym.testing.play import last_row, mask_of, opening, play, step
-from piase_gym.testing.report import Fault, require
 from piase_gym.testing.subject import WorldSubject
 
 SEEDS = (0, 1)

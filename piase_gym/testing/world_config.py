@@ -6,10 +6,9 @@ from typing import Any
 
 from piase_gym.core.commands import Result
 from piase_gym.errors import EnvelopeError, PiaseError
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Fault, Skip, check, require
 from piase_gym.testing.plain import plain
 from piase_gym.testing.play import apart, opening, play, record, replay
-from piase_gym.testing.report import Fault, Skip, require
 from piase_gym.testing.subject import WorldSubject
 
 

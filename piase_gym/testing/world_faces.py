@@ -16,10 +16,9 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 from piase_gym.core.rng import Stream
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Fault, Skip, check, require
 from piase_gym.testing.plain import difference, plain
 from piase_gym.testing.play import opening, play
-from piase_gym.testing.report import Fault, Skip, require
 from piase_gym.testing.subject import WorldSubject
 
 STEPS = 60

@@ -11,10 +11,9 @@ from typing import Any
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import World
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import check, require
 from piase_gym.testing.plain import difference, plain
 from piase_gym.testing.play import play
-from piase_gym.testing.report import require
 from piase_gym.testing.subject import WorldSubject
 
 AnyWorld = World[Any, Any]

@@ -18,9 +18,8 @@ from piase_gym.interfaces import (
     PerceptionInterface,
 )
 from piase_gym.interfaces.base import WorldInterface
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Skip, check, require
 from piase_gym.testing.play import play
-from piase_gym.testing.report import Skip, require
 from piase_gym.testing.subject import WorldSubject
 
 STEPS = 60

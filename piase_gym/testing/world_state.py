@@ -11,7 +11,7 @@ from piase_gym.errors import (
     ResetNeededError,
     SnapshotError,
 )
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Fault, check, require
 from piase_gym.testing.plain import difference, plain
 from piase_gym.testing.play import (
     WHOLE,
@@ -23,7 +23,6 @@ from piase_gym.testing.play import (
     record,
     replay,
 )
-from piase_gym.testing.report import Fault, require
 from piase_gym.testing.subject import WorldSubject
 
 SEED, STEPS = 3, 6

@@ -10,10 +10,9 @@ import numpy as np
 from piase_gym.core.world import Facts
 from piase_gym.errors import PiaseError, TextParseError
 from piase_gym.testing.edits import edits_of, vocabulary_of
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Fault, Skip, check, require
 from piase_gym.testing.plain import difference, outside, plain
 from piase_gym.testing.play import HINT, last_row, opening, play, record, replay
-from piase_gym.testing.report import Fault, Skip, require
 from piase_gym.testing.subject import WorldSubject
 
 SEEDS = (0, 1)

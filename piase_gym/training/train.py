@@ -26,7 +26,7 @@ from piase_gym.errors import (
     StorageError,
     TrainingError,
 )
-from piase_gym.training.checkpoints import STATE, Folder, pack
+from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
 from piase_gym.training.evaluation import success
 from piase_gym.training.interrupts import first_interrupt
 from piase_gym.training.models import card_of, make_model, make_policy, make_vec, require_card
@@ -37,7 +37,6 @@ from piase_gym.training.settings import (
     require_claim,
     seats_of,
 )
-from piase_gym.training.state import restore_state, state_of
 
 try:
     from stable_baselines3.common.callbacks import BaseCallback

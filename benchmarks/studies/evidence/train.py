@@ -34,9 +34,8 @@ from piase_gym.curricula.directors import (
 )
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, StorageError, suggest
-from piase_gym.training.curriculum_env import course_of, make_course
+from piase_gym.training.curriculum_env import SlotBatch, course_of, make_course
 from piase_gym.training.curriculum_settings import APART, PPO, import_ppo
-from piase_gym.training.slots import SlotBatch
 
 PLAN = 1
 """Version of the plan; lines of another one are not counted."""
