@@ -21,9 +21,9 @@ from piase_gym.testing import (
     env_seeds,
     world_actions,
     world_config,
-    world_faces,
+    world_envs,
+    world_interfaces,
     world_secrets,
-    world_seeds,
     world_state,
     world_views,
 )
@@ -49,8 +49,8 @@ WORLD_CHECKS: tuple[Check, ...] = (
         world_actions,
         world_state,
         world_config,
-        world_faces,
-        world_seeds,
+        world_envs,
+        world_interfaces,
         world_secrets,
     ),
 )

@@ -15,8 +15,8 @@ from piase_gym.core.rng import Stream
 from piase_gym.core.world import Capabilities
 from piase_gym.interfaces import Action, BaseEnv, Observation, make_base_env
 from piase_gym.testing.kit import Skip, check, require
-from piase_gym.testing.plain import plain, require_same
 from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import plain, require_same
 
 STEPS = 40
 ODD = ("", " ", "qwertyuiop", "x" * 5000, "\x00", "clé 🔑", "-1", "{}", "look\nlook")

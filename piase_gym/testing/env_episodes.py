@@ -12,9 +12,9 @@ from gymnasium import spaces
 
 from piase_gym.core.rng import Stream
 from piase_gym.testing.kit import Fault, Skip, check, require
-from piase_gym.testing.plain import outside, require_same
 from piase_gym.testing.play import Row, draw, last_row, mask_of, opening, play, state_of, step
 from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import outside, require_same
 
 SEEDS = (0, 1, 2)
 PARTS = ("observations", "rewards", "terminated", "truncated", "infos")

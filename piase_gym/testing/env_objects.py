@@ -16,7 +16,6 @@ import numpy as np
 
 from piase_gym.core.rng import Stream
 from piase_gym.testing.kit import Fault, Skip, check, require
-from piase_gym.testing.plain import arrays_in, plain, require_same
 from piase_gym.testing.play import (
     WHOLE,
     Row,
@@ -32,6 +31,7 @@ from piase_gym.testing.play import (
     state_of,
 )
 from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import arrays_in, plain, require_same
 
 
 def _arrays(env: Any, row: Row) -> list[tuple[str, Any]]:
@@ -140,8 +140,8 @@ def pictures_are_what_they_say(subject: Subject) -> str:
     if not subject.takes("render_mode"):
         modes = [mode for mode in modes if mode == getattr(env, "render_mode", None)]
     for mode in modes:
-        face = {"render_mode": mode} if subject.takes("render_mode") else {}
-        drawn, plainly = subject.env(**face), subject.env()
+        options = {"render_mode": mode} if subject.takes("render_mode") else {}
+        drawn, plainly = subject.env(**options), subject.env()
         rows = list(play(drawn, 2, steps=12, unruly=subject.strict))
         found = []
         for row in replay(drawn, 2, rows):

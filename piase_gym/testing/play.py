@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from piase_gym.core.rng import Stream
 from piase_gym.testing.kit import Fault, require
-from piase_gym.testing.plain import difference, plain
+from piase_gym.testing.values import difference, plain
 
 WHOLE = 300
 """Steps after which a check stops waiting for an episode's end."""

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from piase_gym.errors import TextParseError
 from piase_gym.testing.kit import Fault, Skip
-from piase_gym.testing.plain import plain
 from piase_gym.testing.play import WHOLE, continued, last_row, play, record
+from piase_gym.testing.values import plain
 
 if TYPE_CHECKING:
     from piase_gym.testing.subject import Subject

@@ -275,12 +275,12 @@ def claims_are_true(subject: Subject) -> None:
     refused: list[dict[str, Any]] = [{"actions": kind} for kind in kinds]
     if not claims.native_text:
         refused.append({"wording": "native"})
-    for face in refused:
+    for options in refused:
         try:
-            subject.env(**face)
+            subject.env(**options)
         except ConfigError:
             continue
-        raise Fault(f"{face} is not claimed, but not refused with a ConfigError")
+        raise Fault(f"{options} is not claimed, but not refused with a ConfigError")
     for kind in ("discrete", "continuous"):
         if getattr(claims, kind):
             last_row(subject.env(actions=kind), 0, 2)

@@ -7,7 +7,6 @@ from typing import Any
 from piase_gym.core.commands import Result
 from piase_gym.errors import EnvelopeError, PiaseError
 from piase_gym.testing.kit import Fault, Skip, check, require
-from piase_gym.testing.plain import plain
 from piase_gym.testing.play import (
     opening,
     play,
@@ -15,6 +14,7 @@ from piase_gym.testing.play import (
     require_same_rows,
 )
 from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import plain
 
 
 @check()
@@ -85,7 +85,7 @@ def _can_be_let_in(env: Any, name: str) -> bool:
         env.world.enter(env.world.agents.index(name))
     except PiaseError:
         return False
-    env.restore(env.snapshot())  # faces take note
+    env.restore(env.snapshot())  # environments take note
     return name in env.agents
 
 

@@ -12,9 +12,9 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import World
 from piase_gym.testing.kit import check
-from piase_gym.testing.plain import difference, plain, require_same
 from piase_gym.testing.play import play
 from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import difference, plain, require_same
 
 AnyWorld = World[Any, Any]
 SEEDS = (0, 1)

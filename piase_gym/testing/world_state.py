@@ -12,7 +12,6 @@ from piase_gym.errors import (
     SnapshotError,
 )
 from piase_gym.testing.kit import Fault, check, require
-from piase_gym.testing.plain import plain, require_same
 from piase_gym.testing.play import (
     WHOLE,
     continued,
@@ -24,6 +23,7 @@ from piase_gym.testing.play import (
     require_same_rows,
 )
 from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import plain, require_same
 
 SEED, STEPS = 3, 6
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from piase_gym.core.world import Facts
 from piase_gym.errors import PiaseError, TextParseError
-from piase_gym.testing.edits import edits_of, vocabulary_of
 from piase_gym.testing.kit import Fault, Skip, check, require
-from piase_gym.testing.plain import difference, outside, plain, require_same
 from piase_gym.testing.play import HINT, last_row, opening, play, played_again, record, replay
 from piase_gym.testing.subject import Subject
+from piase_gym.testing.text_edits import edits_of, vocabulary_of
+from piase_gym.testing.values import difference, outside, plain, require_same
 
 SEEDS = (0, 1)
 LONG_HINT = "Ключ 鍵 \U0001f511 \\ \n " * 40

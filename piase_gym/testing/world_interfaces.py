@@ -23,14 +23,14 @@ from piase_gym.testing.play import play
 from piase_gym.testing.subject import Subject
 
 STEPS = 60
-FACES: tuple[type[WorldInterface], ...] = (
+INTERFACES: tuple[type[WorldInterface], ...] = (
     Environment,
     AbstractEnvironment,
     EnvironmentInterface,
     PerceptionInterface,
 )
 Script = list[dict[str, Any]]
-"""What each agent did in each step, as commands and misreads."""
+"""What each agent did in each step, as commands and invalid actions."""
 
 
 def _interface(subject: Subject, kind: type[WorldInterface]) -> Any:
@@ -80,10 +80,10 @@ def _replay(interface: Any, script: Script, seed: int) -> Iterator[str]:
 
 
 @check("deterministic")
-def seed_faces_are_the_same_game(subject: Subject) -> None:
+def document_interfaces_are_the_same_game(subject: Subject) -> None:
     """The sequential document interfaces lead to the same states as the parallel environment."""
     script, digests = _script(subject, 1)
-    for kind in FACES:
+    for kind in INTERFACES:
         for number, found in enumerate(_replay(_interface(subject, kind), script, 1)):
             same = found == digests[number]
             require(same, f"at step {number} {kind.__name__} is in another state")

@@ -17,9 +17,9 @@ from gymnasium.utils.env_checker import check_env
 
 from piase_gym.core.rng import Stream
 from piase_gym.testing.kit import Fault, Skip, check, require
-from piase_gym.testing.plain import require_same
 from piase_gym.testing.play import opening, play
 from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import require_same
 
 STEPS = 60
 
@@ -84,24 +84,24 @@ def sb3_checker(subject: Subject) -> None:
 
 def _steps(env: Any, seed: int, steps: int = STEPS) -> Iterator[tuple[Any, ...]]:
     """Play an episode of a Gymnasium environment with actions from our own dice."""
-    face, dice = env.unwrapped, Stream(seed, 98)
+    inner, dice = env.unwrapped, Stream(seed, 98)
     yield env.reset(seed=seed)
     for _ in range(steps):
-        found = env.step(_act(face, dice))
+        found = env.step(_act(inner, dice))
         yield found
         if found[2] or found[3]:
             return
 
 
-def _act(face: Any, dice: Stream) -> Any:
+def _act(inner: Any, dice: Stream) -> Any:
     """Draw an action of the learner."""
-    if isinstance(face.action_space, gymnasium.spaces.Discrete):
-        legal = face.action_masks().nonzero()[0].tolist()
+    if isinstance(inner.action_space, gymnasium.spaces.Discrete):
+        legal = inner.action_masks().nonzero()[0].tolist()
         return int(legal[dice.integer(len(legal))])
-    if isinstance(face.action_space, gymnasium.spaces.Box):
-        face.action_space.seed(dice.integer(2**31 - 1))
-        return face.action_space.sample()
-    lines = face.admissible_commands()
+    if isinstance(inner.action_space, gymnasium.spaces.Box):
+        inner.action_space.seed(dice.integer(2**31 - 1))
+        return inner.action_space.sample()
+    lines = inner.admissible_commands()
     return lines[dice.integer(len(lines))]
 
 
