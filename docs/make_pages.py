@@ -175,7 +175,7 @@ def write_evidence(path: Path) -> None:
         from piase_gym.benchmarks.studies.evidence.report import PICTURE, Findings, draw
 
         draw(Findings.read(), path.parent / PICTURE)
-    except MissingExtraError:
+    except (MissingExtraError, ModuleNotFoundError):
         return
     path.write_text(text, encoding="utf-8")
 

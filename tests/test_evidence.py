@@ -92,8 +92,8 @@ def test_who_does_nothing_wins_no_test_and_who_does_anything_some() -> None:
     def legal(shown: torch.Tensor, masks: torch.Tensor) -> tuple[Categorical, None]:
         return Categorical(logits=torch.where(masks > 0, 0.0, -1e9)), None
 
-    assert not train.examine_slots(None, lazy, config, seeds).any()
-    chance = train.examine_slots(None, legal, config, seeds)
+    assert not train.examine_slots(lazy, config, seeds).any()
+    chance = train.examine_slots(legal, config, seeds)
     assert 0 < chance.sum() < len(seeds)
 
 

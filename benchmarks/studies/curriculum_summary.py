@@ -14,17 +14,15 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.studies.evidence.train import examine_slots
-from piase_gym.benchmarks.studies.jobs import append, perform_all, read_lines
+from piase_gym.benchmarks.studies.jobs import do_all
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
 from piase_gym.curricula.learning_path import PATH, SUCCESS, LearningPath, read_paths, read_rows
@@ -155,7 +153,7 @@ def examine(folder: Path, seeds: range) -> dict[int, int] | None:
     for step in curriculum.steps:
         config = course.setup.config({journey.agent: step.order})
         if isinstance(env, SlotBatch):
-            won = examine_slots(ppo, policy, config, seeds)
+            won = examine_slots(policy, config, seeds)
         else:
             won = ppo.play(policy, config, seeds)[:, place]
         found[step.order] = int(won.sum())
@@ -195,21 +193,19 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and do what is not done yet."""
-    given, console = parsed(arguments), Console()
+    given = parsed(arguments)
     try:
-        done = {line.get("key") for line in read_lines(given.out)}
-        todo = [job for job in given.jobs if job.key not in done]
-        there = f"{len(given.jobs) - len(todo)} of {len(given.jobs)}"
-        console.print(f"{there} trainings are there already")
-        for line in perform_all(perform, todo, given.workers):
-            append(given.out, line)
-            completed = sum(row["completed_at"] is not None for row in line["steps"])
-            told = f"{completed} of {len(line['steps'])} steps completed"
-            spent = f"{line['env_steps']:,} environment steps"
-            name = f"seed {line['settings']['seed']}"
-            console.print(f"{name}: {told} in {spent}", soft_wrap=True)
+        do_all(given.jobs, perform, given.out, told, given.workers)
     except PiaseError as error:
         given.error(str(error))
+
+
+def told(line: Mapping[str, Any]) -> str:
+    """Say what came of a training."""
+    completed = sum(row["completed_at"] is not None for row in line["steps"])
+    spent = f"{line['env_steps']:,} environment steps"
+    done = f"{completed} of {len(line['steps'])} steps completed in {spent}"
+    return f"seed {line['settings']['seed']}: {done}"
 
 
 if __name__ == "__main__":
