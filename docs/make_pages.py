@@ -172,7 +172,8 @@ def write_evidence(path: Path) -> None:
     """Write the page about the evidence, and draw its picture; without the extras they stay."""
     try:
         text = with_evidence(path.read_text("utf-8"))
-        from piase_gym.benchmarks.studies.evidence.report import PICTURE, Findings, draw
+        from piase_gym.benchmarks.studies.evidence.findings import Findings
+        from piase_gym.benchmarks.studies.evidence.report import PICTURE, draw
 
         draw(Findings.read(), path.parent / PICTURE)
     except (MissingExtraError, ModuleNotFoundError):

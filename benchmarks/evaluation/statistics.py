@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,12 +45,14 @@ def _check_level(level: float) -> None:
         raise ConfigError(f"a confidence level lies between 0 and 1, not {level!r}")
 
 
-def iqm(values: ArrayLike) -> float:
+def iqm(values: ArrayLike, axis: int | None = None) -> Any:
     """Return the interquartile mean: the mean without the lowest and highest quarter.
 
-    A quarter is rounded down to whole values.
+    A quarter is rounded down to whole values. With an axis it is taken along that axis.
     """
-    return float(stats.trim_mean(_values(values), 0.25))
+    if axis is None:
+        return float(stats.trim_mean(_values(values), 0.25))
+    return stats.trim_mean(values, 0.25, axis=axis)
 
 
 def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
@@ -99,7 +101,7 @@ def _percentiles(values: NDArray[np.float64], level: float) -> tuple[float, floa
 
 def aggregate(
     tasks: Sequence[Runs],
-    statistic: Callable[[ArrayLike], float] = iqm,
+    statistic: Callable[..., Any] = iqm,
     level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -110,7 +112,7 @@ def aggregate(
 
     Args:
         tasks: For each task, its runs; a run's score is the mean of its episodes.
-        statistic: Of a flat list of scores.
+        statistic: Of an array of scores along an ``axis``, as NumPy's functions take it.
         level: Of confidence.
         resamples: How many.
         seed: Of the draws.
@@ -121,8 +123,8 @@ def aggregate(
     scores = [float(np.mean(_values(run))) for runs in tasks for run in runs]
     drawn = [_resample_runs(runs, resamples, seed + n) for n, runs in enumerate(tasks)]
     whole = np.concatenate(drawn, axis=1)
-    low, high = _percentiles(np.array([statistic(row) for row in whole]), level)
-    return Interval(float(statistic(scores)), low, high)
+    low, high = _percentiles(statistic(whole, axis=-1), level)
+    return Interval(float(statistic(np.array(scores), axis=-1)), low, high)
 
 
 def _resample_runs(runs: Runs, resamples: int, seed: int) -> NDArray[np.float64]:
