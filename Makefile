@@ -33,7 +33,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 test-rllib: $(RLLIB)/.installed
-	$(RLLIB)/bin/python -m pytest tests/test_rllib.py tests/test_learners.py
+	$(RLLIB)/bin/python -m pytest tests/adapters/test_rllib.py tests/adapters/test_learners.py
 
 lint: $(STAMP)
 	$(BIN)/python -m ruff check .

@@ -32,7 +32,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.paths import ROOT
+
 TOPS = ("piase_gym", "wrappers", "curricula", "benchmarks")
 IGNORED = ("test_kernel_caches.py", "test_package.py")
 """Tests of the source as a text: they notice every change."""

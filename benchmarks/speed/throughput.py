@@ -31,7 +31,7 @@ from piase_gym.benchmarks.speed.timing import (
     parallel_steps,
     rate_table,
 )
-from piase_gym.envs.batch_slots import AUTORESET
+from piase_gym.envs.batch import AUTORESET
 
 BATCHES = (64, 1024, 4096)
 EVERYTHING = "piase/GridWorld-Everything-16x16-4p-v0"

@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from piase_gym.envs.aec import aec_env
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.single import gym_env
-from tests.checkers import (
+from tests.helpers.checkers import (
     api_test,
     parallel_api_test,
     parallel_seed_test,
@@ -46,8 +46,12 @@ def tolerant(*more: str) -> Iterator[None]:
 
 def check_parallel(name: str, **config: Any) -> None:
     """PettingZoo's tests of the parallel environment."""
+    env = parallel_env(name, **config)
+    env.reset(seed=0)
+    for number, agent in enumerate(env.possible_agents):
+        env.action_space(agent).seed(number)
     with tolerant():
-        parallel_api_test(parallel_env(name, **config), num_cycles=60)
+        parallel_api_test(env, num_cycles=60)
         parallel_seed_test(lambda: parallel_env(name, **config))
 
 

@@ -1,0 +1,500 @@
+"""The evaluation protocol: the same results however they were come by, and nothing lost."""
+
+from __future__ import annotations
+
+import functools
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from piase_gym.benchmarks import Results, Row, Suite, evaluate
+from piase_gym.benchmarks.evaluation.journal import Journal
+from piase_gym.benchmarks.evaluation.policies import fingerprint, read_policy
+from piase_gym.benchmarks.evaluation.protocol import SEEDS
+from piase_gym.benchmarks.evaluation.rollout import Job, Table, make_world, play_batch, play_one
+from piase_gym.errors import (
+    ConfigError,
+    PolicyError,
+    ProtocolError,
+    SuiteError,
+    UnknownNameError,
+)
+from tests.benchmarks import bench_policies as own
+from tests.helpers.needs import here
+from tests.paths import ROOT
+
+EMPTY = "piase/GridWorld-Empty-Random-5x5-v0"
+DOOR = "piase/GridWorld-DoorKey-6x6-v0"
+TEAM = Row(task="piase/GridWorld-FourRooms-8x8-v0", config={"agents": 4}, label="team")
+GUEST = replace(TEAM, label="guest", measure="per_capita", focal=1, partners=("random",))
+PAIR = replace(GUEST, label="pair", focal=2, measure="win_rate")
+
+
+@pytest.fixture(autouse=True)
+def _import_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let worker processes import the policies of the tests."""
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+# -- what an episode is -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", [EMPTY, DOOR])
+def test_values_are_those_of_a_loop_over_gymnasium(task: str) -> None:
+    results = evaluate(own.first_legal, task, episodes=4)
+    env = gymnasium.make(f"piase_gym:{task}")
+    for record in results.episodes:
+        _, info = env.reset(seed=record.seed)
+        total, steps, over = 0.0, 0, False
+        while not over:
+            action = int(info["action_mask"].nonzero()[0][0])
+            _, reward, terminated, truncated, info = env.step(action)
+            total, steps, over = total + float(reward), steps + 1, terminated or truncated
+        assert (record.value, record.steps) == (total, steps)
+        assert record.results == {"agent_0": info["result"]}
+        assert record.digest == env.unwrapped.world.digest()  # type: ignore[attr-defined]
+
+
+def test_partners_play_as_they_do_for_a_learner_in_gymnasium() -> None:
+    for record in evaluate("noop", GUEST, episodes=4).episodes:
+        (agent,) = record.focal
+        env = gymnasium.make(
+            f"piase_gym:{GUEST.task}", agents=4, agent=agent, partners={"*": "random"}
+        )
+        env.reset(seed=record.seed)
+        total, over = 0.0, False
+        while not over:
+            _, reward, terminated, truncated, _ = env.step(4)
+            total, over = total + float(reward), terminated or truncated
+        assert record.value == pytest.approx(total)
+        others = [name for name in record.seats if name != agent]
+        assert {record.seats[name] for name in others} == {"random"}
+
+
+def test_focal_seats_rotate_with_the_seed() -> None:
+    seats = [record.focal for record in evaluate("noop", PAIR, episodes=4).episodes]
+    assert len(set(seats)) == 4
+    assert sorted(name for pair in seats for name in pair) == sorted(
+        [f"agent_{n}" for n in range(4)] * 2
+    )
+
+
+def test_a_win_rate_is_the_share_of_wins() -> None:
+    results = evaluate("oracle", PAIR, episodes=3)
+    for record in results.episodes:
+        won = sum(result == "won" for result in record.results.values())
+        assert record.value == won / 2
+    assert results.rows[0].value is not None
+    assert results.rows[0].value.estimate == 1.0
+
+
+def test_self_play_counts_every_agent() -> None:
+    (record,) = evaluate("oracle", TEAM, episodes=1).episodes
+    assert record.focal == tuple(record.returns)
+    assert record.value == pytest.approx(sum(record.returns.values()) / 4)
+    assert record.milestones["goal_reached"] == 4
+
+
+@pytest.mark.parametrize("row", [Row(task=EMPTY), Row(task=DOOR), TEAM, GUEST, PAIR])
+def test_a_batch_gives_what_single_environments_give(row: Row) -> None:
+    (setting,), _ = Suite(name="s", rows=(row,)).settings("dev")
+    seeds = tuple(SEEDS["dev"][:9])
+    job = Job(setting, read_policy("random"), seeds)
+    table = Table(job, make_world(setting))
+    table.check()
+    assert table.batchable
+    batched = [record.evidence() for record in play_batch(table)]
+    assert batched == [play_one(table, seed).evidence() for seed in seeds]
+
+
+def test_the_batch_is_not_taken_for_policies_that_have_not_promised() -> None:
+    (setting,), _ = Suite(name="s", rows=(Row(task=EMPTY),)).settings("dev")
+    table = Table(Job(setting, read_policy("oracle"), (0,)), make_world(setting))
+    table.check()
+    assert not table.batchable
+
+
+def test_nothing_is_carried_from_one_episode_to_the_next() -> None:
+    several = evaluate(own.Hoarder(), DOOR, episodes=3)
+    last = evaluate(own.Hoarder(), DOOR, episodes=2)
+    assert several.evidence()[:2] == last.evidence()
+
+
+# -- the same results however they were come by -------------------------------------------
+
+
+def test_workers_do_not_change_results() -> None:
+    policies = {"random": "random", "restless": own.restless, "scripted": "scripted"}
+    suite = Suite(name="two", rows=(Row(task=DOOR), GUEST), episodes=12)
+    alone = evaluate(policies, suite, workers=1)
+    four = evaluate(policies, suite, workers=4)
+    assert alone.complete
+    assert alone.evidence() == four.evidence()
+    assert [replace(r, seconds=0.0) for r in alone.rows] == [
+        replace(r, seconds=0.0) for r in four.rows
+    ]
+
+
+SCRIPT = """
+import sys, time
+sys.path.insert(0, {root!r})
+from piase_gym.benchmarks import evaluate
+from tests.benchmarks import bench_policies as own
+
+def slowly(record, done, whole):
+    print(done, flush=True)
+    time.sleep(0.2)
+
+evaluate(own.restless, {task!r}, episodes=25, out={out!r}, progress=slowly)
+"""
+
+
+def test_an_evaluation_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    code = SCRIPT.format(root=str(ROOT), task=EMPTY, out=str(tmp_path))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.strip() == "7":
+            process.send_signal(signal.SIGKILL)
+            break
+    process.wait()
+    process.stdout.close()
+    kept = len(Journal(tmp_path / "episodes.jsonl").records)
+    assert 7 <= kept < 25
+    played: list[int] = []
+    resumed = evaluate(
+        own.restless,
+        EMPTY,
+        episodes=25,
+        out=tmp_path,
+        progress=lambda record, done, whole: played.append(record.seed),
+    )
+    assert len(played) == 25 - kept
+    assert resumed.evidence() == evaluate(own.restless, EMPTY, episodes=25).evidence()
+
+
+def test_a_torn_line_is_played_again(tmp_path: Path) -> None:
+    whole = evaluate("scripted", EMPTY, episodes=5, out=tmp_path)
+    path = tmp_path / "episodes.jsonl"
+    path.write_bytes(path.read_bytes()[:-40])
+    played: list[int] = []
+    again = evaluate(
+        "scripted", EMPTY, episodes=5, out=tmp_path, progress=lambda r, *_: played.append(r.seed)
+    )
+    assert played == [whole.episodes[-1].seed]
+    assert again.evidence() == whole.evidence()
+    journal = Journal(path)
+    assert (len(journal.records), journal.damaged) == (5, 1)
+
+
+def test_another_policy_of_the_same_name_is_not_taken_for_it(tmp_path: Path) -> None:
+    first = evaluate(own.first_legal, EMPTY, name="mine", episodes=3, out=tmp_path)
+    second = evaluate(own.restless, EMPTY, name="mine", episodes=3, out=tmp_path)
+    assert first.evidence() != second.evidence()
+    assert second.evidence() == evaluate(own.restless, EMPTY, name="mine", episodes=3).evidence()
+
+
+def test_fingerprints_see_code_constants_and_closures() -> None:
+    def make(number: int) -> Any:
+        return lambda percept: number
+
+    assert fingerprint(make(1)) == fingerprint(make(1))
+    assert fingerprint(make(1)) != fingerprint(make(2))
+    assert fingerprint(own.restless) != fingerprint(own.first_legal)
+    assert fingerprint(own.Killer("a", True)) != fingerprint(own.Killer("b", True))
+    lock = threading.Lock()
+    closed = functools.partial(own.first_legal, lock)  # cannot be pickled
+    assert fingerprint(closed) != fingerprint(closed)
+
+
+def test_results_survive_their_file(tmp_path: Path) -> None:
+    results = evaluate("random", Suite(name="s", rows=(Row(task=EMPTY), GUEST)), episodes=3)
+    results.save(tmp_path / "r.json")
+    assert Results.load(tmp_path / "r.json") == results
+
+
+# -- bad input ----------------------------------------------------------------------------
+
+
+def test_an_unknown_task_is_reported_and_the_rest_is_finished() -> None:
+    results = evaluate("random", [EMPTY, "piase/GridWorld-Emty-8x8-v0"], episodes=2)
+    assert [row.setting for row in results.rows] == [EMPTY]
+    assert results.rows[0].complete
+    assert not results.complete
+    (problem,) = results.problems
+    assert problem.where == "piase/GridWorld-Emty-8x8-v0"
+    assert "piase/GridWorld-Empty-8x8-v0" in problem.what
+
+
+@pytest.mark.parametrize(
+    ("suite", "error"),
+    [
+        ("smok", UnknownNameError),
+        ("piase/Nowhere-v0", UnknownNameError),
+        ([], SuiteError),
+        ([3], SuiteError),
+        (7, SuiteError),
+        (["piase/Nowhere-v0"], SuiteError),
+        ("nowhere.json", SuiteError),
+    ],
+)
+def test_a_suite_without_anything_to_play_is_an_error(suite: Any, error: type) -> None:
+    with pytest.raises(error):
+        evaluate("random", suite, episodes=1)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"measure": "glory"},
+        {"partners": ("random",)},
+        {"focal": 1},
+    ],
+)
+def test_rows_that_make_no_sense_are_refused(row: dict[str, Any]) -> None:
+    with pytest.raises(SuiteError):
+        Row(task=EMPTY, **row)
+
+
+def test_more_focal_seats_than_agents_is_a_problem() -> None:
+    with pytest.raises(SuiteError, match="leaves no partner"):
+        evaluate("random", replace(GUEST, focal=4), episodes=1)
+
+
+@pytest.mark.parametrize("policy", ["randm", 3, object(), {}, "no.zip", "no_module:x", int])
+def test_what_is_no_policy_is_refused(policy: Any) -> None:
+    with pytest.raises((PolicyError, UnknownNameError)):
+        evaluate(policy, EMPTY, episodes=1)
+
+
+@pytest.mark.parametrize("wanted", [{"workers": 0}, {"episodes": 0}, {"split": "test"}])
+def test_arguments_out_of_range_are_refused(wanted: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        evaluate("random", EMPTY, **wanted)
+
+
+def test_a_model_for_other_spaces_is_reported_and_the_rest_is_finished() -> None:
+    class Model:
+        observation_space = gymnasium.spaces.Box(0, 255, (65,), "uint8")
+        action_space = gymnasium.spaces.Discrete(9)
+
+        def predict(self, observation: Any, deterministic: bool) -> tuple[int, None]:
+            return 0, None
+
+    results = evaluate({"model": Model(), "noop": "noop"}, EMPTY, episodes=2)
+    model, noop = results.rows
+    assert noop.complete
+    assert model.score is None
+    assert model.episodes == 0
+    assert any("was made for" in fault for fault in model.faults)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_diverging_policy_is_reported_and_the_rest_is_finished(workers: int) -> None:
+    policies = {"nan": own.not_a_number, "noop": "noop"}
+    results = evaluate(policies, EMPTY, episodes=3, workers=workers)
+    bad, good = results.rows
+    assert good.complete
+    assert (bad.episodes, bad.score) == (0, None)
+    assert list(bad.faults.values()) == [3]
+    assert "nan" in next(iter(bad.faults))
+
+
+def test_a_policy_that_fails_sometimes_gets_no_score() -> None:
+    row = evaluate(own.raises, EMPTY, episodes=12).rows[0]
+    assert 0 < row.episodes < 12
+    assert sum(row.faults.values()) == 12 - row.episodes
+    assert row.score is None
+    assert any("ZeroDivisionError: lost my way" in fault for fault in row.faults)
+
+
+def test_a_worker_that_is_killed_once_costs_nothing(tmp_path: Path) -> None:
+    results = evaluate(own.Killer(str(tmp_path), forever=False), EMPTY, episodes=12, workers=2)
+    assert len(list(tmp_path.glob("killed-*"))) >= 1
+    assert results.complete
+
+
+def test_an_episode_that_kills_every_worker_is_given_up(tmp_path: Path) -> None:
+    killer = own.Killer(str(tmp_path / "notes"), forever=True)
+    (tmp_path / "notes").mkdir()
+    results = evaluate(killer, EMPTY, episodes=12, workers=2, out=tmp_path / "out")
+    (row,) = results.rows
+    doomed = len(list((tmp_path / "notes").iterdir()))
+    assert doomed >= 1
+    assert row.episodes == 12 - doomed
+    assert sum(row.faults.values()) == doomed
+    assert all("SIGKILL" in fault for fault in row.faults)
+    # What was finished is on disk; what was not is played again by whoever resumes.
+    assert len(Journal(tmp_path / "out" / "episodes.jsonl").records) == 12 - doomed
+
+
+def test_a_worker_that_is_killed_from_outside_costs_nothing(tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def kill_one(record: Any, done: int, whole: int) -> None:
+        children = multiprocessing.active_children()
+        if done == 3 and children:
+            killed.append(children[0].pid or 0)
+            os.kill(killed[0], signal.SIGKILL)
+
+    results = evaluate(own.restless, DOOR, episodes=20, workers=2, progress=kill_one)
+    assert killed
+    assert results.complete
+    assert results.evidence() == evaluate(own.restless, DOOR, episodes=20).evidence()
+
+
+def test_an_episode_that_never_ends_is_given_up() -> None:
+    results = evaluate(own.hangs, EMPTY, episodes=3, workers=2, timeout=1.5)
+    (row,) = results.rows
+    assert row.episodes + sum(row.faults.values()) == 3
+    assert row.faults
+    assert all("took longer than 1.5 s" in fault for fault in row.faults)
+
+
+def test_a_policy_that_cannot_be_sent_is_named() -> None:
+    with pytest.raises(PolicyError, match="workers=1"):
+        evaluate(lambda percept: 0, EMPTY, episodes=2, workers=2)
+
+
+def test_workers_that_cannot_start_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "only_here.py"
+    module.write_text("import sys\nif 'only_here_ok' not in sys.modules: sys.exit(3)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(sys.modules, "only_here_ok", sys)
+    results = evaluate("random", EMPTY, episodes=3, workers=2, modules=("only_here",))
+    (row,) = results.rows
+    assert row.episodes == 0
+    assert all("cannot be started" in fault for fault in row.faults)
+    monkeypatch.delitem(sys.modules, "only_here", raising=False)
+
+
+# -- storage ------------------------------------------------------------------------------
+
+
+def test_results_of_another_protocol_are_refused(tmp_path: Path) -> None:
+    evaluate("noop", EMPTY, episodes=2, out=tmp_path)
+    for name in ("results.json", "episodes.jsonl"):
+        path = tmp_path / name
+        text = path.read_text("utf-8")
+        assert '"protocol":1' in text.replace(" ", "")
+        path.write_text(
+            text.replace('"protocol": 1', '"protocol": 0').replace('"protocol":1', '"protocol":0')
+        )
+    with pytest.raises(ProtocolError, match="protocol 0; allowed here: 1"):
+        Results.load(tmp_path / "results.json")
+    with pytest.raises(ProtocolError, match="protocol 0"):
+        evaluate("noop", EMPTY, episodes=2, out=tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"protocol": 1}'])
+def test_damaged_results_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "r.json").write_text(text)
+    with pytest.raises(ProtocolError):
+        Results.load(tmp_path / "r.json")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path: Path) -> None:
+    journal = tmp_path / "episodes.jsonl"
+    journal.symlink_to("/dev/full")
+    results = evaluate("scripted", EMPTY, episodes=3, out=tmp_path)
+    assert results.rows[0].complete
+    (problem,) = results.problems
+    assert problem.where == "storage"
+    assert "No space left on device" in problem.what
+    journal.unlink()
+    stored = evaluate("scripted", EMPTY, episodes=3, out=tmp_path)
+    assert stored.complete
+    assert stored.evidence() == results.evidence()
+    assert Results.load(tmp_path / "results.json") == stored
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """Let no file grow beyond 2,000 bytes: writes are cut off in the middle of a line."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_disk_that_fills_up_tears_one_line_only(tmp_path: Path, small_files: None) -> None:
+    results = evaluate("scripted", EMPTY, episodes=10, out=tmp_path)
+    assert results.rows[0].complete
+    assert {problem.where for problem in results.problems} == {"storage"}
+    assert len(results.problems) == 2  # the journal and results.json
+    assert not list(tmp_path.glob(".results*"))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (-1, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    before = len(Journal(tmp_path / "episodes.jsonl").records)
+    assert 1 <= before < 10
+    again = evaluate("scripted", EMPTY, episodes=10, out=tmp_path)
+    assert again.complete
+    assert again.evidence() == results.evidence()
+    assert len(Journal(tmp_path / "episodes.jsonl").records) == 10
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        evaluate("noop", EMPTY, episodes=1, out=tmp_path / "file" / "below")
+
+
+# -- suites -------------------------------------------------------------------------------
+
+
+def test_a_manifest_says_what_is_held_out_and_reads_back(tmp_path: Path) -> None:
+    from piase_gym.benchmarks.evaluation.suites import read_suite, standard
+
+    suite = standard()
+    manifest = suite.manifest()
+    path = tmp_path / "suite.json"
+    path.write_text(json.dumps(manifest))
+    assert read_suite(path) == suite
+    ranges = [range(*ends) for ends in manifest["seeds"].values()]
+    assert [len(set(a) & set(b)) for a in ranges for b in ranges if a is not b] == [0] * 6
+    held_out, dev = ({s.label for s in suite.settings(split)[0]} for split in ("held_out", "dev"))
+    for scenario in manifest["held_out_scenarios"]:
+        meant = {s for s in held_out if s == scenario or s.startswith(f"{scenario} with ")}
+        assert meant
+        assert not meant & dev
+    for row, partners in manifest["held_out_partners"].items():
+        labels = {f"{row} with {partner}" for partner in partners}
+        assert labels <= held_out
+        assert not labels & dev
+
+
+def test_smoke_has_every_world() -> None:
+    import piase_gym
+    from piase_gym.benchmarks.evaluation.suites import smoke
+    from piase_gym.registry import task_spec
+
+    settings, problems = smoke().settings()
+    assert not problems
+    shipped = {
+        w
+        for w in here(piase_gym.list_worlds())
+        if any(t[:6] == "piase/" for t in piase_gym.list_tasks(w))
+    }
+    assert {task_spec(setting.task).world for setting in settings} == shipped
+
+
+def test_time_is_measured_but_no_evidence() -> None:
+    start = time.perf_counter()
+    (record,) = evaluate("scripted", EMPTY, episodes=1).episodes
+    assert 0.0 < record.seconds < time.perf_counter() - start
+    assert "seconds" not in record.evidence()

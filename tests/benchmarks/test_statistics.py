@@ -1,0 +1,177 @@
+"""The statistics of benchmarks, against closed forms, definitions and simulation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from piase_gym.benchmarks.evaluation import statistics as s
+from piase_gym.errors import ConfigError
+from tests.paths import DOCS
+
+NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)
+
+
+@given(NUMBERS)
+def test_the_interquartile_mean_leaves_out_a_quarter_at_each_end(values: list[float]) -> None:
+    cut = len(values) // 4
+    middle = sorted(values)[cut : len(values) - cut]
+    assert s.iqm(values) == pytest.approx(np.mean(middle), rel=1e-9, abs=1e-6)
+
+
+def test_the_interquartile_mean_of_a_known_list() -> None:
+    assert s.iqm([100.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -100.0]) == 3.5
+
+
+@given(st.integers(1, 200), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
+def test_wilson_solves_the_score_equation(trials: int, data: st.DataObject, level: float) -> None:
+    successes = data.draw(st.integers(0, trials))
+    found = s.wilson(successes, trials, level)
+    assert found.estimate == successes / trials
+    for end in (found.low, found.high):
+        if 0.0 < end < 1.0:  # the share is z standard errors of the end away
+            score = abs(found.estimate - end) / math.sqrt(end * (1 - end) / trials)
+            assert score == pytest.approx(stats.norm.ppf(0.5 + level / 2), abs=1e-6)
+
+
+def test_wilson_covers_the_truth_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(1)
+    for truth in (0.1, 0.5, 0.9):
+        draws = rng.binomial(40, truth, 4000)
+        inside = [w.low <= truth <= w.high for w in (s.wilson(int(d), 40) for d in draws)]
+        assert 0.93 <= np.mean(inside) <= 0.97
+
+
+@given(NUMBERS, NUMBERS)
+def test_probability_of_improvement_counts_pairs(x: list[float], y: list[float]) -> None:
+    pairs = [(a > b) + 0.5 * (a == b) for a, b in itertools.product(x, y)]
+    wanted = np.mean(pairs)
+    assert s.probability_of_improvement(x, y) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_probability_of_improvement_of_two_normals_has_a_closed_form() -> None:
+    truth, inside, estimates = stats.norm.cdf(1.0 / math.sqrt(1.0 + 4.0)), [], []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(1.0, 1.0, 80), rng.normal(0.0, 2.0, 80)
+        found = s.improvement_interval([x.tolist()], [y.tolist()], resamples=200, seed=seed)
+        inside.append(found.low <= truth <= found.high)
+        estimates.append(found.estimate)
+    assert 0.88 <= np.mean(inside) <= 1.0
+    assert np.mean(estimates) == pytest.approx(truth, abs=0.015)
+
+
+@given(st.lists(st.tuples(st.floats(-100, 100), st.floats(-100, 100)), min_size=2, max_size=30))
+def test_paired_differences_are_students(pairs: list[tuple[float, float]]) -> None:
+    x, y = zip(*pairs, strict=True)
+    differences = np.subtract(x, y)
+    found = s.paired_difference(x, y)
+    assert found.estimate == pytest.approx(differences.mean(), abs=1e-9)
+    if differences.std() > 1e-6:
+        wanted = stats.ttest_rel(x, y).confidence_interval(0.95)
+        assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-6)
+
+
+def test_common_seeds_make_differences_sharper() -> None:
+    rng = np.random.default_rng(3)
+    levels = rng.normal(0.0, 10.0, 50)
+    x, y = levels + rng.normal(1.0, 0.5, 50), levels
+    paired = s.paired_difference(x, y)
+    loose = stats.ttest_ind(x, y).confidence_interval(0.95)
+    assert paired.low > 0.0 > loose.low
+
+
+def test_a_profile_is_the_survival_function() -> None:
+    scores, taus = [0.0, 10.0, 10.0, 50.0], [-1.0, 0.0, 9.0, 10.0, 49.0, 50.0]
+    assert s.performance_profile(scores, taus).tolist() == [1.0, 0.75, 0.75, 0.25, 0.25, 0.0]
+    ecdf = stats.ecdf(scores)
+    assert s.performance_profile(scores, taus) == pytest.approx(ecdf.sf.evaluate(taus))
+
+
+def test_a_profile_band_holds_the_truth() -> None:
+    taus, inside = [-1.0, 0.0, 1.0], []
+    for seed in range(100):
+        scores = np.random.default_rng(seed).normal(size=60)
+        _, low, high = s.profile_band(scores, taus, resamples=300, seed=seed)
+        inside.append((low <= stats.norm.sf(taus)) & (stats.norm.sf(taus) <= high))
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.05)
+
+
+def coverage(flat: bool) -> float:
+    """How often an interval holds the mean 0, when runs differ more than episodes do."""
+    inside = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        runs = [(rng.normal(0.0, 1.0) + rng.normal(0.0, 0.5, 20)).tolist() for _ in range(12)]
+        nested = [[value for run in runs for value in run]] if flat else runs
+        found = s.mean_interval(nested, resamples=400, seed=10_000 + seed)
+        inside.append(found.low <= 0.0 <= found.high)
+    return float(np.mean(inside))
+
+
+def test_the_hierarchical_bootstrap_covers_and_the_flat_one_does_not() -> None:
+    # A percentile interval of n means has Student's tails and the spread of n - 1 of them.
+    expected = 1.0 - 2.0 * stats.t.sf(1.96 * math.sqrt(11 / 12), 11)
+    assert coverage(flat=False) == pytest.approx(expected, abs=0.04)
+    assert coverage(flat=True) <= 0.5
+
+
+def test_with_five_runs_it_holds_what_the_page_says() -> None:
+    page = (DOCS / "benchmarks.md").read_text("utf-8")
+    (told,) = re.findall(r"with five runs a 95 % interval holds\s+about (\d+) %", page)
+    every = np.array(list(itertools.product(range(5), repeat=5)))  # each sample that can be drawn
+    runs = np.random.default_rng(0).normal(size=(4000, 5))
+    low, high = np.quantile(runs[:, every].mean(axis=2), [0.025, 0.975], axis=1)
+    assert np.mean((low <= 0.0) & (high >= 0.0)) == pytest.approx(int(told) / 100, abs=0.02)
+
+
+def test_the_bootstrap_of_one_run_agrees_with_the_normal_approximation() -> None:
+    values = np.random.default_rng(5).exponential(size=400)
+    found = s.mean_interval([values.tolist()], resamples=4000)
+    reach = 1.96 * values.std() / 20
+    assert found.low == pytest.approx(values.mean() - reach, abs=0.02)
+    assert found.high == pytest.approx(values.mean() + reach, abs=0.02)
+
+
+def test_runs_weigh_the_same_however_long_they_are() -> None:
+    assert s.mean_interval([[0.0] * 99, [1.0]]).estimate == 0.5
+
+
+def test_an_aggregate_over_tasks_is_stratified() -> None:
+    tasks = [[[0.0, 0.0]] * 5, [[100.0, 100.0]] * 5]
+    found = s.aggregate(tasks, statistic=np.mean)
+    assert found == (50.0, 50.0, 50.0)  # no task is left out of a resample
+
+
+def test_bootstraps_are_deterministic() -> None:
+    runs = [[1.0, 2.0, 5.0], [0.0, 7.0]]
+    assert s.mean_interval(runs) == s.mean_interval(runs)
+    assert s.mean_interval(runs, seed=1) != s.mean_interval(runs, seed=2)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: s.iqm([]),
+        lambda: s.iqm([math.nan]),
+        lambda: s.wilson(3, 2),
+        lambda: s.wilson(0, 0),
+        lambda: s.wilson(1, 2, level=1.0),
+        lambda: s.mean_interval([]),
+        lambda: s.mean_interval([[1.0], []]),
+        lambda: s.paired_difference([1.0], [1.0]),
+        lambda: s.paired_difference([1.0, 2.0], [1.0]),
+        lambda: s.improvement_interval([[1.0]], []),
+        lambda: s.aggregate([]),
+    ],
+)
+def test_nonsense_is_refused(call: object) -> None:
+    with pytest.raises(ConfigError):
+        call()  # type: ignore[operator]

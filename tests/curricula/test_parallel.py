@@ -1,0 +1,198 @@
+"""One learner in many slots: the same decisions whoever hosts them, and in whichever order."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym.curricula.async_curricula import AsyncCurricula
+from piase_gym.curricula.parallel import ParallelCurricula
+from piase_gym.errors import ActionError, ClosedError, ConfigError, ResetNeededError
+from piase_gym.wrappers import CurriculumWrapper
+from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
+
+RULES = [["mean_return < -50 or illegal_rate > 0.9", "FAIL_CURRICULUM"]]
+
+
+@functools.cache
+def stages() -> Any:
+    won = [{"metric": "success_rate", "operator": ">=", "value": 0.5}]
+    common = {"completion_criteria": won, "episodes_per_attempt": 5, "adaptation_rules": RULES}
+    return curriculum(
+        step(1, **common),
+        step(2, config={"width": 5, "goal_pos": [4, 1]}, **common),
+        step(3, config={"width": 4, "height": 3, "goal_pos": [3, 2]}, **common),
+    )
+
+
+def run(workers: int, steps: int = 150, **options: Any) -> tuple[list[bytes], Any]:
+    """Play by a policy that sees nothing; return decisions and the sum of all observations."""
+    env = ParallelCurricula("GridWorld", stages(), slots=5, workers=workers, **options)
+    rng = np.random.default_rng(0)
+    seen = env.reset(seed=7)[0].astype(np.int64)
+    for _ in range(steps):
+        seen += env.step(rng.choice([1, 3, 3, 4], 5))[0]
+    env.close()
+    return [decision.to_bytes() for decision in env.decisions], seen
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+def test_the_same_decisions_from_any_number_of_workers(workers: int) -> None:
+    decisions, seen = run(workers)
+    here, sum_here = run(0)
+    assert len(decisions) >= 4
+    assert decisions == here
+    assert np.array_equal(seen, sum_here)
+
+
+@pytest.mark.parametrize("lag", [1, 4])
+def test_slots_in_processes_decide_as_a_batch_does(lag: int) -> None:
+    found, _ = run(0, lag=lag)
+    batch = piase_gym.batch_env("GridWorld", num_envs=5)
+    env = CurriculumWrapper(batch, stages(), lag=lag)
+    rng = np.random.default_rng(0)
+    env.reset(seed=7)
+    for _ in range(150):
+        env.step(rng.choice([1, 3, 3, 4], 5)[:, None])
+    env.close()
+    assert [decision.to_bytes() for decision in env.decisions] == found
+
+
+def test_drawing_directors_do_not_care_who_hosts_a_slot() -> None:
+    def drawn(workers: int) -> Any:
+        env = ParallelCurricula(
+            "GridWorld", stages(), slots=3, workers=workers, director="learning_progress", seed=4
+        )
+        begun: list[Any] = []
+        env.events.subscribe(
+            lambda event: begun.append((event.data["event_type"], dict(event.data["data"]))),
+            ["log"],
+        )
+        rng = np.random.default_rng(1)
+        env.reset(seed=1)
+        for _ in range(60):
+            env.step(rng.choice([1, 3, 3, 4], 3))
+        env.close()
+        return [(d["order"], d["slot"]) for kind, d in begun if kind == "DSE_STEP_ATTEMPT_START"]
+
+    here = drawn(0)
+    assert len(here) > 15
+    assert len({order for order, _ in here}) == 3
+    assert drawn(2) == here
+
+
+@pytest.mark.parametrize("view", ["vector", "text"])
+def test_hints_reach_slots_of_slow_worlds_too(view: str) -> None:
+    rules = [["step_attempts == 1", "APPLY_HINT_01"]]
+    hints = {"HINT_01": {"data": {"message": "Open the chest."}}}
+    plan = curriculum(
+        {
+            "order": 1,
+            "name": "Quest",
+            "max_interactions": 4,
+            "environment_config_overrides": {"rooms": 2, "depth": 1},
+            "adaptation_rules": rules,
+            "hints": hints,
+        },
+        name="quest",
+    )
+    env = ParallelCurricula("TextRoom", plan, slots=2, workers=0, view=view)
+    observations, _ = env.reset(seed=0)
+    assert observations in env.observation_space
+    texts = []
+    for _ in range(12):
+        observations = env.step(env.action_space.sample())[0]
+        assert observations in env.observation_space
+        texts.append([view == "text" and "Open the chest." in text for text in observations])
+    shown = np.array(texts).sum(axis=0).tolist()
+    assert shown == ([5, 0] if view == "text" else [0, 0])
+    assert [d.attempt for d in env.decisions] == [1, 2]
+    env.close()
+
+
+def test_progress_of_slots_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "progress.json"
+    first, _ = run(0, steps=60, progress=path)
+    env = ParallelCurricula("GridWorld", stages(), slots=2, workers=0, progress=path)
+    assert [d.to_bytes() for d in env.progress["agent_0"].decisions] == first
+    env.close()
+
+
+def test_a_worker_that_dies_is_named() -> None:
+    env = ParallelCurricula("GridWorld", CORNER, slots=2, workers=1)
+    env.reset(seed=0)
+    (process,) = env.run.workers._processes
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(ClosedError, match="worker 0 of 1 has died"):
+        env.step(np.full(2, STAY))
+    env.close()
+
+
+def test_what_goes_wrong_in_a_slot_is_raised_here() -> None:
+    env = ParallelCurricula("GridWorld", CORNER, slots=2, workers=1)
+    with pytest.raises(ResetNeededError):
+        env.step(np.full(2, STAY))
+    env.reset(seed=0)
+    with pytest.raises(ActionError, match="99"):
+        env.step(np.array([STAY, 99]))
+    env.close()
+    for wrong in ({"slots": 0}, {"slots": 2, "workers": -1}, {"slots": True}):
+        with pytest.raises(ConfigError, match="is a number from"):
+            ParallelCurricula("GridWorld", CORNER, **wrong)
+
+
+# -- slots that do not wait --------------------------------------------------------------------
+
+
+def play_async(workers: int, arrivals: Any = (), answers: int = 300, decisions: int = 0) -> Any:
+    """Answer so often, and then until there are enough decisions: a busy machine may favour one."""
+    env = AsyncCurricula(
+        "GridWorld", stages(), slots=3, workers=workers, arrivals=arrivals, max_steps=6
+    )
+    rngs = [np.random.default_rng(slot) for slot in range(3)]
+    env.reset(seed=2)
+    for answer in range(100 * answers):
+        if answer >= answers and len(env.decisions) >= decisions:
+            break
+        slot = env.recv().slot
+        env.send(slot, int(rngs[slot].choice([1, 3, 3, 4])))
+    env.close()
+    return env
+
+
+def test_a_recorded_order_of_arrivals_decides_the_same() -> None:
+    first = play_async(2, decisions=3)
+    assert len(first.decisions) >= 3
+    again = play_async(1, first.arrivals, len(first.arrivals))
+    assert again.arrivals == first.arrivals
+    assert [d.to_bytes() for d in again.decisions] == [d.to_bytes() for d in first.decisions]
+
+
+def test_another_order_of_arrivals_may_decide_otherwise() -> None:
+    alone = [0, 1, 2] + [0] * 297
+    found = play_async(0, alone)
+    assert found.arrivals == alone
+    turns = play_async(0, [0, 1, 2] * 100)
+    assert [d.values for d in found.decisions] != [d.values for d in turns.decisions]
+
+
+def test_slots_are_told_one_thing_at_a_time() -> None:
+    env = AsyncCurricula("GridWorld", CORNER, slots=2, workers=0)
+    with pytest.raises(ResetNeededError):
+        env.send(0, STAY)
+    env.reset(seed=0)
+    with pytest.raises(ConfigError, match=r"slot 0 .* free slots are \[\]"):
+        env.send(0, STAY)
+    with pytest.raises(ConfigError, match="busy"):
+        env.reset()
+    assert {env.recv().slot, env.recv().slot} == {0, 1}
+    with pytest.raises(ConfigError, match="nobody is busy"):
+        env.recv()
+    env.close()

@@ -1,0 +1,552 @@
+"""`piase curriculum run|simulate|explain|plot`, and what lies behind them."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym import curricula
+from piase_gym.curricula.learning_path import LearningPath, explain, read_paths, table_rows
+from piase_gym.curricula.simulated_learner import SkilledLearner, simulate
+from piase_gym.errors import (
+    AgentError,
+    ConfigError,
+    PiaseError,
+    ProgressError,
+    RunError,
+    StorageError,
+    TrainingError,
+)
+from piase_gym.wrappers import AvtLogger, CurriculumWrapper
+from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
+from tests.helpers.cli_runner import environment, piase
+
+
+def decided(journey: LearningPath) -> list[tuple[int, int, str]]:
+    return [(m.decision.step, m.decision.attempt, m.decision.decision) for m in journey.moves]
+
+
+# -- simulated learners --------------------------------------------------------------------------
+
+
+def test_a_perfect_learner_goes_straight_through_and_a_bad_one_is_failed() -> None:
+    perfect = simulate(curricula.load(CORNER), 1.0, world="GridWorld")
+    assert decided(perfect.journey) == [(1, 1, "PROCEED"), (2, 1, "PROCEED")]
+    assert perfect.journey.outcome == "finished"
+    far = curriculum(step(1, config={"width": 30, "goal_pos": [29, 0]}, max_attempts=3))
+    bad = simulate(far, 0.0, world="GridWorld")
+    assert [kind for _, _, kind in decided(bad.journey)] == ["REPEAT_STEP"] * 2 + [
+        "FAIL_CURRICULUM"
+    ]
+    assert bad.episodes == 3
+    assert bad.steps == bad.journey.end == 18
+
+
+def test_the_seed_decides_the_whole_journey() -> None:
+    plan = curricula.load("door_key")
+    first, again, other = (simulate(plan, 0.2, seed=s, most=25) for s in (4, 4, 5))
+    assert [m.decision for m in first.journey.moves] == [m.decision for m in again.journey.moves]
+    assert first.steps == again.steps != other.steps
+
+
+def test_skill_is_the_share_of_steps_that_follow_the_oracle_and_grows_by_practice() -> None:
+    learner = SkilledLearner(0.5, learning=0.1, seed=3)
+    for _ in range(20):
+        learner.improve()
+    assert learner.skill == pytest.approx(1 - 0.5 * 0.9**20)
+    # Along the upper side of an empty map, the oracle always goes to the right.
+    env = piase_gym.parallel_env(
+        "GridWorld", width=60, height=2, start_pos=(0, 0), goal_pos=(59, 0)
+    )
+    env.reset(seed=0)
+    from piase_gym.agents.base import Percept
+
+    learner, rights = SkilledLearner(0.3, seed=1), 0
+    world = env.unwrapped.world
+    legal = len(world.admissible(0))
+    for _ in range(3000):
+        learner.perceive(Percept(world, 0, 0))
+        act: Any = learner.act()
+        rights += "right" in str(act if not isinstance(act, int) else world.commands[act])
+    assert rights / 3000 == pytest.approx(0.3 + 0.7 / legal, abs=0.03)
+
+
+@pytest.mark.parametrize("wrong", [{"skill": 1.5}, {"skill": -0.1}, {"learning": 2.0}])
+def test_numbers_of_a_learner_are_checked(wrong: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match="number from 0 to 1"):
+        SkilledLearner(**{"skill": 0.5, **wrong})
+
+
+def test_a_simulation_needs_a_world_and_the_agent() -> None:
+    bare = curriculum(step(1))
+    with pytest.raises(ConfigError, match="--world"):
+        simulate(bare, 1.0)
+    strange = curriculum(step(1), agent="agent_7")
+    with pytest.raises(AgentError, match="agent_7"):
+        simulate(strange, 1.0, world="GridWorld")
+    with pytest.raises(ConfigError, match="1 or more"):
+        simulate(bare, 1.0, world="GridWorld", most=0)
+
+
+# -- journeys read back --------------------------------------------------------------------------
+
+
+def walk(folder: Path) -> Any:
+    """Let an agent that never moves follow a curriculum, with a log and with progress."""
+    batch = AvtLogger(piase_gym.batch_env("GridWorld", num_envs=2), folder / "run.jsonl")
+    env = CurriculumWrapper(batch, CORNER, progress=folder / "p.json")
+    env.reset(seed=0)
+    for _ in range(400):
+        env.step(np.full((2, 1), STAY))
+    env.close()
+    return env
+
+
+def test_log_and_progress_tell_the_same_journey(tmp_path: Path) -> None:
+    env = walk(tmp_path)
+    (logged,) = read_paths(tmp_path / "run.jsonl")
+    (kept,) = read_paths(tmp_path / "p.json")
+    want = [(d.step, d.attempt, d.decision) for d in env.decisions]
+    assert decided(logged) == decided(kept) == want
+    assert len(want) == 6
+    assert logged.outcome == kept.outcome == "failed"
+    assert [m.decision for m in logged.moves] == [m.decision for m in kept.moves] == env.decisions
+    # The log knows all steps of both environments; progress those of the counted episodes.
+    assert kept.end == sum(d.env_steps for d in env.decisions)
+    assert logged.end >= kept.end
+
+
+def test_every_decision_is_explained_with_its_rule_and_values(tmp_path: Path) -> None:
+    walk(tmp_path)
+    (journey,) = read_paths(tmp_path / "run.jsonl")
+    text = "\n".join(explain(journey))
+    for move in journey.moves:
+        d = move.decision
+        assert f"'{d.name}', attempt {d.attempt}" in text
+        assert d.reason in text
+        assert d.rule is None or d.rule in text
+    assert "with the hint HINT_01" in text
+    assert "the curriculum is failed" in text
+    assert f"step_attempts = {journey.moves[-1].decision.attempt}" in text
+
+
+def test_tables_count_attempts_hints_and_episodes(tmp_path: Path) -> None:
+    walk(tmp_path)
+    (journey,) = read_paths(tmp_path / "p.json")
+    rows = table_rows(journey, [1, 2, 3])
+    assert [row[0] for row in rows] == ["1", "2", "3"]
+    assert [row[2] for row in rows] == ["3", "3", "0"]
+    assert [row[3] for row in rows] == ["0", "1", "0"]
+
+
+def test_what_is_no_journey_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProgressError, match="there is no"):
+        read_paths(tmp_path / "nothing.json")
+    with pytest.raises(ProgressError, match="progress"):
+        read_paths(tmp_path)
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(ProgressError, match="no progress"):
+        read_paths(tmp_path / "x.json")
+    env = AvtLogger(piase_gym.parallel_env("GridWorld"), tmp_path / "plain.jsonl")
+    env.reset(seed=0)
+    env.close()
+    with pytest.raises(RunError, match="nobody follows"):
+        read_paths(tmp_path / "plain.jsonl")
+
+
+def test_journeys_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from PIL import Image
+
+    from piase_gym.training.curriculum_plot import plot_journeys
+
+    walk(tmp_path)
+    journeys = read_paths(tmp_path / "run.jsonl")
+    picture = Image.open(plot_journeys(journeys, tmp_path / "path.png")).convert("RGB")
+    colours = {colour for _, colour in picture.getcolors(1 << 24) or ()}
+    assert {(0, 114, 178), (230, 159, 0)} <= colours  # attempts and hints
+    with pytest.raises(ConfigError, match=r"\.png, \.svg or \.pdf"):
+        plot_journeys(journeys, tmp_path / "path.txt")
+    with pytest.raises(ConfigError, match="nothing to draw"):
+        plot_journeys([LearningPath("agent_0", "c", "steps")], tmp_path / "path.png")
+
+
+# -- training ------------------------------------------------------------------------------------
+
+SMALL: dict[str, Any] = {"num_envs": 8, "num_steps": 16, "steps": 1024, "world": "GridWorld"}
+
+
+def run_of(tmp_path: Path, **changes: Any) -> Any:
+    pytest.importorskip("torch")
+    pytest.importorskip("stable_baselines3")
+    from piase_gym.training.curriculum_run import CourseRun, CourseSettings
+
+    resume = changes.pop("resume", False)
+    settings = CourseSettings(**{"curriculum": str(CORNER), **SMALL, **changes})
+    return CourseRun(settings, tmp_path, resume)
+
+
+def test_a_run_leaves_its_path_and_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    runs = []
+    for name in "ab":
+        run = run_of(tmp_path / name, seed=2, whole=True)
+        look = run.train()
+        run.close()
+        assert look.steps == run.trainer.steps == 1024
+        (journey,) = read_paths(tmp_path / name)
+        assert [m.decision for m in journey.moves] == run.course.decisions != []
+        times = [m.at for m in journey.moves]
+        assert times == sorted(times)
+        assert 0 < times[0] <= times[-1] <= 1024
+        runs.append((tmp_path / name / "progress.json").read_bytes())
+    assert runs[0] == runs[1]
+
+
+def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    first = run_of(tmp_path, whole=True, director="threshold")
+    first.train(lambda _look: setattr(first, "interrupted", True))
+    first.close()
+    assert first.trainer.steps == 128
+    count = len(first.course.progress["agent_0"].decisions)
+    again = run_of(tmp_path, whole=True, director="threshold", resume=True)
+    assert again.trainer.steps == 128
+    before, after = first.trainer.policy.state_dict(), again.trainer.policy.state_dict()
+    assert all((before[name] == after[name]).all() for name in before)
+    assert len(again.course.progress["agent_0"].decisions) == count
+    again.train()
+    again.close()
+    steps = [json.loads(x)["steps"] for x in (tmp_path / "path.jsonl").read_text().splitlines()]
+    assert steps == list(range(128, 1025, 128))
+    with pytest.raises(StorageError, match="--resume"):
+        run_of(tmp_path)
+    with pytest.raises(StorageError, match="no run"):
+        run_of(tmp_path / "empty", resume=True)
+
+
+@pytest.mark.parametrize("director", ["scripted", "randomisation"])
+def test_decisions_log_path_table_and_progress_have_one_count(
+    director: str, tmp_path: Path
+) -> None:
+    half = [{"metric": "success_rate", "operator": ">=", "value": 0.9}]
+    steps = [step(n, episodes_per_attempt=3, completion_criteria=half) for n in (1, 2)]
+    plan = tmp_path / "plan.json"
+    plan.write_text(curriculum(*steps, world="GridWorld").model_dump_json(exclude_none=True))
+    run = run_of(tmp_path / "run", curriculum=str(plan), director=director, log=True, steps=2048)
+    looks: list[Any] = []
+    run.train(looks.append)
+    run.close()
+    course, agent = run.course, run.agent
+    counts, tried = course.counts[agent], course.under_way(agent)
+    by_order: dict[int, int] = {}
+    for decision in course.decisions:
+        by_order[decision.step] = by_order.get(decision.step, 0) + decision.episodes
+    decided = dict(by_order) if director == "scripted" else dict(counts.counted)
+    if tried is not None:
+        by_order[tried.step.order] = by_order.get(tried.step.order, 0) + tried.ended
+    if director == "scripted":
+        assert counts.counted == {order: n for order, n in by_order.items() if n}
+        assert counts.uncounted > 0
+    ended = [row for row in course.metrics.history.of(agent).episodes if row.finished]
+    assert sum(counts.counted.values()) + counts.uncounted == len(ended)
+    assert sum(counts.won.values()) == sum(r.result == "won" for r in ended if r.attempt > 0)
+    assert sum(look.episodes for look in looks) == sum(counts.counted.values())
+    tables = []
+    for source in ("run", "run/log.jsonl", "run/progress.json"):
+        (journey,) = read_paths(tmp_path / source)
+        tables.append([row[5] for row in table_rows(journey, [1, 2])])
+        if source == "run/progress.json":
+            continue
+        totals: dict[int, list[int]] = {}
+        for stretch in journey.stretches:
+            for order, n in stretch.played.items():
+                total = totals.setdefault(order, [0, 0])
+                total[0], total[1] = total[0] + n, total[1] + stretch.won[order]
+        assert totals == {order: [n, counts.won[order]] for order, n in counts.counted.items()}
+        assert journey.uncounted == counts.uncounted
+        now = journey.under_way
+        assert (now and (now.step, now.attempt, now.ended, now.wanted)) == (
+            tried and (tried.step.order, tried.attempt, tried.ended, tried.wanted)
+        )
+    assert tables == [[str(decided.get(order, 0)) for order in (1, 2)]] * 3
+    if tried is not None:
+        assert (looks[-1].attempt, looks[-1].ended) == (tried.attempt, tried.ended)
+
+
+def kept_of(folder: Path) -> tuple[bytes, bytes, bytes, Any]:
+    """What a run has left: progress, path, actions, and the checkpoint."""
+    from piase_gym.training.curriculum_settings import load_policy
+
+    files = ("progress.json", "path.jsonl", "actions.bin")
+    one, two, three = ((folder / name).read_bytes() for name in files)
+    return one, two, three, load_policy(folder)
+
+
+def assert_same_run(one: Path, two: Path) -> None:
+    """Two folders hold the same run, to the last bit."""
+    first, second = kept_of(one), kept_of(two)
+    assert first[:3] == second[:3]
+    mine, theirs = first[3], second[3]
+    assert (mine["steps"], mine["updates"]) == (theirs["steps"], theirs["updates"])
+    assert (mine["random"] == theirs["random"]).all()
+    for name, values in mine["policy"].items():
+        assert (values == theirs["policy"][name]).all(), name
+    moments = [m for entry in mine["optimizer"]["state"].values() for m in entry.values()]
+    others = [m for entry in theirs["optimizer"]["state"].values() for m in entry.values()]
+    assert all((m == o).all() for m, o in zip(moments, others, strict=True))
+
+
+PLACES: dict[str, dict[str, Any]] = {
+    "batch": {"whole": True, "seed": 2},
+    "drawn": {"director": "learning_progress"},
+    "slots": {"curriculum": "text_quest", "world": None, "steps": 2048, "seed": 1},
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_run_that_was_broken_off_ends_as_if_it_had_not_been(name: str, tmp_path: Path) -> None:
+    whole = run_of(tmp_path / "whole", **PLACES[name])
+    whole.train()
+    whole.close()
+    for updates in (1, 4, 2):
+        resume = (tmp_path / "parts").exists()
+        part, looks = run_of(tmp_path / "parts", resume=resume, **PLACES[name]), []
+
+        def stop(look: Any, part: Any = part, looks: Any = looks, most: int = updates) -> None:
+            looks.append(look)
+            part.interrupted = len(looks) == most
+
+        part.train(stop)
+        part.close()
+    last = run_of(tmp_path / "parts", resume=True, **PLACES[name])
+    assert last.trainer.steps < whole.trainer.steps
+    last.train()
+    last.close()
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+BREAK = """
+import os, signal, sys
+from pathlib import Path
+from piase_gym.training import curriculum_run
+from piase_gym.training.curriculum_run import CourseRun, CourseSettings
+curriculum_run.SAVED = 0.05
+run = CourseRun(CourseSettings(**eval(sys.argv[2])), sys.argv[1], resume=sys.argv[3] == "again")
+inner, left = run.course.process_ended_episodes, [int(sys.argv[4])]
+def settle(*args):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return inner(*args)
+run.course.process_ended_episodes = settle
+run.train()
+"""
+
+
+def test_a_run_that_was_killed_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    fields = {"curriculum": str(CORNER), **SMALL, "whole": True, "seed": 5, "steps": 2048}
+    whole = run_of(tmp_path / "whole", **fields)
+    whole.train()
+    whole.close()
+    for how, steps in (("anew", 100), ("again", 70), ("again", 40)):
+        words = [str(tmp_path / "parts"), repr(fields), how, str(steps)]
+        done = subprocess.run(
+            [sys.executable, "-c", BREAK, *words], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == -9, done.stderr
+    last = run_of(tmp_path / "parts", resume=True, **fields)
+    last.train()
+    last.close()
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_what_cannot_go_on_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
+    run = run_of(tmp_path)
+    run.train()
+    run.close()
+    with pytest.raises(ConfigError, match="has seed 0, so it cannot go on with 7"):
+        run_of(tmp_path, seed=7, resume=True)
+    import torch
+
+    policy = torch.load(tmp_path / "policy.pt", weights_only=True)
+    buffer = io.BytesIO()
+    torch.save({**policy, "policy": {}}, buffer)
+    played = (tmp_path / "actions.bin").read_bytes()
+    path = (tmp_path / "path.jsonl").read_text()
+    settings, progress = ((tmp_path / n).read_text() for n in ("settings.json", "progress.json"))
+    buffer_of_list = io.BytesIO()
+    torch.save([1], buffer_of_list)
+    changes: list[tuple[str, bytes | str, type[PiaseError], str]] = [
+        ("actions.bin", bytes(b ^ 1 for b in played), TrainingError, "is another one than"),
+        ("actions.bin", played[:-1], StorageError, "too short"),
+        ("actions.bin", b"\xfa" * len(played), StorageError, "there is no such action"),
+        ("actions.bin", played + b"more", TrainingError, "is another one than"),
+        ("path.jsonl", path.replace('"steps": 128', '"steps": "128"'), ProgressError, "line 1 is"),
+        ("path.jsonl", path.replace('"episodes"', '"epis"'), ProgressError, "line 1 is damaged"),
+        ("path.jsonl", "x" + path, ProgressError, "line 1 is damaged"),
+        ("path.jsonl", "", StorageError, "does not reach"),
+        (
+            "settings.json",
+            settings.replace('"seed": 0', '"seed": "0"'),
+            StorageError,
+            "damaged: se",
+        ),
+        ("settings.json", settings.replace('"seed": 0', '"seed": -1'), StorageError, "damaged"),
+        ("settings.json", settings.replace('"whole"', '"hole"'), StorageError, "damaged: hole"),
+        ("settings.json", settings.replace('"ppo": {}', '"ppo": []'), StorageError, "damaged: ppo"),
+        ("settings.json", "[" * 3000, StorageError, "damaged"),
+        (
+            "progress.json",
+            progress.replace('"attempt": 1', '"attempt": null'),
+            ProgressError,
+            "dam",
+        ),
+        ("policy.pt", b"no archive", StorageError, "is damaged"),
+        ("policy.pt", buffer.getvalue(), TrainingError, "other spaces"),
+        ("policy.pt", buffer_of_list.getvalue(), StorageError, "no checkpoint"),
+    ]
+    kept = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    for name, content, error, told in changes:
+        wrong = content.encode() if isinstance(content, str) else content
+        if told == "is another one than" and wrong.endswith(b"more"):
+            # what came after the checkpoint is forgotten, but only if the run goes on
+            flipped = kept["path.jsonl"].replace(b'"attempt": 1', b'"attempt": 7')
+            (tmp_path / "path.jsonl").write_bytes(flipped)
+        assert wrong != kept[name], name
+        (tmp_path / name).write_bytes(wrong)
+        before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+        with pytest.raises(error, match=told):
+            run_of(tmp_path, resume=True)
+        assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+        for file, bytes_of_it in kept.items():
+            (tmp_path / file).write_bytes(bytes_of_it)
+
+
+def test_drawn_steps_are_counted_and_told(tmp_path: Path) -> None:
+    run = run_of(tmp_path, director="randomisation")
+    run.train()
+    run.close()
+    (journey,) = read_paths(tmp_path)
+    assert journey.drawn
+    assert set(journey.drawn) == {1, 2}
+    assert "each episode's step was drawn" in "\n".join(explain(journey))
+    played = sum(sum(s.played.values()) for s in journey.stretches)
+    assert 0 < played <= sum(journey.drawn.values())
+
+
+def test_slots_between_two_episodes_count_for_nothing() -> None:
+    pytest.importorskip("torch")
+    from piase_gym.training.curriculum_run import make_course
+
+    plan = curriculum(step(1), world="GridWorld")
+    from piase_gym.curricula.parallel import ParallelCurricula
+    from piase_gym.training.curriculum_env import SlotBatch
+
+    env = SlotBatch(ParallelCurricula("GridWorld", plan, slots=2, workers=0), "agent_0")
+    _, infos = env.reset(seed=0)
+    alive = []
+    for _ in range(7):
+        _, rewards, _, _, infos = env.step(np.full((2, 1), STAY))
+        alive.append(infos["alive"].all())
+        assert infos["action_mask"].any(axis=-1).all()
+    assert alive == [True] * 5 + [False, True]
+    assert not rewards.any()
+    env.close()
+    kind = type(make_course(curricula.load("text_quest"), num_envs=2))
+    assert kind is SlotBatch
+
+
+# -- the command line ----------------------------------------------------------------------------
+
+
+def test_the_commands_go_together(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("matplotlib")
+    words = ["--world", "GridWorld", "--steps", "512", "--num-envs", "8", "--num-steps", "16"]
+    done = piase("curriculum", "run", str(CORNER), *words, "--out", "run", "--log", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "environment steps" in done.stdout
+    for source in ("run", "run/log.jsonl", "run/progress.json"):
+        told = piase("curriculum", "explain", source, cwd=tmp_path)
+        assert "why:" in told.stdout, told.stderr
+    drawn = piase("curriculum", "plot", "run", "-o", "new/p.svg", cwd=tmp_path)
+    assert drawn.returncode == 0, drawn.stderr
+    assert (tmp_path / "new" / "p.svg").stat().st_size > 5000
+    twice = piase("curriculum", "run", str(CORNER), *words, "--out", "run", cwd=tmp_path)
+    assert twice.returncode == 2
+    assert "--resume" in twice.stderr
+    assert "Traceback" not in twice.stderr
+
+
+def test_a_simulation_is_told_and_repeats_itself() -> None:
+    words = ["curriculum", "simulate", str(CORNER), "--world", "GridWorld", "--skill", "0.4"]
+    first, again = piase(*words), piase(*words)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == again.stdout
+    assert "step 1" in first.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["simulate", "door_kye", "--skill", "1"], "door_key"),
+        (["simulate", "door_key", "--skill", "7"], "number from 0 to 1"),
+        (["simulate", "door_key", "--skill", "1", "--director", "sripted"], "scripted"),
+        (["explain", "nowhere"], "there is no nowhere"),
+        (["plot", "nowhere"], "there is no nowhere"),
+        (["run", "door_key", "--out", "empty", "--resume"], "no run"),
+        (["run", "door_key", "--out", "/dev/null"], "it is no folder"),
+        (["run", "door_key", "--out", "x" * 300], "File name too long"),
+        (["export", "door_key", "--out", "/dev/null", "--force"], "is no file"),
+    ],
+)
+def test_mistakes_are_sentences(words: list[str], said: str, tmp_path: Path) -> None:
+    done = piase("curriculum", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+NAMES = [
+    ["curriculum", "run", "door_kye"],
+    ["curriculum", "run", "door_key", "--director", "sripted"],
+    ["curriculum", "run", "door_key", "--world", "GridWrold"],
+    ["curriculum", "run", "door_key", "-c", "widht=3"],
+    ["curriculum", "run", "door_key", "--steps", "0"],
+    ["curriculum", "run", "door_key", "--resume"],
+]
+TRY_NAMES = """
+import os, sys
+from piase_gym.cli.app import app
+from piase_gym.errors import PiaseError
+for words in eval(sys.argv[1]):
+    try:
+        app(words, standalone_mode=False)
+    except PiaseError as error:
+        print(error)
+    else:
+        print("no error:", words)
+    print("torch" in sys.modules, os.listdir())
+"""
+
+
+def test_mistakes_in_names_are_told_before_torch_is_loaded(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TRY_NAMES, repr(NAMES)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    assert lines[1::2] == ["False []"] * len(NAMES)
+    assert not [line for line in lines[::2] if line.startswith("no error")]
+    assert len(lines) == 2 * len(NAMES)

@@ -1,0 +1,87 @@
+"""Every Python block of the README and the landing page runs; the generated pages are fresh."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.needs import here
+from tests.paths import ROOT
+
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+LANDING = re.findall(r"```python\n(.*?)```", (ROOT / "docs/index.md").read_text("utf-8"), re.S)
+
+
+@pytest.mark.parametrize("block", BLOCKS + LANDING, ids=range(len(BLOCKS + LANDING)))
+def test_readme_blocks_run(block: str) -> None:
+    if "stable_baselines3" in block:
+        pytest.importorskip("stable_baselines3")
+    command = [sys.executable, "-c", block]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_has_blocks_for_each_way_in() -> None:
+    words = (
+        "gymnasium.make",
+        "pettingzoo.make",
+        "PPO",
+        'actions="text"',
+        "parse_text",
+        "snapshot",
+        "CurriculumWrapper",
+        "Simulation(",
+    )
+    for word in words:
+        assert any(word in block for block in BLOCKS), word
+
+
+SEEING = re.findall(
+    r"## (.*?)\n.*?```python\n(.*?)```", (ROOT / "docs/seeing.md").read_text("utf-8"), re.S
+)
+
+
+@pytest.mark.parametrize(("title", "block"), SEEING, ids=[title for title, _ in SEEING])
+def test_what_is_drawn_and_filmed(title: str, block: str, tmp_path: Path) -> None:
+    for name in ("PIL", "moviepy", "stable_baselines3"):
+        pytest.importorskip(name)
+    command = [sys.executable, "-W", "ignore", "-c", block]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True,
+        text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    suffix = ".png" if title == "One picture" else ".mp4"
+    made = [file for file in tmp_path.rglob("*") if file.suffix == suffix]
+    assert made
+    assert all(file.stat().st_size > 1000 for file in made)
+
+
+def test_films_are_small_and_shown() -> None:
+    films = sorted(path.name for path in (ROOT / "docs" / "images").glob("*.gif"))
+    pages = [(ROOT / page).read_text("utf-8") for page in ("README.md", "docs/index.md")]
+    assert len(films) == 4
+    for film in films:
+        assert (ROOT / "docs" / "images" / film).stat().st_size < 300_000
+        assert all(f"images/{film}" in page for page in pages)
+
+
+def test_pages_of_worlds_are_fresh() -> None:
+    spec = importlib.util.spec_from_file_location("make_pages", ROOT / "docs" / "make_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pages)
+    for path in (ROOT / "docs" / "worlds").glob("*.md"):
+        if not here([path.stem]):
+            continue  # its docstring stands beside its imports
+        assert path.read_text("utf-8") == pages.page(path.stem), "run python docs/make_pages.py"
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert text == pages.readme(text), "run python docs/make_pages.py"

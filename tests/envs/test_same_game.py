@@ -1,0 +1,114 @@
+"""The same seed and commands lead to the same states through all ten environments."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.errors import PiaseError
+from piase_gym.interfaces import AbstractEnvironment, Environment
+from tests import probes
+from tests.helpers import replays
+from tests.helpers.replays import FACES, FOCAL, Game
+
+probes.register()
+
+GAMES: dict[str, tuple[str, dict[str, Any]]] = {
+    "four in a door-key grid": (
+        "GridWorld",
+        {"agents": 4, "layout": "door_key", "width": 7, "height": 6, "max_steps": 60},
+    ),
+    "three in four rooms": (
+        "GridWorld",
+        {"agents": 3, "layout": "four_rooms", "observe": "grid", "max_steps": 50},
+    ),
+    "two who stop at a crowded goal": (
+        "GridWorld",
+        {"agents": 2, "width": 2, "height": 2, "shared_reward": True, "max_steps": 30},
+    ),
+    "three of whom two come late": (
+        "GridWorld",
+        {"agents": 3, "width": 3, "height": 3, "join_at": (0, 2, 5), "max_steps": 30},
+    ),
+    "one by an id": ("piase/GridWorld-DoorKey-6x6-v0", {"max_steps": 40}),
+    "late joiners with words": (
+        "TextProbe",
+        {"agents": 3, "items": 6, "join_at": (0, 2, 5), "slip": 0.3, "max_steps": 40},
+    ),
+    "three points in noise": ("PointProbe", {"agents": 3, "noise": 0.2, "max_steps": 30}),
+}
+
+
+@functools.cache
+def game(name: str, seed: int) -> Game:
+    world, config = GAMES[name]
+    return replays.record(world, config, seed)
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("name", GAMES)
+def test_same_states_through_every_face(name: str, face: str) -> None:
+    if face == "batch" and "Probe" in GAMES[name][0]:
+        with pytest.raises(PiaseError, match="batch"):
+            list(FACES[face](game(name, 0), np.random.default_rng(0)))
+        return
+    for seed in range(3):
+        run = game(name, seed)
+        digests = list(FACES[face](run, np.random.default_rng(seed)))
+        assert len(digests) > 1
+        assert digests == run.digests[: len(digests)]
+        if face not in FOCAL:
+            assert len(digests) == len(run.digests)
+
+
+def test_the_games_are_worth_the_name() -> None:
+    runs = [game(name, seed) for name in GAMES for seed in range(3)]
+    outcomes = {outcome for run in runs for row in run.outcomes for outcome in row.values()}
+    assert {"ok", "failed", "illegal"} <= outcomes
+    assert all(len(set(run.digests)) == len(run.digests) for run in runs)
+    staggered = [run for run in runs if len({len(t.indices) for t in run.ticks}) > 1]
+    assert len(staggered) >= 3  # agents that end or enter in mid-game
+
+
+def test_any_force_of_a_box_is_a_command() -> None:
+    config: dict[str, Any] = {"agents": 2, "noise": 0.1, "max_steps": 25}
+    one = parallel_env("PointProbe", actions="continuous", **config)
+    two = Environment("PointProbe", **config)
+    rng = np.random.default_rng(0)
+    one.reset(seed=4)
+    two.reset(seed=4)
+    while one.agents:
+        forces = {name: rng.uniform(-1, 1, 2).astype(np.float32) for name in one.agents}
+        for name, force in forces.items():
+            parameters = {"x": float(force[0]), "y": float(force[1])}
+            two.step(name, {"action_type": "thrust", "parameters": parameters})
+        one.step(forces)
+        assert one.digest() == two.digest()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_priorities_are_an_order(seed: int) -> None:
+    """Random priorities do what `World.set_order` does; without them the order is the agents'."""
+    config: dict[str, Any] = {"agents": 4, "width": 3, "height": 3, "max_steps": 40}
+    one, two = parallel_env("GridWorld", **config), AbstractEnvironment("GridWorld", **config)
+    rng = np.random.default_rng(seed)
+    one.reset(seed=seed)
+    two.reset_environment(seed=seed)
+    while one.agents:
+        moves = {name: int(rng.integers(5)) for name in one.agents}
+        ranks = {name: float(rng.integers(-1, 2)) for name in one.agents}
+        names = list(one.world.agents)
+        order = sorted(range(4), key=lambda i, r=ranks: (-r.get(names[i], 0.0), i))  # type: ignore[misc]
+        one.world.set_order(order)
+        for name in rng.permutation(one.agents).tolist():
+            command = one.world.command(0, moves[name])
+            given = replays.model(command)  # type: ignore[arg-type]
+            if ranks[name] or rng.random() < 0.5:
+                given = given.model_copy(update={"execution_priority": ranks[name]})
+            two.apply_action_from_agent(name, given)
+        one.step(moves)
+        assert one.digest() == two.digest()

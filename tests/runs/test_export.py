@@ -1,0 +1,237 @@
+"""Exports, read back with the libraries that others read them with; counts, pictures, commands."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from piase_gym import runs
+from piase_gym.errors import ConfigError, LogWriteError, RunError
+from piase_gym.wrappers import AvtLogger
+from tests.helpers.cli_runner import piase
+from tests.helpers.piaavt import lines, refusal
+from tests.helpers.run_worlds import Seen, grid, play
+
+
+@pytest.fixture(scope="module")
+def seen() -> list[Seen]:
+    """What the environment of `log` reported."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def log(seen: list[Seen], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log at the level of actions."""
+    path = tmp_path_factory.mktemp("run") / "run.jsonl"
+    env = AvtLogger(grid(), path)
+    seen.append(play(env, episodes=5))
+    env.close()
+    return path
+
+
+def read_csv(path: Path) -> list[dict[str, Any]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def read_parquet(path: Path) -> list[dict[str, Any]]:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
+    return rows
+
+
+def read_sqlite(path: Path) -> list[dict[str, Any]]:
+    with sqlite3.connect(path) as connection:
+        connection.row_factory = sqlite3.Row
+        rows = [dict(row) for row in connection.execute("SELECT * FROM events ORDER BY rowid")]
+    connection.close()
+    return rows
+
+
+def read_hdf5(path: Path) -> list[dict[str, Any]]:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path) as file:
+        group = file["events"]
+        columns = {name: group[name][:].tolist() for name in group}
+    texts = {n: [v.decode() if isinstance(v, bytes) else v for v in c] for n, c in columns.items()}
+    return [dict(zip(texts, row, strict=True)) for row in zip(*texts.values(), strict=True)]
+
+
+READERS = {"csv": read_csv, "parquet": read_parquet, "sqlite": read_sqlite, "h5": read_hdf5}
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_tables_hold_every_event(ending: str, log: Path, tmp_path: Path) -> None:
+    out = tmp_path / f"run.{ending}"
+    runs.export(log, out)
+    rows = READERS[ending](out)
+    told = [
+        {**row, "event_data": json.loads(row["event_data"]), "step": int(row["step"])}
+        for row in rows
+    ]
+    for row in told:
+        row["episode"] = int(row["episode"])
+    assert told == lines(log)
+    with pytest.raises(LogWriteError, match="exists"):
+        runs.export(log, out)
+    runs.export(log, out, overwrite=True)
+
+
+def test_the_legacy_dialect_and_epochs(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "legacy.jsonl"
+    runs.export(log, out, dialect="legacy", timestamps="epoch")
+    for old, new in zip(lines(out), lines(log), strict=True):
+        assert old["source"] == new["source_component_id"]
+        assert old["data"] == new["event_data"]
+        assert isinstance(old["timestamp"], float)
+    first, last = lines(out)[0], lines(out)[-1]
+    assert last["timestamp"] - first["timestamp"] >= 0.0
+    frame = runs.read(log).to_pandas()
+    assert frame["timestamp"].iloc[0].timestamp() == pytest.approx(first["timestamp"], abs=1e-5)
+
+
+def test_expanded_lines_are_those_of_the_level_events(tmp_path: Path) -> None:
+    paths = {level: tmp_path / f"{level}.jsonl" for level in ("actions", "events")}
+    for level, path in paths.items():
+        env = AvtLogger(grid(), path, level=level, run_id="one")
+        play(env, episodes=3)
+        env.close()
+    out = tmp_path / "expanded.jsonl"
+    runs.export(paths["actions"], out, expand=True)
+    assert all(refusal(line) == "" for line in out.read_text("utf-8").splitlines())
+    ids = [event["event_id"] for event in lines(out)]
+    assert len(set(ids)) == len(ids)
+
+    def told(path: Path) -> list[Any]:
+        kept = [e for e in lines(path) if "ACTION" in e["event_type"] or "REW" in e["event_type"]]
+        return [
+            (e["agent_id"], e["event_type"], e["step"], e["episode"], e["event_data"]) for e in kept
+        ]
+
+    assert told(out) == told(paths["events"])
+    again = tmp_path / "again.jsonl"
+    runs.export(paths["events"], again, expand=True)
+    assert told(again) == told(out)
+
+
+def test_minari_has_a_dataset_an_agent(
+    log: Path, seen: list[Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    ids = runs.export(log, "piase/test", format="minari")
+    assert isinstance(ids, list)
+    assert len(ids) == 3
+    for name in ids:
+        agent = name.split("/")[-1].removesuffix("-v0")
+        data = minari.load_dataset(name)
+        assert data.total_episodes == 5
+        lengths = [len(episode.actions) for episode in data.iterate_episodes()]
+        assert lengths == seen[0].lengths[agent]
+        totals = [float(episode.rewards.sum()) for episode in data.iterate_episodes()]
+        assert totals == pytest.approx(seen[0].returns[agent])
+    # The first observations are those that the environment gave.
+    observations, _ = grid(view="vector").reset(seed=0)
+    first = next(iter(minari.load_dataset(ids[0]).iterate_episodes()))
+    np.testing.assert_array_equal(first.observations[0], observations["agent_0"])
+
+
+def test_counts(log: Path, seen: list[Seen], tmp_path: Path) -> None:
+    found = runs.stats(log)
+    events = lines(log)
+    assert found.event_types == Counter(event["event_type"] for event in events)
+    assert found.agents == Counter(event["agent_id"] for event in events)
+    assert (found.lines, found.unread) == (len(events), 0)
+    for agent, returns in seen[0].returns.items():
+        goal = found.goals[agent]
+        assert goal.returns == pytest.approx(sum(returns))
+        assert goal.states["ACHIEVED"] == seen[0].won.get(agent, 0)
+        assert goal.steps == sum(seen[0].lengths[agent])
+    # Written by somebody else: other spacing, another order, a line that is none.
+    foreign = tmp_path / "foreign.jsonl"
+    rows = [json.dumps(dict(reversed(event.items()))) for event in events]
+    foreign.write_text("\n".join([*rows, "oops"]) + "\n", "utf-8")
+    other = runs.stats(foreign)
+    assert (other.event_types, other.unread) == (found.event_types, 1)
+    assert other.goals == found.goals
+
+
+def test_sql_over_a_log(log: Path, seen: list[Seen]) -> None:
+    pytest.importorskip("duckdb")
+    run = runs.read(log)
+    rows = run.sql("SELECT agent_id, sum(reward), count(*) FROM steps GROUP BY 1 ORDER BY 1")
+    for agent, total, count in rows:
+        assert total == pytest.approx(sum(seen[0].returns[agent]))
+        assert count == sum(seen[0].lengths[agent])
+    kinds = dict(run.sql("SELECT event_type, count(*) FROM events GROUP BY 1"))
+    assert kinds == Counter(event["event_type"] for event in run)
+
+
+def test_pictures_are_those_of_the_run(log: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    env = grid(render_mode="rgb_array")
+    env.reset(seed=0)
+    pictures = runs.frames(log)
+    np.testing.assert_array_equal(next(pictures), env.render())
+    out = runs.render(log, tmp_path / "run.gif", stop=6)
+    with Image.open(out) as image:
+        assert image.n_frames > 1
+        assert image.size == env.render().shape[1::-1]
+    with pytest.raises(ConfigError, match="gif"):
+        runs.render(log, tmp_path / "run.bmp")
+    with pytest.raises(RunError, match="no step"):
+        runs.render(log, tmp_path / "none.gif", start=10**6)
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_plots_are_drawn(ending: str, log: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert runs.plot(log, tmp_path / f"run.{ending}").stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"out": "a.xls"}, "ending"),
+        ({"out": "a.csv", "format": "excel"}, "excel"),
+        ({"out": "a.csv", "dialect": "old"}, "legacy"),
+        ({"out": "a.csv", "timestamps": "unix"}, "epoch"),
+        ({"out": "no spaces", "format": "minari"}, "dataset"),
+    ],
+)
+def test_wrong_exports_are_named(options: dict[str, Any], message: str, log: Path) -> None:
+    with pytest.raises(ConfigError, match=message):
+        runs.export(log, **options)
+
+
+def test_commands(log: Path, tmp_path: Path) -> None:
+    done = piase("replay", str(log))
+    assert done.returncode == 0, done.stderr
+    assert "equal" in done.stdout
+    edited = tmp_path / "edited.jsonl"
+    events = lines(log)
+    step = next(event for event in events if event["event_data"].get("kind") == "step")
+    step["event_data"]["rewards"]["agent_0"] += 1
+    edited.write_text("".join(json.dumps(event) + "\n" for event in events), "utf-8")
+    done = piase("replay", str(edited))
+    assert done.returncode == 1
+    assert "reward of agent_0" in done.stdout
+    done = piase("fork", str(log), "--at", "2", "--action", "agent_0=stay", "--pairs", "3")
+    assert done.returncode == 0, done.stderr
+    assert "95% interval" in " ".join(done.stdout.split())
+    assert piase("stats", str(log)).returncode == 0
+    done = piase("export", str(log), str(tmp_path / "run.csv"), "--expand")
+    assert done.returncode == 0, done.stderr
+    done = piase("render", str(log), "-o", str(tmp_path / "run.png"))
+    assert done.returncode == 0, done.stderr
+    done = piase("fork", str(log), "--at", "2", "--action", "left")
+    assert done.returncode == 2
+    assert "AGENT=VALUE" in done.stderr

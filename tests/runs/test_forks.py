@@ -1,0 +1,165 @@
+"""Forks: the unchanged branch is the run itself, and effects are those of known changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from piase_gym import parallel_env, runs
+from piase_gym.errors import AgentError, ConfigError, PiaseError, RunError, UnsupportedError
+from piase_gym.wrappers import AvtLogger
+from tests.helpers.piaavt import lines
+from tests.helpers.run_worlds import grid, play, text
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An agent that walks right for seven cells to the goal; a random partner far off."""
+    path = tmp_path_factory.mktemp("walk") / "run.jsonl"
+    inner = parallel_env(
+        "GridWorld",
+        agents=2,
+        width=8,
+        height=3,
+        start_pos=(0, 0),
+        goal_pos=(7, 0),
+        collisions="pass",
+        max_steps=20,
+        partners={"agent_1": "random"},
+    )
+    env = AvtLogger(inner, path)
+    for seed in range(2):
+        env.reset(seed=seed)
+        while env.agents:
+            env.step({"agent_0": 3})
+    env.close()
+    return path
+
+
+def digests(path: Path, episode: int) -> list[str]:
+    """Return the digests of an episode's steps, from the log."""
+    steps = [e for e in lines(path) if e["event_data"].get("kind") == "step"]
+    return [e["event_data"]["digest"] for e in steps if e["episode"] == episode]
+
+
+@pytest.mark.parametrize("at", [0, 3, 7, 9])
+def test_without_a_change_a_branch_is_the_run(at: int, walk: Path) -> None:
+    report = runs.fork(walk, at)
+    one, other = report.branches[0]
+    assert one == other
+    assert report.effect == 0.0
+    first = len(digests(walk, 0))
+    cut = at if at < first else at - first
+    logged = digests(walk, 0 if at < first else 1)[cut:]
+    # The log ends with the learner's episode; its partner goes on alone in the branch.
+    assert list(one.digests[: len(logged)]) == logged
+
+
+def test_the_effect_of_one_action_is_known(walk: Path) -> None:
+    # A step back costs itself and one more step forth; the recorded rest then falls one short of
+    # two steps, and the agent stands still until the end.
+    report = runs.fork(walk, 2, actions={"agent_0": 2}, players={"agent_0": "oracle"})
+    assert report.effect == pytest.approx(-0.2)
+    assert report.parted == [1]
+    assert report.agent == "agent_0"
+    stay = runs.fork(walk, 2, actions={"agent_0": "stay"}, players={"agent_0": "oracle"})
+    assert stay.effect == pytest.approx(-0.05)
+    won = runs.fork(walk, 2, actions={"agent_0": {1: 4, 2: 4}}, metric="won")
+    assert (won.before, won.after) == ([1.0], [0.0])
+
+
+def test_pairs_share_all_streams_but_the_named(walk: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"actions": {"agent_0": 4}, "players": {"agent_0": "oracle"}}
+    same = runs.fork(walk, 2, pairs=4, **options)
+    assert len({branch.digests[-1] for pair in same.branches for branch in pair}) <= 2
+    assert same.interval == (pytest.approx(-0.05), pytest.approx(-0.05))
+    report = runs.fork(walk, 2, pairs=6, vary=["partner_agent_1"], logs=tmp_path, **options)
+    # The partner does not get in the way, so what it draws changes its way but not the effect.
+    assert len({pair[0].digests[-1] for pair in report.branches}) > 1
+    assert report.interval == (pytest.approx(-0.05), pytest.approx(-0.05))
+    logs = sorted(tmp_path.glob("*/*.jsonl"))
+    assert len(logs) == 12
+    for log in logs[:4]:
+        assert runs.replay(log).ok
+        assert runs.validate(log).ok
+
+
+def test_the_interval_is_that_of_the_mean(walk: Path) -> None:
+    report = runs.fork(
+        walk,
+        1,
+        policies={"agent_0": "random"},
+        players={"agent_0": "oracle"},
+        pairs=30,
+        vary=["partner_agent_0"],
+        steps=4,
+    )
+    differences = np.subtract(report.after, report.before)
+    error = differences.std(ddof=1) / np.sqrt(len(differences))
+    assert report.interval is not None
+    low, high = report.interval
+    assert report.effect == pytest.approx(differences.mean())
+    # The normal interval and the bootstrap's agree for thirty values.
+    assert low == pytest.approx(report.effect - 1.96 * error, abs=0.5 * error)
+    assert high == pytest.approx(report.effect + 1.96 * error, abs=0.5 * error)
+
+
+def test_messages_and_hints(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(text(), path)
+    play(env, episodes=1)
+    env.close()
+    said = runs.fork(path, 2, messages={"agent_0": "the key is in the study"})
+    assert said.parted[0] == 1
+    hinted = runs.fork(path, 2, hints={"agent_0": "look"}, metric="length")
+    assert hinted.parted[0] == 1
+    assert hinted.before == hinted.after
+
+
+def test_policies_are_driven_through_the_prefix(tmp_path: Path) -> None:
+    from piase_gym.agents import Agent
+
+    class Counter(Agent):
+        """Does the next of a fixed row of moves; its place in the row is its inner state."""
+
+        place = 0
+
+        def reset(self, seed: int) -> None:
+            self.place = 0
+
+        def act(self) -> int:
+            self.place += 1
+            return (3, 3, 1, 4, 0, 2)[self.place % 6]
+
+    path, counter = tmp_path / "run.jsonl", Counter()
+    inner = grid(partners={"agent_2": counter})
+    env = AvtLogger(inner, path)
+    play(env, episodes=1)
+    env.close()
+    report = runs.fork(path, 4, players={"agent_2": Counter()})
+    assert list(report.branches[0][0].digests) == digests(path, 0)[4:]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"at": 9999}, RunError, "9999"),
+        ({"at": -1}, ConfigError, "0 or more"),
+        ({"actions": {"bob": 1}}, AgentError, "bob"),
+        ({"pairs": 0}, ConfigError, "pairs"),
+        ({"vary": ["wind"]}, ConfigError, "wind"),
+        ({"vary": "layout"}, ConfigError, "list"),
+        ({"metric": "joy"}, ConfigError, "joy"),
+        ({"policies": {"agent_0": "genius"}}, PiaseError, "genius"),
+        ({"messages": {"agent_0": "hi"}}, UnsupportedError, "mailboxes"),
+        ({"actions": {"agent_0": 77}}, PiaseError, "77"),
+    ],
+)
+def test_wrong_arguments_are_named(
+    options: dict[str, Any], error: type[Exception], message: str, walk: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        runs.fork(walk, **{"at": 2, **options})

@@ -1,0 +1,154 @@
+"""Metrics, against sums made by hand; and live against from the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from piase_gym import runs
+from piase_gym.errors import AgentError, ConfigError, UnknownNameError
+from piase_gym.wrappers import AvtLogger
+from tests.helpers.piaavt import lines
+from tests.helpers.run_worlds import WORLDS, grid, play, text
+
+WINDOWS = (None, {"attempts": 1}, {"attempts": 2}, {"episodes": 2}, {"env_steps": 17})
+
+
+@pytest.mark.parametrize("level", ["actions", "full"])
+@pytest.mark.parametrize("world", WORLDS)
+def test_live_and_file_say_the_same(world: str, level: str, tmp_path: Path) -> None:
+    path, inner = tmp_path / "run.jsonl", WORLDS[world]()
+    live = runs.Metrics(inner)
+    env = AvtLogger(inner, path, level=level)
+    for attempt in range(3):
+        for agent in env.possible_agents:
+            runs.log(env, "DSE_STEP_ATTEMPT_START", {"attempt": attempt}, agent)
+        play(env, episodes=2, seed=attempt)
+        env.unwrapped.events.post("hint", env.possible_agents[0], message=None)
+    env.close()
+    file = runs.Metrics(path)
+    assert live.names() == file.names()
+    for agent in file.agents:
+        for name in file.names():
+            for window in WINDOWS:
+                one = live.get_performance_metric(agent, name, window)
+                assert one == file.get_performance_metric(agent, name, window), (name, window)
+
+
+def test_metrics_are_what_happened(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(grid(max_steps=30), path)
+    seen = play(env, episodes=8)
+    env.close()
+    metrics = runs.Metrics(path)
+    steps = [e["event_data"] for e in lines(path) if e["event_data"].get("kind") == "step"]
+    assert sum(seen.won.values()) > 0
+    for agent in ("agent_0", "agent_1", "agent_2"):
+        get: Callable[[str], Any] = lambda name, agent=agent: metrics.get_performance_metric(  # noqa: E731
+            agent, name
+        )
+        won, lengths = seen.won.get(agent, 0), seen.lengths[agent]
+        assert get("success_rate") == won / 8
+        assert get("episodes") == 8
+        assert get("mean_return") == pytest.approx(sum(seen.returns[agent]) / 8)
+        assert get("episode_length") == sum(lengths) / 8
+        outcomes = [data["outcomes"][agent] for data in steps if agent in data["outcomes"]]
+        assert get("illegal_rate") == outcomes.count("illegal") / len(outcomes)
+        assert get("env_steps") == len(outcomes) == sum(lengths)
+        reached = any(agent in data.get("milestones", {}) for data in steps)
+        assert get("milestone.goal_reached") == reached == bool(won)
+        last = metrics.get_performance_metric(agent, "episode_length", {"episodes": 3})
+        assert last == sum(lengths[-3:]) / 3
+
+
+def test_attempts_start_afresh() -> None:
+    env = grid(agents=1, width=3, height=2, start_pos=(0, 0), goal_pos=(2, 0), max_steps=4)
+    metrics = runs.Metrics(env)
+    rows = []
+    for action in (4, 3, 4):
+        runs.log(env, "DSE_STEP_ATTEMPT_START", {}, "agent_0")
+        assert metrics.get_performance_metric("agent_0", "success_rate") is None
+        env.reset(seed=0)
+        env.give_hint("agent_0", "go right")
+        while env.agents:
+            env.step({"agent_0": action})
+        names = ("success_rate", "task_success", "steps_to_goal", "hints_used", "attempts")
+        rows.append([metrics.get_performance_metric("agent_0", name) for name in names])
+        happened = metrics.check_event_occurred("agent_0", {"name": "goal_reached"})
+        assert happened == (action == 3)
+    assert rows == [
+        [0.0, False, None, 1, 1],
+        [1.0, True, 2.0, 1, 2],
+        [0.0, False, None, 1, 3],
+    ]
+    both = metrics.get_performance_metric("agent_0", "success_rate", {"attempts": 2})
+    assert both == 0.5
+    assert metrics.check_event_occurred("agent_0", {"name": "goal_reached"}, {"attempts": 2})
+    assert not metrics.check_event_occurred("agent_0", {"name": "goal_reached"}, {"env_steps": 3})
+    metrics.close()
+    assert not env.events.active
+
+
+def test_messages_are_counted() -> None:
+    env = text(actions="text")
+    metrics = runs.Metrics(env)
+    env.reset(seed=0)
+    for line in ("say hello", "wait", "say again"):
+        env.step(dict.fromkeys(env.agents, line))
+    agent = env.agents[0]
+    assert metrics.get_performance_metric(agent, "messages_sent") == 2
+    assert metrics.get_performance_metric(agent, "messages_sent", {"env_steps": 2}) == 1
+    signature = {"event_type": "NLG_OUTPUT_GENERATED", "message": "again"}
+    assert metrics.check_event_occurred(agent, signature)
+    assert not metrics.check_event_occurred(agent, {**signature, "message": "never"})
+    kind = {"action_details.type": "say", "outcome": "ok"}
+    assert metrics.check_event_occurred(agent, kind)
+
+
+def test_metrics_of_ones_own(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(grid(), path)
+    seen = play(env, episodes=4)
+    env.close()
+    metrics = runs.Metrics(path)
+    metrics.define("best", lambda view: max(row.total for row in view.finished))
+    metrics.define_sql("best_sql", "SELECT max(total) FROM episodes WHERE agent = $agent")
+    metrics.define_sql("lines", "SELECT count(*) FROM events WHERE event_type LIKE 'REWARD%'")
+    metrics.define_sql("sum", "SELECT sum(reward) FROM steps")
+    returns = seen.returns["agent_1"]
+    values = [metrics.get_performance_metric("agent_1", n) for n in ("best", "best_sql", "sum")]
+    assert values == [pytest.approx(v) for v in (max(returns), max(returns), sum(returns))]
+    assert metrics.get_performance_metric("agent_1", "lines") == sum(seen.lengths["agent_1"])
+    assert "best" in metrics.names()
+    metrics.define_sql("wrong", "SELECT nothing FROM nowhere")
+    with pytest.raises(ConfigError, match="nowhere"):
+        metrics.get_performance_metric("agent_1", "wrong")
+    with pytest.raises(ConfigError, match="success_rate"):
+        metrics.define("success_rate", lambda view: 1.0)
+
+
+def test_wrong_questions_are_named() -> None:
+    metrics = runs.Metrics(grid())
+    with pytest.raises(UnknownNameError, match="success_rate"):
+        metrics.get_performance_metric("agent_0", "sucess_rate")
+    with pytest.raises(AgentError, match="agent_9"):
+        metrics.get_performance_metric("agent_9", "success_rate")
+    for window in ({"days": 1}, {"episodes": 0}, {"episodes": 1, "attempts": 2}, 5):
+        with pytest.raises(ConfigError):
+            metrics.get_performance_metric("agent_0", "success_rate", window)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError):
+        metrics.check_event_occurred("agent_0", {})
+    assert isinstance(metrics, runs.PiaAVTInterface)
+
+
+def test_metric_types_name_every_metric() -> None:
+    metrics = runs.Metrics(grid())
+    kinds = runs.metric_types(grid().world.milestones)
+    assert set(metrics.names()) == set(kinds)
+    assert kinds["success_rate"] is float
+    assert kinds["milestone.goal_reached"] is kinds["task_success"] is bool

@@ -1,0 +1,1 @@
+"""Tests of physics_playground."""

@@ -1,0 +1,202 @@
+"""The commons of SocialDilemma: kernels against a slow reference, views, measures, bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym import testing
+from piase_gym.core.rng import Stream
+from piase_gym.errors import ConfigError, EnvelopeError, GenerationError
+from tests.worlds.social_dilemma.reference_commons import MOVES, SlowCommons
+
+QUICK = {"regrowth": (0.01, 0.1, 0.2, 0.4)}
+CASES: list[dict[str, Any]] = [
+    {"game": "harvest", "rounds": 60},
+    {"game": "harvest", "agents": 8, "width": 9, "height": 12, "patches": 3, "rounds": 90}
+    | {"timeout": 4, "zap_fine": 2.5, **QUICK},
+    {"game": "harvest", "agents": 3, "width": 20, "height": 9, "window": 5, "timeout": 1}
+    | {"symbols": 2, "reputation": True, "shared_reward": True, **QUICK, "rounds": 70},
+    {"game": "harvest", "agents": 12, "width": 8, "height": 8, "patches": 2, "timeout": 3}
+    | {"window": 9, "rounds": 80, "zap_range": 2},
+    {"game": "cleanup", "rounds": 90, "most_waste": 1.0, "apple_chance": 0.3},
+    {"game": "cleanup", "agents": 6, "width": 10, "height": 8, "river": 2, "orchard": 3}
+    | {"start_waste": 0.0, "apple_chance": 0.5, "clean_range": 2, "timeout": 6, "rounds": 120},
+    {"game": "cleanup", "agents": 5, "width": 9, "height": 9, "waste_chance": 1.0, "timeout": 0}
+    | {"reputation": True, "symbols": 1, "max_steps": 50},
+]
+
+
+def words_of(index: int, env: Any) -> tuple[str, int]:
+    """Return an index as the reference takes it."""
+    base = 6 + env.world.envelope.cleaning
+    return (*MOVES, "stay", "zap", "clean")[index % base], index // base
+
+
+def require_same(env: Any, slow: SlowCommons) -> None:
+    """Compare what agents know with the reference."""
+    for agent, name in enumerate(env.possible_agents):
+        facts = env.facts(name)
+        assert facts.cells == tuple(map(tuple, slow.window(agent)))
+        assert facts.position == slow.places[agent]
+        assert facts.time_out == slow.out[agent]
+        assert facts.heading == (slow.headings[agent] if slow.places[agent] else None)
+        for deed in ("eaten", "cleaned", "zaps", "zapped"):
+            assert getattr(facts, deed) == slow.deeds[deed][agent]
+        others = [other for other in range(slow.config.agents) if other != agent]
+        told = [
+            (env.possible_agents[o], *(slow.deeds[d][o] for d in ("eaten", "cleaned", "zaps")))
+            for o in others
+        ]
+        assert [tuple(deeds) for deeds in facts.reputation] == (told if facts.reputation else [])
+        said = [(env.possible_agents[o], str(slow.said[o])) for o in others if slow.said[o]]
+        assert [(letter.sender, letter.message) for letter in facts.messages] == said
+
+
+def draw(env: Any, dice: Stream) -> int:
+    """Draw an action; to go ahead is likelier than all else."""
+    if dice.integer(3):
+        return dice.integer(4)
+    return dice.integer(env.world.num_actions)
+
+
+@pytest.mark.parametrize("fields", CASES)
+def test_kernels_play_like_the_reference(fields: dict[str, Any]) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", view="vector", **fields)
+    dice, events = Stream(6), set()
+    for seed in range(4):
+        env.reset(seed=seed)
+        slow = SlowCommons(env.config, seed)
+        require_same(env, slow)
+        while env.agents:
+            acts = [draw(env, dice) for _ in env.agents]
+            legal = [slow.legal(a, *words_of(act, env)) for a, act in enumerate(acts)]
+            masks = env.world.masks()
+            assert legal == [bool(masks[a][act]) for a, act in enumerate(acts)]
+            _, rewards, terminated, truncated, infos = env.step(
+                dict(zip(env.agents, acts, strict=True))
+            )
+            expected = slow.step([words_of(act, env) for act in acts])
+            assert list(rewards.values()) == pytest.approx(expected, abs=1e-12)
+            assert [i["outcome"] == "illegal" for i in infos.values()] == [not x for x in legal]
+            assert set(terminated.values()) == {slow.t == env.config.length}
+            assert set(truncated.values()) == {slow.t == env.config.max_steps}
+            require_same(env, slow)
+        events |= {name for name, deeds in slow.deeds.items() if any(deeds)}
+        check_measures(env, slow)
+    crowded = env.config.timeout and env.config.agents > 4
+    assert events >= ({"zaps", "zapped", "away", "eaten"} if crowded else set())
+    assert "cleaned" in events or env.config.game == "harvest"
+
+
+def check_measures(env: Any, slow: SlowCommons) -> None:
+    """Compare the measures with what the reference has written down."""
+    found = env.world.measure(0)
+    count, eaten = slow.config.agents, slow.deeds["eaten"]
+    means = [np.mean(times) for times in slow.when if times]
+    expected = np.mean(means) / slow.t if means else 0.0
+    assert found["sustainability"] == pytest.approx(expected)
+    assert found["peace"] == pytest.approx(1 - sum(slow.deeds["away"]) / (count * slow.t))
+    assert found["cooperation_rate"] == pytest.approx(slow.deeds["cleaned"][0] / slow.t)
+    gaps = sum(abs(a - b) for a in eaten for b in eaten)
+    even = 1 - gaps / (2 * count * sum(eaten)) if sum(eaten) else 1.0
+    assert found["equality"] == pytest.approx(even)
+    assert 0.0 <= found["efficiency"] <= 1.5
+
+
+@pytest.mark.parametrize("fields", [CASES[1], CASES[5]])
+def test_a_batch_plays_like_single_environments(fields: dict[str, Any]) -> None:
+    count, dice = 4, Stream(9)
+    batch = piase_gym.batch_env("SocialDilemma", num_envs=count, **fields)
+    envs = [piase_gym.parallel_env("SocialDilemma", view="vector", **fields) for _ in range(count)]
+    batch.reset(seed=3)
+    for number, env in enumerate(envs):
+        env.reset(seed=3 + number)
+    for _ in range(150):
+        acts = np.array([[draw(envs[0], dice) for _ in batch.agents] for _ in range(count)])
+        seen, rewards, *_ = batch.step(acts)
+        for number, env in enumerate(envs):
+            if not env.agents:
+                env.reset()
+            else:
+                observations, paid, *_ = env.step(
+                    dict(zip(env.agents, acts[number].tolist(), strict=True))
+                )
+                assert rewards[number].tolist() == list(paid.values())
+                for agent, vector in enumerate(observations.values()):
+                    np.testing.assert_array_equal(seen[number, agent], vector)
+            assert batch.digest(number) == env.digest()
+
+
+KIT: list[dict[str, Any]] = [
+    {"game": "harvest", "agents": 2, "width": 9, "height": 9, "patches": 2, "timeout": 3}
+    | {"envelope": {"agents": 4, "width": 12, "window": 9, "cleaning": 1, "symbols": 2}}
+    | {"rounds": 60, "symbols": 1, "reputation": True, **QUICK},
+    {"game": "cleanup", "agents": 3, "width": 9, "height": 8, "rounds": 50},
+]
+
+
+@pytest.mark.parametrize("fields", KIT)
+def test_commons_conform(fields: dict[str, Any]) -> None:
+    assert testing.check_world("SocialDilemma", **fields).ok
+
+
+def test_a_patch_that_is_emptied_stays_bare() -> None:
+    fields = {"game": "harvest", "patches": 1, "width": 9, "height": 9, "agents": 2}
+    env = piase_gym.parallel_env("SocialDilemma", regrowth=(0, 1, 1, 1), **fields)
+    env.reset(seed=0)
+    state = env.world.states[0]
+    before = state["ripe"].copy()
+    state["cells"][state["cells"] == 4] = 2
+    env.world.refresh()
+    for _ in range(50):
+        env.step(dict.fromkeys(env.agents, 4))
+    assert before.any()
+    assert not env.world.states[0]["ripe"].any()
+
+
+def test_one_harvest_is_followed_by_a_cleanup() -> None:
+    env = piase_gym.parallel_env("SocialDilemma", game="harvest", envelope={"cleaning": 1})
+    env.reset(seed=0)
+    assert env.action_space("agent_0").n == 7
+    assert env.world.masks()[0].tolist() == [1, 1, 1, 1, 1, 1, 0]
+    env.reconfigure({"game": "cleanup"})
+    env.reset(seed=0)
+    assert env.world.masks()[0].tolist() == [1] * 7
+    with pytest.raises(EnvelopeError, match="other spaces"):
+        env.reconfigure({"game": "chicken"})
+    with pytest.raises(EnvelopeError, match="cleaning"):
+        piase_gym.parallel_env("SocialDilemma", game="harvest").reconfigure({"game": "cleanup"})
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"payoffs": [[1, 2], [3, 4]]}, "payoffs belongs to the matrix games"),
+    ({"horizon": "geometric"}, "horizon belongs to the matrix games"),
+    ({"noise": 0.1}, "noise belongs"),
+    ({"rounds": 0}, "rounds"),
+    ({"width": 7}, "width"),
+    ({"window": 8}, "odd"),
+    ({"regrowth": (0, 1)}, "regrowth"),
+    ({"regrowth": (0, 1, 2, 3)}, "regrowth"),
+    ({"regrowth": (0, 0, 0, float("nan"))}, "regrowth"),
+    ({"timeout": 256}, "timeout"),
+    ({"game": "cleanup", "river": 10, "orchard": 6}, "no land"),
+    ({"game": "cleanup", "most_waste": 0.0}, "most_waste"),
+    ({"game": "prisoners_dilemma", "patches": 3}, "patches belongs to harvest and cleanup"),
+    ({"apple": float("inf")}, "apple"),
+]
+
+
+@pytest.mark.parametrize(("fields", "words"), WRONG)
+def test_bad_input_is_explained(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        piase_gym.parallel_env("SocialDilemma", **{"game": "harvest", **fields})
+
+
+def test_a_crowd_without_room_is_refused() -> None:
+    fields = {"game": "harvest", "width": 8, "height": 8, "patches": 20}
+    with pytest.raises(GenerationError, match="bare floor for 32 agents"):
+        piase_gym.parallel_env("SocialDilemma", agents=32, **fields)

@@ -1,0 +1,244 @@
+"""The matrix games of SocialDilemma: kernels against a slow reference, views, bad input."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import piase_gym
+from piase_gym import testing
+from piase_gym.core.rng import Stream
+from piase_gym.errors import ActionError, ConfigError, EnvelopeError
+from piase_gym.worlds.social_dilemma.matrix.games import BIMATRICES, MATRIX_GAMES
+from tests.worlds.social_dilemma.reference_matrix_games import SlowGame
+
+CASES: list[dict[str, Any]] = [
+    {"game": "prisoners_dilemma", "rounds": 7},
+    {"game": "stag_hunt", "rounds": 70, "memory": 32},
+    {"game": "chicken", "rounds": 5, "noise": 0.25, "symbols": 3, "talk": 1},
+    {"game": "battle_of_the_sexes", "horizon": "geometric", "rounds": 9, "noise": 0.1},
+    {"game": "matching_pennies", "rounds": 1},
+    {"game": "prisoners_dilemma", "payoffs": [[(1, 2), (3, 4)], [(5, 6), (7, 8)]], "memory": 9},
+    {"game": "public_goods", "agents": 3, "multiplier": 1.7, "reputation": True},
+    {"game": "public_goods", "agents": 9, "symbols": 2, "shared_reward": True, "noise": 0.4},
+    {"game": "volunteers_dilemma", "agents": 5, "rounds": 20, "max_steps": 12, "memory": 8},
+    {"game": "volunteers_dilemma", "agents": 2, "benefit": 4, "cost": 3, "talk": 2, "symbols": 1},
+    {"game": "public_goods", "agents": 3, "payoffs": [[0, 1, 2], [3, 4, 5.5]], "memory": 2},
+]
+
+
+def slow_of(config: Any, seed: int) -> SlowGame:
+    """Return the reference's episode of a config."""
+    names = "game agents noise symbols talk max_steps payoffs multiplier benefit cost"
+    fields = {name: getattr(config, name) for name in names.split()}
+    geometric = config.horizon == "geometric"
+    return SlowGame(
+        seed, rounds=config.length, geometric=geometric, shared=config.shared_reward, **fields
+    )
+
+
+def require_same(env: Any, slow: SlowGame) -> None:
+    """Compare what agents know with the reference."""
+    count = slow.agents
+    for agent, name in enumerate(env.possible_agents):
+        facts = env.facts(name)
+        past = slow.history[::-1][: env.config.memory]
+        giving = [choices.count(0) for choices in past]
+        expected = tuple(
+            (choices[agent] == 0, total - (choices[agent] == 0))
+            for choices, total in zip(past, giving, strict=True)
+        )
+        mine = [choices[agent] for choices in slow.history].count(0)
+        everyone = sum(choices.count(0) for choices in slow.history)
+        assert facts.history == expected
+        assert (facts.played, facts.talk) == (len(slow.history), slow.wait)
+        assert (facts.cooperated, facts.others_cooperated) == (mine, everyone - mine)
+        assert facts.score == pytest.approx(slow.scores[agent], abs=1e-6)
+        others = [other for other in range(count) if other != agent]
+        said = [(env.possible_agents[o], str(slow.said[o])) for o in others if slow.said[o]]
+        assert [(letter.sender, letter.message) for letter in facts.messages] == said
+        told = [
+            (env.possible_agents[o], [choices[o] for choices in slow.history].count(0))
+            for o in others
+        ]
+        assert list(facts.reputation) == (told if env.config.reputation else [])
+        if count == 2:
+            for choice in (0, 1):
+                for other in (0, 1):
+                    pair = [choice, other] if agent == 0 else [other, choice]
+                    paid = slow.pay(pair)
+                    assert facts.payoffs[choice][1 - other] == pytest.approx(paid[agent])
+                    assert facts.their_payoffs[choice][1 - other] == pytest.approx(paid[1 - agent])
+
+
+@pytest.mark.parametrize("fields", CASES)
+def test_kernels_play_like_the_reference(fields: dict[str, Any]) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", **fields)
+    dice, ends = Stream(5), set()
+    for seed in range(25):
+        env.reset(seed=seed)
+        slow = slow_of(env.config, seed)
+        for _ in range(80):
+            if not env.agents:
+                break
+            acts = [dice.integer(env.world.num_actions) for _ in env.agents]
+            rewards, terminated, truncated = env.step(dict(zip(env.agents, acts, strict=True)))[1:4]
+            expected = slow.step([(act & 1, act >> 1) for act in acts])
+            assert list(rewards.values()) == pytest.approx(expected, abs=1e-12)
+            assert set(terminated.values()) == {slow.status == "over"}
+            assert set(truncated.values()) == {slow.status == "late"}
+            require_same(env, slow)
+            ends.add(slow.status)
+    assert ends & {"over", "late"}
+
+
+@pytest.mark.parametrize("fields", CASES[1:8:2])
+def test_a_batch_plays_like_single_environments(fields: dict[str, Any]) -> None:
+    count, dice = 5, Stream(8)
+    batch = piase_gym.batch_env("SocialDilemma", num_envs=count, **fields)
+    envs = [piase_gym.parallel_env("SocialDilemma", view="vector", **fields) for _ in range(count)]
+    batch.reset(seed=3)
+    for number, env in enumerate(envs):
+        env.reset(seed=3 + number)
+    for _ in range(120):
+        shape = (count, len(batch.agents))
+        acts = np.array([dice.integer(batch.action_space.n) for _ in range(math.prod(shape))])
+        acts = acts.reshape(shape)
+        seen, rewards, *_ = batch.step(acts)
+        for number, env in enumerate(envs):
+            if not env.agents:
+                env.reset()
+            else:
+                observations, paid, *_ = env.step(
+                    dict(zip(env.agents, acts[number].tolist(), strict=True))
+                )
+                assert [rewards[number, i] for i in range(shape[1])] == list(paid.values())
+                for i, vector in enumerate(observations.values()):
+                    np.testing.assert_array_equal(seen[number, i], vector)
+            assert batch.digest(number) == env.digest()
+
+
+KIT: list[tuple[dict[str, Any], list[str] | None]] = [
+    ({}, None),
+    (
+        {
+            "game": "public_goods",
+            "agents": 3,
+            "noise": 0.4,
+            "symbols": 2,
+            "talk": 1,
+            "reputation": True,
+            "rounds": 6,
+            "horizon": "geometric",
+            "envelope": {"agents": 5, "memory": 11},
+        },
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "checks"), KIT)
+def test_matrix_games_conform(fields: dict[str, Any], checks: list[str] | None) -> None:
+    assert testing.check_world("SocialDilemma", checks=checks, **fields).ok
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"rounds": 0}, "rounds"),
+    ({"rounds": -3}, "rounds"),
+    ({"rounds": 2.5}, "rounds"),
+    ({"horizon": 0}, "horizon"),
+    ({"horizon": "forever"}, "'fixed' or 'geometric'"),
+    ({"continuation": 1.0}, "continuation"),
+    ({"continuation": 0.5, "horizon": "fixed"}, "geometric"),
+    ({"game": "prisoner_dilemma"}, "did you mean 'prisoners_dilemma'"),
+    ({"game": None}, "game"),
+    ({"agents": 3}, "a game of 2 agents, not of 3"),
+    ({"agents": 1}, "agents"),
+    ({"payoffs": [[1, 2], [3, math.nan]]}, "finite"),
+    ({"payoffs": [[1, 2], [3, math.inf]]}, "finite"),
+    ({"payoffs": [[1, 2], [3, 1e9]]}, "from -100000 to 100000"),
+    ({"payoffs": [[1, 2, 3], [4, 5, 6]]}, r"\(2, 2\) or \(2, 2, 2\)"),
+    ({"payoffs": [[1, 2], [3, (4, 5)]]}, "ragged"),
+    ({"payoffs": [[1, 2]]}, r"\(2, 2\)"),
+    ({"payoffs": [1, 2, 3, 4]}, "payoffs"),
+    ({"payoffs": []}, "payoffs"),
+    ({"payoffs": "R3S0T5P1"}, "payoffs"),
+    ({"payoffs": [[["a", 1], [1, 1]], [[1, 1], [1, 1]]]}, "payoffs"),
+    ({"payoffs": np.full((2, 2), np.nan)}, "finite"),
+    ({"game": "public_goods", "agents": 3, "payoffs": [[1, 2], [3, 4]]}, r"\(2, 3\)"),
+    ({"game": "public_goods", "agents": 33}, "agents"),
+    ({"noise": 0.6}, "noise"),
+    ({"noise": math.nan}, "noise"),
+    ({"talk": 1}, "symbols"),
+    ({"memory": 0}, "memory"),
+    ({"multiplier": math.inf}, "multiplier"),
+]
+
+
+@pytest.mark.parametrize(("fields", "words"), WRONG)
+def test_bad_input_is_explained(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        piase_gym.parallel_env("SocialDilemma", **fields)
+    assert len(str(caught.value)) < 700
+
+
+def test_payoffs_can_be_arrays_and_own_payoffs_of_a_symmetric_game() -> None:
+    for table in (np.array([[3, 0], [5, 1]]), [[(3, 3), (0, 5)], [(5, 0), (1, 1)]]):
+        env = piase_gym.parallel_env("SocialDilemma", payoffs=table)
+        usual = piase_gym.parallel_env("SocialDilemma")
+        assert env.config.profiles.tolist() == usual.config.profiles.tolist()
+
+
+def test_games_of_one_envelope_follow_each_other() -> None:
+    env = piase_gym.parallel_env("SocialDilemma", envelope={"agents": 4, "memory": 6})
+    for game in MATRIX_GAMES:
+        env.reconfigure({"game": game, "memory": 6})
+        env.reset(seed=1)
+        assert len(env.agents) == (2 if game in BIMATRICES else 4)
+        observations = env.step(dict.fromkeys(env.agents, 0))[0]
+        for name, view in observations.items():
+            assert env.observation_space(name).contains(dict(view))
+            read = piase_gym.parse_text("SocialDilemma", view["text"], env.config)
+            assert read == env.facts(name)
+    with pytest.raises(EnvelopeError, match="memory 7"):
+        env.reconfigure({"memory": 7})
+
+
+@given(
+    st.sampled_from(sorted(BIMATRICES)),
+    st.lists(st.floats(-1e5, 1e5), min_size=8, max_size=8),
+    st.lists(st.integers(0, 3), min_size=0, max_size=24),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_table_of_payoffs_reads_back(game: str, numbers: list[float], acts: list[int]) -> None:
+    table = np.array(numbers).reshape(2, 2, 2).tolist()
+    env = piase_gym.parallel_env("SocialDilemma", game=game, payoffs=table, rounds=30)
+    env.reset(seed=0)
+    for act in acts:
+        env.step({"agent_0": act & 1, "agent_1": act >> 1})
+    for agent, name in enumerate(env.possible_agents):
+        facts = env.facts(name)
+        assert piase_gym.parse_text("SocialDilemma", env.world.text(facts), env.config) == facts
+        np.testing.assert_array_equal(env.world.vector(facts), env.world.vectors()[agent])
+
+
+def test_indices_out_of_the_table_are_refused() -> None:
+    env = piase_gym.parallel_env("SocialDilemma")
+    env.reset(seed=0)
+    with pytest.raises(ActionError, match="0 to 1"):
+        env.step({"agent_0": 2, "agent_1": 0})
+    assert env.facts("agent_0").played == 0
+
+
+def test_who_cannot_be_read_defects() -> None:
+    env = piase_gym.parallel_env("SocialDilemma", actions="text")
+    env.reset(seed=0)
+    _, rewards, _, _, infos = env.step({"agent_0": "sing", "agent_1": "cooperate"})
+    assert rewards == {"agent_0": 5.0, "agent_1": 0.0}
+    assert infos["agent_0"]["outcome"] == "unparsable"
+    assert infos["agent_1"]["outcome"] == "ok"
