@@ -78,7 +78,7 @@ IMPROVEMENT = (
     "the column's on the same task, ties counting half."
 )
 RATES = (
-    "Blue: this package; grey: others, and the yardstick. They play different games, so that only "
+    "Blue: this package; grey: others, and the baseline. They play different games, so that only "
     "orders of magnitude can be compared."
 )
 SCORES = "Scores by task, with 95 % intervals; an arrow at the left edge is a score below -100."

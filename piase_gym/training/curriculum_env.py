@@ -80,7 +80,7 @@ class SlotBatch:
         self.env.close()
 
 
-def make_course(
+def make_curriculum_env(
     curriculum: DevelopmentalCurriculum,
     *,
     num_envs: int,
@@ -144,9 +144,9 @@ def make_course(
     return CurriculumWrapper(inner, {agent: curriculum}, **options)
 
 
-def course_of(env: Any) -> Any:
-    """Return the course that environments of `make_course` follow."""
+def controller_of(env: Any) -> Any:
+    """Return the course that environments of `make_curriculum_env` follow."""
     return env.env.course if isinstance(env, SlotBatch) else env.course
 
 
-__all__ = ["course_of", "make_course"]
+__all__ = ["controller_of", "make_curriculum_env"]

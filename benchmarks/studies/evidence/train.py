@@ -32,7 +32,7 @@ from piase_gym.curricula.directors import (
 )
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, StorageError, suggest
-from piase_gym.training.curriculum_env import SlotBatch, course_of, make_course
+from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
 from piase_gym.training.curriculum_settings import APART, PPO, import_ppo
 
 PLAN = 1
@@ -138,12 +138,12 @@ def perform(job: Job) -> dict[str, Any]:
     scale, target = job.scale, curriculum.steps[-1].order
     started = time.process_time()
     director = ARMS[job.arm](target)
-    env = make_course(curriculum, num_envs=scale.num_envs, director=director, seed=job.seed)
+    env = make_curriculum_env(curriculum, num_envs=scale.num_envs, director=director, seed=job.seed)
     sizes = {"num_envs": scale.num_envs, "num_steps": scale.num_steps}
     settings = ppo.Settings(**sizes, total_steps=scale.steps, **PPO)
     trainer = ppo.Trainer(env, settings, APART * job.seed)
     trainer.train()
-    course = course_of(env)
+    course = controller_of(env)
     (agent,) = course.curricula
     trained = time.process_time() - started
     config = course.setup.config({agent: target})
