@@ -12,8 +12,7 @@ from piase_gym.lazy import lazy
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation.evaluate import evaluate
     from piase_gym.benchmarks.evaluation.results import Results, TaskResult
-    from piase_gym.benchmarks.evaluation.settings import Row
-    from piase_gym.benchmarks.evaluation.suites import Suite
+    from piase_gym.benchmarks.evaluation.suites import Row, Suite
 
 __all__ = ["Results", "Row", "Suite", "TaskResult", "evaluate"]
 

@@ -1,6 +1,6 @@
 """The command ``python -m piase_gym.benchmarks.text_room``: see `speed.text_room`."""
 
-from piase_gym.benchmarks.speed.text_room import main
+from piase_gym.benchmarks.speed.measure import run
 
 if __name__ == "__main__":
-    main()
+    run("text_room")

@@ -155,9 +155,9 @@ class ProgressStore:
         try:
             write_whole(path, data)
         except StorageError as error:
-            told = getattr(error.__cause__, "strerror", None) or str(error)
+            why = getattr(error.__cause__, "strerror", None) or error
             raise StorageError(
-                f"the progress cannot be written to {path}: {told}; what was there before is kept"
+                f"the progress cannot be written to {path}: {why}; what was there before is kept"
             ) from None
 
 

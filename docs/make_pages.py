@@ -17,7 +17,7 @@ import piase_gym
 from piase_gym import registry
 from piase_gym.benchmarks.evaluation.tables import reference_table
 from piase_gym.benchmarks.references.references import shipped
-from piase_gym.benchmarks.speed import curriculum, logs, measure
+from piase_gym.benchmarks.speed.measure import stored_sections as measured
 from piase_gym.benchmarks.studies import curriculum_report, physics_reach, training_report
 from piase_gym.benchmarks.studies.dilemmas import report as dilemma_report
 from piase_gym.errors import MissingExtraError
@@ -124,7 +124,7 @@ def with_references(text: str) -> str:
 
 def with_speed(text: str) -> str:
     """Return the page about speed with the tables of the stored measurements."""
-    sections = {**measure.stored_sections(), **physics_reach.stored_sections()}
+    sections = {**measured("measure"), **physics_reach.stored_sections()}
     return with_sections(text, "speed", sections)
 
 
@@ -140,12 +140,12 @@ def with_courses(text: str) -> str:
 
 def with_costs(text: str) -> str:
     """Return the page about following curricula with what they cost."""
-    return with_sections(text, "cost", curriculum.stored_sections())
+    return with_sections(text, "cost", measured("curriculum"))
 
 
 def with_logging(text: str) -> str:
     """Return the page about runs with what logging costs."""
-    return with_sections(text, "logging", logs.stored_sections())
+    return with_sections(text, "logging", measured("logs"))
 
 
 def with_trainings(text: str) -> str:
@@ -179,11 +179,11 @@ def write_evidence(path: Path) -> None:
     """Write the page about the evidence, and draw its picture; without the extras they stay."""
     try:
         text = with_evidence(path.read_text("utf-8"))
-        from piase_gym.benchmarks.studies.evidence.plot import draw
-        from piase_gym.benchmarks.studies.evidence.report import PICTURE, Findings
+        from piase_gym.benchmarks.studies.evidence.findings import Findings
+        from piase_gym.benchmarks.studies.evidence.report import PICTURE, draw
 
         draw(Findings.read(), path.parent / PICTURE)
-    except MissingExtraError:
+    except (MissingExtraError, ModuleNotFoundError):
         return
     path.write_text(text, encoding="utf-8")
 

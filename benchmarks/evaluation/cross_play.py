@@ -8,13 +8,13 @@ from typing import Any
 
 from piase_gym.benchmarks.evaluation.evaluate import evaluate
 from piase_gym.benchmarks.evaluation.results import Results
-from piase_gym.benchmarks.evaluation.settings import Row
 from piase_gym.benchmarks.evaluation.statistics import Interval, wilson
+from piase_gym.benchmarks.evaluation.suites import Row
 from piase_gym.errors import SuiteError
 
 
 @dataclass(frozen=True)
-class CrossTable:
+class CrossPlayTable:
     """Values of policies with partners.
 
     Attributes:
@@ -32,7 +32,7 @@ class CrossTable:
     values: tuple[tuple[Interval | None, ...], ...]
 
 
-def cross_tables(results: Results) -> list[CrossTable]:
+def cross_tables(results: Results) -> list[CrossPlayTable]:
     """Return a table for every row of a suite that was played with partners.
 
     Win rates of a single focal agent that never drew have Wilson's intervals, other values
@@ -46,7 +46,7 @@ def cross_tables(results: Results) -> list[CrossTable]:
     return [_table(results, base, tuple(names)) for base, names in partners.items()]
 
 
-def _table(results: Results, base: str, partners: tuple[str, ...]) -> CrossTable:
+def _table(results: Results, base: str, partners: tuple[str, ...]) -> CrossPlayTable:
     """Return the table of one row."""
     rows = [r for r in results.rows if r.partner and r.setting == f"{base} with {r.partner}"]
     policies = tuple(dict.fromkeys(row.policy for row in rows))
@@ -54,7 +54,7 @@ def _table(results: Results, base: str, partners: tuple[str, ...]) -> CrossTable
         tuple(_value(results, f"{base} with {partner}", policy) for partner in partners)
         for policy in policies
     )
-    return CrossTable(base, rows[0].measure, policies, partners, values)
+    return CrossPlayTable(base, rows[0].measure, policies, partners, values)
 
 
 def _value(results: Results, setting: str, policy: str) -> Interval | None:
@@ -68,7 +68,7 @@ def _value(results: Results, setting: str, policy: str) -> Interval | None:
     return row.value
 
 
-def cross_play(policies: Sequence[str], row: Row, **options: Any) -> tuple[CrossTable, Results]:
+def cross_play(policies: Sequence[str], row: Row, **options: Any) -> tuple[CrossPlayTable, Results]:
     """Play every policy with every policy.
 
     Args:

@@ -16,10 +16,9 @@ from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_po
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord, split_seeds
 from piase_gym.benchmarks.evaluation.results import Results, summarise
 from piase_gym.benchmarks.evaluation.rollout import Job
-from piase_gym.benchmarks.evaluation.settings import Problem, Row, Setting
-from piase_gym.benchmarks.evaluation.suites import Suite, read_suite
-from piase_gym.benchmarks.evaluation.workers import Pool, play_here
-from piase_gym.benchmarks.references.models import Shelf
+from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite, read_suite
+from piase_gym.benchmarks.evaluation.workers import WorkerPool, play_in_process
+from piase_gym.benchmarks.references.models import ModelFolder
 from piase_gym.benchmarks.references.references import References, gap_of, read_references, shipped
 from piase_gym.errors import ConfigError, StorageError, SuiteError
 from piase_gym.registry import task_spec, world_spec
@@ -115,8 +114,8 @@ def _player(
 ) -> Callable[[Sequence[Job]], Iterator[EpisodeRecord]]:
     """Return what plays jobs: this process, or a pool."""
     if workers == 1:
-        return play_here
-    return Pool(workers, modules, timeout).run
+        return play_in_process
+    return WorkerPool(workers, modules, timeout).run
 
 
 def _references(references: str | Path | References | None) -> References:
@@ -154,7 +153,7 @@ class _Run:
         self.skipped: list[Problem] = []
         for setting in settings:
             for policy in policies:
-                if lack := _lack(setting, policy):
+                if lack := _missing_reason(setting, policy):
                     self.skipped.append(Problem(setting.label, lack))
                     continue
                 job = Job(setting, policy.at(setting), seeds)
@@ -189,11 +188,11 @@ class _Run:
         return [self.found[_place(blank)] for blank in self.wanted]
 
 
-def _lack(setting: Setting, policy: Policy) -> str | None:
-    """Say that a world has no such player, or a shelf no model; that is not a policy's fault."""
+def _missing_reason(setting: Setting, policy: Policy) -> str | None:
+    """Say that a world has no such player, or a folder no model; that is not a policy's fault."""
     spec = world_spec(task_spec(setting.task).world)
-    if isinstance(policy.source, Shelf):
-        return policy.source.lack(setting)
+    if isinstance(policy.source, ModelFolder):
+        return policy.source.missing_reason(setting)
     if policy.source in setting.without:
         return f"the policy {policy.source} is left out of {setting.task}"
     if policy.source == "oracle" and spec.oracle is None:

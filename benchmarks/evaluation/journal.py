@@ -1,4 +1,4 @@
-"""Storage that loses nothing: an append-only journal of episodes, and files replaced atomically."""
+"""An append-only journal of episodes that loses nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord
-from piase_gym.core.files import require_folder, write_whole
+from piase_gym.core.files import require_folder
 from piase_gym.errors import ProtocolError, StorageError
 
 HEADER = {"journal": "piase_gym episodes", "protocol": PROTOCOL}
@@ -115,9 +115,3 @@ class Journal:
 def _line(value: Mapping[str, Any]) -> bytes:
     """Return a value as one line of JSON."""
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file atomically, readable and with sorted keys."""
-    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY
-    write_whole(path, orjson.dumps(value, option=options | orjson.OPT_APPEND_NEWLINE))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.benchmarks.evaluation.cross_play import CrossTable
+from piase_gym.benchmarks.evaluation.cross_play import CrossPlayTable
 from piase_gym.benchmarks.evaluation.results import Results
 from piase_gym.benchmarks.evaluation.statistics import improvement_interval, profile_band
 from piase_gym.errors import MissingExtraError
@@ -130,7 +130,7 @@ def plot_improvement(results: Results, path: Path) -> Path | None:
     return _matrix(chances, names, names, "P(line beats column)", (0.0, 1.0), path)
 
 
-def plot_cross_play(table: CrossTable, path: Path) -> Path:
+def plot_cross_play(table: CrossPlayTable, path: Path) -> Path:
     """Draw the values of policies with partners."""
     values = np.array(
         [[np.nan if v is None else v.estimate for v in line] for line in table.values]

@@ -28,8 +28,8 @@ from piase_gym.agents import Agent, Percept, make_agent, policies
 from piase_gym.agents.base import Action
 from piase_gym.agents.policy_registry import families
 from piase_gym.agents.population import POPULATION
-from piase_gym.benchmarks.evaluation.settings import Setting
-from piase_gym.benchmarks.references.models import Shelf, shipped_shelves
+from piase_gym.benchmarks.evaluation.suites import Setting
+from piase_gym.benchmarks.references.models import ModelFolder, shipped_models
 from piase_gym.core.digest import digest_json
 from piase_gym.core.world import World
 from piase_gym.errors import PolicyError, UnknownNameError
@@ -175,7 +175,7 @@ class Policy:
     def batched(self) -> bool:
         """Whether it is likely, as far as is known without loading it, to act in a batch."""
         source = self.source
-        if isinstance(source, Shelf):
+        if isinstance(source, ModelFolder):
             return True
         if isinstance(source, str):
             if source not in policies():
@@ -186,12 +186,12 @@ class Policy:
         return isinstance(source, Agent) and source.acts_in_batches
 
     def at(self, setting: Setting) -> Policy:
-        """Return what plays a setting: of a shelf, the model of its task.
+        """Return what plays a setting: of a folder, the model of its task.
 
         Raises:
-            PolicyError: If the shelf has none.
+            PolicyError: If the folder has none.
         """
-        if not isinstance(self.source, Shelf):
+        if not isinstance(self.source, ModelFolder):
             return self
         return _read_file("sb3", self.source.path(setting), self.name, self.run)
 
@@ -266,14 +266,14 @@ def _read_named(policy: str | Path, name: str | None, run: int) -> Policy:
     if colon and prefix in families():
         return _read_file(prefix, Path(rest), name, run)
     path = Path(text)
-    shelf = Shelf(path.resolve()) if path.is_dir() else shipped_shelves().get(text)
-    if shelf is not None:
-        return Policy(name or path.name, f"shelf:{shelf.folder}", shelf, run)
+    models = ModelFolder(path.resolve()) if path.is_dir() else shipped_models().get(text)
+    if models is not None:
+        return Policy(name or path.name, f"shelf:{models.folder}", models, run)
     if path.suffix == ".zip" or path.is_file():
         return _read_file("sb3", path, name, run)
     if colon:
         return read_policy(_import(text), name or rest, run)
-    known = (*policies(), *shipped_shelves(), *(f"{p}:PATH" for p in families()))
+    known = (*policies(), *shipped_models(), *(f"{p}:PATH" for p in families()))
     raise UnknownNameError("policy", text, known)
 
 

@@ -2,22 +2,69 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from piase_gym.benchmarks.evaluation import plots, tables
 from piase_gym.benchmarks.evaluation.cross_play import cross_tables
-from piase_gym.benchmarks.evaluation.films import FRAMES, film, write_gif
-from piase_gym.benchmarks.evaluation.page import Page
-from piase_gym.benchmarks.evaluation.policies import read_policies
+from piase_gym.benchmarks.evaluation.policies import Policy, read_policies
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
 from piase_gym.benchmarks.evaluation.results import Results, read_sections
-from piase_gym.benchmarks.evaluation.settings import Setting, slug
+from piase_gym.benchmarks.evaluation.rollout import Job, Table, make_world, play_one
+from piase_gym.benchmarks.evaluation.suites import Setting, slug
 from piase_gym.core.files import write_whole
-from piase_gym.errors import PiaseError, ProtocolError, StorageError
+from piase_gym.errors import MissingExtraError, PiaseError, ProtocolError, StorageError
 
+FRAMES = 80
+SIDE = 400
+"""Longest side of a picture, in pixels."""
+MILLISECONDS = 120
+
+
+def film(setting: Setting, policy: Policy, seed: int) -> list[NDArray[np.uint8]]:
+    """Play an episode and return its pictures, the first `FRAMES` of them.
+
+    Returns:
+        Arrays of shape (height, width, 3).
+    """
+    world = make_world(setting)
+    frames: list[NDArray[np.uint8]] = []
+
+    def watch() -> None:
+        if len(frames) < FRAMES:
+            frames.append(world.rgb())
+
+    table = Table(Job(setting, policy.at(setting), (seed,)), world)
+    try:
+        table.check()
+        play_one(table, seed, watch)
+    finally:
+        world.close()
+    return frames
+
+
+def write_gif(frames: list[NDArray[np.uint8]], path: Path) -> None:
+    """Write pictures as an animated GIF that waits at its end and starts again."""
+    from PIL import Image
+
+    pictures = []
+    for frame in frames:
+        picture = Image.fromarray(frame)
+        picture.thumbnail((SIDE, SIDE))
+        pictures.append(picture.convert("P", palette=Image.Palette.ADAPTIVE, colors=64))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    times = [MILLISECONDS] * (len(pictures) - 1) + [1200]
+    first, *rest = pictures
+    first.save(path, save_all=True, append_images=rest, duration=times, loop=0, optimize=True)
+
+
+TITLE = "piase_gym: benchmark report"
 FILMS = 18
 """Most films in a report."""
 
@@ -31,14 +78,14 @@ IMPROVEMENT = (
     "the column's on the same task, ties counting half."
 )
 RATES = (
-    "Blue: this package; grey: others, and the yardstick. They play different games, so that only "
+    "Blue: this package; grey: others, and the baseline. They play different games, so that only "
     "orders of magnitude can be compared."
 )
 SCORES = "Scores by task, with 95 % intervals; an arrow at the left edge is a score below -100."
 
 
 @dataclass(frozen=True)
-class Part:
+class Section:
     """One section of a report.
 
     Attributes:
@@ -75,45 +122,53 @@ def write_report(out: Path) -> list[Path]:
             f"{path} holds no results of protocol {PROTOCOL}; make them with: "
             f"piase bench smoke --out {out}"
         )
-    parts: list[Part] = []
-    title = "piase_gym: benchmark report"
+    parts: list[Section] = []
     if "rows" in data:
         results = Results.from_json(data, str(path))
         parts += result_parts(results, out)
     if "throughput" in data:
         parts += throughput_parts(data["throughput"], out)
-    markdown, page = _render(title, parts, out)
-    write_whole(out / "report.md", markdown.encode())
-    write_whole(out / "report.html", page.encode())
+    write_whole(out / "report.md", _markdown(parts, out).encode())
+    write_whole(out / "report.html", _html(parts).encode())
     return [out / "report.md", out / "report.html"]
 
 
-def _render(title: str, parts: Sequence[Part], out: Path) -> tuple[str, str]:
-    """Return the report as Markdown and as HTML."""
-    page, lines = Page(title), [f"# {title}", ""]
+def _markdown(parts: Sequence[Section], out: Path) -> str:
+    """Return the report as Markdown, which names the files of its pictures."""
+    lines = [f"# {TITLE}", ""]
     for part in parts:
-        page.text("h2", part.title)
-        lines += [f"## {part.title}", ""]
-        for words in part.words:
-            page.text("p", words)
-            lines += [words, ""]
-        if part.rows:
-            page.table(part.head, part.rows)
-            lines += [tables.markdown(part.head, part.rows)]
-        films = [(path, words) for path, words in part.pictures if path.suffix == ".gif"]
+        lines += [f"## {part.title}", "", *(line for words in part.words for line in (words, ""))]
+        lines += [tables.markdown(part.head, part.rows)] if part.rows else []
         for path, words in part.pictures:
             lines += [f"![{words}]({path.relative_to(out).as_posix()})", ""]
-            if path.suffix != ".gif":
-                page.picture(path, words)
-        if films:
-            page.films(films)
-    return "\n".join(lines), page.html()
+    return "\n".join(lines)
+
+
+def _html(parts: Sequence[Section]) -> str:
+    """Return the report as one HTML page that needs nothing beside it: pictures are in it.
+
+    Raises:
+        MissingExtraError: If Jinja is not installed.
+    """
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("a report", "bench") from error
+    folder = FileSystemLoader(Path(__file__).parent)
+    pages = Environment(loader=folder, autoescape=True, undefined=StrictUndefined)
+    pages.filters["data_uri"] = _data_uri
+    return pages.get_template("report.html").render(title=TITLE, sections=parts) + "\n"
+
+
+def _data_uri(path: Path) -> str:
+    """Return a picture as an address that holds it."""
+    return f"data:image/{path.suffix[1:]};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 # -- evaluation ---------------------------------------------------------------------------
 
 
-def result_parts(results: Results, out: Path) -> list[Part]:
+def result_parts(results: Results, out: Path) -> list[Section]:
     """Return the sections about an evaluation."""
     parts = [_summary(results, out), _scores(results, out)]
     parts += _crossing(results, out)
@@ -121,17 +176,17 @@ def result_parts(results: Results, out: Path) -> list[Part]:
     films = _films(results, out)
     if films:
         words = f"The episode of the first seed, its first {FRAMES} pictures at most."
-        parts.append(Part("Films", (words,), pictures=films))
+        parts.append(Section("Films", (words,), pictures=films))
     if results.problems:
         rows = [(problem.where, problem.what) for problem in results.problems]
-        parts.append(Part("Problems", head=("where", "what"), rows=rows))
+        parts.append(Section("Problems", head=("where", "what"), rows=rows))
     if results.skipped:
         parts.append(_skipped(results))
     parts.append(_provenance(results))
     return parts
 
 
-def _summary(results: Results, out: Path) -> Part:
+def _summary(results: Results, out: Path) -> Section:
     """Say what was played and how well."""
     rows = []
     for policy in results.policies:
@@ -153,17 +208,17 @@ def _summary(results: Results, out: Path) -> Part:
     )
     pictures = tuple((path, words) for path, words in drawn if path is not None)
     head = ("policy", "overall score", "tasks scored", "episodes")
-    return Part("Overall", words, head, rows, pictures)
+    return Section("Overall", words, head, rows, pictures)
 
 
-def _scores(results: Results, out: Path) -> Part:
+def _scores(results: Results, out: Path) -> Section:
     """Return the table of all rows."""
     drawn = plots.plot_scores(results, out / "plots" / "scores.png")
     pictures = () if drawn is None else ((drawn, SCORES),)
-    return Part("Tasks", (), tables.HEAD, tables.result_rows(results), pictures)
+    return Section("Tasks", (), tables.HEAD, tables.result_rows(results), pictures)
 
 
-def _crossing(results: Results, out: Path) -> list[Part]:
+def _crossing(results: Results, out: Path) -> list[Section]:
     """Return the sections about play with partners."""
     found = cross_tables(results)
     pictures = tuple(
@@ -176,10 +231,10 @@ def _crossing(results: Results, out: Path) -> list[Part]:
     words = (
         "Lines are the evaluated policies in the focal seats, columns who plays the other seats.",
     )
-    return [Part("Partners", words, pictures=pictures)] if found else []
+    return [Section("Partners", words, pictures=pictures)] if found else []
 
 
-def _behaviour(results: Results) -> Part:
+def _behaviour(results: Results) -> Section:
     """Return what the policies did on the way."""
     rows = []
     for row in results.rows:
@@ -189,23 +244,23 @@ def _behaviour(results: Results) -> Part:
         refer = tables.references(row.gap)
         rows.append((row.setting, row.policy, refer, outcomes, marks, *told))
     head = ("task", "policy", "0 and 100 points", "outcomes", "milestones", "messages", "hints")
-    return Part("Behaviour", (), (*head, "seconds"), rows)
+    return Section("Behaviour", (), (*head, "seconds"), rows)
 
 
-def _provenance(results: Results) -> Part:
+def _provenance(results: Results) -> Section:
     """Say what the numbers depend on."""
     seeds = [record.seed for record in results.episodes]
     rows = [(name, version) for name, version in results.versions.items()]
     rows.append(("seeds", f"{min(seeds)} to {max(seeds)}" if seeds else "none"))
-    return Part("Versions", (), ("what", "value"), rows)
+    return Section("Versions", (), ("what", "value"), rows)
 
 
-def _skipped(results: Results) -> Part:
+def _skipped(results: Results) -> Section:
     """Say who did not play what, and why; tasks with the same reason share a line."""
     reasons = tables.by_reason(results.skipped)
     rows = [(why, ", ".join(map(plots.short, names))) for why, names in reasons.items()]
     words = "This is not counted against anybody."
-    return Part("Not played", (words,), ("why", "tasks"), rows)
+    return Section("Not played", (words,), ("why", "tasks"), rows)
 
 
 def _films(results: Results, out: Path) -> tuple[tuple[Path, str], ...]:
@@ -261,7 +316,7 @@ def _by_value(results: Results, setting: str) -> list[str]:
 # -- throughput ---------------------------------------------------------------------------
 
 
-def throughput_parts(data: Any, out: Path) -> list[Part]:
+def throughput_parts(data: Any, out: Path) -> list[Section]:
     """Return the sections about throughput."""
     rows = data["environments"]
     base = rows[0]["rate"] if rows else 1.0
@@ -277,13 +332,13 @@ def throughput_parts(data: Any, out: Path) -> list[Part]:
     )
     picture = (plots.plot_rates(rows, out / "plots" / "throughput.png"), RATES)
     head = ("environment", "agent-steps per CPU-second", "ratio to the first", "version")
-    parts = [Part("Throughput", words, head, lines, (picture,))]
+    parts = [Section("Throughput", words, head, lines, (picture,))]
     parts.append(_peer_part(data["peers"]))
     parts += [_scan_part(name, scan, out) for name, scan in data["scaling"].items()]
     return parts
 
 
-def _peer_part(data: Any) -> Part:
+def _peer_part(data: Any) -> Section:
     """Return the section about the same task in other packages."""
     bases = list(data["rates"][0]["ratios"])
     rows = [
@@ -291,13 +346,13 @@ def _peer_part(data: Any) -> Part:
         for row in data["rates"]
     ]
     head = ("environment", "agent-steps per CPU-second", *(f"x {base}" for base in bases))
-    return Part("The same task", (data["title"] + ".",), head, rows)
+    return Section("The same task", (data["title"] + ".",), head, rows)
 
 
-def _scan_part(name: str, scan: Any, out: Path) -> Part:
+def _scan_part(name: str, scan: Any, out: Path) -> Section:
     """Return the section about one thing that grows."""
     axis, title = scan["axis"], scan["title"]
     picture = plots.plot_scaling(scan["points"], axis, out / "plots" / f"{name}.png")
     rows = [(str(point[axis]), f"{point['rate']:,.0f}") for point in scan["points"]]
     words = f"CPU time of an agent-step by {axis}; both axes are logarithmic."
-    return Part(title, (), (axis, "agent-steps per CPU-second"), rows, ((picture, words),))
+    return Section(title, (), (axis, "agent-steps per CPU-second"), rows, ((picture, words),))

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.benchmarks.evaluation.journal import write_json
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord
-from piase_gym.benchmarks.evaluation.settings import Problem
 from piase_gym.benchmarks.evaluation.statistics import (
     Interval,
     aggregate,
@@ -22,8 +20,10 @@ from piase_gym.benchmarks.evaluation.statistics import (
     paired_difference,
     wilson,
 )
-from piase_gym.benchmarks.references.references import Gap
+from piase_gym.benchmarks.evaluation.suites import Problem
+from piase_gym.benchmarks.references.references import ScoreRange
 from piase_gym.core.commands import Result
+from piase_gym.core.files import write_json
 from piase_gym.errors import ProtocolError, UnknownNameError
 
 
@@ -68,7 +68,7 @@ class TaskResult:
     faults: Mapping[str, int]
     value: Interval | None
     score: Interval | None
-    gap: Gap
+    gap: ScoreRange
     success: Interval | None
     steps: float
     milestones: Mapping[str, float]
@@ -84,7 +84,7 @@ class TaskResult:
 
 
 def summarise(
-    setting: Mapping[str, Any], policy: str, records: Sequence[EpisodeRecord], gap: Gap
+    setting: Mapping[str, Any], policy: str, records: Sequence[EpisodeRecord], gap: ScoreRange
 ) -> TaskResult:
     """Return what the episodes of one policy in one setting come to.
 
@@ -184,7 +184,7 @@ def row_from_json(data: Mapping[str, Any]) -> TaskResult:
     row = dict(data)
     for name in ("value", "score", "success"):
         row[name] = None if row[name] is None else Interval(**row[name])
-    row["gap"] = Gap(**row["gap"])
+    row["gap"] = ScoreRange(**row["gap"])
     return TaskResult(**row)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from piase_gym.agents.base import Agent, BatchPercept, Percept
 from piase_gym.benchmarks.evaluation.policies import Policy, check_fit, read_policy
 from piase_gym.benchmarks.evaluation.protocol import EpisodeKey, EpisodeRecord, episode_value
-from piase_gym.benchmarks.evaluation.settings import Setting
+from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.core.world import StepResult, World

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
-from piase_gym.errors import ConfigError, MissingExtraError
+from piase_gym.errors import ConfigError
 
 RESAMPLES = 2000
 Runs = Sequence[Sequence[float]]
@@ -45,14 +45,14 @@ def _check_level(level: float) -> None:
         raise ConfigError(f"a confidence level lies between 0 and 1, not {level!r}")
 
 
-def iqm(values: ArrayLike) -> float:
+def iqm(values: ArrayLike, axis: int | None = None) -> Any:
     """Return the interquartile mean: the mean without the lowest and highest quarter.
 
-    A quarter is rounded down to whole values, as in ``scipy.stats.trim_mean(values, 0.25)``.
+    A quarter is rounded down to whole values. With an axis it is taken along that axis.
     """
-    array = np.sort(_values(values))
-    cut = array.size // 4
-    return float(array[cut : array.size - cut].mean())
+    if axis is None:
+        return float(stats.trim_mean(_values(values), 0.25))
+    return stats.trim_mean(values, 0.25, axis=axis)
 
 
 def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
@@ -60,14 +60,8 @@ def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
     _check_level(level)
     if trials < 1 or not 0 <= successes <= trials:
         raise ConfigError(f"{successes} successes in {trials} trials make no share")
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    share = successes / trials
-    middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
-    spread = share * (1 - share) / trials + z * z / (4 * trials * trials)
-    reach = z / (1 + z * z / trials) * math.sqrt(spread)
-    low = 0.0 if successes == 0 else max(0.0, middle - reach)
-    high = 1.0 if successes == trials else min(1.0, middle + reach)
-    return Interval(share, low, high)
+    ends = stats.binomtest(round(successes), trials).proportion_ci(level, method="wilson")
+    return Interval(successes / trials, float(ends.low), float(ends.high))
 
 
 def resample_means(runs: Runs, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float64]:
@@ -107,7 +101,7 @@ def _percentiles(values: NDArray[np.float64], level: float) -> tuple[float, floa
 
 def aggregate(
     tasks: Sequence[Runs],
-    statistic: Callable[[ArrayLike], float] = iqm,
+    statistic: Callable[..., Any] = iqm,
     level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -118,7 +112,7 @@ def aggregate(
 
     Args:
         tasks: For each task, its runs; a run's score is the mean of its episodes.
-        statistic: Of a flat list of scores.
+        statistic: Of an array of scores along an ``axis``, as NumPy's functions take it.
         level: Of confidence.
         resamples: How many.
         seed: Of the draws.
@@ -129,8 +123,8 @@ def aggregate(
     scores = [float(np.mean(_values(run))) for runs in tasks for run in runs]
     drawn = [_resample_runs(runs, resamples, seed + n) for n, runs in enumerate(tasks)]
     whole = np.concatenate(drawn, axis=1)
-    low, high = _percentiles(np.array([statistic(row) for row in whole]), level)
-    return Interval(float(statistic(scores)), low, high)
+    low, high = _percentiles(statistic(whole, axis=-1), level)
+    return Interval(float(statistic(np.array(scores), axis=-1)), low, high)
 
 
 def _resample_runs(runs: Runs, resamples: int, seed: int) -> NDArray[np.float64]:
@@ -179,10 +173,13 @@ def probability_of_improvement(x: ArrayLike, y: ArrayLike) -> float:
 
     It is the Mann–Whitney statistic U divided by the number of pairs.
     """
-    mine, theirs = _values(x), np.sort(_values(y))
-    below = np.searchsorted(theirs, mine, side="left")
-    upto = np.searchsorted(theirs, mine, side="right")
-    return float((below + upto).sum() / (2 * mine.size * theirs.size))
+    return float(_improvement(_values(x), _values(y)))
+
+
+def _improvement(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability of improvement of the draws in each row."""
+    found = stats.mannwhitneyu(x, y, method="asymptotic", axis=-1).statistic
+    return np.asarray(found / (x.shape[-1] * y.shape[-1]))
 
 
 def improvement_interval(
@@ -208,16 +205,11 @@ def improvement_interval(
     pairs = [(_values(a), _values(b)) for a, b in zip(x, y, strict=True)]
     estimate = float(np.mean([probability_of_improvement(a, b) for a, b in pairs]))
     drawn = [
-        np.mean([probability_of_improvement(_draw(a, rng), _draw(b, rng)) for a, b in pairs])
-        for _ in range(resamples)
+        _improvement(*(v[rng.integers(v.size, size=(resamples, v.size))] for v in pair))
+        for pair in pairs
     ]
-    low, high = _percentiles(np.array(drawn), level)
+    low, high = _percentiles(np.mean(drawn, axis=0), level)
     return Interval(estimate, low, high)
-
-
-def _draw(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return a resample of values."""
-    return values[rng.integers(values.size, size=values.size)]
 
 
 def paired_difference(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interval:
@@ -230,7 +222,6 @@ def paired_difference(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interv
 
     Raises:
         ConfigError: If there are fewer than two pairs, or not as many values in both.
-        MissingExtraError: If scipy is not installed.
     """
     _check_level(level)
     mine, theirs = _values(x), _values(y)
@@ -238,16 +229,5 @@ def paired_difference(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interv
         raise ConfigError(f"{mine.size} and {theirs.size} values make no pairs; two at least")
     differences = mine - theirs
     mean = float(differences.mean())
-    error = float(differences.std(ddof=1)) / math.sqrt(differences.size)
-    reach = error * _student(0.5 + level / 2, differences.size - 1)
+    reach = float(stats.sem(differences) * stats.t.ppf(0.5 + level / 2, differences.size - 1))
     return Interval(mean, mean - reach, mean + reach)
-
-
-def _student(probability: float, freedom: int) -> float:
-    """Return a quantile of Student's distribution."""
-    try:
-        from scipy import stats
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("an interval of paired differences", "bench") from error
-    quantile: Any = stats.t.ppf(probability, freedom)
-    return float(quantile)

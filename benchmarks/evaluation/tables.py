@@ -7,9 +7,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult
-from piase_gym.benchmarks.evaluation.settings import Problem
 from piase_gym.benchmarks.evaluation.statistics import Interval
-from piase_gym.benchmarks.references.references import Gap, References
+from piase_gym.benchmarks.evaluation.suites import Problem
+from piase_gym.benchmarks.references.references import References, ScoreRange
 
 ORACLE = "oracle"
 BEST_RESPONSE = "best_response:"
@@ -39,7 +39,7 @@ def interval(value: Interval | None, digits: int = 2, scale: float = 1.0) -> str
     return middle if low == high == middle else f"{middle} ({low} to {high})"
 
 
-def references(gap: Gap) -> str:
+def references(gap: ScoreRange) -> str:
     """Write what 0 and 100 points are."""
     if gap.low is None or gap.high is None:
         return "–"

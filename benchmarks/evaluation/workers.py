@@ -65,7 +65,7 @@ class _Worker:
         self.pipe.close()
 
 
-class Pool:
+class WorkerPool:
     """Worker processes that play jobs.
 
     Args:
@@ -130,7 +130,7 @@ class Pool:
             if worker.pipe in ready:
                 yield from self._receive(worker)
             elif worker.job is not None and self._overdue(worker):
-                yield from self._bury(worker, f"took longer than {self._timeout:g} s")
+                yield from self._handle_death(worker, f"took longer than {self._timeout:g} s")
 
     def _patience(self) -> float | None:
         """Return how long to wait for news at most."""
@@ -153,7 +153,7 @@ class Pool:
             record = worker.pipe.recv()
         except (EOFError, OSError):
             worker.process.join()
-            yield from self._bury(worker, _last_words(worker.process.exitcode))
+            yield from self._handle_death(worker, _exit_reason(worker.process.exitcode))
             return
         worker.since = time.monotonic()
         if record == READY:
@@ -165,7 +165,7 @@ class Pool:
         worker.done += 1
         yield record
 
-    def _bury(self, worker: _Worker, why: str) -> Iterator[EpisodeRecord]:
+    def _handle_death(self, worker: _Worker, why: str) -> Iterator[EpisodeRecord]:
         """Put a dead worker's unfinished episodes back, or give the one it died at up."""
         self._workers.remove(worker)
         worker.kill()
@@ -198,7 +198,7 @@ class Pool:
             yield from (replace(job.blank(seed), fault=fault) for seed in job.seeds)
 
 
-def _last_words(code: int | None) -> str:
+def _exit_reason(code: int | None) -> str:
     """Say how a process ended."""
     if code is not None and code < 0:
         return f"was killed by {signal.Signals(-code).name}"
@@ -216,7 +216,7 @@ def _require_sendable(policy: Any) -> None:
         ) from None
 
 
-def play_here(jobs: Sequence[Job]) -> Iterator[EpisodeRecord]:
+def play_in_process(jobs: Sequence[Job]) -> Iterator[EpisodeRecord]:
     """Play jobs in this process, one after the other."""
     for job in jobs:
         yield from play(job)

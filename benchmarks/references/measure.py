@@ -16,9 +16,8 @@ from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_po
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult
 from piase_gym.benchmarks.evaluation.rollout import make_world
-from piase_gym.benchmarks.evaluation.settings import Problem, Row, Setting
-from piase_gym.benchmarks.evaluation.suites import Suite, smoke, standard
-from piase_gym.benchmarks.references.models import Shelf
+from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite, smoke, standard
+from piase_gym.benchmarks.references.models import ModelFolder
 from piase_gym.benchmarks.references.references import References
 from piase_gym.core.files import write_whole
 from piase_gym.errors import PiaseError, UnknownNameError
@@ -249,7 +248,7 @@ def _measured(
         "success": row.success.estimate if row.success else None,
         "steps": row.steps,
     }
-    if isinstance(policy.source, Shelf):
+    if isinstance(policy.source, ModelFolder):
         made = policy.source.card(setting)["settings"]
         told["training"] = {name: made[name] for name in ("algo", "steps", "seed")}
     return told

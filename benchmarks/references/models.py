@@ -1,4 +1,4 @@
-"""Shelves: folders with a trained model for each task, which play together as one policy.
+"""Folders with a trained model for each task, which play together as one policy.
 
 The model of a task is the file ``NAME.zip``, where NAME is `Setting.name`: the id without its
 namespace, followed by what a row changes in its config, such as
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from piase_gym.benchmarks.evaluation.settings import Setting
+from piase_gym.benchmarks.evaluation.suites import Setting
 
 CARD = "piase.json"
 """The file in a model's archive that says how it was made; see `piase_gym.agents.sb3_network`."""
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ModelFolder:
     """A folder of models by task.
 
     Attributes:
@@ -38,8 +38,8 @@ class Shelf:
         """Return what the model of a setting says of itself: its settings and its network."""
         return read_card(self.path(setting))
 
-    def lack(self, setting: Setting) -> str | None:
-        """Say why the shelf cannot play a setting, or return ``None``."""
+    def missing_reason(self, setting: Setting) -> str | None:
+        """Say why the models cannot play a setting, or return ``None``."""
         if importlib.util.find_spec("stable_baselines3") is None:
             return "trained models need the extra: pip install 'piase-gym[train]'"
         path = self.path(setting)
@@ -53,6 +53,6 @@ def read_card(path: Path) -> dict[str, Any]:
         return found
 
 
-def shipped_shelves() -> dict[str, Shelf]:
-    """Return the shelves that ship with the package, by the name of their policy."""
-    return {"ppo": Shelf(Path(__file__).with_name("ppo"))}
+def shipped_models() -> dict[str, ModelFolder]:
+    """Return the folders of models that ship with the package, by the name of their policy."""
+    return {"ppo": ModelFolder(Path(__file__).with_name("ppo"))}

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
-from piase_gym.benchmarks.evaluation.settings import Setting
 from piase_gym.benchmarks.evaluation.statistics import mean_interval
+from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.errors import ProtocolError
 
 FILE = "references.json"
@@ -29,7 +29,7 @@ LEAST_GAP = 1e-9
 
 
 @dataclass(frozen=True)
-class Gap:
+class ScoreRange:
     """The two references of a setting, and whether they are far enough apart.
 
     Attributes:
@@ -92,13 +92,13 @@ def display_name(policy: str, setting: Setting) -> str:
     return "planner" if policy == "oracle" and not setting.certified else policy
 
 
-def gap_of(setting: Setting, references: References) -> Gap:
+def gap_of(setting: Setting, references: References) -> ScoreRange:
     """Return the references of a setting and whether they can be told from each other."""
     entry = references.get("settings", {}).get(setting.label)
     low_name, high_name = setting.low[0], display_name(setting.high, setting)
 
-    def closed(why: str, low: float | None = None, high: float | None = None) -> Gap:
-        return Gap(low, high, low_name, high_name, setting.certified, why)
+    def closed(why: str, low: float | None = None, high: float | None = None) -> ScoreRange:
+        return ScoreRange(low, high, low_name, high_name, setting.certified, why)
 
     if entry is None:
         return closed("there are no references; play them with: piase bench references")
@@ -117,4 +117,4 @@ def gap_of(setting: Setting, references: References) -> Gap:
     if gap.low <= LEAST_GAP:
         why = f"the gap of {gap.estimate:.3g} ({gap.low:.3g} to {gap.high:.3g}) is within noise"
         return closed(why, *means)
-    return Gap(*means, low_name, high_name, setting.certified, None)
+    return ScoreRange(*means, low_name, high_name, setting.certified, None)

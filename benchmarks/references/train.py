@@ -21,8 +21,8 @@ from typing import Any
 import torch
 
 from piase_gym.agents.sb3_archive import CARD
-from piase_gym.benchmarks.evaluation.settings import Problem, Setting
-from piase_gym.benchmarks.references.models import Shelf, read_card
+from piase_gym.benchmarks.evaluation.suites import Problem, Setting
+from piase_gym.benchmarks.references.models import ModelFolder, read_card
 from piase_gym.core.files import write_whole
 from piase_gym.errors import PiaseError
 from piase_gym.training.checkpoints import Folder
@@ -51,17 +51,17 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 def train_models(
     settings: Sequence[Setting],
-    shelf: Shelf,
+    models: ModelFolder,
     *,
     workers: int = 1,
     recipe: Mapping[str, Any] = RECIPE,
     report: Callable[[str, Mapping[str, Any]], None] = lambda name, result: None,
 ) -> list[Problem]:
-    """Train a model for every task, and put it on a shelf.
+    """Train a model for every task, and put it into a folder.
 
     Args:
         settings: The tasks; those that differ only in partners share a model.
-        shelf: Where the models go.
+        models: Where the models go.
         workers: Processes.
         recipe: Settings of the training.
         report: Told the name of each task that is finished, and what came of it.
@@ -74,7 +74,7 @@ def train_models(
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         tasks = {
-            pool.submit(train_model, setting, shelf, dict(recipe)): name
+            pool.submit(train_model, setting, models, dict(recipe)): name
             for name, setting in todo.items()
         }
         for task in as_completed(tasks):
@@ -86,8 +86,8 @@ def train_models(
     return [problems[name] for name in todo if name in problems]
 
 
-def train_model(setting: Setting, shelf: Shelf, recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Train the model of one task, and put it on a shelf.
+def train_model(setting: Setting, models: ModelFolder, recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Train the model of one task, and put it into a folder.
 
     Returns:
         ``steps``, ``dev`` (success on the development seeds at the end), ``cpu_seconds`` and
@@ -100,7 +100,7 @@ def train_model(setting: Setting, shelf: Shelf, recipe: Mapping[str, Any]) -> di
         kept = Path(folder, "run", "checkpoints")
         last, first = (kept / f"{steps:012d}.zip" for steps in (result.steps, 0))
         content = slim(last, first)
-    write_whole(shelf.path(setting), content)
+    write_whole(models.path(setting), content)
     told = {"steps": result.steps, "dev": dev, "cpu_seconds": result.cpu_seconds}
     return {**told, "bytes": len(content)}
 

@@ -1,4 +1,4 @@
-"""GridWorld's kernel written by hand in C: the yardstick for the compiled one.
+"""GridWorld's kernel written by hand in C: the baseline for the compiled one.
 
 `CKernel` compiles ``grid_kernel.c`` with the system's C compiler. It knows one fixed task (see
 there) and gives, byte for byte, what GridWorld gives for the same seeds and actions.

@@ -10,24 +10,21 @@ step.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table
-
 import piase_gym
 from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.evaluation.journal import write_json
-from piase_gym.benchmarks.evaluation.tables import markdown
-from piase_gym.benchmarks.speed.measure import machine
+from piase_gym.benchmarks.speed.shown import Section, Table, machine
+from piase_gym.benchmarks.speed.timing import (
+    Run,
+    added,
+    in_turns,
+    medians,
+    parallel_steps,
+)
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.wrappers import CurriculumWrapper
 
@@ -42,7 +39,6 @@ READS: dict[str, str] = {
 """What is kept of a step -> a rule that reads it and never holds."""
 LIMIT = 0.8
 """What a step may cost between decisions, in µs, where ends and rewards are read."""
-console = Console()
 
 
 def curriculum(rule: str, steps: int = 1) -> DevelopmentalCurriculum:
@@ -67,52 +63,34 @@ def make(rule: str | None) -> Any:
     return CurriculumWrapper(env, {name: curriculum(rule) for name in env.possible_agents})
 
 
-def player(env: Any) -> Callable[[int], float]:
-    """Return a function that takes so many steps in one episode and says how long one takes."""
-    rng = np.random.default_rng(0)
-    draws = [{f"agent_{i}": int(rng.integers(6)) for i in range(AGENTS)} for _ in range(1024)]
-    env.reset(seed=0)
-    at = {"t": 0}
-
-    def play(steps: int) -> float:
-        step, t = env.step, at["t"]
-        start = time.thread_time()
-        for k in range(t, t + steps):
-            step(draws[k & 1023])
-        taken = time.thread_time() - start
-        at["t"] = t + steps
-        return taken / steps * 1e6
-
-    return play
-
-
 def measure_steps(rounds: int) -> list[dict[str, Any]]:
     """Return what a step costs, and what of it is more than the bare one, in µs."""
-    players = {name: player(make(rule)) for name, rule in {"bare": None, **READS}.items()}
-    for play in players.values():
-        play(5000)
-    return compared([{name: play(BURST) for name, play in players.items()} for _ in range(rounds)])
+    runs = {name: parallel_steps(make(rule)) for name, rule in {"bare": None, **READS}.items()}
+    for run in runs.values():
+        run(5000)
+    return compared(in_turns(runs, BURST, rounds))
 
 
-def compared(rounds: Sequence[Mapping[str, float]]) -> list[dict[str, Any]]:
+def compared(found: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
     """Return medians of what was measured in turns: all of a row, and what is more than bare."""
-    bare = statistics.median(row["bare"] for row in rounds)
-    found = []
-    for name in rounds[0]:
-        added = statistics.median(row[name] - row["bare"] for row in rounds)
-        found.append({"name": name, "us": round(bare + added, 3), "added": round(added, 3)})
-    return found
+    bare = medians(found)["bare"]
+    return [
+        {"name": name, "us": round(bare + more, 3), "added": round(more, 3)}
+        for name, more in added(found, "bare").items()
+    ]
 
 
-def episodes(env: Any, count: int) -> float:
-    """Play so many episodes of two steps; return µs of one."""
+def episodes(env: Any) -> Run:
+    """Return what plays episodes of two steps."""
     acts = dict.fromkeys(env.possible_agents, 4)
-    start = time.thread_time()
-    for _ in range(count):
-        env.reset()
-        env.step(acts)
-        env.step(acts)
-    return (time.thread_time() - start) / count * 1e6
+
+    def run(count: int) -> None:
+        for _ in range(count):
+            env.reset()
+            env.step(acts)
+            env.step(acts)
+
+    return run
 
 
 class Switching:
@@ -142,15 +120,14 @@ def measure_episodes(rounds: int) -> list[dict[str, Any]]:
     envs["another step each time"] = CurriculumWrapper(
         bare(), curriculum("success_rate < 0", 2), director="randomisation"
     )
-    for env in envs.values():
-        env.reset(seed=0)
-        episodes(env, 100)
-    return compared(
-        [{name: episodes(env, 20) for name, env in envs.items()} for _ in range(rounds)]
-    )
+    runs = {name: episodes(env) for name, env in envs.items()}
+    for name, run in runs.items():
+        envs[name].reset(seed=0)
+        run(100)
+    return compared(in_turns(runs, 20, rounds))
 
 
-def measure(rounds: int = ROUNDS) -> dict[str, Any]:
+def measure_all(rounds: int = ROUNDS) -> dict[str, Any]:
     """Measure steps in so many rounds of bursts, and episodes in a thirtieth; JSON-able."""
     found: dict[str, Any] = {"machine": machine(), "versions": versions(), "rounds": rounds}
     load = os.getloadavg()[0]
@@ -173,30 +150,11 @@ def tables_of(found: Mapping[str, Any]) -> list[list[list[str]]]:
     return [steps, plays]
 
 
-def stored_sections() -> dict[str, str]:
+def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     """Return what the page shows, by the name of its place."""
-    found = json.loads(FILE.read_text("utf-8"))
-    shown = "\n".join(markdown(table[0], table[1:]) for table in tables_of(found))
     load = " and ".join(f"{value:.1f}" for value in found["load"])
-    return {"curriculum": f"{shown}\nMeasured on {found['machine']}, with a load of {load}.\n"}
+    words = f"Measured on {found['machine']}, with a load of {load}."
+    return {"curriculum": Section([Table(lines) for lines in tables_of(found)], [words])}
 
 
-def main() -> None:
-    """Measure, print, and store."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds of bursts")
-    parser.add_argument("--out", type=Path, help="a JSON file for what is found")
-    options = parser.parse_args()
-    found = measure(options.rounds)
-    for head, *rows in tables_of(found):
-        table = Table(*head)
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
-    console.print(f"promised where ends or rewards are kept: at most {LIMIT} µs")
-    if options.out is not None:
-        write_json(options.out, found)
-
-
-if __name__ == "__main__":
-    main()
+OPTIONS = {"rounds": (ROUNDS, "of bursts")}

@@ -2,36 +2,37 @@
 
 Run it with ``python -m piase_gym.benchmarks.logging [--events N]``; what is found is stored in
 ``benchmarks/measured/logging.json``, from which ``docs/make_pages.py`` writes a part of
-docs/runs.md. Times are CPU-seconds of one thread, and with columns of the whole process. The bare
-and the logged environment take turns in short bursts, so that a machine whose speed drifts treats
-both alike; medians are kept.
+docs/runs.md. Times are CPU-seconds of all threads. The bare and the logged environment take turns
+in short bursts, so that a machine whose speed drifts treats both alike; medians are kept.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from rich.console import Console
 
 import piase_gym
 from piase_gym import runs
 from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.evaluation.journal import write_json
-from piase_gym.benchmarks.evaluation.tables import markdown
-from piase_gym.benchmarks.speed.measure import about, machine
+from piase_gym.benchmarks.speed.shown import Section, Table, about, machine
+from piase_gym.benchmarks.speed.timing import (
+    Run,
+    added,
+    batch_steps,
+    in_turns,
+    medians,
+    microseconds,
+    parallel_steps,
+)
 from piase_gym.wrappers import AvtLogger
 
-FILE = Path(__file__).parents[1] / "measured" / "logging.json"
+FILE = OUT = Path(__file__).parents[1] / "measured" / "logging.json"
 CONFIG: dict[str, Any] = {"agents": 4, "width": 12, "height": 12, "max_steps": 200}
 BURST, ROUNDS = 300, 1000
 BATCHES = (16, 256, 4096)
@@ -39,51 +40,23 @@ COLUMNS = (64, 1024)
 EVENTS = 1_000_000
 
 
-def player(env: Any) -> Callable[[int], float]:
-    """Return a function that plays so many steps at random and says how long one takes, in µs."""
-    rng = np.random.default_rng(0)
-    draws = [{f"agent_{i}": int(rng.integers(6)) for i in range(4)} for _ in range(1024)]
-    env.reset(seed=0)
-    state = {"t": 0}
-
-    def play(steps: int) -> float:
-        start = time.thread_time()
-        for _ in range(steps):
-            if not env.agents:
-                env.reset()
-            actions = draws[state["t"] & 1023]
-            state["t"] += 1
-            if len(env.agents) < 4:
-                actions = {name: actions[name] for name in env.agents}
-            env.step(actions)
-        return (time.thread_time() - start) / steps * 1e6
-
-    return play
-
-
 def make() -> Any:
     """Make the environment that is measured."""
     return piase_gym.parallel_env("GridWorld", view="vector", **CONFIG)
 
 
-def taken(bare: Callable[[int], float], other: Callable[[int], float], rounds: int) -> Any:
-    """Return the µs of a bare step, and what another one adds, of two players in turns."""
-    bare(2000)
-    other(2000)
-    pairs = [(bare(BURST), other(BURST)) for _ in range(rounds)]
-    return _medians(pairs)
-
-
-def _medians(pairs: list[tuple[float, float]]) -> dict[str, float]:
-    """Return the median of the first, and of what the second is more."""
-    added = statistics.median(two - one for one, two in pairs)
-    return {"bare": statistics.median(one for one, _ in pairs), "added": added}
+def compared(bare: Run, other: Run, rounds: int, steps: int, warm: int = 2000) -> dict[str, float]:
+    """Return the µs of a bare step, and what another one adds; both take turns."""
+    bare(warm)
+    other(warm)
+    found = in_turns({"bare": bare, "added": other}, steps, rounds)
+    return {"bare": medians(found)["bare"], "added": added(found, "bare")["added"]}
 
 
 def measure_level(level: str, folder: Path, rounds: int) -> dict[str, Any]:
     """Return the µs of a bare step, what a level adds to it, and its lines a step."""
     logged = AvtLogger(make(), folder / f"{level}.jsonl", level=level)
-    found = taken(player(make()), player(logged), rounds)
+    found = compared(parallel_steps(make()), parallel_steps(logged), rounds, BURST)
     logged.recorder.flush()
     lines = logged.recorder.out.count / logged.recorder.step
     logged.close()
@@ -94,26 +67,9 @@ def measure_live(rounds: int) -> dict[str, float]:
     """Return the µs of a bare step, and what live metrics add to it."""
     followed = make()
     metrics = runs.Metrics(followed)
-    found: dict[str, float] = taken(player(make()), player(followed), rounds)
+    found = compared(parallel_steps(make()), parallel_steps(followed), rounds, BURST)
     metrics.close()
     return found
-
-
-def batch_player(
-    env: Any, count: int, clock: Callable[[], float] = time.thread_time
-) -> Callable[[int], float]:
-    """Return a function that says how long a step of one slot takes, in µs."""
-    rng = np.random.default_rng(0)
-    draws = [rng.integers(6, size=(count, 4), dtype=np.int32) for _ in range(BURST)]
-    env.reset(seed=0)
-
-    def play(steps: int) -> float:
-        start = clock()
-        for step in range(steps):
-            env.step(draws[step % BURST])
-        return (clock() - start) / steps / count * 1e6
-
-    return play
 
 
 def measure_batch(count: int, folder: Path, rounds: int) -> dict[str, float]:
@@ -121,14 +77,11 @@ def measure_batch(count: int, folder: Path, rounds: int) -> dict[str, float]:
     path = folder / f"batch{count}.jsonl"
     bare, inner = (piase_gym.batch_env("GridWorld", num_envs=count, **CONFIG) for _ in range(2))
     logged = AvtLogger(inner, path)
-    one, other = batch_player(bare, count), batch_player(logged, count)
     steps = max(4, 2048 // count)
-    one(steps)
-    other(steps)
-    pairs = [(one(steps), other(steps)) for _ in range(rounds)]
+    found = compared(batch_steps(bare), batch_steps(logged), rounds, steps, steps)
     logged.close()
     path.unlink()
-    return {"slots": count, **_medians(pairs)}
+    return {"slots": count, **{name: value / count for name, value in found.items()}}
 
 
 def measure_columns(count: int, folder: Path, rounds: int) -> dict[str, float]:
@@ -136,15 +89,13 @@ def measure_columns(count: int, folder: Path, rounds: int) -> dict[str, float]:
     path = folder / f"batch{count}.arrow"
     bare, inner = (piase_gym.batch_env("GridWorld", num_envs=count, **CONFIG) for _ in range(2))
     logged = AvtLogger(inner, path)
-    one, other = (batch_player(env, count, time.process_time) for env in (bare, logged))
-    one(BURST)
-    other(BURST)
-    pairs = [(one(BURST), other(BURST)) for _ in range(rounds)]
+    found = compared(batch_steps(bare), batch_steps(logged), rounds, BURST, BURST)
     steps = logged.recorder.step * count
     logged.close()
     size = path.stat().st_size
     path.unlink()
-    return {"slots": count, **_medians(pairs), "bytes": size / steps}
+    found = {name: value / count for name, value in found.items()}
+    return {"slots": count, **found, "bytes": size / steps}
 
 
 def measure_replay(folder: Path, rounds: int) -> dict[str, Any]:
@@ -152,8 +103,8 @@ def measure_replay(folder: Path, rounds: int) -> dict[str, Any]:
     start = time.thread_time()
     report = runs.replay(folder / "actions.jsonl")
     again = (time.thread_time() - start) / report.steps * 1e6
-    play = player(make())
-    bare = statistics.median(play(BURST) for _ in range(rounds))
+    steps = parallel_steps(make())
+    bare = statistics.median(microseconds(steps, BURST) for _ in range(rounds))
     return {"us": again, "bare": bare, "steps": report.steps, "equal": report.ok}
 
 
@@ -216,7 +167,7 @@ def measure_all(events: int = EVENTS, rounds: int = ROUNDS) -> dict[str, Any]:
 # -- the page -----------------------------------------------------------------------------
 
 
-def sections(found: Mapping[str, Any]) -> dict[str, str]:
+def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     """Return what docs/runs.md shows of a measurement, by the names of its places."""
     head = ("level", "bare step, µs", "added µs a step", "lines a step", "added µs a line")
     levels = [
@@ -248,35 +199,14 @@ def sections(found: Mapping[str, Any]) -> dict[str, str]:
         f"at {replay['bare'] / replay['us']:.2f} of the speed of stepping. `runs.stats` counts "
         f"{reading['events']:,} events ({reading['bytes'] / 1e9:.2f} GB) in "
         f"{reading['counted']:.1f} s and `runs.read` yields them in {reading['read']:.1f} s; "
-        f"memory grows by {reading['grown'] / 1e6:.0f} MB.\n"
+        f"memory grows by {reading['grown'] / 1e6:.0f} MB."
     )
     return {
-        "levels": markdown(head, levels),
-        "batches": markdown(slots, batches),
-        "columns": markdown(head_of_columns, columns),
-        "others": f"{told}\n{about(found)}",
+        "levels": Section([Table([head, *levels])]),
+        "batches": Section([Table([slots, *batches])]),
+        "columns": Section([Table([head_of_columns, *columns])]),
+        "others": Section(words=[told, about(found)]),
     }
 
 
-def stored_sections() -> dict[str, str]:
-    """Return what docs/runs.md shows, from the stored measurements."""
-    return sections(json.loads(FILE.read_text("utf-8")))
-
-
-def main() -> None:
-    """Measure, print and store."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
-    parser.add_argument("--events", type=int, default=EVENTS, help="lines of the large log")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--out", type=Path, default=FILE)
-    given = parser.parse_args()
-    found = measure_all(given.events, given.rounds)
-    write_json(given.out, found)
-    console = Console(soft_wrap=True)
-    for text in sections(found).values():
-        console.print(text, markup=False)
-    console.print(f"stored in {given.out}")
-
-
-if __name__ == "__main__":
-    main()
+OPTIONS = {"events": (EVENTS, "lines of the large log"), "rounds": (ROUNDS, "of bursts")}

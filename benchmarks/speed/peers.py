@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import numpy as np
 
 import piase_gym
 from piase_gym.benchmarks.speed.timing import (
@@ -28,7 +27,10 @@ from piase_gym.benchmarks.speed.timing import (
     SECONDS,
     RateTable,
     Row,
+    Run,
     Timer,
+    batch_draws,
+    batch_steps,
     interleave,
     rate_table,
     timers_of,
@@ -38,6 +40,8 @@ from piase_gym.errors import ConfigError
 TASK = "piase/GridWorld-Empty-8x8-v0"
 TITLE = "An empty room of 8x8, one agent, windows of 7x7 that see through walls"
 ENVS = (64, 1024)
+MOVES = 4
+"""The actions that are used: the first ones, which move."""
 MADE = (".venv-peers", ".venv-peers-jax")
 """The environments that ``make peers`` makes."""
 WORKER = Path(__file__).with_name("peer_worker.py")
@@ -171,7 +175,7 @@ def _end(worker: subprocess.Popen[str]) -> None:
         worker.wait()
 
 
-class Table:
+class OpenPeers:
     """The peers of one measurement, open until the stack closes."""
 
     def __init__(self, stack: ExitStack, peers: Sequence[Peer]) -> None:
@@ -216,7 +220,7 @@ def compare(
 ) -> PeerReport:
     """Measure GridWorld and the peers that have its task; ratios are to each peer there is."""
     with ExitStack() as stack:
-        found = Table(stack, peers)
+        found = OpenPeers(stack, peers)
         bases = list(found.timers)
         rates = interleave({**found.timers, **timers_of(own_rows(), burst=32)}, rounds, seconds)
     return found.report(TITLE, rates, bases)
@@ -226,23 +230,22 @@ def compare(
 
 
 def own_rows() -> list[Row]:
-    """GridWorld through Gymnasium, as a vector of environments, and as a batch."""
-    rows = [make_row()]
+    """GridWorld through Gymnasium, as a vector of environments, and as a batch; all move only."""
+    rows = [Row("GridWorld, gymnasium.make", 1, _single_steps())]
     for envs in ENVS:
-        rows += [vector_row(envs), batch_row(envs)]
+        vector = gymnasium.make_vec(f"piase_gym:{TASK}", num_envs=envs, see_through_walls=True)
+        rows.append(Row(f"GridWorld, make_vec, {envs} environments", envs, _vector_steps(vector)))
+        batch = piase_gym.batch_env(TASK, num_envs=envs, see_through_walls=True)
+        run = batch_steps(batch, MOVES)
+        rows.append(Row(f"GridWorld, batch_env, {envs} environments", envs, run))
     return rows
 
 
-def moves(envs: int, count: int) -> Any:
-    """Return some steps of random moves."""
-    return np.random.default_rng(0).integers(0, count, (256, envs), np.int32)
-
-
-def make_row() -> Row:
-    """One environment behind `gymnasium.make`."""
+def _single_steps() -> Run:
+    """Return what steps one environment behind `gymnasium.make`."""
     env = gymnasium.make(f"piase_gym:{TASK}", see_through_walls=True)
     env.reset(seed=0)
-    draws = moves(1, 4).ravel().tolist()
+    draws = batch_draws(256, 1, MOVES)[0][:, 0].tolist()
 
     def run(steps: int) -> None:
         for step in range(steps):
@@ -250,30 +253,16 @@ def make_row() -> Row:
             if terminated or truncated:
                 env.reset()
 
-    return Row("GridWorld, gymnasium.make", 1, run)
+    return run
 
 
-def vector_row(envs: int) -> Row:
-    """Many behind `gymnasium.make_vec`."""
-    env = gymnasium.make_vec(f"piase_gym:{TASK}", num_envs=envs, see_through_walls=True)
+def _vector_steps(env: Any) -> Run:
+    """Return what steps a vector of environments."""
     env.reset(seed=0)
-    draws = moves(envs, 4)
+    draws = [draw[:, 0] for draw in batch_draws(env.num_envs, 1, MOVES)]
 
     def run(steps: int) -> None:
         for step in range(steps):
-            env.step(draws[step % 256])
+            env.step(draws[step & 31])
 
-    return Row(f"GridWorld, make_vec, {envs} environments", envs, run)
-
-
-def batch_row(envs: int) -> Row:
-    """Many as arrays."""
-    env = piase_gym.batch_env(TASK, num_envs=envs, see_through_walls=True)
-    env.reset(seed=0)
-    draws = moves(envs, 4)[..., None]
-
-    def run(steps: int) -> None:
-        for step in range(steps):
-            env.step(draws[step % 256])
-
-    return Row(f"GridWorld, batch_env, {envs} environments", envs, run)
+    return run

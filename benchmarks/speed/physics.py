@@ -10,21 +10,19 @@ commands, rules, rewards, views, infos.
 
 from __future__ import annotations
 
-import argparse
+import functools
 import gc
 import os
-import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table as RichTable
-
 import piase_gym
-from piase_gym.benchmarks.speed.peers import FIELD, Table
+from piase_gym.benchmarks.speed import peers
+from piase_gym.benchmarks.speed.shown import Section, Table
+from piase_gym.benchmarks.speed.timing import Timer, interleaved, medians
 
 ROUNDS = 15
 SCENE: dict[str, Any] = {
@@ -39,8 +37,8 @@ SCENE: dict[str, Any] = {
 PLAN = (1, 1, 1, 3, 1, 5, 4, 2)
 """Primitives that the agents go through, eight steps each."""
 EPISODE = 8 * len(PLAN)
-Run = Callable[[], tuple[float, float]]
-"""Runs for a while; returns the CPU-seconds and the steps."""
+Cost = Callable[[], float]
+"""Steps for a while; returns the CPU-microseconds of a step."""
 
 
 def made(**changes: Any) -> Any:
@@ -50,36 +48,24 @@ def made(**changes: Any) -> Any:
     return env
 
 
-def world_row(**changes: Any) -> Run:
-    """Step the environment with primitives through one episode, again and again."""
+def world_row(steps: int = EPISODE, fresh: bool = True, **changes: Any) -> Cost:
+    """Step the environment with primitives, from the same start again or through its episodes."""
     env = made(**changes)
 
-    def run() -> tuple[float, float]:
-        env.reset(seed=0)
+    def run() -> float:
+        if fresh:
+            env.reset(seed=0)
         start = time.process_time()
-        for step in range(EPISODE):
-            env.step(dict.fromkeys(env.agents, PLAN[step // 8]))
-        return time.process_time() - start, EPISODE
-
-    return run
-
-
-def episodes_row(**changes: Any) -> Run:
-    """Step the environment through random episodes, resets included."""
-    env = made(**changes)
-
-    def run() -> tuple[float, float]:
-        start = time.process_time()
-        for step in range(400):
+        for step in range(steps):
             if not env.agents:
                 env.reset()
             env.step(dict.fromkeys(env.agents, PLAN[step // 8 % len(PLAN)]))
-        return time.process_time() - start, 400
+        return (time.process_time() - start) / steps * 1e6
 
     return run
 
 
-def raw_row(rays: bool = True) -> Run:
+def raw_row(rays: bool = True) -> Cost:
     """Step Bullet alone through the very same episode: the forces of the world, recorded."""
     import pybullet as p
 
@@ -103,7 +89,7 @@ def raw_row(rays: bool = True) -> Run:
     delattr(sim, "push")
     last = world.reading.raw
 
-    def run() -> tuple[float, float]:
+    def run() -> float:
         sim.build(play, config.size, config.substeps)
         start = time.process_time()
         for row in forces[:EPISODE]:
@@ -128,28 +114,20 @@ def raw_row(rays: bool = True) -> Run:
         spent = time.process_time() - start
         if sim.read().raw != last:
             raise RuntimeError("Bullet alone has not come to where the world came")
-        return spent, EPISODE
+        return spent / EPISODE * 1e6
 
     return run
 
 
-def panda_row(stack: ExitStack) -> Run | None:
+def panda_row(stack: ExitStack) -> dict[str, Cost]:
     """Step panda-gym's reach in a process of its own, where it is installed; see `peers`."""
-    timers = list(Table(stack, [peer for peer in FIELD if peer.key == "panda_gym"]).timers.values())
-    if not timers:
-        return None
-    return lambda: (1.0, timers[0](0.2))
+    field = peers.OpenPeers(stack, [peer for peer in peers.FIELD if peer.key == "panda_gym"])
+    return {PANDA: functools.partial(_cost, timer) for timer in field.timers.values()}  # noqa: B035
 
 
-def measure(rows: dict[str, Run], rounds: int) -> dict[str, float]:
-    """Return CPU-microseconds a step: medians over interleaved rounds."""
-    found: dict[str, list[float]] = {name: [] for name in rows}
-    for number in range(rounds + 1):
-        for name, run in rows.items():
-            spent, steps = run()
-            if number:  # the first round warms up
-                found[name].append(spent / steps * 1e6)
-    return {name: statistics.median(values) for name, values in found.items()}
+def _cost(timer: Timer) -> float:
+    """Return the CPU-microseconds of a step."""
+    return 1e6 / timer(0.2)
 
 
 def resident() -> int:
@@ -158,7 +136,7 @@ def resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def cycles(count: int) -> int:
+def memory_after(count: int) -> int:
     """Make, reset, step and close so many environments; return the memory after that."""
     for _ in range(count):
         env = made()
@@ -172,12 +150,12 @@ RAW = "raw Bullet, 4 agents, 10 objects"
 REACH, PANDA = "reach, 1 agent, with resets", "panda-gym's PandaReach-v3, with resets"
 
 
-def measure_all(rounds: int = ROUNDS, count: int = 200) -> dict[str, Any]:
+def measure_all(rounds: int = ROUNDS, cycles: int = 200) -> dict[str, Any]:
     """Measure every row in turn, and the memory that so many make/close cycles leave.
 
     Returns:
-        JSON-able: ``costs`` (CPU-microseconds a step by row) and, unless `count` is 0, ``memory``
-        (bytes after 20 cycles, and after `count` more).
+        JSON-able: ``costs`` (CPU-microseconds a step by row) and, unless `cycles` is 0, ``memory``
+        (bytes after 20 cycles, and after `cycles` more).
     """
     alone = {"task": "reach", "agents": 1, "objects": None, "size": (6.0, 6.0), "max_steps": 200}
     rows = {
@@ -185,20 +163,23 @@ def measure_all(rounds: int = ROUNDS, count: int = 200) -> dict[str, Any]:
         "raw Bullet without lidar": raw_row(rays=False),
         "PhysicsPlayground, view=vector": world_row(),
         "PhysicsPlayground, view=both": world_row(view="both"),
-        REACH: episodes_row(**alone),
+        REACH: world_row(400, fresh=False, **alone),
     }
     with ExitStack() as stack:
-        panda = panda_row(stack)
-        if panda is not None:
-            rows[PANDA] = panda
-        found: dict[str, Any] = {"costs": measure(rows, rounds)}
-    if count:
-        found["memory"] = {"cycles": count, "before": cycles(20), "after": cycles(count)}
+        found: dict[str, Any] = {
+            "costs": medians(interleaved({**rows, **panda_row(stack)}, rounds))
+        }
+    if cycles:
+        found["memory"] = {
+            "cycles": cycles,
+            "before": memory_after(20),
+            "after": memory_after(cycles),
+        }
     return found
 
 
-def words_of(found: dict[str, Any]) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Return what was measured as a table, head first, and as sentences."""
+def sections(found: Mapping[str, Any]) -> dict[str, Section]:
+    """Return what was measured as a table and sentences."""
     base = found["costs"][RAW]
     lines: list[tuple[str, ...]] = [("row", "µs a step", "steps per CPU-second", "x raw")]
     for name, cost in found["costs"].items():
@@ -213,26 +194,7 @@ def words_of(found: dict[str, Any]) -> tuple[list[tuple[str, ...]], list[str]]:
             f"Memory after 20 make/close cycles is {before / 2**20:.0f} MiB, after {count} more "
             f"{after / 2**20:.0f} MiB ({after / before - 1:+.1%})."
         )
-    return lines, told
+    return {"physics": Section([Table(lines)], [" ".join(told)])}
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--cycles", type=int, default=200, help="0 leaves memory out")
-    given = parser.parse_args()
-    (head, *rows), told = words_of(measure_all(given.rounds, given.cycles))
-    table = RichTable(title="PhysicsPlayground beside Bullet")
-    for column in head:
-        table.add_column(column, justify="left" if column == "row" else "right")
-    for row in rows:
-        table.add_row(*row)
-    console = Console()
-    console.print(table)
-    for words in told:
-        console.print(words)
-
-
-if __name__ == "__main__":
-    main()
+OPTIONS = {"rounds": (ROUNDS, "of every row"), "cycles": (200, "0 leaves memory out")}

@@ -8,16 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import piase_gym
 from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.evaluation.journal import write_json
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
 from piase_gym.benchmarks.evaluation.results import read_sections
-from piase_gym.benchmarks.speed.peers import FIELD, Peer, Table, compare
-from piase_gym.benchmarks.speed.throughput import noop_row
-from piase_gym.benchmarks.speed.timing import Row, interleave, measure, timers_of
+from piase_gym.benchmarks.speed.peers import FIELD, OpenPeers, Peer, compare
+from piase_gym.benchmarks.speed.throughput import noop_row, task_row
+from piase_gym.benchmarks.speed.timing import Row, interleave, measure, parallel_steps, timers_of
+from piase_gym.core.files import write_json
 from piase_gym.errors import PiaseError
 from piase_gym.registry import load, world_spec
 
@@ -52,7 +50,7 @@ def throughput(
     """
     rows = [noop_row(8), *(row for world in shipped_worlds() for row in world_rows(world))]
     with ExitStack() as stack:
-        others = Table(stack, field)
+        others = OpenPeers(stack, field)
         timers = {**timers_of(rows, BURST), **others.timers}
         found = others.report("", interleave(timers, rounds, seconds))
     matched = compare(rounds, seconds)
@@ -88,57 +86,19 @@ def shipped_worlds() -> list[str]:
 
 
 def world_rows(world: str) -> list[Row]:
-    """Return the rows of one of our worlds: each environment under its own yardstick."""
-    rows = [parallel_random(world, "vector"), parallel_random(world, "both")]
-    spec = world_spec(world)
-    if load(spec.world, spec).capabilities.batched:
-        rows += [batch_random(f"{world} batch_env, 1024 environments", world, 1024)]
+    """Return the rows of one of our worlds: each environment under its own baseline."""
+    rows, spec = [], world_spec(world)
+    powers = load(spec.world, spec).capabilities
+    actions = "discrete" if powers.discrete else "continuous"
+    for view in ("vector", "both"):
+        env = piase_gym.parallel_env(world, view=view, actions=actions)
+        told = ", every text read" if view == "both" else ""
+        run = parallel_steps(env, read=view == "both")
+        label = f"{world} parallel_env, view={view}{told}"
+        rows.append(Row(label, len(env.possible_agents), run))
+    if powers.batched:
+        rows.append(task_row(f"{world} batch_env, 1024 environments", world, 1024))
     return rows
-
-
-def parallel_random(world: str, view: str) -> Row:
-    """Step a ParallelEnv of our own with random legal or illegal actions."""
-    env = piase_gym.parallel_env(world, view=view)
-    env.reset(seed=0)
-    names = list(env.possible_agents)
-    kind = "discrete" if env.world.capabilities.discrete else "continuous"
-    if kind == "continuous":
-        env = piase_gym.parallel_env(world, view=view, actions="continuous")
-        env.reset(seed=0)
-    for name in names:
-        env.action_space(name).seed(0)
-    draws = [{name: env.action_space(name).sample() for name in names} for _ in range(256)]
-    state = {"t": 0}
-
-    def run(steps: int) -> None:
-        for _ in range(steps):
-            if not env.agents:
-                env.reset()
-            state["t"] += 1
-            actions = draws[state["t"] & 255]
-            seen = env.step({name: actions[name] for name in env.agents})[0]
-            if view == "both":
-                for name in seen:
-                    seen[name]["text"]
-
-    told = ", every text read" if view == "both" else ""
-    return Row(f"{world} parallel_env, view={view}{told}", len(names), run)
-
-
-def batch_random(label: str, world: str, num_envs: int, **config: Any) -> Row:
-    """Step a batch with random actions."""
-    env = piase_gym.batch_env(world, num_envs=num_envs, copy=False, **config)
-    env.reset(seed=0)
-    agents, rng = len(env.agents), np.random.default_rng(0)
-    draws = rng.integers(0, env.action_space.n, (32, num_envs, agents), np.int32)
-    state = {"t": 0}
-
-    def run(steps: int) -> None:
-        for _ in range(steps):
-            state["t"] += 1
-            env.step(draws[state["t"] & 31])
-
-    return Row(label, num_envs * agents, run)
 
 
 def scaling(rounds: int, seconds: float) -> dict[str, Any]:
@@ -157,7 +117,7 @@ def _scaled(axis: str, size: int) -> Row:
     sizes = {"agents": 4, "side": 16, "batch": 64, axis: size}
     config = {"width": sizes["side"], "height": sizes["side"], "border": True, "max_steps": 1000}
     label = f"{axis} {size}"
-    return batch_random(label, "GridWorld", sizes["batch"], agents=sizes["agents"], **config)
+    return task_row(label, "GridWorld", sizes["batch"], agents=sizes["agents"], **config)
 
 
 def store_throughput(found: dict[str, Any], out: Path) -> None:

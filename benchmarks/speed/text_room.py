@@ -10,17 +10,18 @@ only TextRoom is measured, and the page says so.
 
 from __future__ import annotations
 
-import argparse
+import functools
 import json
 import statistics
 import subprocess
 import time
+from collections.abc import Mapping
+from operator import truediv
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 import piase_gym
+from piase_gym.benchmarks.speed.shown import Section, Table
+from piase_gym.benchmarks.speed.timing import interleaved, medians
 from piase_gym.core.rng import Stream
 from piase_gym.worlds.text_room.players.oracle import TextRoomOracle
 from piase_gym.worlds.text_room.world import TextRoom
@@ -64,9 +65,7 @@ def play(infos, steps):
 print(json.dumps({{"made_cpu": made, "made_wall": wall}}), flush=True)
 full = EnvInfos(description=True, inventory=True, admissible_commands=True, score=True, won=True)
 for line in sys.stdin:
-    steps = int(line)
-    rows = {{"admissible": play(full, steps), "bare": play(EnvInfos(), steps)}}
-    print(json.dumps(rows), flush=True)
+    print(json.dumps(play(EnvInfos() if line.strip() == "bare" else full, {steps})), flush=True)
 shutil.rmtree(folder)
 """
 
@@ -75,27 +74,26 @@ class TextWorldProcess:
     """TextWorld, played in a process of its own."""
 
     def __init__(self, python: str) -> None:
-        code = TEXTWORLD.format(rooms=ROOMS, objects=OBJECTS)
+        code = TEXTWORLD.format(rooms=ROOMS, objects=OBJECTS, steps=STEPS // 10)
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
             [python, "-W", "ignore", "-c", code], stdin=pipe, stdout=pipe, text=True
         )
-        self.made = self._answer()
+        self.made: dict[str, float] = json.loads(self._answer("{"))
 
-    def _answer(self) -> dict[str, float]:
+    def _answer(self, start: str = "") -> str:
         assert self.process.stdout is not None
         while line := self.process.stdout.readline():
-            if line.startswith("{"):
-                found: dict[str, float] = json.loads(line)
-                return found
+            if line.startswith(start):
+                return line
         raise SystemExit("TextWorld does not run there; see the lines above")
 
-    def measure(self, steps: int) -> dict[str, float]:
-        """Return steps per CPU-second, with admissible commands and bare."""
+    def measure(self, way: str) -> float:
+        """Return steps per CPU-second, with admissible commands or bare."""
         assert self.process.stdin is not None
-        self.process.stdin.write(f"{steps}\n")
+        self.process.stdin.write(f"{way}\n")
         self.process.stdin.flush()
-        return self._answer()
+        return float(self._answer())
 
     def close(self) -> None:
         """End the process."""
@@ -104,7 +102,7 @@ class TextWorldProcess:
         self.process.wait(timeout=60)
 
 
-def play(admissible: bool, steps: int = STEPS) -> float:
+def play(admissible: bool) -> float:
     """Return the steps per CPU-second of TextRoom behind its ParallelEnv, with text in and out."""
     env = piase_gym.parallel_env("TextRoom", view="text", actions="text", **QUEST)
     (name,) = env.possible_agents
@@ -112,13 +110,13 @@ def play(admissible: bool, steps: int = STEPS) -> float:
     env.reset(seed=1)
     lines = ["look", "inventory", "wait"]
     start = time.process_time()
-    for _ in range(steps):
+    for _ in range(STEPS):
         if admissible:
             lines = env.admissible_commands(name)
         _, _, terminated, truncated, _ = env.step({name: lines[dice.integer(len(lines))]})
         if terminated[name] or truncated[name]:
             env.reset()
-    return steps / (time.process_time() - start)
+    return STEPS / (time.process_time() - start)
 
 
 def make_quests(count: int = QUESTS) -> float:
@@ -157,11 +155,13 @@ def certify(count: int) -> tuple[int, float]:
     return won, 1000 * (time.process_time() - start) / count
 
 
-def measure_all(python: str | None, quests: int, rounds: int = ROUNDS) -> dict[str, Any]:
+def measure_all(
+    textworld: str | None = None, quests: int = 0, rounds: int = ROUNDS
+) -> dict[str, Any]:
     """Measure TextRoom, and TextWorld in turn with it.
 
     Args:
-        python: An interpreter that has TextWorld, or ``None``.
+        textworld: An interpreter that has TextWorld, or ``None``.
         quests: How many quests the oracle plays, too.
         rounds: How often everything is measured.
 
@@ -170,18 +170,20 @@ def measure_all(python: str | None, quests: int, rounds: int = ROUNDS) -> dict[s
         ``quest_ms``, and where they were measured ``textworld`` (what making a game costs it) and
         ``certified`` (quests played, won, and CPU-milliseconds each).
     """
-    other = TextWorldProcess(python) if python else None
-    rows: dict[str, list[float]] = {}
-    for _ in range(rounds):
-        rows.setdefault("TextRoom, admissible commands", []).append(play(True))
-        rows.setdefault("TextRoom, bare", []).append(play(False))
-        if other is not None:
-            found = other.measure(STEPS // 10)
-            for kind, name in (("admissible", "admissible commands"), ("bare", "bare")):
-                rows.setdefault(f"TextWorld, {name}", []).append(found[kind])
+    ways = ("admissible commands", "bare")
+    timers = {f"TextRoom, {way}": functools.partial(play, way != "bare") for way in ways}
+    other = TextWorldProcess(textworld) if textworld else None
+    if other is not None:
+        timers |= {f"TextWorld, {way}": functools.partial(other.measure, way) for way in ways}
+    rows = interleaved(timers, rounds, warm=0)
     told: dict[str, Any] = {
-        "rates": {name: statistics.median(figures) for name, figures in rows.items()},
-        "ratios": _ratios(rows),
+        "rates": medians(rows),
+        "ratios": {
+            f"TextRoom, {way}": statistics.median(
+                map(truediv, rows[f"TextRoom, {way}"], rows[f"TextWorld, {way}"])
+            )
+            for way in (ways if other else ())
+        },
         "quest_ms": statistics.median(make_quests() for _ in range(rounds)),
     }
     if other is not None:
@@ -193,18 +195,8 @@ def measure_all(python: str | None, quests: int, rounds: int = ROUNDS) -> dict[s
     return told
 
 
-def _ratios(rows: dict[str, list[float]]) -> dict[str, float]:
-    """Return medians of what was measured in turn, as multiples of TextWorld."""
-    found = {}
-    for name, figures in rows.items():
-        yardstick = rows.get(name.replace("TextRoom", "TextWorld"), [])
-        if name.startswith("TextRoom") and yardstick:
-            found[name] = statistics.median(a / b for a, b in zip(figures, yardstick, strict=True))
-    return found
-
-
-def words_of(found: dict[str, Any]) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Return what was measured as a table, head first, and as sentences."""
+def sections(found: Mapping[str, Any]) -> dict[str, Section]:
+    """Return what was measured as a table and sentences."""
     lines: list[tuple[str, ...]] = [("what", "steps per CPU-second", "of TextWorld")]
     for name, rate in found["rates"].items():
         ratio = found["ratios"].get(name)
@@ -223,7 +215,7 @@ def words_of(found: dict[str, Any]) -> tuple[list[tuple[str, ...]], list[str]]:
         told.append(
             f"The oracle won {own['won']} of {own['quests']} quests, {own['ms']:.1f} ms each."
         )
-    return lines, told
+    return {"text_room": Section([Table(lines)], [" ".join(told)])}
 
 
 def textworld_python() -> str | None:
@@ -237,21 +229,7 @@ def textworld_python() -> str | None:
     return None
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--textworld", metavar="PYTHON", help="an interpreter with TextWorld")
-    parser.add_argument("--quests", type=int, default=0, help="certify so many quests, too")
-    options = parser.parse_args()
-    console = Console()
-    (head, *rows), told = words_of(measure_all(options.textworld, options.quests))
-    table = Table(*head)
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-    for words in told:
-        console.print(words)
-
-
-if __name__ == "__main__":
-    main()
+OPTIONS = {
+    "textworld": (None, "an interpreter with TextWorld"),
+    "quests": (0, "certify so many quests, too"),
+}

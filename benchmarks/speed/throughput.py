@@ -1,4 +1,4 @@
-# ruff: noqa: C420  # the yardstick is written as environments are written
+# ruff: noqa: C420  # the baseline is written as environments are written
 """How fast worlds step, as ratios to a ParallelEnv that does nothing.
 
 Run it with ``python -m piase_gym.benchmarks.speed.throughput``. Every figure is agent-steps per
@@ -14,14 +14,23 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
-from rich.console import Console
-from rich.table import Table
 
 import piase_gym
 from piase_gym.benchmarks.speed import c_kernel, peers
-from piase_gym.benchmarks.speed.timing import ROUNDS, SECONDS, RateTable, Row, measure, rate_table
+from piase_gym.benchmarks.speed.shown import Section, Table
+from piase_gym.benchmarks.speed.timing import (
+    ROUNDS,
+    SECONDS,
+    RateTable,
+    Row,
+    Run,
+    batch_draws,
+    batch_steps,
+    measure,
+    parallel_steps,
+    rate_table,
+)
 from piase_gym.envs.batch import AUTORESET
 
 BATCHES = (64, 1024, 4096)
@@ -30,7 +39,7 @@ EVERYTHING = "piase/GridWorld-Everything-16x16-4p-v0"
 
 
 class NoopParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo is untyped here
-    """A ParallelEnv that does nothing: the yardstick of this page.
+    """A ParallelEnv that does nothing: the baseline of this page.
 
     Like every real environment it returns a new observation to each agent at each step, because
     agents keep what they are given. With ``fresh=False`` it hands out the same array for ever.
@@ -66,7 +75,7 @@ class NoopParallelEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo is untyp
 
 
 def noop_row(agents: int, fresh: bool = True) -> Row:
-    """The yardstick."""
+    """The baseline."""
     env = NoopParallelEnv(agents, fresh)
     env.reset()
     actions = dict.fromkeys(env.agents, 0)
@@ -82,28 +91,9 @@ def noop_row(agents: int, fresh: bool = True) -> Row:
 def world_row(name: str, agents: int, view: str, read: bool = False, **config: Any) -> Row:
     """A world's ParallelEnv under random actions; `read` reads every text."""
     env = piase_gym.parallel_env(name, agents=agents, view=view, **config)
-    env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    count = env.world.num_actions
-    draws = [{a: int(rng.integers(count)) for a in env.possible_agents} for _ in range(1024)]
-    state = {"t": 0}
-
-    def run(steps: int) -> None:
-        for _ in range(steps):
-            if not env.agents:
-                env.reset()
-            actions = draws[state["t"] & 1023]
-            state["t"] += 1
-            if len(env.agents) < agents:
-                actions = {a: actions[a] for a in env.agents}
-            observations = env.step(actions)[0]
-            if read:
-                for observation in observations.values():
-                    observation["text"]
-
     texts = f", texts={config['texts']}" if "texts" in config else ""
     label = f"{name}, {agents} agents, view={view}{texts}{', every text read' if read else ''}"
-    return Row(label, agents, run)
+    return Row(label, agents, parallel_steps(env, read))
 
 
 def grid_rows() -> list[Row]:
@@ -125,64 +115,37 @@ def grid_rows() -> list[Row]:
     ]
 
 
-def batch_row(num_envs: int) -> Row:
-    """GridWorld's kernel through `batch_env`, on the task that the C kernel knows."""
-    env = piase_gym.batch_env("GridWorld", num_envs=num_envs, copy=False, **c_kernel.CONFIG)
-    env.reset(seed=0)
-    draws = random_actions(num_envs)
-
-    def run(steps: int) -> None:
-        for step in range(steps):
-            env.step(draws[step % len(draws)])
-
-    return Row(f"batch_env, {num_envs} environments", num_envs * c_kernel.AGENTS, run)
+def task_row(label: str, task: str, num_envs: int, **config: Any) -> Row:
+    """Any task through `batch_env`."""
+    env = piase_gym.batch_env(task, num_envs=num_envs, copy=False, **config)
+    return Row(label, num_envs * len(env.agents), batch_steps(env))
 
 
 def kernel_row(num_envs: int) -> Row:
-    """The same without the environment: arrays into the compiled step, arrays out."""
+    """The task that the C kernel knows, without the environment: arrays in, arrays out."""
     env = piase_gym.batch_env("GridWorld", num_envs=num_envs, copy=False, **c_kernel.CONFIG)
     env.reset(seed=0)
-    draws = [actions.reshape(-1) for actions in random_actions(num_envs)]
     step_batch, batch, mode = env.world.step_batch, env.batch, AUTORESET["next_step"]
-
-    def run(steps: int) -> None:
-        for step in range(steps):
-            step_batch(batch, mode, -1, draws[step % len(draws)])
-
+    run = _flat_steps(num_envs, lambda actions: step_batch(batch, mode, -1, actions))
     return Row(f"GridWorld's kernel, {num_envs} environments", num_envs * c_kernel.AGENTS, run)
 
 
 def c_row(num_envs: int) -> Row:
     """The same rules, written by hand in C."""
-    kernel = c_kernel.CKernel(num_envs, 0)
-    draws = [actions.reshape(-1) for actions in random_actions(num_envs)]
-
-    def run(steps: int) -> None:
-        for step in range(steps):
-            kernel.step(draws[step % len(draws)])
-
+    run = _flat_steps(num_envs, c_kernel.CKernel(num_envs, 0).step)
     return Row(f"C, {num_envs} environments", num_envs * c_kernel.AGENTS, run)
 
 
-def task_row(label: str, task: str, num_envs: int, **config: Any) -> Row:
-    """Any task through `batch_env`."""
-    env = piase_gym.batch_env(task, num_envs=num_envs, copy=False, **config)
-    env.reset(seed=0)
-    shape, rng = (num_envs, len(env.agents)), np.random.default_rng(0)
-    draws = [rng.integers(0, env.action_space.n, shape, np.int32) for _ in range(32)]
+def _flat_steps(num_envs: int, step: Callable[[Any], Any]) -> Run:
+    """Return what calls a kernel with random actions."""
+    drawn = batch_draws(num_envs, c_kernel.AGENTS, c_kernel.ACTIONS)
+    draws = [actions.reshape(-1) for actions in drawn]
 
     def run(steps: int) -> None:
-        for step in range(steps):
-            env.step(draws[step % len(draws)])
+        for number in range(steps):
+            step(draws[number & 31])
 
-    return Row(label, num_envs * len(env.agents), run)
-
-
-def random_actions(num_envs: int) -> list[NDArray[np.int32]]:
-    """Return some steps of random actions."""
-    rng = np.random.default_rng(0)
-    shape = (num_envs, c_kernel.AGENTS)
-    return [rng.integers(0, c_kernel.ACTIONS, shape, np.int32) for _ in range(32)]
+    return run
 
 
 def tables(rounds: int = ROUNDS, seconds: float = SECONDS) -> Iterator[RateTable]:
@@ -190,7 +153,9 @@ def tables(rounds: int = ROUNDS, seconds: float = SECONDS) -> Iterator[RateTable
     title = "GridWorld's ParallelEnv, medians of interleaved rounds"
     yield rate_table(title, measure(grid_rows(), rounds, seconds))
     for num_envs in BATCHES:
-        rows = [noop_row(8), kernel_row(num_envs), batch_row(num_envs)]
+        label = f"batch_env, {num_envs} environments"
+        batch = task_row(label, "GridWorld", num_envs, **c_kernel.CONFIG)
+        rows = [noop_row(8), kernel_row(num_envs), batch]
         bases = [rows[0].name]
         if c_kernel.available():
             rows.insert(1, c_row(num_envs))
@@ -208,7 +173,7 @@ def tables(rounds: int = ROUNDS, seconds: float = SECONDS) -> Iterator[RateTable
 
 
 def dilemma_rows() -> list[Row]:
-    """The yardstick, a matrix game and both commons."""
+    """The baseline, a matrix game and both commons."""
     fields: dict[str, Any] = {"width": 32, "height": 32, "agents": 8}
     pair, world = "prisoners_dilemma", "SocialDilemma"
     return [
@@ -222,36 +187,27 @@ def dilemma_rows() -> list[Row]:
 
 
 def feature_rows() -> list[Row]:
-    """The yardstick, the plain rules, and a task in which every rule is in use."""
+    """The baseline, the plain rules, and a task in which every rule is in use."""
     plain = task_row("batch_env, door-key rules", "GridWorld", 1024, **c_kernel.CONFIG)
     whole = task_row(f"batch_env, {EVERYTHING}", EVERYTHING, 1024)
     return [noop_row(8), plain, whole]
 
 
-# -- a run, on the screen and as a file ---------------------------------------------------
+# -- a run, as a file and as words --------------------------------------------------------
 
 
-def measure_all(
-    rounds: int = ROUNDS,
-    seconds: float = SECONDS,
-    shown: Callable[[RateTable], None] = lambda table: None,
-) -> dict[str, Any]:
+def measure_all(rounds: int = ROUNDS, seconds: float = SECONDS) -> dict[str, Any]:
     """Measure all tables and the peers with GridWorld's task.
 
     Args:
         rounds: How often each row is measured; medians are kept.
         seconds: CPU-seconds of each measurement.
-        shown: Called with each table as it comes.
 
     Returns:
         JSON-able: ``tables`` (`RateTable`s), ``missing`` and ``failed`` peers, versions.
     """
-    found = []
-    for table in tables(rounds, seconds):
-        shown(table)
-        found.append(table)
+    found = list(tables(rounds, seconds))
     report = peers.compare(rounds, seconds)
-    shown(report.table)
     return {
         "tables": [asdict(table) for table in (*found, report.table)],
         "missing": list(report.missing),
@@ -260,15 +216,10 @@ def measure_all(
     }
 
 
-def show(table: RateTable, console: Console) -> None:
-    """Print a table with a column of ratios for each base."""
-    head, *rows = rate_cells(asdict(table))
-    shown = Table(title=table.title)
-    for number, name in enumerate(head):
-        shown.add_column(name, justify="right" if number else "left")
-    for row in rows:
-        shown.add_row(*row)
-    console.print(shown)
+def sections(found: Mapping[str, Any]) -> dict[str, Section]:
+    """Return what was measured in words."""
+    tables = [Table(rate_cells(table), table["title"]) for table in found["tables"]]
+    return {"grid_world": Section(tables, [peer_words(found)])}
 
 
 def rate_cells(table: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -282,22 +233,19 @@ def rate_cells(table: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return lines
 
 
-def tell_missing(found: Mapping[str, Any], console: Console) -> None:
-    """Name the peers that were not measured."""
+def peer_words(found: Mapping[str, Any]) -> str:
+    """Say which peers were not measured, and which versions were."""
+    told = [", ".join(dict.fromkeys(found["peers"].values())) or "No peer"]
+    told[0] += " took part."
     if found["missing"]:
-        names = ", ".join(found["missing"])
-        console.print(f"Not installed, so not measured: {names}. `make peers` installs them.")
-    for name, why in found["failed"].items():
-        console.print(f"{name} failed: {why}")
-    if not c_kernel.available():
-        console.print("There is no C compiler, so the batch is not compared with C.")
+        told.append(f"Not installed, so not measured: {', '.join(found['missing'])}.")
+    told += [f"{name} failed: {why}." for name, why in found["failed"].items()]
+    return " ".join(told)
 
 
-def main() -> None:
-    """Measure and print the tables."""
-    console = Console()
-    tell_missing(measure_all(shown=lambda table: show(table, console)), console)
-
+OPTIONS = {"rounds": (ROUNDS, "of every row"), "seconds": (SECONDS, "CPU-seconds of each")}
 
 if __name__ == "__main__":
-    main()
+    from piase_gym.benchmarks.speed.measure import run
+
+    run("throughput")

@@ -14,32 +14,29 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.studies.evidence.train import examine_slots
-from piase_gym.benchmarks.studies.jobs import append, perform_all, read_lines
+from piase_gym.benchmarks.studies.jobs import do_all
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
 from piase_gym.curricula.learning_path import PATH, SUCCESS, LearningPath, read_paths, read_rows
 from piase_gym.errors import ConfigError, PiaseError
-from piase_gym.training.curriculum_env import course_of, make_course
-from piase_gym.training.curriculum_run import CourseRun
+from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
+from piase_gym.training.curriculum_run import CurriculumTraining
 from piase_gym.training.curriculum_settings import (
     PPO,
     SETTINGS,
-    CourseSettings,
+    CurriculumTrainingSettings,
     import_ppo,
     load_policy,
     read_settings_of,
 )
-from piase_gym.training.slots import SlotBatch
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Job:
         episodes: How many episodes of each step test it.
     """
 
-    settings: CourseSettings
+    settings: CurriculumTrainingSettings
     folder: Path
     episodes: int
 
@@ -73,7 +70,7 @@ def perform(job: Job) -> dict[str, Any]:
     """
     if not is_over(job.folder, job.settings):
         known = (job.folder / SETTINGS).exists()
-        run = CourseRun(job.settings, job.folder, resume=known)
+        run = CurriculumTraining(job.settings, job.folder, resume=known)
         run.train()
         run.close()
         if run.interrupted:
@@ -85,7 +82,7 @@ def perform(job: Job) -> dict[str, Any]:
     return {"key": job.key, **found}
 
 
-def is_over(folder: Path, settings: CourseSettings) -> bool:
+def is_over(folder: Path, settings: CurriculumTrainingSettings) -> bool:
     """Tell whether there is a run in a folder that needs no more training.
 
     Raises:
@@ -148,15 +145,15 @@ def examine(folder: Path, seeds: range) -> dict[int, int] | None:
     curriculum, ppo = load(settings.curriculum), import_ppo()
     if journey.judged_by != SUCCESS or curriculum.partners:
         return None
-    env = make_course(curriculum, num_envs=1, world=settings.world, config=settings.config)
+    env = make_curriculum_env(curriculum, num_envs=1, world=settings.world, config=settings.config)
     width = ppo.Settings(**{**PPO, **settings.ppo}).width
     policy = ppo.Policy(env.observation_space, int(env.action_space.n), width)
     policy.load_state_dict(load_policy(folder)["policy"])
-    course, place, found = course_of(env), list(env.agents).index(journey.agent), {}
+    course, place, found = controller_of(env), list(env.agents).index(journey.agent), {}
     for step in curriculum.steps:
         config = course.setup.config({journey.agent: step.order})
         if isinstance(env, SlotBatch):
-            won = examine_slots(ppo, policy, config, seeds)
+            won = examine_slots(policy, config, seeds)
         else:
             won = ppo.play(policy, config, seeds)[:, place]
         found[step.order] = int(won.sum())
@@ -168,10 +165,11 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line; what is to be done comes as `jobs`."""
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("curriculum", help="a name or a path")
-    parser.add_argument("--steps", type=int, default=CourseSettings.steps, help="of environments")
+    usual = CurriculumTrainingSettings
+    parser.add_argument("--steps", type=int, default=usual.steps, help="of environments")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--world", help="if the curriculum names none")
-    parser.add_argument("--num-envs", type=int, default=CourseSettings.num_envs)
+    parser.add_argument("--num-envs", type=int, default=usual.num_envs)
     parser.add_argument("--episodes", type=int, default=200, help="that test each step")
     parser.add_argument("--folder", type=Path, default=Path("runs", "curriculum"), help="of runs")
     parser.add_argument("--workers", type=int, default=1, help="processes side by side")
@@ -182,7 +180,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     stem = Path(given.curriculum).name.split(".")[0]
     given.error, given.jobs = parser.error, []
     for seed in given.seeds:
-        settings = CourseSettings(
+        settings = CurriculumTrainingSettings(
             curriculum=given.curriculum,
             world=given.world,
             steps=given.steps,
@@ -196,21 +194,19 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and do what is not done yet."""
-    given, console = parsed(arguments), Console()
+    given = parsed(arguments)
     try:
-        done = {line.get("key") for line in read_lines(given.out)}
-        todo = [job for job in given.jobs if job.key not in done]
-        there = f"{len(given.jobs) - len(todo)} of {len(given.jobs)}"
-        console.print(f"{there} trainings are there already")
-        for line in perform_all(perform, todo, given.workers):
-            append(given.out, line)
-            completed = sum(row["completed_at"] is not None for row in line["steps"])
-            told = f"{completed} of {len(line['steps'])} steps completed"
-            spent = f"{line['env_steps']:,} environment steps"
-            name = f"seed {line['settings']['seed']}"
-            console.print(f"{name}: {told} in {spent}", soft_wrap=True)
+        do_all(given.jobs, perform, given.out, told, given.workers)
     except PiaseError as error:
         given.error(str(error))
+
+
+def told(line: Mapping[str, Any]) -> str:
+    """Say what came of a training."""
+    completed = sum(row["completed_at"] is not None for row in line["steps"])
+    spent = f"{line['env_steps']:,} environment steps"
+    done = f"{completed} of {len(line['steps'])} steps completed in {spent}"
+    return f"seed {line['settings']['seed']}: {done}"
 
 
 if __name__ == "__main__":

@@ -10,12 +10,24 @@ import json
 import multiprocessing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+
+from rich.console import Console
 
 from piase_gym.errors import StorageError
 
 Line = Mapping[str, Any]
-Job = TypeVar("Job")
+
+
+class Keyed(Protocol):
+    """A job with a key of everything that its result depends on."""
+
+    @property
+    def key(self) -> str:
+        """The key."""
+
+
+Job = TypeVar("Job", bound=Keyed)
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -79,4 +91,32 @@ def perform_all(
         yield from pool.imap_unordered(perform, todo)
 
 
-__all__ = ["append", "perform_all", "read_lines", "read_once"]
+def do_all(
+    jobs: Sequence[Job],
+    perform: Callable[[Job], dict[str, Any]],
+    out: Path,
+    told: Callable[[Line], str],
+    workers: int = 1,
+) -> None:
+    """Do those jobs that have no line in a file yet, and add their lines as they are finished.
+
+    Args:
+        jobs: All of them.
+        perform: Does one and returns its line.
+        out: The file.
+        told: Says in words what came of a job.
+        workers: Processes side by side.
+
+    Raises:
+        StorageError: If the file is damaged.
+    """
+    console = Console()
+    done = {line.get("key") for line in read_lines(out)}
+    todo = [job for job in jobs if job.key not in done]
+    console.print(f"{len(jobs) - len(todo)} of {len(jobs)} results are there already")
+    for number, line in enumerate(perform_all(perform, todo, workers), start=1):
+        append(out, line)
+        console.print(f"{number}/{len(todo)} {told(line)}", soft_wrap=True)
+
+
+__all__ = ["append", "do_all", "read_lines", "read_once"]

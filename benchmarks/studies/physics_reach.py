@@ -17,8 +17,8 @@ from rich.console import Console
 
 import piase_gym  # noqa: F401  # registers the ids
 from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.evaluation.journal import write_json
 from piase_gym.benchmarks.evaluation.statistics import wilson
+from piase_gym.core.files import write_json
 
 TASK = "piase/PhysicsPlayground-Reach-v0"
 FILE = Path(__file__).with_name("measured") / "physics_reach.json"

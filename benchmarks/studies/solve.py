@@ -8,7 +8,6 @@ with drawn actions.
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import shlex
 import sys
@@ -22,7 +21,7 @@ import piase_gym
 from piase_gym.agents import make_agent
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.evaluation.statistics import wilson
-from piase_gym.core.files import write_whole
+from piase_gym.core.files import write_json
 from piase_gym.training.evaluation import success
 from piase_gym.training.train import TrainSettings, train
 
@@ -70,7 +69,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 row = solve(settings, Path(folder, "run"))
             found["runs"].append(row)
-            write_whole(options.out, (json.dumps(found, indent=2) + "\n").encode())
+            write_json(options.out, found)
             low, high = row["wilson95"]
             words = f"{row['success']:.1%} [{low:.1%}, {high:.1%}] on held-out seeds"
             cost = f"{row['steps']:,} steps, {row['cpu_seconds']:.0f} CPU-seconds"

@@ -28,8 +28,7 @@ from piase_gym.errors import ConfigError
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
     from piase_gym.benchmarks.evaluation.results import Results
-    from piase_gym.benchmarks.evaluation.settings import Problem
-    from piase_gym.benchmarks.evaluation.suites import Suite
+    from piase_gym.benchmarks.evaluation.suites import Problem, Suite
 
 bench = typer.Typer(no_args_is_help=True, help="Play suites, measure, and report.")
 
@@ -152,7 +151,10 @@ def references(
     ] = None,
     train: Annotated[bool, typer.Option("--train", help="Train the PPO models first.")] = False,
     missing: Annotated[
-        bool, typer.Option("--missing", help="Only what the file and the shelf do not have yet.")
+        bool,
+        typer.Option(
+            "--missing", help="Only what the file and the models' folder do not have yet."
+        ),
     ] = False,
 ) -> None:
     """Play the reference policies and write references.json anew."""
@@ -193,17 +195,17 @@ def _train(suite: Suite, workers: int, missing: bool) -> list[Problem]:
     With `missing` only those are trained that are not there yet.
     """
     from piase_gym.benchmarks.references.measure import settings_of
-    from piase_gym.benchmarks.references.models import shipped_shelves
+    from piase_gym.benchmarks.references.models import shipped_models
     from piase_gym.benchmarks.references.train import train_models
 
     def told(name: str, result: Any) -> None:
         seconds, won = result["cpu_seconds"], f"{result['dev']:.0%}"
         console.print(f"{name}: {won} of the dev seeds won, {seconds:.0f} CPU-seconds")
 
-    shelf, settings = shipped_shelves()["ppo"], settings_of(suite)
+    models, settings = shipped_models()["ppo"], settings_of(suite)
     if missing:
-        settings = [setting for setting in settings if not shelf.path(setting).exists()]
-    return train_models(settings, shelf, workers=workers, report=told)
+        settings = [setting for setting in settings if not models.path(setting).exists()]
+    return train_models(settings, models, workers=workers, report=told)
 
 
 def read_choices(policies: Sequence[str] | None, usual: Sequence[str]) -> dict[str, Any]:

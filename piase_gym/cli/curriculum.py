@@ -215,7 +215,11 @@ def run(
     """Train a policy through a curriculum; Ctrl-C ends after an update, --resume goes on."""
     from piase_gym.curricula import load
     from piase_gym.curricula.simulated_learner import world_of
-    from piase_gym.training.curriculum_run import CourseRun, CourseSettings, read_settings_of
+    from piase_gym.training.curriculum_run import (
+        CurriculumTraining,
+        CurriculumTrainingSettings,
+        read_settings_of,
+    )
 
     given: dict[str, Any] = {"world": world, "director": director, "steps": steps, "seed": seed}
     given |= {"num_envs": num_envs, "num_steps": num_steps}
@@ -226,12 +230,14 @@ def run(
         given["config"] = read_settings(world_of(load(name), world), config)
     if resume:
         kept = read_settings_of(folder)
-        settings = CourseSettings(**{**vars(kept), **given, "curriculum": kept.curriculum})
+        settings = CurriculumTrainingSettings(
+            **{**vars(kept), **given, "curriculum": kept.curriculum}
+        )
         if load(name).sha256 != load(kept.curriculum).sha256:
             raise ConfigError(f"the run in {folder} is one through {kept.curriculum!r}")
     else:
-        settings = CourseSettings(curriculum=name, **given)
-    course = CourseRun(settings, folder, resume)
+        settings = CurriculumTrainingSettings(curriculum=name, **given)
+    course = CurriculumTraining(settings, folder, resume)
     try:
         with Display(course) as display:
             course.train(display.update)

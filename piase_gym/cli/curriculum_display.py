@@ -13,15 +13,19 @@ from piase_gym.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
     from piase_gym.curricula.learning_path import LearningPath
-    from piase_gym.training.curriculum_run import CourseRun, CourseSettings, Look
+    from piase_gym.training.curriculum_run import (
+        CurriculumTraining,
+        CurriculumTrainingSettings,
+        TrainingStatus,
+    )
 
 
 class Display:
     """A progress bar with step, attempt and success; on no terminal, a line now and then."""
 
-    def __init__(self, course: CourseRun) -> None:
+    def __init__(self, course: CurriculumTraining) -> None:
         """Begin where the run is."""
-        self.settings: CourseSettings = course.settings
+        self.settings: CurriculumTrainingSettings = course.settings
         self._told = -1
         columns = (
             TextColumn("{task.description}", markup=False),
@@ -44,7 +48,7 @@ class Display:
         """Take the bar away."""
         self._bar.stop()
 
-    def update(self, look: Look) -> None:
+    def update(self, look: TrainingStatus) -> None:
         """Show where the run is."""
         words = told_drawn(look) if self._drawn else told(look)
         total = max(look.steps, self.settings.steps)  # updates are whole
@@ -55,12 +59,12 @@ class Display:
             say(f"{look.steps:,} of {total:,} steps: {words}")
 
 
-def told_drawn(look: Look) -> str:
+def told_drawn(look: TrainingStatus) -> str:
     """Say how well it goes where steps are drawn."""
     return f"steps are drawn, {look.won:.0%} of the last {look.episodes:,} episodes won"
 
 
-def told(look: Look) -> str:
+def told(look: TrainingStatus) -> str:
     """Say which attempt is under way, and what the last one came to, as the table has it."""
     from piase_gym.curricula.learning_path import judged_by, short_name
 
@@ -79,7 +83,7 @@ def told(look: Look) -> str:
     return f"{where}, {before}{value:.0%} {short_name(metric)}"
 
 
-def show_run(course: CourseRun, folder: Path) -> None:
+def show_run(course: CurriculumTraining, folder: Path) -> None:
     """Print what came of a run, and draw its path."""
     from piase_gym.curricula.learning_path import describe_open, describe_outcome, read_paths
 

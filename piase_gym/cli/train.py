@@ -63,7 +63,7 @@ def train(
     """Train a policy with Stable-Baselines3; Ctrl-C ends after a checkpoint, --resume goes on."""
     # torch is loaded when everything that was asked for is known to be right
     from piase_gym.training.checkpoints import Folder
-    from piase_gym.training.settings import TrainSettings, read_settings_of, require_claim
+    from piase_gym.training.settings import TrainSettings, check_run_folder, read_settings_of
 
     import_modules(module)
     given: dict[str, Any] = {"algo": algo, "steps": steps, "seed": seed, "stop_at": stop_at}
@@ -76,7 +76,7 @@ def train(
     folder = out or default_folder(task, given)
     base = read_settings_of(folder).model_dump() if resume else {}
     settings = TrainSettings(**{**base, "task": task, **given})
-    require_claim(Folder(folder), settings, resume)
+    check_run_folder(Folder(folder), settings, resume)
     with errors.status("loading torch"):
         from piase_gym.training.train import train
     with Display(settings) as display:

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import orjson
+
 from piase_gym.errors import LogWriteError, StorageError
 
 SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
@@ -70,6 +72,16 @@ def write_whole(path: Path, content: bytes) -> None:
     """
     with replacing(path) as new:
         new.write_bytes(content)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file whole or not at all, readable and with sorted keys.
+
+    Raises:
+        StorageError: If it cannot be written.
+    """
+    options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY
+    write_whole(path, orjson.dumps(value, option=options | orjson.OPT_APPEND_NEWLINE))
 
 
 class NotRegularError(OSError):

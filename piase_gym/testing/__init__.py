@@ -14,11 +14,49 @@ from typing import Any
 
 from piase_gym.core.config import WorldConfig
 from piase_gym.interfaces import BaseEnv
-from piase_gym.testing.base_env_checks import BaseEnvSubject
-from piase_gym.testing.catalogue import BASE_ENV_CHECKS, ENV_CHECKS, WORLD_CHECKS
-from piase_gym.testing.kit import Check, Progress, choose_checks, run_all
-from piase_gym.testing.report import ConformanceError, Finding, Report
-from piase_gym.testing.subject import EnvSubject, WorldSubject
+from piase_gym.testing import (
+    base_env_checks,
+    env_episodes,
+    env_objects,
+    env_seeds,
+    world_actions,
+    world_config,
+    world_envs,
+    world_interfaces,
+    world_secrets,
+    world_state,
+    world_views,
+)
+from piase_gym.testing.base_env_checks import base_env_subject
+from piase_gym.testing.kit import (
+    Check,
+    ConformanceError,
+    Finding,
+    Progress,
+    Report,
+    checks_of,
+    choose_checks,
+    run_all,
+)
+from piase_gym.testing.subject import env_subject, world_subject
+
+ENV_CHECKS: tuple[Check, ...] = checks_of(env_episodes, env_seeds, env_objects)
+"""What any PettingZoo ParallelEnv is held to."""
+WORLD_CHECKS: tuple[Check, ...] = (
+    *ENV_CHECKS,
+    *checks_of(
+        world_views,
+        world_actions,
+        world_state,
+        world_config,
+        world_envs,
+        world_interfaces,
+        world_secrets,
+    ),
+)
+"""What worlds of piase_gym are held to."""
+BASE_ENV_CHECKS: tuple[Check, ...] = checks_of(base_env_checks)
+"""What subclasses of `BaseEnv` are held to."""
 
 __all__ = [
     "BASE_ENV_CHECKS",
@@ -63,7 +101,7 @@ def run_checks(
     for module in modules:
         importlib.import_module(module)
     chosen = choose_checks(WORLD_CHECKS, checks)
-    return run_all(WorldSubject(name, config, modules), chosen, progress)
+    return run_all(world_subject(name, config, modules), chosen, progress)
 
 
 def check_world(
@@ -97,7 +135,7 @@ def run_env_checks(make: Callable[..., Any], *, checks: Sequence[str] | None = N
     Returns:
         What each check found.
     """
-    return run_all(EnvSubject(make), choose_checks(ENV_CHECKS, checks))
+    return run_all(env_subject(make), choose_checks(ENV_CHECKS, checks))
 
 
 def check_parallel_env(make: Callable[..., Any], *, checks: Sequence[str] | None = None) -> Report:
@@ -131,7 +169,7 @@ def run_base_env_checks(
     Returns:
         What each check found.
     """
-    return run_all(BaseEnvSubject(env, config), choose_checks(BASE_ENV_CHECKS, checks))
+    return run_all(base_env_subject(env, config), choose_checks(BASE_ENV_CHECKS, checks))
 
 
 def check_base_env(

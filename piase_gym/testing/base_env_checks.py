@@ -14,49 +14,28 @@ from typing import Any, NamedTuple
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import Capabilities
 from piase_gym.interfaces import Action, BaseEnv, Observation, make_base_env
-from piase_gym.testing.kit import check
-from piase_gym.testing.plain import difference, plain
-from piase_gym.testing.report import Skip, require
+from piase_gym.testing.kit import Skip, check, require
+from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import plain, require_same
 
 STEPS = 40
 ODD = ("", " ", "qwertyuiop", "x" * 5000, "\x00", "clé 🔑", "-1", "{}", "look\nlook")
 """Actions that make no sense."""
 
 
-class BaseEnvSubject:
-    """A subclass of `BaseEnv`, through its registered name or a function that makes it.
+def base_env_subject(
+    env: str | Callable[[dict[str, Any]], BaseEnv], config: Mapping[str, Any] | None
+) -> Subject:
+    """Return a subclass of `BaseEnv`, by its registered name or what makes it."""
+    label = env if isinstance(env, str) else getattr(env, "__qualname__", repr(env))
 
-    Attributes:
-        label: What it is called in reports.
-    """
+    def make() -> Any:
+        own = copy.deepcopy(dict(config or {}))
+        made: Any = make_base_env(env, own) if isinstance(env, str) else env(own)
+        require(isinstance(made, BaseEnv), f"{label} makes a {type(made).__name__}, no BaseEnv")
+        return made
 
-    capabilities = Capabilities()
-
-    def __init__(
-        self, env: str | Callable[[dict[str, Any]], BaseEnv], config: Mapping[str, Any] | None
-    ) -> None:
-        """Take the name or function; nothing is made yet."""
-        self._make, self._config = env, dict(config or {})
-        self.label = env if isinstance(env, str) else getattr(env, "__qualname__", repr(env))
-        self._made: list[Any] = []
-
-    def env(self) -> Any:
-        """Make an environment, which is closed when the check is over."""
-        config = copy.deepcopy(self._config)
-        env = make_base_env(self._make, config) if isinstance(self._make, str) else None
-        if env is None:
-            assert callable(self._make)
-            env = self._make(config)
-        require(isinstance(env, BaseEnv), f"{self.label} makes a {type(env).__name__}, no BaseEnv")
-        self._made.append(env)
-        return env
-
-    def close(self) -> None:
-        """Close what was made, where it can be closed."""
-        for env in self._made:
-            with contextlib.suppress(Exception):
-                env.close()
-        self._made.clear()
+    return Subject(make, label, Capabilities())
 
 
 class Row(NamedTuple):
@@ -108,17 +87,16 @@ def _require_observation(value: Any, where: str) -> None:
 
 
 @check()
-def reset_observes(subject: BaseEnvSubject) -> None:
+def reset_observes(subject: Subject) -> None:
     """`reset` returns an Observation of data and text, and `current_observation` is the same."""
     env = subject.env()
     first = env.reset()
     _require_observation(first, "what reset returns")
-    found = difference(plain(env.current_observation), plain(first))
-    require(found is None, f"current_observation is not what reset returned: {found}")
+    require_same("current_observation is not what reset returned", env.current_observation, first)
 
 
 @check()
-def step_answers(subject: BaseEnvSubject) -> str:
+def step_answers(subject: Subject) -> str:
     """`step` returns an Observation, a finite reward, a bool and a dict, over whole episodes."""
     ends = 0
     for seed in range(3):
@@ -131,14 +109,15 @@ def step_answers(subject: BaseEnvSubject) -> str:
             require(type(row.done) is bool, f"{where} has {row.done!r} for done, not a bool")
             good = row.action is None or isinstance(row.info, dict)
             require(good, f"{where} has a {type(row.info).__name__} for info, not a dict")
-            found = difference(plain(env.current_observation), plain(row.observation))
-            require(found is None, f"current_observation is not {where}: {found}")
+            require_same(
+                f"current_observation is not {where}", env.current_observation, row.observation
+            )
             ends += row.done
     return f"{ends} of 3 episodes came to an end"
 
 
 @check()
-def action_space_is_a_schema(subject: BaseEnvSubject) -> None:
+def action_space_is_a_schema(subject: Subject) -> None:
     """`get_action_space` is a JSON Schema, the same before the reset and at every step."""
     env = subject.env()
     space = copy.deepcopy(env.get_action_space())
@@ -160,7 +139,7 @@ def action_space_is_a_schema(subject: BaseEnvSubject) -> None:
 
 
 @check()
-def available_actions_are_taken(subject: BaseEnvSubject) -> str:
+def available_actions_are_taken(subject: Subject) -> str:
     """`get_available_actions` lists different Actions, with and without an info to look at."""
     env, most = subject.env(), 0
     for row in _play(env, 1):
@@ -177,7 +156,7 @@ def available_actions_are_taken(subject: BaseEnvSubject) -> str:
 
 
 @check()
-def odd_actions_are_answered(subject: BaseEnvSubject) -> None:
+def odd_actions_are_answered(subject: Subject) -> None:
     """An action that makes no sense is answered like any other, and raises nothing."""
     for odd in ODD:
         env = subject.env()
@@ -189,18 +168,19 @@ def odd_actions_are_answered(subject: BaseEnvSubject) -> None:
 
 
 @check()
-def observations_stay(subject: BaseEnvSubject) -> None:
+def observations_stay(subject: Subject) -> None:
     """An observation that was returned is not changed by later steps and resets."""
     env = subject.env()
     kept = [(row.observation, copy.deepcopy(plain(row.observation))) for row in _play(env, 2)]
     env.reset()
     for number, (observation, before) in enumerate(kept):
-        found = difference(plain(observation), before)
-        require(found is None, f"the observation of step {number} changes afterwards: {found}")
+        require_same(
+            f"the observation of step {number} changes afterwards", plain(observation), before
+        )
 
 
 @check()
-def episodes_start_over(subject: BaseEnvSubject) -> None:
+def episodes_start_over(subject: Subject) -> None:
     """A reset in mid-episode or after the end starts another episode that can be played."""
     env = subject.env()
     for seed in range(3):
@@ -211,19 +191,18 @@ def episodes_start_over(subject: BaseEnvSubject) -> None:
 
 
 @check()
-def a_seed_brings_an_episode_back(subject: BaseEnvSubject) -> None:
+def a_seed_brings_an_episode_back(subject: Subject) -> None:
     """Where `reset` takes a seed, the same seed and actions give the same episode."""
     one, two = subject.env(), subject.env()
     if "seed" not in inspect.signature(one.reset).parameters:
         raise Skip("reset takes no seed")
     list(_play(two, 5))  # a used environment, too
     for a, b in zip(_play(one, 3, seed=7), _play(two, 3, seed=7), strict=True):
-        found = difference(plain(a._asdict()), plain(b._asdict()))
-        require(found is None, f"two environments with the same seed differ: {found}")
+        require_same("two environments with the same seed differ", a._asdict(), b._asdict())
 
 
 @check()
-def nothing_is_printed_by_it(subject: BaseEnvSubject) -> None:
+def nothing_is_printed_by_it(subject: Subject) -> None:
     """An episode writes nothing to standard output."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):

@@ -11,18 +11,17 @@ import numpy as np
 from gymnasium import spaces
 
 from piase_gym.core.rng import Stream
-from piase_gym.testing.kit import check
-from piase_gym.testing.plain import difference, outside, plain
+from piase_gym.testing.kit import Fault, Skip, check, require
 from piase_gym.testing.play import Row, draw, last_row, mask_of, opening, play, state_of, step
-from piase_gym.testing.report import Fault, Skip, require
-from piase_gym.testing.subject import EnvSubject
+from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import outside, require_same
 
 SEEDS = (0, 1, 2)
 PARTS = ("observations", "rewards", "terminated", "truncated", "infos")
 
 
 @check()
-def names_are_listed(subject: EnvSubject) -> None:
+def names_are_listed(subject: Subject) -> None:
     """`possible_agents` lists different names, before and after the first reset alike."""
     env = subject.env()
     names = list(env.possible_agents)
@@ -33,7 +32,7 @@ def names_are_listed(subject: EnvSubject) -> None:
 
 
 @check()
-def spaces_stay(subject: EnvSubject) -> None:
+def spaces_stay(subject: Subject) -> None:
     """Each space is one object for the environment's life: at each call, over resets and steps."""
     env = subject.env()
     names = list(env.possible_agents)
@@ -46,13 +45,13 @@ def spaces_stay(subject: EnvSubject) -> None:
     first = objects()
     for when in ("at the second call", "after the reset", "after some steps", "after a new reset"):
         if when != "at the second call":
-            last_row(env, 1, 5 if "steps" in when else 0, unruly=subject.unruly)
+            last_row(env, 1, 5 if "steps" in when else 0, unruly=subject.strict)
         for name, space in objects().items():
             require(space is first[name], f"{name} is another object {when}")
 
 
 @check()
-def reset_answers_all(subject: EnvSubject) -> None:
+def reset_answers_all(subject: Subject) -> None:
     """`reset` gives an observation and an info to exactly the agents in play, and some are."""
     env = subject.env()
     for seed in SEEDS:
@@ -65,7 +64,7 @@ def reset_answers_all(subject: EnvSubject) -> None:
 
 
 @check()
-def observations_fit(subject: EnvSubject) -> None:
+def observations_fit(subject: Subject) -> None:
     """Every observation is in its space, at the reset and at every step of whole episodes."""
     env = subject.env()
     for seed in SEEDS:
@@ -79,7 +78,7 @@ def observations_fit(subject: EnvSubject) -> None:
 
 
 @check()
-def state_fits(subject: EnvSubject) -> None:
+def state_fits(subject: Subject) -> None:
     """`state()` is in `state_space` at the reset and at every step of whole episodes."""
     env = subject.env()
     opening(env, 0)
@@ -95,7 +94,7 @@ def state_fits(subject: EnvSubject) -> None:
 
 
 @check()
-def five_dicts(subject: EnvSubject) -> None:
+def five_dicts(subject: Subject) -> None:
     """`step` answers, in five dicts, exactly the agents that acted and those that enter then."""
     env = subject.env()
     for seed in SEEDS:
@@ -116,7 +115,7 @@ def _require_keys(row: Row, part: str, expected: set[str]) -> None:
 
 
 @check()
-def agents_follow_ends(subject: EnvSubject) -> str:
+def agents_follow_ends(subject: Subject) -> str:
     """`agents` loses whoever ends, at once and for good, and nobody else; orders do not change."""
     env = subject.env()
     together = apart = 0
@@ -146,7 +145,7 @@ def _require_ends(row: Row, ended: set[str], gone: set[str]) -> None:
 
 
 @check()
-def rewards_and_ends_are_plain(subject: EnvSubject) -> None:
+def rewards_and_ends_are_plain(subject: Subject) -> None:
     """Rewards are finite numbers, ends are booleans, and infos are dicts that can be pickled."""
     env = subject.env()
     for row in play(env, 1, **subject.how):
@@ -169,12 +168,11 @@ def _require_pickle(info: Any, what: str) -> None:
         again = pickle.loads(pickle.dumps(info))
     except Exception as error:
         raise Fault(f"{what} cannot be pickled: {error}") from None
-    found = difference(plain(info), plain(again))
-    require(found is None, f"{what} is another one when it was pickled: {found}")
+    require_same(f"{what} is another one when it was pickled", info, again)
 
 
 @check()
-def masks_fit(subject: EnvSubject) -> str:
+def masks_fit(subject: Subject) -> str:
     """A mask has a 0 or 1 for each action, allows something, and what it allows is accepted."""
     env, masks, tried = subject.env(), 0, 0
     for row in play(env, 2, steps=60, **subject.how):
@@ -199,7 +197,7 @@ def _require_mask(mask: Any, count: int, what: str) -> None:
     require(bits.any(), f"{what} allows nothing")
 
 
-def _try_allowed(subject: EnvSubject, seed: int, steps: int = 6) -> int:
+def _try_allowed(subject: Subject, seed: int, steps: int = 6) -> int:
     """Try every action that the masks of an early step allow, each in a new environment."""
     env = subject.env()
     rows = list(play(env, seed, steps=steps))

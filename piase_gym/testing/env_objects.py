@@ -15,23 +15,23 @@ from typing import Any
 import numpy as np
 
 from piase_gym.core.rng import Stream
-from piase_gym.testing.kit import check
-from piase_gym.testing.plain import arrays_in, difference, plain
+from piase_gym.testing.kit import Fault, Skip, check, require
 from piase_gym.testing.play import (
     WHOLE,
     Row,
-    apart,
     go_on,
     last_row,
     opening,
     play,
+    played_again,
     record,
     replay,
+    require_same_rows,
     seen,
     state_of,
 )
-from piase_gym.testing.report import Fault, Skip, require
-from piase_gym.testing.subject import EnvSubject
+from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import arrays_in, plain, require_same
 
 
 def _arrays(env: Any, row: Row) -> list[tuple[str, Any]]:
@@ -41,12 +41,12 @@ def _arrays(env: Any, row: Row) -> list[tuple[str, Any]]:
 
 
 @check()
-def arrays_are_fresh(subject: EnvSubject) -> None:
+def arrays_are_fresh(subject: Subject) -> None:
     """No two arrays that are handed out share memory, and later steps change none of them."""
     env = subject.env()
     kept: list[tuple[int, str, Any, Any]] = []
     before: list[tuple[str, Any]] = []
-    for row in play(env, 0, steps=40, unruly=subject.unruly):
+    for row in play(env, 0, steps=40, unruly=subject.strict):
         now = _arrays(env, row)
         for place, (where, array) in enumerate(now):
             for other, earlier in before + now[:place]:
@@ -63,11 +63,11 @@ def arrays_are_fresh(subject: EnvSubject) -> None:
 
 
 @check("deterministic")
-def what_is_returned_is_the_callers(subject: EnvSubject) -> None:
+def what_is_returned_is_the_callers(subject: Subject) -> None:
     """Writing into what was returned, and emptying its dicts, changes no later step."""
-    rows = list(play(subject.env(), 0, steps=40, unruly=subject.unruly))
+    rows = list(play(subject.env(), 0, steps=40, unruly=subject.strict))
     clean, soiled = subject.env(), subject.env()
-    expected = record(clean, replay(clean, 0, rows))
+    expected = played_again(clean, 0, rows)
     found = []
     for row in replay(soiled, 0, rows):
         found.append(seen(soiled, row))
@@ -76,21 +76,19 @@ def what_is_returned_is_the_callers(subject: EnvSubject) -> None:
                 array[...] = np.zeros((), array.dtype) if array.any() else np.ones((), array.dtype)
         for part in (row.observations, row.rewards, row.terminated, row.truncated, row.infos):
             part.clear()
-    wrong = apart(expected, found)
-    require(wrong is None, f"writing into what was returned changes later steps: {wrong}")
+    require_same_rows("writing into what was returned changes later steps", expected, found)
 
 
 @check()
-def actions_are_left_alone(subject: EnvSubject) -> None:
+def actions_are_left_alone(subject: Subject) -> None:
     """`step` does not change the dict of actions that it was given."""
     env, twin = subject.env(), subject.env()
     opening(twin, 0)
-    for row in list(play(env, 0, steps=20, unruly=subject.unruly))[1:]:
+    for row in list(play(env, 0, steps=20, unruly=subject.strict))[1:]:
         given = dict(row.given)
         as_it_was = plain(given)
         twin.step(given)
-        found = difference(as_it_was, plain(given))
-        require(found is None, f"step changed the dict of actions that it was given: {found}")
+        require_same("step changed the dict of actions that it was given", as_it_was, plain(given))
 
 
 COPIES: dict[str, Callable[[Any], Any]] = {
@@ -100,7 +98,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
 
 
 @check()
-def copies_go_on_alike(subject: EnvSubject) -> str:
+def copies_go_on_alike(subject: Subject) -> str:
     """An environment copied or pickled in mid-episode goes on alike, and shares nothing."""
     failed = []
     for how, copied in COPIES.items():
@@ -119,18 +117,17 @@ def copies_go_on_alike(subject: EnvSubject) -> str:
     return ", ".join(failed)
 
 
-def _require_alike(subject: EnvSubject, env: Any, twin: Any, row: Row, how: str) -> None:
+def _require_alike(subject: Subject, env: Any, twin: Any, row: Row, how: str) -> None:
     """Play a copy to its end, then the original."""
     state = plain(state_of(env))
-    ahead = record(twin, go_on(twin, row, Stream(3, 5), unruly=subject.unruly))
-    moved = difference(state, plain(state_of(env)))
-    require(moved is None, f"playing a {how} environment changes the original: {moved}")
-    found = apart(record(env, go_on(env, row, Stream(3, 5), unruly=subject.unruly)), ahead)
-    require(found is None, f"a {how} environment goes on differently: {found}")
+    ahead = record(twin, go_on(twin, row, Stream(3, 5), unruly=subject.strict))
+    require_same(f"playing a {how} environment changes the original", state, state_of(env))
+    here = record(env, go_on(env, row, Stream(3, 5), unruly=subject.strict))
+    require_same_rows(f"a {how} environment goes on differently", here, ahead)
 
 
 @check()
-def pictures_are_what_they_say(subject: EnvSubject) -> str:
+def pictures_are_what_they_say(subject: Subject) -> str:
     """Each render mode returns what its name says, and drawing changes nothing."""
     env = subject.env()
     metadata = getattr(env, "metadata", {})
@@ -143,15 +140,15 @@ def pictures_are_what_they_say(subject: EnvSubject) -> str:
     if not subject.takes("render_mode"):
         modes = [mode for mode in modes if mode == getattr(env, "render_mode", None)]
     for mode in modes:
-        face = {"render_mode": mode} if subject.takes("render_mode") else {}
-        drawn, plainly = subject.env(**face), subject.env()
-        rows = list(play(drawn, 2, steps=12, unruly=subject.unruly))
+        options = {"render_mode": mode} if subject.takes("render_mode") else {}
+        drawn, plainly = subject.env(**options), subject.env()
+        rows = list(play(drawn, 2, steps=12, unruly=subject.strict))
         found = []
         for row in replay(drawn, 2, rows):
             _require_picture(drawn.render(), mode, f"at step {row.step}")
             found.append(seen(drawn, row))
-        wrong = apart(record(plainly, replay(plainly, 2, rows)), found)
-        require(wrong is None, f"render in mode {mode} changes the episode: {wrong}")
+        expected = played_again(plainly, 2, rows)
+        require_same_rows(f"render in mode {mode} changes the episode", expected, found)
     return ", ".join(modes)
 
 
@@ -168,7 +165,7 @@ def _require_picture(picture: Any, mode: str, where: str) -> None:
 
 
 @check()
-def nothing_is_printed(subject: EnvSubject) -> None:
+def nothing_is_printed(subject: Subject) -> None:
     """An episode writes nothing to standard output."""
     said = io.StringIO()
     with redirect_stdout(said):
@@ -188,7 +185,7 @@ def _held() -> dict[str, set[Any]]:
 
 
 @check()
-def close_gives_back(subject: EnvSubject) -> None:
+def close_gives_back(subject: Subject) -> None:
     """`close` gives back files and threads, can be called twice, and before the first reset."""
     subject.env().close()
     for _ in range(2):  # what is only made once, such as a cache, is made in the first round
@@ -196,7 +193,7 @@ def close_gives_back(subject: EnvSubject) -> None:
         before = _held()
         env = subject.env()
         for seed in (0, 1, 2):
-            last_row(env, seed, 3, unruly=subject.unruly)
+            last_row(env, seed, 3, unruly=subject.strict)
         for number in (1, 2):
             try:
                 env.close()
@@ -209,11 +206,11 @@ def close_gives_back(subject: EnvSubject) -> None:
 
 
 @check()
-def episodes_follow_each_other(subject: EnvSubject) -> None:
+def episodes_follow_each_other(subject: Subject) -> None:
     """When everybody has ended, `agents` is empty, and a reset starts another whole episode."""
     env = subject.env()
-    row = last_row(env, 0, WHOLE, unruly=subject.unruly)
+    row = last_row(env, 0, WHOLE, unruly=subject.strict)
     if row.after:
         raise Skip(f"no episode ended within {WHOLE} steps")
-    again = last_row(env, 1, 1, unruly=subject.unruly)
+    again = last_row(env, 1, 1, unruly=subject.strict)
     require(again.step == 1, "after an episode's end, reset does not start another one")

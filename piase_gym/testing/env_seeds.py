@@ -11,46 +11,62 @@ from typing import Any
 import numpy as np
 
 from piase_gym.core.rng import Stream
-from piase_gym.testing.kit import check
-from piase_gym.testing.play import apart, go_on, last_row, opening, play, record, replay
-from piase_gym.testing.report import Skip, require
-from piase_gym.testing.subject import EnvSubject
+from piase_gym.testing.kit import Skip, check, require
+from piase_gym.testing.play import (
+    go_on,
+    last_row,
+    opening,
+    play,
+    played_again,
+    record,
+    require_same_rows,
+)
+from piase_gym.testing.subject import Subject
 
 RESETS = 40
 """Resets after which one episode has begun otherwise, even where chance shows late."""
 
 
-def episode(subject: EnvSubject, env: Any, seed: int | None) -> list[dict[str, Any]]:
+def episode(subject: Subject, env: Any, seed: int | None) -> list[dict[str, Any]]:
     """Return everything that can be seen of a whole episode."""
     return record(env, play(env, seed, **subject.how))
 
 
 @check("deterministic")
-def same_seed_same_episode(subject: EnvSubject) -> None:
+def same_seed_same_episode(subject: Subject) -> None:
     """Two environments with the same seed and actions are alike over whole episodes."""
     one, two = subject.env(), subject.env()
     for seed in (0, 1, 2**31 - 1):
-        found = apart(episode(subject, one, seed), episode(subject, two, seed))
-        require(found is None, f"with seed {seed}, two environments differ: {found}")
+        require_same_rows(
+            f"with seed {seed}, two environments differ",
+            episode(subject, one, seed),
+            episode(subject, two, seed),
+        )
 
 
 @check("deterministic")
-def reset_forgets(subject: EnvSubject) -> None:
+def reset_forgets(subject: Subject) -> None:
     """`reset(seed=s)` gives the same episode in a used environment as in a new one."""
     used = subject.env()
     last_row(used, 7, 9, **subject.how)
-    found = apart(episode(subject, subject.env(), 5), episode(subject, used, 5))
-    require(found is None, f"an earlier episode changes a later one: {found}")
+    require_same_rows(
+        "an earlier episode changes a later one",
+        episode(subject, subject.env(), 5),
+        episode(subject, used, 5),
+    )
 
 
 @check("deterministic")
-def unseeded_resets_go_on(subject: EnvSubject) -> str:
+def unseeded_resets_go_on(subject: Subject) -> str:
     """After a seed, resets without one give other episodes, the same in every environment."""
     one, two = subject.env(), subject.env()
     first = [episode(subject, one, seed) for seed in (3, None, None)]
     for number, seed in enumerate((3, None, None)):
-        found = apart(first[number], episode(subject, two, seed))
-        require(found is None, f"episode {number} after reset(seed=3) differs: {found}")
+        require_same_rows(
+            f"episode {number} after reset(seed=3) differs",
+            first[number],
+            episode(subject, two, seed),
+        )
     seeds = [_first_views(subject.env(), seed) for seed in range(6)]
     if all(view == seeds[0] for view in seeds):
         return "all seeds start alike, so episodes cannot be told apart"
@@ -69,13 +85,14 @@ def _first_views(env: Any, seed: int | None) -> Any:
 
 
 @check("deterministic")
-def other_processes_agree(subject: EnvSubject) -> str:
+def other_processes_agree(subject: Subject) -> str:
     """The same seed gives the same episode in other processes, whatever their PYTHONHASHSEED."""
-    answers = subject.abroad.answers("record")
-    question = subject.abroad.question("record")
+    answers = subject.elsewhere.answers("record")
+    question = subject.elsewhere.question("record")
     here = episode(subject, subject.env(), question["seed"])
-    found = apart(*answers) or apart(here, answers[0])
-    require(found is None, f"processes with other values of PYTHONHASHSEED differ: {found}")
+    for there in (answers[1], here):
+        told = "processes with other values of PYTHONHASHSEED differ"
+        require_same_rows(told, there, answers[0])
     return f"{len(here)} rows in {1 + len(answers)} processes"
 
 
@@ -91,7 +108,7 @@ def _global_generators() -> Iterator[None]:
 
 
 @check("deterministic")
-def no_global_randomness(subject: EnvSubject) -> None:
+def no_global_randomness(subject: Subject) -> None:
     """Neither `random` nor `numpy.random` is drawn from or seeded."""
     with _global_generators():
         env = subject.env()
@@ -103,18 +120,17 @@ def no_global_randomness(subject: EnvSubject) -> None:
 
 
 @check("deterministic")
-def order_of_actions_is_nothing(subject: EnvSubject) -> None:
+def order_of_actions_is_nothing(subject: Subject) -> None:
     """The order of the keys in the dict of actions changes nothing."""
     one, two = subject.env(), subject.env()
     if len(one.possible_agents) < 2:
         raise Skip("there is only one agent")
-    rows = list(play(one, 6, unruly=subject.unruly))
+    rows = list(play(one, 6, unruly=subject.strict))
     turned = [row._replace(given=dict(reversed(row.given.items()))) for row in rows]
-    plain_one = _without_given(record(two, replay(two, 6, rows)))
+    plain_one = _without_given(played_again(two, 6, rows))
     three = subject.env()
-    plain_two = _without_given(record(three, replay(three, 6, turned)))
-    found = apart(plain_one, plain_two)
-    require(found is None, f"the order of the keys of the actions matters: {found}")
+    plain_two = _without_given(played_again(three, 6, turned))
+    require_same_rows("the order of the keys of the actions matters", plain_one, plain_two)
 
 
 def _without_given(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

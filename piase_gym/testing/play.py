@@ -11,8 +11,8 @@ import numpy as np
 from gymnasium import spaces
 
 from piase_gym.core.rng import Stream
-from piase_gym.testing.plain import difference, plain
-from piase_gym.testing.report import Fault
+from piase_gym.testing.kit import Fault, require
+from piase_gym.testing.values import difference, plain
 
 WHOLE = 300
 """Steps after which a check stops waiting for an episode's end."""
@@ -121,6 +121,11 @@ def replay(env: Any, seed: int | None, rows: Iterable[Row]) -> Iterator[Row]:
         yield step(env, row.step, row.given)
 
 
+def played_again(env: Any, seed: int | None, rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return everything that can be seen when the actions of other rows are given again."""
+    return record(env, replay(env, seed, rows))
+
+
 def state_of(env: Any) -> Any:
     """Return the global state, or ``None`` where the environment has none."""
     try:
@@ -148,7 +153,7 @@ def record(env: Any, rows: Iterable[Row]) -> list[dict[str, Any]]:
     return [seen(env, row) for row in rows]
 
 
-def apart(one: list[dict[str, Any]], two: list[dict[str, Any]]) -> str | None:
+def first_difference(one: list[dict[str, Any]], two: list[dict[str, Any]]) -> str | None:
     """Say in which step two recorded episodes first differ, or return ``None``."""
     for a, b in zip(one, two, strict=False):
         found = difference(a, b)
@@ -159,7 +164,13 @@ def apart(one: list[dict[str, Any]], two: list[dict[str, Any]]) -> str | None:
     return None
 
 
-def outlook(env: Any) -> Row:
+def require_same_rows(told: str, one: list[dict[str, Any]], two: list[dict[str, Any]]) -> None:
+    """Raise a `Fault` that says where two recorded episodes first differ, if they do."""
+    found = first_difference(one, two)
+    require(found is None, f"{told}: {found}")
+
+
+def present_row(env: Any) -> Row:
     """Return a row from which a world's environment can be played on without a reset."""
     world = env.world
     infos: dict[str, Any] = {}
@@ -169,6 +180,6 @@ def outlook(env: Any) -> Row:
     return Row(env.runner.steps, {}, [], {}, {}, {}, {}, infos, list(env.agents))
 
 
-def future(env: Any, seed: int, steps: int = WHOLE) -> list[dict[str, Any]]:
+def continued(env: Any, seed: int, steps: int = WHOLE) -> list[dict[str, Any]]:
     """Play on from now and return everything that can be seen of it."""
-    return record(env, go_on(env, outlook(env), Stream(seed, 5), steps=steps, unruly=True))
+    return record(env, go_on(env, present_row(env), Stream(seed, 5), steps=steps, unruly=True))

@@ -13,40 +13,51 @@ from piase_gym.core.config import WorldConfig
 from piase_gym.core.world import Capabilities, Facts
 from piase_gym.envs.aec import aec_env
 from piase_gym.envs.arguments import resolve
-from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
+from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.single import GymEnv
 from piase_gym.names import parse_text
-from piase_gym.testing.abroad import Abroad
+from piase_gym.testing.processes import OtherProcesses
 
 
-class EnvSubject:
-    """A ParallelEnv, through the function that makes it.
+class Subject:
+    """What environments are made with, and closed with when a check is over.
 
     Attributes:
+        make: The function that makes one.
         label: What it is called in reports.
         capabilities: What is claimed for it.
-        strict: Whether all of the contract of piase_gym is asked of it.
-        unruly: Whether actions that a mask forbids may be given to it.
-        hints: Whether hints can be given to its agents.
-        abroad: What it does in other processes.
+        world: The world behind it, if it is one of piase_gym; then all of the contract is asked:
+            actions that a mask forbids are given to it too, and hints to its agents.
+        recipe: JSON from which another process makes it, or ``None`` if that cannot be.
+        elsewhere: What it does in other processes.
     """
 
-    capabilities = Capabilities(late_join=True)
-    strict = False
-    unruly = False
-    hints = False
-
-    def __init__(self, make: Callable[..., Any], modules: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        make: Callable[..., Any],
+        label: str,
+        capabilities: Capabilities,
+        world: WorldUnderTest | None = None,
+        recipe: Mapping[str, Any] | None = None,
+    ) -> None:
         """Take the function; nothing is made yet."""
-        self.make = make
-        self.modules = tuple(modules)
-        self.label: str = getattr(make, "__qualname__", type(make).__name__)
-        self.abroad = Abroad(self)
+        self.make, self.label, self.capabilities = make, label, capabilities
+        self.world: Any = world
+        self.recipe = recipe
+        self.elsewhere = OtherProcesses(self)
         self._made: list[Any] = []
 
     def env(self, **options: Any) -> Any:
         """Make an environment, which is closed when the check is over."""
         return self.noted(self.make(**options))
+
+    def aec(self, **options: Any) -> Any:
+        """Make the AEC environment of a world."""
+        return self.noted(aec_env(self.world.target, **{**self.world.options, **options}))
+
+    def gym(self, **options: Any) -> Any:
+        """Make the Gymnasium environment of a world."""
+        return self.noted(GymEnv(self.world.target, **{**self.world.options, **options}))
 
     def noted(self, env: Any) -> Any:
         """Close an environment when the check is over."""
@@ -60,105 +71,104 @@ class EnvSubject:
                 env.close()
         self._made.clear()
 
-    def takes(self, argument: str) -> bool:
-        """Tell whether environments can be made with this keyword argument."""
-        try:
-            parameters = inspect.signature(self.make).parameters
-        except (TypeError, ValueError):
-            return False
-        return argument in parameters
+    @property
+    def strict(self) -> bool:
+        """Whether all of the contract of piase_gym is asked of it."""
+        return self.world is not None
 
     @property
     def how(self) -> dict[str, bool]:
         """How episodes of it are played: the keyword arguments of `play.play`."""
-        return {"unruly": self.unruly, "hints": self.hints}
+        return {"unruly": self.strict, "hints": self.strict}
 
-    def recipe(self) -> dict[str, Any] | None:
-        """Return JSON from which another process makes it, or ``None`` if that cannot be."""
-        module, name = getattr(self.make, "__module__", ""), getattr(self.make, "__qualname__", "")
-        if not module or not name.isidentifier() or module == "__main__":
-            return None
-        return {"make": f"{module}:{name}", "modules": self.modules}
+    def takes(self, argument: str) -> bool:
+        """Tell whether environments can be made with this keyword argument."""
+        if self.strict:
+            return argument == "render_mode"
+        try:
+            return argument in inspect.signature(self.make).parameters
+        except (TypeError, ValueError):
+            return False
 
 
-class WorldSubject(EnvSubject):
-    """A world under one config; environments are made through the public environments.
+class WorldUnderTest:
+    """A world under one config.
 
     Attributes:
         target: The name, id or config that was given.
         fields: The fields of the config that were given.
         spec: The world's row in the registry.
         config: The checked config.
+        capabilities: What the world claims.
+        actions: The kind of actions that checks use: indices, if the world has them.
     """
 
-    strict = True
-    unruly = True
-    hints = True
-
-    def __init__(
-        self, target: str | WorldConfig, fields: Mapping[str, Any], modules: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, target: str | WorldConfig, fields: Mapping[str, Any]) -> None:
         """Find the world and check the config."""
-        super().__init__(self._parallel, modules)
         self.target, self.fields = target, dict(fields)
         plain_fields = {key: value for key, value in fields.items() if key != "envelope"}
         self.config, self.spec, *_ = resolve(target, None, fields.get("envelope"), plain_fields)
-        self.capabilities = registry.load(self.spec.world, self.spec).capabilities
-        told = ", ".join(f"{key}={value!r}" for key, value in fields.items())
-        self.label = f"{target if isinstance(target, str) else self.spec.name}({told})"
+        self.capabilities: Capabilities = registry.load(self.spec.world, self.spec).capabilities
+        kinds = ("discrete", "continuous")
+        self.actions = next((kind for kind in kinds if getattr(self.capabilities, kind)), "text")
 
     @property
-    def actions(self) -> str:
-        """The kind of actions that checks use: indices, if the world has them."""
-        kinds = ("discrete", "continuous")
-        return next((kind for kind in kinds if getattr(self.capabilities, kind)), "text")
+    def options(self) -> dict[str, Any]:
+        """The arguments that environments are made with."""
+        return {"actions": self.actions, **self.fields}
 
-    def _parallel(self, **options: Any) -> WorldParallelEnv:
+    def parallel(self, **options: Any) -> Any:
         """Make the parallel environment."""
-        return parallel_env(self.target, **{"actions": self.actions, **self.fields, **options})
+        return parallel_env(self.target, **{**self.options, **options})
 
-    def aec(self, **options: Any) -> Any:
-        """Make the AEC environment."""
-        return self.noted(
-            aec_env(self.target, **{"actions": self.actions, **self.fields, **options})
-        )
-
-    def gym(self, **options: Any) -> GymEnv:
-        """Make the Gymnasium environment."""
-        env = GymEnv(self.target, **{"actions": self.actions, **self.fields, **options})
-        self.noted(env)
-        return env
-
-    def takes(self, argument: str) -> bool:
-        """Tell that the environments take a render mode."""
-        return argument == "render_mode"
-
-    def parse(self, text: str, config: Any = None) -> Facts:
+    def parse(self, text: str) -> Facts:
         """Read a text with the world's own parser."""
-        facts: Facts = parse_text(self.spec.name, text, config or self.config)
+        facts: Facts = parse_text(self.spec.name, text, self.config)
         return facts
+
+    def with_agents(self, count: int) -> WorldConfig:
+        """Return the config with so many agents; some worlds refuse that."""
+        config: WorldConfig = type(self.config)(
+            **{**self.plain_config(), "envelope": None, "agents": count}
+        )
+        return config
 
     def plain_config(self) -> dict[str, Any]:
         """Return the fields of the config that were set, as JSON-able values."""
         fields: dict[str, Any] = self.config.model_dump(mode="json", exclude_unset=True)
         return fields
 
-    def recipe(self) -> dict[str, Any] | None:
-        """Return the rows of the registry, the name and the config."""
-        rows = registry.list_worlds()
-        return {
-            "worlds": [asdict(registry.world_spec(name)) for name in rows],
-            "world": self.spec.name,
-            "config": self.plain_config(),
-            "modules": self.modules,
-        }
+
+def env_subject(make: Callable[..., Any]) -> Subject:
+    """Return any ParallelEnv as what is under test."""
+    module, name = getattr(make, "__module__", ""), getattr(make, "__qualname__", "")
+    known = module and name.isidentifier() and module != "__main__"
+    recipe = {"make": f"{module}:{name}", "modules": ()} if known else None
+    label = getattr(make, "__qualname__", type(make).__name__)
+    return Subject(make, label, Capabilities(late_join=True), recipe=recipe)
 
 
-def subject_of(recipe: Mapping[str, Any]) -> EnvSubject:
-    """Undo `EnvSubject.recipe` in another process."""
+def world_subject(
+    target: str | WorldConfig, fields: Mapping[str, Any], modules: Sequence[str] = ()
+) -> Subject:
+    """Return a world under one config as what is under test."""
+    world = WorldUnderTest(target, fields)
+    told = ", ".join(f"{key}={value!r}" for key, value in fields.items())
+    recipe = {
+        "worlds": [asdict(registry.world_spec(name)) for name in registry.list_worlds()],
+        "world": world.spec.name,
+        "config": world.plain_config(),
+        "modules": tuple(modules),
+    }
+    label = f"{target if isinstance(target, str) else world.spec.name}({told})"
+    return Subject(world.parallel, label, world.capabilities, world, recipe)
+
+
+def subject_of(recipe: Mapping[str, Any]) -> Subject:
+    """Make what is under test from its recipe, in another process."""
     if "make" in recipe:
-        return EnvSubject(registry.load(recipe["make"]))
+        return env_subject(registry.load(recipe["make"]))
     for row in recipe["worlds"]:
         row["aliases"] = tuple(row["aliases"])
         registry.register_world(registry.WorldSpec(**row))
-    return WorldSubject(recipe["world"], recipe["config"])
+    return world_subject(recipe["world"], recipe["config"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,9 @@ from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import World
 from piase_gym.errors import ActionError, ConfigError
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Fault, check, require
 from piase_gym.testing.play import last_row, mask_of, opening, play, step
-from piase_gym.testing.report import Fault, require
-from piase_gym.testing.subject import WorldSubject
+from piase_gym.testing.subject import Subject
 
 SEEDS = (0, 1)
 
@@ -29,84 +29,75 @@ def outcome_of(world: World[Any, Any], agent: int, act: Any) -> tuple[Outcome, d
     return tick.outcomes[agent], dict(tick.notes.get(agent, {}))
 
 
-@check("discrete")
-def masks_are_legality(subject: WorldSubject) -> str:
-    """An index has the outcome `illegal` exactly if its mask is 0, in every state that is tried."""
-    env, tried = subject.env(), 0
+def in_play(env: Any, steps: int) -> Iterator[tuple[World[Any, Any], int, str, str]]:
+    """Play episodes at random; yield the world, each agent in play, its name and when that is."""
     for seed in SEEDS:
-        for row in play(env, seed, steps=12, unruly=True):
-            world = env.world
-            for agent, name in enumerate(world.agents):
-                if not world.alive[agent]:
-                    continue
-                for index, bit in enumerate(world.masks()[agent].tolist()):
-                    outcome, _ = outcome_of(world, agent, index)
-                    wrong = f"at step {row.step} action {index} of {name} has mask {bit}"
-                    same = (outcome is Outcome.ILLEGAL) == (bit == 0)
-                    require(same, f"{wrong}, but the outcome {outcome.value!r}")
-                    tried += 1
+        for row in play(env, seed, steps=steps, unruly=True):
+            for agent, name in enumerate(env.world.agents):
+                if env.world.alive[agent]:
+                    yield env.world, agent, name, f"at step {row.step}"
+
+
+@check("discrete")
+def masks_are_legality(subject: Subject) -> str:
+    """An index has the outcome `illegal` exactly if its mask is 0, in every state that is tried."""
+    tried = 0
+    for world, agent, name, when in in_play(subject.env(), 12):
+        for index, bit in enumerate(world.masks()[agent].tolist()):
+            outcome, _ = outcome_of(world, agent, index)
+            wrong = f"{when} action {index} of {name} has mask {bit}"
+            same = (outcome is Outcome.ILLEGAL) == (bit == 0)
+            require(same, f"{wrong}, but the outcome {outcome.value!r}")
+            tried += 1
     return f"{tried} actions"
 
 
 @check("discrete")
-def admissible_are_the_allowed(subject: WorldSubject) -> None:
+def admissible_are_the_allowed(subject: Subject) -> None:
     """`admissible_commands` lists exactly what the mask allows, for everybody in play."""
-    env = subject.env()
-    for seed in SEEDS:
-        for row in play(env, seed, steps=40, unruly=True):
-            world = env.world
-            for agent, (name, mask) in enumerate(zip(world.agents, world.masks(), strict=True)):
-                if not world.alive[agent]:
-                    continue
-                listed = world.admissible(agent)
-                where = f"at step {row.step}"
-                meant = [world.command(agent, i) for i in np.asarray(mask).nonzero()[0].tolist()]
-                for one, two, what in (
-                    (meant, listed, "is allowed by the mask, but is not an admissible command"),
-                    (listed, meant, "is an admissible command, but the mask forbids it"),
-                ):
-                    extra = [entry for entry in one if entry not in two]
-                    require(not extra, f"{where} {extra[:1]} of {name} {what}")
+    for world, agent, name, when in in_play(subject.env(), 40):
+        listed, allowed = world.admissible(agent), world.masks()[agent].nonzero()[0]
+        meant = [world.command(agent, index) for index in allowed.tolist()]
+        for one, two, what in (
+            (meant, listed, "is allowed by the mask, but is not an admissible command"),
+            (listed, meant, "is an admissible command, but the mask forbids it"),
+        ):
+            extra = [entry for entry in one if entry not in two]
+            require(not extra, f"{when} {extra[:1]} of {name} {what}")
 
 
 @check()
-def admissible_are_legal(subject: WorldSubject) -> str:
+def admissible_are_legal(subject: Subject) -> str:
     """No admissible command has the outcome `illegal` or `unparsable`, as data or as its line."""
-    env, tried = subject.env(), 0
-    for seed in SEEDS:
-        for row in play(env, seed, steps=12, unruly=True):
-            world = env.world
-            for agent, name in enumerate(world.agents):
-                for command in world.admissible(agent) if world.alive[agent] else ():
-                    line = world.write(command)
-                    read = world.read(agent, line)
-                    where = f"at step {row.step} the line {line!r} of {name}"
-                    require(read == command, f"{where} is read as {read}, not as {command}")
-                    outcome, _ = outcome_of(world, agent, command)
-                    good = outcome in (Outcome.OK, Outcome.FAILED)
-                    require(good, f"{where} is admissible, but its outcome is {outcome.value!r}")
-                    tried += 1
+    tried = 0
+    for world, agent, name, when in in_play(subject.env(), 12):
+        for command in world.admissible(agent):
+            line = world.write(command)
+            read = world.read(agent, line)
+            where = f"{when} the line {line!r} of {name}"
+            require(read == command, f"{where} is read as {read}, not as {command}")
+            outcome, _ = outcome_of(world, agent, command)
+            good = outcome in (Outcome.OK, Outcome.FAILED)
+            require(good, f"{where} is admissible, but its outcome is {outcome.value!r}")
+            tried += 1
     return f"{tried} commands"
 
 
 @check()
-def illegal_is_reported(subject: WorldSubject) -> str:
+def illegal_is_reported(subject: Subject) -> str:
     """A well-formed command that is not legal costs a step, with the outcome `illegal`."""
-    env, tried = subject.env(), 0
-    for seed in SEEDS:
-        for row in play(env, seed, steps=12, unruly=True):
-            world = env.world
-            for agent, name in enumerate(world.agents):
-                for command in _sayable(world) if world.alive[agent] else ():
-                    legal = world.legal(agent, command)
-                    outcome, _ = outcome_of(world, agent, command)
-                    what = f"at step {row.step} {world.write(command)!r} of {name} is"
-                    if legal:
-                        require(outcome is not Outcome.ILLEGAL, f"{what} legal, but not accepted")
-                    else:
-                        told = f"{what} illegal, but its outcome is {outcome.value!r}"
-                        require(outcome is Outcome.ILLEGAL, told)
-                    tried += 1
+    tried = 0
+    for world, agent, name, when in in_play(subject.env(), 12):
+        for command in _sayable(world):
+            legal = world.legal(agent, command)
+            outcome, _ = outcome_of(world, agent, command)
+            what = f"{when} {world.write(command)!r} of {name} is"
+            if legal:
+                require(outcome is not Outcome.ILLEGAL, f"{what} legal, but not accepted")
+            else:
+                told = f"{what} illegal, but its outcome is {outcome.value!r}"
+                require(outcome is Outcome.ILLEGAL, told)
+            tried += 1
     return f"{tried} commands"
 
 
@@ -127,24 +118,19 @@ def _sayable(world: World[Any, Any], most: int = 40) -> list[Command]:
 
 
 @check()
-def noop_is_always_legal(subject: WorldSubject) -> None:
+def noop_is_always_legal(subject: Subject) -> None:
     """The world's no-op is in its grammar, and legal for everybody in play at every step."""
-    env = subject.env()
-    for row in play(env, 0, steps=40, unruly=True):
-        world = env.world
-        for agent, name in enumerate(world.agents):
-            if world.alive[agent]:
-                read = world.check(agent, world.noop)
-                require(isinstance(read, Command), f"the no-op {world.noop} is not in the grammar")
-                legal = world.legal(agent, world.noop)
-                require(legal, f"at step {row.step} the no-op is not legal for {name}")
+    for world, agent, name, when in in_play(subject.env(), 40):
+        read = world.check(agent, world.noop)
+        require(isinstance(read, Command), f"the no-op {world.noop} is not in the grammar")
+        require(world.legal(agent, world.noop), f"{when} the no-op is not legal for {name}")
 
 
 UNREADABLE = ("", "xyzzy plugh", "{}", "42", "\n", "émigré \U0001f511", None)
 
 
 @check()
-def lines_are_answered(subject: WorldSubject) -> None:
+def lines_are_answered(subject: Subject) -> None:
     """Any line costs a step and never raises; what cannot be read is explained in `feedback`."""
     for line in (*UNREADABLE, "x" * (MAX_LINE + 1)):
         env = subject.env(actions="text")
@@ -166,7 +152,7 @@ def lines_are_answered(subject: WorldSubject) -> None:
 
 
 @check()
-def other_outcomes_are_kept(subject: WorldSubject) -> None:
+def other_outcomes_are_kept(subject: Subject) -> None:
     """What an environment reports as `timeout`, `refused` or `too_long` keeps that outcome."""
     env = subject.env()
     opening(env, 0)
@@ -182,7 +168,7 @@ def other_outcomes_are_kept(subject: WorldSubject) -> None:
 
 
 @check("discrete")
-def bad_indices_change_nothing(subject: WorldSubject) -> None:
+def bad_indices_change_nothing(subject: Subject) -> None:
     """What is no index of an action raises `ActionError`, and nothing has happened."""
     env = subject.env()
     count = env.world.num_actions
@@ -204,7 +190,7 @@ def bad_indices_change_nothing(subject: WorldSubject) -> None:
 
 
 @check()
-def index_and_line_agree(subject: WorldSubject) -> str:
+def index_and_line_agree(subject: Subject) -> str:
     """Commands given as lines of text lead to the same states as given as data or indices."""
     by_data, by_line = subject.env(), subject.env(actions="text")
     dice, steps = Stream(4, 1), 0
@@ -228,7 +214,7 @@ def index_and_line_agree(subject: WorldSubject) -> str:
     return f"{steps} steps"
 
 
-def _as_index(subject: WorldSubject, world: World[Any, Any], agent: int, command: Command) -> Any:
+def _as_index(subject: Subject, world: World[Any, Any], agent: int, command: Command) -> Any:
     """Return the index of a command where there are indices, else the command."""
     if not subject.capabilities.discrete:
         return command
@@ -237,7 +223,7 @@ def _as_index(subject: WorldSubject, world: World[Any, Any], agent: int, command
 
 
 @check("continuous")
-def boxes_are_commands(subject: WorldSubject) -> None:
+def boxes_are_commands(subject: Subject) -> None:
     """Every point of the action box stands for a command of the grammar; NaN is refused."""
     env = subject.env(actions="continuous")
     for row in play(env, 0, steps=40):
@@ -258,7 +244,7 @@ def boxes_are_commands(subject: WorldSubject) -> None:
 
 
 @check()
-def prompts_need_no_reset(subject: WorldSubject) -> None:
+def prompts_need_no_reset(subject: Subject) -> None:
     """Instructions, tools and spaces can be asked for before the first reset, and stay the same."""
     env = subject.env()
     told = {name: (env.instructions(name), env.tools(name)) for name in env.possible_agents}
@@ -282,19 +268,19 @@ def _require_prompt(env: Any, told: dict[str, Any]) -> None:
 
 
 @check()
-def claims_are_true(subject: WorldSubject) -> None:
+def claims_are_true(subject: Subject) -> None:
     """What the capabilities claim is there, and what they do not claim is refused."""
     claims = subject.capabilities
     kinds = [kind for kind in ("discrete", "continuous") if not getattr(claims, kind)]
     refused: list[dict[str, Any]] = [{"actions": kind} for kind in kinds]
     if not claims.native_text:
         refused.append({"wording": "native"})
-    for face in refused:
+    for options in refused:
         try:
-            subject.env(**face)
+            subject.env(**options)
         except ConfigError:
             continue
-        raise Fault(f"{face} is not claimed, but not refused with a ConfigError")
+        raise Fault(f"{options} is not claimed, but not refused with a ConfigError")
     for kind in ("discrete", "continuous"):
         if getattr(claims, kind):
             last_row(subject.env(actions=kind), 0, 2)

@@ -6,15 +6,19 @@ from typing import Any
 
 from piase_gym.core.commands import Result
 from piase_gym.errors import EnvelopeError, PiaseError
-from piase_gym.testing.kit import check
-from piase_gym.testing.plain import plain
-from piase_gym.testing.play import apart, opening, play, record, replay
-from piase_gym.testing.report import Fault, Skip, require
-from piase_gym.testing.subject import WorldSubject
+from piase_gym.testing.kit import Fault, Skip, check, require
+from piase_gym.testing.play import (
+    opening,
+    play,
+    played_again,
+    require_same_rows,
+)
+from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import plain
 
 
 @check()
-def results_come_with_ends(subject: WorldSubject) -> None:
+def results_come_with_ends(subject: Subject) -> None:
     """`info["result"]` is there exactly when an agent ends, and one of the four results."""
     env = subject.env()
     for seed in range(3):
@@ -31,7 +35,7 @@ def results_come_with_ends(subject: WorldSubject) -> None:
 
 
 @check()
-def time_runs_out_for_all(subject: WorldSubject) -> str:
+def time_runs_out_for_all(subject: Subject) -> str:
     """After `max_steps` all in play are truncated; they have lost, unless they had to last."""
     env = subject.env()
     env.max_cycles = 3
@@ -53,10 +57,10 @@ def time_runs_out_for_all(subject: WorldSubject) -> str:
 
 
 @check("late_join")
-def late_joiners_enter(subject: WorldSubject) -> str:
+def late_joiners_enter(subject: Subject) -> str:
     """Agents that are not in play at the reset enter later, with an observation and a seed."""
     env = subject.env()
-    meant = set(env.world.agents[: subject.config.agents]) & set(env.possible_agents)
+    meant = set(env.world.agents[: subject.world.config.agents]) & set(env.possible_agents)
     missing, entered, full = set(meant), 0, True
     for seed in range(4):
         rows = list(play(env, seed))
@@ -81,12 +85,12 @@ def _can_be_let_in(env: Any, name: str) -> bool:
         env.world.enter(env.world.agents.index(name))
     except PiaseError:
         return False
-    env.restore(env.snapshot())  # faces take note
+    env.restore(env.snapshot())  # environments take note
     return name in env.agents
 
 
 @check()
-def nobody_joins_unannounced(subject: WorldSubject) -> None:
+def nobody_joins_unannounced(subject: Subject) -> None:
     """Nobody enters after the reset, unless `late_join` is claimed."""
     env = subject.env()
     if env.world.awaiting_agents:
@@ -99,13 +103,15 @@ def nobody_joins_unannounced(subject: WorldSubject) -> None:
 
 
 @check()
-def reconfigured_spaces_stay(subject: WorldSubject) -> None:
+def reconfigured_spaces_stay(subject: Subject) -> None:
     """After `reconfigure` every space is the same object, and observations are still in it."""
-    larger = subject.config.agents + 1
+    larger = subject.world.config.agents + 1
     env = subject.env()
     try:
-        type(subject.config)(**{**subject.plain_config(), "envelope": None, "agents": larger})
-        env = subject.env(envelope={**subject.plain_config().get("envelope", {}), "agents": larger})
+        subject.world.with_agents(larger)
+        env = subject.env(
+            envelope={**subject.world.plain_config().get("envelope", {}), "agents": larger}
+        )
         changes: dict[str, Any] = {"agents": larger}
     except Exception:  # so many agents are not allowed
         changes = {"max_steps": 5}
@@ -144,14 +150,14 @@ def _spaces(env: Any) -> dict[str, Any]:
 
 
 @check()
-def envelopes_are_kept(subject: WorldSubject) -> None:
+def envelopes_are_kept(subject: Subject) -> None:
     """A config beyond the envelope raises `EnvelopeError`, which names the size, to no effect."""
     env = subject.env()
     opening(env, 0)
     before = plain(env.snapshot())
     larger = env.world.envelope.agents + 1
     try:
-        type(subject.config)(**{**subject.plain_config(), "envelope": None, "agents": larger})
+        subject.world.with_agents(larger)
     except Exception:
         raise Skip(f"{larger} agents are not allowed at all") from None
     try:
@@ -165,14 +171,17 @@ def envelopes_are_kept(subject: WorldSubject) -> None:
 
 
 @check()
-def events_are_posted(subject: WorldSubject) -> None:
+def events_are_posted(subject: Subject) -> None:
     """Listeners hear of every reset, step and close, and listening changes no future."""
     rows = list(play(subject.env(), 2, steps=30, unruly=True))
     calm, heard = subject.env(), subject.env()
     kinds: list[str] = []
     heard.events.subscribe(lambda event: kinds.append(event.kind))
-    found = apart(record(calm, replay(calm, 2, rows)), record(heard, replay(heard, 2, rows)))
-    require(found is None, f"an environment with a listener goes on differently: {found}")
+    require_same_rows(
+        "an environment with a listener goes on differently",
+        played_again(calm, 2, rows),
+        played_again(heard, 2, rows),
+    )
     heard.close()
     steps = kinds.count("step")
     require(steps == len(rows) - 1, f"{len(rows) - 1} steps were taken, but {steps} posted")

@@ -12,10 +12,9 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import World
 from piase_gym.testing.kit import check
-from piase_gym.testing.plain import difference, plain
 from piase_gym.testing.play import play
-from piase_gym.testing.report import require
-from piase_gym.testing.subject import WorldSubject
+from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import difference, plain, require_same
 
 AnyWorld = World[Any, Any]
 SEEDS = (0, 1)
@@ -31,7 +30,7 @@ ACCEPTED = (Outcome.OK, Outcome.FAILED)
 
 
 @check()
-def secrets_are_kept(subject: WorldSubject) -> str:
+def secrets_are_kept(subject: Subject) -> str:
     """Twin states, which differ in what an agent cannot know alone, answer its every act alike."""
     env, dice, pairs, acts = subject.env(), Stream(7, 1), 0, 0
     for seed in SEEDS:
@@ -55,8 +54,7 @@ def _twins(env: Any, seed: int) -> Iterator[tuple[AnyWorld, AnyWorld, int, str]]
 
 def _require_alike(told: str, one: Any, two: Any) -> None:
     """Require that two answers are the same."""
-    found = difference(plain(one), plain(two))
-    require(found is None, f"{told} what it cannot know: {found}")
+    require_same(f"{told} what it cannot know", one, two)
 
 
 def known(world: AnyWorld, agent: int) -> dict[str, Any]:

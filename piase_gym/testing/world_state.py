@@ -11,26 +11,25 @@ from piase_gym.errors import (
     ResetNeededError,
     SnapshotError,
 )
-from piase_gym.testing.kit import check
-from piase_gym.testing.plain import difference, plain
+from piase_gym.testing.kit import Fault, check, require
 from piase_gym.testing.play import (
     WHOLE,
-    apart,
-    future,
+    continued,
     last_row,
     opening,
     play,
-    record,
+    played_again,
     replay,
+    require_same_rows,
 )
-from piase_gym.testing.report import Fault, require
-from piase_gym.testing.subject import WorldSubject
+from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import plain, require_same
 
 SEED, STEPS = 3, 6
 
 
 @check()
-def seeds_are_told(subject: WorldSubject) -> None:
+def seeds_are_told(subject: Subject) -> None:
     """The infos of every reset tell a seed, and `reset(seed=that)` brings the episode back."""
     env, other = subject.env(), subject.env()
     for seed in (0, None, None, 9, None):
@@ -47,19 +46,22 @@ def seeds_are_told(subject: WorldSubject) -> None:
 
 
 @check("deterministic")
-def told_seeds_bring_back(subject: WorldSubject) -> None:
+def told_seeds_bring_back(subject: Subject) -> None:
     """The seed that an unseeded reset tells gives the whole episode again in a new environment."""
     env, again = subject.env(), subject.env()
     opening(env, 1)
     rows = list(play(env, None, unruly=True))
     seed = rows[0].infos[rows[0].after[0]]["seed"]
     opening(env, 1)
-    found = apart(record(env, replay(env, None, rows)), record(again, replay(again, seed, rows)))
-    require(found is None, f"reset(seed={seed}) gives another episode: {found}")
+    require_same_rows(
+        f"reset(seed={seed}) gives another episode",
+        played_again(env, None, rows),
+        played_again(again, seed, rows),
+    )
 
 
 @check("snapshot")
-def snapshots_are_json(subject: WorldSubject) -> None:
+def snapshots_are_json(subject: Subject) -> None:
     """A snapshot survives JSON, and an environment that took it up has the same one."""
     for seed in (0, 1):
         env, fresh = subject.env(), subject.env()
@@ -70,65 +72,69 @@ def snapshots_are_json(subject: WorldSubject) -> None:
         except (TypeError, ValueError) as error:
             raise Fault(f"a snapshot cannot be written as JSON: {error}") from None
         fresh.restore(again)
-        found = difference(again, json.loads(json.dumps(fresh.snapshot())))
-        require(found is None, f"an environment that took up a snapshot has another: {found}")
+        require_same(
+            "an environment that took up a snapshot has another",
+            again,
+            json.loads(json.dumps(fresh.snapshot())),
+        )
         require(fresh.digest() == env.digest(), "restoring a snapshot gives another digest")
 
 
 @check("snapshot")
-def restored_go_on_alike(subject: WorldSubject) -> None:
+def restored_go_on_alike(subject: Subject) -> None:
     """A snapshot has the same future in a new environment, a stepped one and the one it is of."""
     for seed in (SEED, SEED + 1):
         env, stepped = subject.env(), subject.env()
         last_row(env, seed, STEPS, unruly=True, hints=True)
         saved = json.loads(json.dumps(env.snapshot()))
-        expected = future(env, seed)
+        expected = continued(env, seed)
         last_row(stepped, 77, 9, unruly=True, hints=True)
         others = {"a new": subject.env(), "a stepped": stepped, "the same": env}
         for which, other in others.items():
             other.restore(saved)
-            found = apart(expected, future(other, seed))
-            require(
-                found is None, f"restored into {which} environment, the future is another: {found}"
+            require_same_rows(
+                f"restored into {which} environment, the future is another",
+                expected,
+                continued(other, seed),
             )
 
 
 @check("snapshot")
-def snapshots_keep_the_seeds(subject: WorldSubject) -> None:
+def snapshots_keep_the_seeds(subject: Subject) -> None:
     """The resets after a restored snapshot are those that would have followed it."""
     env, other = subject.env(), subject.env()
     last_row(env, SEED, STEPS, unruly=True)
     other.restore(env.snapshot())
     for _ in range(2):
-        found = difference(plain(opening(env, None)), plain(opening(other, None)))
-        require(found is None, f"resets after a restored snapshot differ: {found}")
+        require_same(
+            "resets after a restored snapshot differ", opening(env, None), opening(other, None)
+        )
 
 
 @check("snapshot")
-def restored_elsewhere_go_on_alike(subject: WorldSubject) -> None:
+def restored_elsewhere_go_on_alike(subject: Subject) -> None:
     """A snapshot taken up in another process, whatever its PYTHONHASHSEED, has the same future."""
     _require_future(subject, "restore", "restored")
 
 
 @check()
-def pickled_elsewhere_go_on_alike(subject: WorldSubject) -> None:
+def pickled_elsewhere_go_on_alike(subject: Subject) -> None:
     """An environment pickled in mid-episode goes on alike in another process."""
     _require_future(subject, "unpickle", "unpickled")
 
 
-def _require_future(subject: WorldSubject, name: str, what: str) -> None:
+def _require_future(subject: Subject, name: str, what: str) -> None:
     """Require that what other processes answered is what happens here."""
-    question = subject.abroad.question(name)
+    question = subject.elsewhere.question(name)
     env = subject.env()
     last_row(env, question["seed"], STEPS, **subject.how)
-    here = future(env, question["seed"])
-    for there in subject.abroad.answers(name):
-        found = apart(here, there)
-        require(found is None, f"{what} in another process, the future is another: {found}")
+    here = continued(env, question["seed"])
+    for there in subject.elsewhere.answers(name):
+        require_same_rows(f"{what} in another process, the future is another", here, there)
 
 
 @check("snapshot")
-def damaged_snapshots_are_refused(subject: WorldSubject) -> str:
+def damaged_snapshots_are_refused(subject: Subject) -> str:
     """A snapshot that is damaged or of something else raises `SnapshotError`, to no effect."""
     env = subject.env()
     last_row(env, 1, 2, unruly=True)
@@ -159,7 +165,7 @@ def _gist(snapshot: Any) -> str:
 
 
 @check()
-def digests_tell_states_apart(subject: WorldSubject) -> None:
+def digests_tell_states_apart(subject: Subject) -> None:
     """The digest is 16 hexadecimal digits, the same for the same state, and changes with it."""
     env, twin = subject.env(), subject.env()
     rows = list(play(env, 0, steps=40, unruly=True))
@@ -170,13 +176,16 @@ def digests_tell_states_apart(subject: WorldSubject) -> None:
         require(good, f"the digest is {digest!r}, not 16 hexadecimal digits")
         require(digest == twin.digest(), "the digest of one state changes from call to call")
         state = plain(twin.state())
-        found = difference(told.setdefault(digest, state), state)
-        require(found is None, f"at step {row.step} another state has an earlier digest: {found}")
+        require_same(
+            f"at step {row.step} another state has an earlier digest",
+            told.setdefault(digest, state),
+            state,
+        )
     require(len(told) > 1, "the digest never changes")
 
 
 @check()
-def order_of_calls_is_kept(subject: WorldSubject) -> None:
+def order_of_calls_is_kept(subject: Subject) -> None:
     """Steps before a reset, after an end or after `close`, and strange agents, raise our errors."""
     env = subject.env()
     name = env.possible_agents[0]

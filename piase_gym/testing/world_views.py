@@ -9,12 +9,11 @@ import numpy as np
 
 from piase_gym.core.world import Facts
 from piase_gym.errors import PiaseError, TextParseError
-from piase_gym.testing.edits import edits_of, vocabulary_of
-from piase_gym.testing.kit import check
-from piase_gym.testing.plain import difference, outside, plain
-from piase_gym.testing.play import HINT, last_row, opening, play, record, replay
-from piase_gym.testing.report import Fault, Skip, require
-from piase_gym.testing.subject import WorldSubject
+from piase_gym.testing.kit import Fault, Skip, check, require
+from piase_gym.testing.play import HINT, last_row, opening, play, played_again, record, replay
+from piase_gym.testing.subject import Subject
+from piase_gym.testing.text_edits import edits_of, vocabulary_of
+from piase_gym.testing.values import difference, outside, plain, require_same
 
 SEEDS = (0, 1)
 LONG_HINT = "Ключ 鍵 \U0001f511 \\ \n " * 40
@@ -30,7 +29,7 @@ class Shown(NamedTuple):
     env: Any
 
 
-def shown(subject: WorldSubject, steps: int = 60) -> Iterator[Shown]:
+def shown(subject: Subject, steps: int = 60) -> Iterator[Shown]:
     """Play episodes at random and yield what agents are shown."""
     env = subject.env(view="both")
     for seed in SEEDS:
@@ -43,34 +42,32 @@ def shown(subject: WorldSubject, steps: int = 60) -> Iterator[Shown]:
 
 
 @check()
-def text_reads_back(subject: WorldSubject) -> str:
+def text_reads_back(subject: Subject) -> str:
     """`parse_text` reads every text back into exactly the facts it was written from."""
     count = 0
     for entry in shown(subject):
         try:
-            facts = subject.parse(entry.text)
+            facts = subject.world.parse(entry.text)
         except TextParseError as error:
             raise Fault(f"{entry.where}: the text cannot be read back: {error}") from None
-        found = difference(plain(facts), plain(entry.facts))
-        require(found is None, f"{entry.where}: text and facts differ: {found}")
+        require_same(f"{entry.where}: text and facts differ", facts, entry.facts)
         require(facts == entry.facts, f"{entry.where}: facts read back are equal in print only")
         count += 1
     return f"{count} texts"
 
 
 @check()
-def text_reads_back_elsewhere(subject: WorldSubject) -> str:
+def text_reads_back_elsewhere(subject: Subject) -> str:
     """Another process, with no environment, reads the same facts from the texts."""
-    texts = subject.abroad.question("parse")["texts"]
-    here = [plain(subject.parse(text)) for text in texts]
-    for there in subject.abroad.answers("parse"):
-        found = difference(here, there)
-        require(found is None, f"another process reads other facts from a text: {found}")
+    texts = subject.elsewhere.question("parse")["texts"]
+    here = [plain(subject.world.parse(text)) for text in texts]
+    for there in subject.elsewhere.answers("parse"):
+        require_same("another process reads other facts from a text", here, there)
     return f"{len(texts)} texts"
 
 
 @check()
-def an_edit_changes_one_fact(subject: WorldSubject) -> str:
+def an_edit_changes_one_fact(subject: Subject) -> str:
     """Changing one number or noun of a text changes exactly one fact, or the text is refused."""
     entries = list(shown(subject, steps=30))
     words = vocabulary_of([entry.facts for entry in entries])
@@ -78,7 +75,7 @@ def an_edit_changes_one_fact(subject: WorldSubject) -> str:
     for number, entry in enumerate(entries[:: max(1, len(entries) // 24)]):
         for edited, told in edits_of(entry.text, words, number):
             try:
-                facts = subject.parse(edited)
+                facts = subject.world.parse(edited)
             except TextParseError:
                 refused += 1
                 continue
@@ -101,14 +98,14 @@ def _changed(one: Facts, two: Facts) -> list[str]:
 
 
 @check()
-def other_texts_are_refused(subject: WorldSubject) -> None:
+def other_texts_are_refused(subject: Subject) -> None:
     """What the world never writes raises `TextParseError` and nothing else."""
     entry = next(shown(subject))
     lines = entry.text.split("\n")
     strange = ["", "nonsense", entry.text + "\nnonsense", "\n".join(lines[1:]), "\n" + entry.text]
     for text in strange:
         try:
-            subject.parse(text)
+            subject.world.parse(text)
         except TextParseError:
             continue
         except Exception as error:
@@ -117,28 +114,26 @@ def other_texts_are_refused(subject: WorldSubject) -> None:
 
 
 @check()
-def vector_is_that_of_the_facts(subject: WorldSubject) -> str:
+def vector_is_that_of_the_facts(subject: Subject) -> str:
     """The vector that is shown is the vector of the facts, bit for bit."""
     count = 0
     for entry in shown(subject):
         made = entry.env.world.vector(entry.facts)
-        found = difference(plain(made), plain(entry.vector))
-        require(found is None, f"{entry.where}: vector(facts) and the vector differ: {found}")
+        require_same(f"{entry.where}: vector(facts) and the vector differ", made, entry.vector)
         count += 1
     return f"{count} vectors"
 
 
 @check()
-def vector_tells_facts_apart(subject: WorldSubject) -> None:
+def vector_tells_facts_apart(subject: Subject) -> None:
     """Facts that differ in more than free sentences are shown as different vectors."""
     told: dict[bytes, tuple[str, Any]] = {}
     for entry in shown(subject):
         facts = {k: v for k, v in plain(entry.facts).items() if k not in ("messages", "hint")}
         key = np.ascontiguousarray(entry.vector).tobytes()
         where, earlier = told.setdefault(key, (entry.where, _without_sentences(facts)))
-        found = difference(earlier, _without_sentences(facts))
         same = f"{entry.where} has the same vector as {where}, but other facts"
-        require(found is None, f"{same}: {found}")
+        require_same(same, earlier, _without_sentences(facts))
 
 
 def _without_sentences(value: Any) -> Any:
@@ -152,7 +147,7 @@ def _without_sentences(value: Any) -> Any:
 
 
 @check()
-def views_are_of_one_moment(subject: WorldSubject) -> None:
+def views_are_of_one_moment(subject: Subject) -> None:
     """A text that is read late, after steps and a reset, is that of the moment it was shown."""
     early, late = subject.env(view="text"), subject.env(view="both", texts="lazy")
     rows = list(play(early, 1, steps=30, unruly=True, hints=True))
@@ -178,7 +173,7 @@ def _first_other_line(one: str, two: str) -> str:
 
 
 @check()
-def views_say_the_same(subject: WorldSubject) -> None:
+def views_say_the_same(subject: Subject) -> None:
     """`view="vector"`, `view="text"` and `mask="obs"` show the parts of `view="both"`."""
     both = subject.env(view="both")
     rows = list(play(both, 2, steps=20, unruly=True))
@@ -189,21 +184,13 @@ def views_say_the_same(subject: WorldSubject) -> None:
         for row, other in zip(rows, replay(subject.env(**options), 2, rows), strict=False):
             for name, view in row.observations.items():
                 entry = other.observations[name]
-                pair = (
-                    (dict(view), dict(entry["observation"]))
-                    if kind == "mask"
-                    else (view[kind], entry)
-                )
-                found = difference(plain(pair[0]), plain(pair[1]))
-                require(
-                    found is None,
-                    f"at step {row.step}, {options} shows {name} something "
-                    f"else than view='both': {found}",
-                )
+                pair = (view, entry["observation"]) if kind == "mask" else (view[kind], entry)
+                told = f"at step {row.step}, {options} shows {name} something else than view='both'"
+                require_same(told, *pair)
 
 
 @check()
-def texts_are_prose(subject: WorldSubject) -> None:
+def texts_are_prose(subject: Subject) -> None:
     """Texts have no braces or dumps of data, and name the agent that they are for."""
     for entry in shown(subject):
         body = entry.text.split("Hint:")[0]
@@ -216,7 +203,7 @@ def texts_are_prose(subject: WorldSubject) -> None:
 
 
 @check()
-def hints_are_in_both_views(subject: WorldSubject) -> None:
+def hints_are_in_both_views(subject: Subject) -> None:
     """A hint enters facts, text and vector at the next step, stays, and goes at the reset."""
     env, plainly = subject.env(view="both"), subject.env(view="both")
     name = opening(env, 0).after[0]
@@ -238,13 +225,13 @@ def hints_are_in_both_views(subject: WorldSubject) -> None:
     require("northwest" not in row.observations[name]["text"], "a hint outlives the reset")
 
 
-def _parsed(subject: WorldSubject, text: str) -> Any:
+def _parsed(subject: Subject, text: str) -> Any:
     """Return the facts of a text, but for the hint."""
-    return {**plain(subject.parse(text)), "hint": None}
+    return {**plain(subject.world.parse(text)), "hint": None}
 
 
 @check()
-def any_hint_can_be_shown(subject: WorldSubject) -> None:
+def any_hint_can_be_shown(subject: Subject) -> None:
     """Long hints, line breaks and any alphabet keep observations in their space and readable."""
     env = subject.env(view="both")
     for hint in (LONG_HINT, "", "\n\n", "You carry nothing.", "Hint: 7", "\\u{41}"):
@@ -256,14 +243,14 @@ def any_hint_can_be_shown(subject: WorldSubject) -> None:
         why = outside(env.observation_space(name), view)
         require(why is None, f"with the hint {hint[:20]!r} a view is not in its space: {why}")
         try:
-            read = subject.parse(view["text"])
+            read = subject.world.parse(view["text"])
         except PiaseError as error:
             raise Fault(f"the hint {hint[:20]!r} makes the text unreadable: {error}") from None
         require(read.hint == env.facts(name).hint, f"the hint {hint[:20]!r} is read back another")
 
 
 @check("native_text")
-def native_text_is_shown(subject: WorldSubject) -> None:
+def native_text_is_shown(subject: Subject) -> None:
     """`wording="native"` shows the second dialect, in its space at every step."""
     env = subject.env(view="text", wording="native")
     plainly = subject.env(view="text")
@@ -278,11 +265,11 @@ def native_text_is_shown(subject: WorldSubject) -> None:
 
 
 @check()
-def looking_changes_nothing(subject: WorldSubject) -> None:
+def looking_changes_nothing(subject: Subject) -> None:
     """Asking for facts, views, masks, commands, pictures, state or snapshot changes no future."""
     rows = list(play(subject.env(), 4, steps=30, unruly=True))
     calm, curious = subject.env(), subject.env()
-    expected = record(calm, replay(calm, 4, rows))
+    expected = played_again(calm, 4, rows)
     found = []
     for row in replay(curious, 4, rows):
         found += record(curious, [row])
@@ -296,7 +283,7 @@ def looking_changes_nothing(subject: WorldSubject) -> None:
 
 
 @check()
-def late_looks_are_answered(subject: WorldSubject) -> None:
+def late_looks_are_answered(subject: Subject) -> None:
     """Questions about agents that are not in play are answered, with values in their spaces."""
     env = subject.env(view="both")
     row = last_row(env, 0, 300, unruly=True)

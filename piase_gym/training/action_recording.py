@@ -1,4 +1,4 @@
-"""The tape of a training: its actions, with which the environments come back to where they were.
+"""The actions of a training, with which the environments come back to where they were.
 
 What environments and curricula do follows from seeds and actions alone. So a training that was
 broken off is repeated from its actions, without learning, up to its last checkpoint; from there on
@@ -19,11 +19,11 @@ from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.errors import StorageError, TrainingError
 
-TAPE = "actions.bin"
+ACTIONS = "actions.bin"
 """Where the actions are: for each update (steps, environments, agents), little-endian."""
 
 
-class Tape:
+class RecordingEnv:
     """Environments whose actions are kept in a file, update by update.
 
     Args:
@@ -134,4 +134,4 @@ def no_repeat(path: Path) -> TrainingError:
     )
 
 
-__all__ = ["RepeatedStore", "Tape", "no_repeat"]
+__all__ = ["RecordingEnv", "RepeatedStore", "no_repeat"]

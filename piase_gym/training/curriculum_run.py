@@ -17,32 +17,32 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from piase_gym.core.files import write_whole
+from piase_gym.core.files import write_json, write_whole
 from piase_gym.curricula import ProgressStore, load
 from piase_gym.curricula.attempts import EpisodeCounts
 from piase_gym.curricula.learning_path import PATH, PROGRESS, read_rows
 from piase_gym.errors import ConfigError, StorageError, TrainingError
-from piase_gym.training.action_recording import TAPE, RepeatedStore, Tape, no_repeat
-from piase_gym.training.curriculum_env import course_of, make_course
+from piase_gym.training.action_recording import ACTIONS, RecordingEnv, RepeatedStore, no_repeat
+from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
 from piase_gym.training.curriculum_settings import (
     APART,
     LOG,
     POLICY,
     PPO,
     SETTINGS,
-    CourseSettings,
-    Look,
+    CurriculumTrainingSettings,
+    TrainingStatus,
     import_ppo,
     load_policy,
     read_settings_of,
 )
-from piase_gym.training.interrupts import first_interrupt
+from piase_gym.training.interrupts import on_first_interrupt
 
 SAVED = 20.0
 """Seconds between two checkpoints."""
 
 
-class CourseRun:
+class CurriculumTraining:
     """A training through a curriculum, in a folder.
 
     Args:
@@ -63,7 +63,9 @@ class CourseRun:
         TrainingError: If the run does not repeat itself, so that it cannot go on.
     """
 
-    def __init__(self, settings: CourseSettings, folder: str | Path, resume: bool = False) -> None:
+    def __init__(
+        self, settings: CurriculumTrainingSettings, folder: str | Path, resume: bool = False
+    ) -> None:
         """Make environments and policy, or take them up again."""
         settings.check()
         self.settings, self.folder = settings, Path(folder)
@@ -82,7 +84,7 @@ class CourseRun:
         kept = load_policy(self.folder) if resume else None
         path = self.folder / PROGRESS
         repeated = RepeatedStore(path) if resume else None
-        env = make_course(
+        env = make_curriculum_env(
             self.curriculum,
             num_envs=settings.num_envs,
             world=settings.world,
@@ -92,8 +94,8 @@ class CourseRun:
             progress=repeated or ProgressStore(path),
             log=self._log_path() if settings.log else None,
         )
-        self.env = Tape(env, self.folder / TAPE, settings.num_steps)
-        self.course = course_of(env)
+        self.env = RecordingEnv(env, self.folder / ACTIONS, settings.num_steps)
+        self.course = controller_of(env)
         (self.agent,) = self.course.curricula
         self._starts: list[int] = []
         self.course.attempt_listeners.append(self._hear)
@@ -146,15 +148,14 @@ class CourseRun:
     def _begin(self) -> None:
         """Write down the beginning, and the settings last: only then is there a run."""
         self._save()
-        for name in (TAPE, PATH):
+        for name in (ACTIONS, PATH):
             write_whole(self.folder / name, b"")
-        told = json.dumps(dataclasses.asdict(self.settings), indent=2) + "\n"
-        write_whole(self.folder / SETTINGS, told.encode())
+        write_json(self.folder / SETTINGS, dataclasses.asdict(self.settings))
         self.course.save()
 
     # -- training ----------------------------------------------------------------------------
 
-    def train(self, report: Callable[[Look], None] = lambda look: None) -> Look:
+    def train(self, report: Callable[[TrainingStatus], None] = lambda look: None) -> TrainingStatus:
         """Train until the budget is used up or the curriculum is over; returns the last look.
 
         The first SIGINT or SIGTERM ends it after the present update.
@@ -173,7 +174,7 @@ class CourseRun:
             over = look.outcome != "running" and not self.settings.whole
             return over or self.interrupted
 
-        with first_interrupt(self._interrupt):
+        with on_first_interrupt(self._interrupt):
             if look.outcome == "running" or self.settings.whole:
                 self.trainer.train(after)
                 self._save()
@@ -184,13 +185,13 @@ class CourseRun:
         """Close the environments."""
         self.env.close()
 
-    def _look(self, played: EpisodeCounts) -> Look:
+    def _look(self, played: EpisodeCounts) -> TrainingStatus:
         """Return where the training is, after these episodes."""
         progress = self.course.progress[self.agent]
         step = self.curriculum.step(progress.current_step_order)
         tried = self.course.under_way(self.agent)
         episodes = sum(played.counted.values())
-        return Look(
+        return TrainingStatus(
             steps=self.trainer.steps,
             episodes=episodes,
             won=sum(played.won.values()) / max(1, episodes),
@@ -203,7 +204,7 @@ class CourseRun:
             decided=progress.decisions[-1] if progress.decisions else None,
         )
 
-    def _row(self) -> tuple[dict[str, Any], Look]:
+    def _row(self) -> tuple[dict[str, Any], TrainingStatus]:
         """Return what the path says of the last update: what was played and decided in it."""
         counts = self.course.counts[self.agent]
         played, self._counts = counts.since(self._counts), counts.copy()
@@ -313,4 +314,10 @@ class CourseRun:
         self.interrupted = True
 
 
-__all__ = ["CourseRun", "CourseSettings", "Look", "make_course", "read_settings_of"]
+__all__ = [
+    "CurriculumTraining",
+    "CurriculumTrainingSettings",
+    "TrainingStatus",
+    "make_curriculum_env",
+    "read_settings_of",
+]

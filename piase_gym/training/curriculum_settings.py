@@ -29,7 +29,7 @@ LATER = ("steps", "whole", "log")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CourseSettings:
+class CurriculumTrainingSettings:
     """What a training through a curriculum can be told.
 
     Attributes:
@@ -101,7 +101,7 @@ class CourseSettings:
 
 
 @dataclass(frozen=True)
-class Look:
+class TrainingStatus:
     """Where a training is after an update.
 
     Attributes:
@@ -163,7 +163,7 @@ def load_policy(folder: Path) -> Any:
     return found
 
 
-def read_settings_of(folder: str | Path) -> CourseSettings:
+def read_settings_of(folder: str | Path) -> CurriculumTrainingSettings:
     """Return the settings of the run in a folder.
 
     Raises:
@@ -171,7 +171,7 @@ def read_settings_of(folder: str | Path) -> CourseSettings:
     """
     path = Path(folder) / SETTINGS
     try:
-        settings = typed(CourseSettings, json.loads(path.read_text("utf-8")))
+        settings = typed(CurriculumTrainingSettings, json.loads(path.read_text("utf-8")))
         settings.check()
         return settings
     except FileNotFoundError:
@@ -182,4 +182,10 @@ def read_settings_of(folder: str | Path) -> CourseSettings:
         raise StorageError(f"{path} is damaged: {error}") from None
 
 
-__all__ = ["CourseSettings", "Look", "import_ppo", "load_policy", "read_settings_of"]
+__all__ = [
+    "CurriculumTrainingSettings",
+    "TrainingStatus",
+    "import_ppo",
+    "load_policy",
+    "read_settings_of",
+]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def first_interrupt(notice: Callable[[], None]) -> Iterator[None]:
+def on_first_interrupt(notice: Callable[[], None]) -> Iterator[None]:
     """Call `notice` at the first SIGINT or SIGTERM; the second does what it always does.
 
     In a thread other than the main one, where Python hears no signals, nothing is changed.

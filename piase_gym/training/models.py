@@ -55,9 +55,9 @@ def make_model(settings: TrainSettings, vec: VecEnv) -> PPO:
     model: PPO = kind(
         "MlpPolicy",
         vec,
-        learning_rate=falling(settings.learning_rate),
+        learning_rate=linear_schedule(settings.learning_rate),
         n_steps=settings.num_steps,
-        batch_size=divisor(vec.num_envs * settings.num_steps, settings.minibatch),
+        batch_size=minibatch_size(vec.num_envs * settings.num_steps, settings.minibatch),
         n_epochs=settings.epochs,
         gamma=settings.gamma,
         gae_lambda=settings.gae_lambda,
@@ -77,17 +77,17 @@ def make_policy(settings: TrainSettings, vec: VecEnv) -> Any:
     return kind(vec.observation_space, vec.action_space, lambda _: 0.0, **kwargs)
 
 
-def falling(rate: float) -> Callable[[float], float]:
+def linear_schedule(rate: float) -> Callable[[float], float]:
     """Return a schedule that falls linearly to 0 with the progress that remains."""
     return lambda remaining: rate * remaining
 
 
-def divisor(samples: int, most: int) -> int:
+def minibatch_size(samples: int, most: int) -> int:
     """Return the largest size of equal minibatches that is not above `most`."""
     return next(size for size in range(min(samples, most), 0, -1) if samples % size == 0)
 
 
-def card_of(settings: TrainSettings, world: World[Any, Any], vec: VecEnv) -> dict[str, Any]:
+def metadata_of(settings: TrainSettings, world: World[Any, Any], vec: VecEnv) -> dict[str, Any]:
     """Return what a model's file says about itself, as JSON-able data."""
     return {
         "format": FORMAT,
@@ -101,7 +101,7 @@ def card_of(settings: TrainSettings, world: World[Any, Any], vec: VecEnv) -> dic
     }
 
 
-def require_card(card: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
+def check_metadata(card: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
     """Check that a checkpoint is one of the present run.
 
     Raises:

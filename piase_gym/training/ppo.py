@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import platform
 import shlex
 import sys
@@ -44,6 +43,7 @@ from torch.distributions import Categorical
 import piase_gym
 from piase_gym.adapters.encoders import CellEncoder
 from piase_gym.benchmarks.evaluation.statistics import wilson
+from piase_gym.core.files import write_json
 
 HELD_OUT = range(2_000_000, 2_001_000)
 """Training never meets these: a batch starts with the seeds s, s + 1, ... and goes on with hashes
@@ -333,7 +333,7 @@ def main() -> None:
             "held_out_seeds": [HELD_OUT.start, HELD_OUT.stop],
             "runs": runs,
         }
-        out.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        write_json(out, results)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ class TrainSettings(BaseModel):
         if self.algo not in ALGORITHMS:
             raise UnknownNameError("algorithm", self.algo, ALGORITHMS)
         config = self._config()
-        seats_of(self, config.names(config.fixed_envelope().agents))
+        partners_of(self, config.names(config.fixed_envelope().agents))
         self.make_world().close()
 
     def _config(self) -> Any:
@@ -111,7 +111,7 @@ class TrainSettings(BaseModel):
         return [f"{key} is {theirs[key]!r} there and {mine[key]!r} here" for key in rows]
 
 
-def seats_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str]:
+def partners_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str]:
     """Return who plays the seats that do not learn.
 
     With ``ippo`` these are the given partners; else everybody but the first agent without one.
@@ -137,7 +137,7 @@ def seats_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str]:
     return {name: str(policy) for name, policy in seated.items()}
 
 
-def require_claim(folder: Folder, settings: TrainSettings, resume: bool) -> None:
+def check_run_folder(folder: Folder, settings: TrainSettings, resume: bool) -> None:
     """See that a folder is free for a run, or holds the run that is to go on.
 
     Raises:

@@ -8,7 +8,6 @@ the same machine and versions.
 from __future__ import annotations
 
 import io
-import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -20,25 +19,24 @@ from piase_gym.agents.sb3_archive import CARD
 from piase_gym.agents.sb3_network import Network, require_finite
 from piase_gym.benchmarks.evaluation.protocol import split_seeds
 from piase_gym.benchmarks.evaluation.statistics import wilson
-from piase_gym.core.files import write_whole
+from piase_gym.core.files import write_json, write_whole
 from piase_gym.errors import (
     MissingExtraError,
     PolicyError,
     StorageError,
     TrainingError,
 )
-from piase_gym.training.checkpoints import STATE, Folder, pack
+from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
 from piase_gym.training.evaluation import success
-from piase_gym.training.interrupts import first_interrupt
-from piase_gym.training.models import card_of, make_model, make_policy, make_vec, require_card
+from piase_gym.training.interrupts import on_first_interrupt
+from piase_gym.training.models import check_metadata, make_model, make_policy, make_vec, metadata_of
 from piase_gym.training.settings import (
     ALGORITHMS,
     TrainSettings,
+    check_run_folder,
+    partners_of,
     read_settings_of,
-    require_claim,
-    seats_of,
 )
-from piase_gym.training.state import restore_state, state_of
 
 try:
     from stable_baselines3.common.callbacks import BaseCallback
@@ -98,27 +96,27 @@ class Run:
         """Make environments and model."""
         self.settings, self.folder, self.report = settings, folder, report
         self.world = settings.make_world()
-        self.partners = seats_of(settings, self.world.agents)
+        self.partners = partners_of(settings, self.world.agents)
         self.vec = make_vec(settings, self.world, self.partners)
         self.twin = make_policy(settings, self.vec)
         self.model = make_model(settings, self.vec)
         update = self.model.n_steps * self.vec.num_envs
         self.total = -(-settings.steps // update) * update
         self.model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
-        self.card = card_of(settings, self.world, self.vec)
+        self.card = metadata_of(settings, self.world, self.vec)
         self.looked_at, self.saved_at = -1, -1
         self.dev, self.best, self.best_steps, self.won, self.played = 0.0, -1.0, 0, 0, 0
         self.reason = "finished"
         self._cpu, self._start = 0.0, time.process_time()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Take up the newest checkpoint.
 
         Raises:
             TrainingError: If it is of another task, version or format.
         """
         path, card, state = self.folder.newest()
-        require_card(card, self.card, path)
+        check_metadata(card, self.card, path)
         try:
             self.model.set_parameters(str(path), device="cpu")
             restore_state(self.model, self.vec, state)
@@ -131,7 +129,7 @@ class Run:
     def train(self) -> TrainResult:
         """Alternate between acting and learning until the end."""
         try:
-            with first_interrupt(self._interrupt):
+            with on_first_interrupt(self._interrupt):
                 self._learn()
         except (ValueError, RuntimeError) as error:
             self._explain_divergence(error)
@@ -147,7 +145,7 @@ class Run:
 
     def _learn(self) -> None:
         """Let Stable-Baselines3 learn; `between` is called whenever everything is at rest."""
-        model, watch = self.model, Watch(self)
+        model, watch = self.model, UpdateCallback(self)
         left = self.settings.steps - model.num_timesteps
         if left > 0 and not self._solved():
             model.learn(left, callback=watch, reset_num_timesteps=model._last_obs is None)
@@ -245,7 +243,7 @@ class Run:
         )
         told = {**asdict(result), "policy": self.folder.policy.name, "card": self.card}
         told |= {"dev_seeds": [seeds.start, seeds.stop]}
-        write_whole(self.folder.result, (json.dumps(told, indent=2) + "\n").encode())
+        write_json(self.folder.result, told)
         return result
 
     def _interrupt(self) -> None:
@@ -253,7 +251,7 @@ class Run:
         self.reason = "interrupted"
 
 
-class Watch(BaseCallback):
+class UpdateCallback(BaseCallback):
     """Calls the run between updates, and ends the learning when it is to end."""
 
     def __init__(self, run: Run) -> None:
@@ -303,15 +301,15 @@ def train(
         StorageError: If something cannot be written; earlier checkpoints are kept.
     """
     folder = Folder(out)
-    require_claim(folder, settings, resume)
+    check_run_folder(folder, settings, resume)
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.threads)
     try:
         run = Run(settings, folder, report)
         if not folder.settings.exists():
-            write_whole(folder.settings, (settings.model_dump_json(indent=2) + "\n").encode())
+            write_json(folder.settings, settings.model_dump(mode="json"))
         if resume and folder.checkpoints():
-            run.go_on()
+            run.resume()
         return run.train()
     finally:
         torch.set_num_threads(threads)

@@ -324,10 +324,10 @@ def test_curricula_vouch_for_nothing(saved: dict[str, Any], tmp_path: Path) -> N
 
 def test_shipped_models_are_not_unpickled(monkeypatch: pytest.MonkeyPatch) -> None:
     from piase_gym.agents import sb3_network
-    from piase_gym.benchmarks.references.models import shipped_shelves
+    from piase_gym.benchmarks.references.models import shipped_models
 
     monkeypatch.delattr(sb3_network, "load_from_zip_file")
-    paths = sorted(shipped_shelves()["ppo"].folder.glob("*.zip"))
+    paths = sorted(shipped_models()["ppo"].folder.glob("*.zip"))
     assert len(paths) > 30
     for path in paths:
         load_network(path)

@@ -11,14 +11,14 @@ import pytest
 
 from piase_gym.benchmarks import Row, Suite, evaluate
 from piase_gym.benchmarks.evaluation.policies import read_policy
-from piase_gym.benchmarks.evaluation.settings import Setting
+from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.benchmarks.references.measure import (
     measure_references,
     merged,
     reference_suite,
     settings_of,
 )
-from piase_gym.benchmarks.references.models import Shelf, read_card, shipped_shelves
+from piase_gym.benchmarks.references.models import ModelFolder, read_card, shipped_models
 from piase_gym.benchmarks.references.references import shipped
 from piase_gym.errors import PolicyError, SuiteError, UnknownNameError
 from tests.helpers.needs import here
@@ -41,9 +41,9 @@ def setting_of(row: Row) -> Setting:
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
     """A shelf with models of one agent, and of two."""
-    shelf = Shelf(tmp_path_factory.mktemp("shelf"))
+    shelf = ModelFolder(tmp_path_factory.mktemp("shelf"))
     told: list[str] = []
     settings = [setting_of(row) for row in (Row(task=SMALL), TEAM, GUEST)]
     problems = train_models(
@@ -57,14 +57,14 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
     return shelf
 
 
-def test_the_same_command_gives_the_same_bytes(shelf: Shelf, tmp_path: Path) -> None:
+def test_the_same_command_gives_the_same_bytes(shelf: ModelFolder, tmp_path: Path) -> None:
     setting = setting_of(Row(task=SMALL))
-    again = Shelf(tmp_path)
+    again = ModelFolder(tmp_path)
     train_model(setting, again, QUICK)
     assert again.path(setting).read_bytes() == shelf.path(setting).read_bytes()
 
 
-def test_each_task_is_played_by_its_model(shelf: Shelf) -> None:
+def test_each_task_is_played_by_its_model(shelf: ModelFolder) -> None:
     suite = Suite(name="two", rows=(Row(task=SMALL), TEAM, GUEST))
     results = evaluate({"mine": str(shelf.folder)}, suite, episodes=3)
     assert results.complete
@@ -77,7 +77,7 @@ def test_each_task_is_played_by_its_model(shelf: Shelf) -> None:
         ]
 
 
-def test_a_task_without_a_model_is_skipped_and_told(shelf: Shelf) -> None:
+def test_a_task_without_a_model_is_skipped_and_told(shelf: ModelFolder) -> None:
     results = evaluate({"mine": shelf.folder, "noop": "noop"}, [OTHER, SMALL], episodes=2)
     assert [(row.setting, row.policy) for row in results.rows] == [
         (OTHER, "noop"),
@@ -90,8 +90,8 @@ def test_a_task_without_a_model_is_skipped_and_told(shelf: Shelf) -> None:
         evaluate(shelf.folder, OTHER, episodes=2)
 
 
-def test_a_model_in_the_wrong_place_is_told(shelf: Shelf, tmp_path: Path) -> None:
-    wrong = Shelf(tmp_path)
+def test_a_model_in_the_wrong_place_is_told(shelf: ModelFolder, tmp_path: Path) -> None:
+    wrong = ModelFolder(tmp_path)
     team = shelf.path(setting_of(TEAM))
     task = "piase/TextRoom-v1"
     shutil.copy(team, wrong.path(setting_of(Row(task=task))))
@@ -100,7 +100,7 @@ def test_a_model_in_the_wrong_place_is_told(shelf: Shelf, tmp_path: Path) -> Non
     assert "was made for observations" in fault
 
 
-def test_another_model_is_another_policy(shelf: Shelf, tmp_path: Path) -> None:
+def test_another_model_is_another_policy(shelf: ModelFolder, tmp_path: Path) -> None:
     setting = setting_of(Row(task=SMALL))
     mine = read_policy(str(shelf.folder), "mine").at(setting)
     digest = hashlib.sha256(shelf.path(setting).read_bytes()).hexdigest()[:16]
@@ -111,7 +111,7 @@ def test_another_model_is_another_policy(shelf: Shelf, tmp_path: Path) -> None:
 
 def test_what_cannot_be_trained_is_a_problem(tmp_path: Path) -> None:
     bad: dict[str, Any] = {**QUICK, "learning_rate": 1e30}
-    (problem,) = train_models([setting_of(Row(task=SMALL))], Shelf(tmp_path), recipe=bad)
+    (problem,) = train_models([setting_of(Row(task=SMALL))], ModelFolder(tmp_path), recipe=bad)
     assert "diverged" in problem.what
     assert not list(tmp_path.iterdir())
 
@@ -133,7 +133,7 @@ def test_references_of_some_tasks_leave_the_others() -> None:
 
 
 def test_stored_models_are_those_of_the_stored_references() -> None:
-    shelf, stored = shipped_shelves()["ppo"], shipped()["settings"]
+    shelf, stored = shipped_models()["ppo"], shipped()["settings"]
     checked = set()
     for setting in settings_of(reference_suite()):
         entry = stored.get(setting.label, {}).get("policies", {}).get("ppo")

@@ -1,4 +1,4 @@
-"""The kernel written in C writes the bytes of GridWorld: otherwise it would be no yardstick."""
+"""The kernel written in C writes the bytes of GridWorld: otherwise it would be no baseline."""
 
 from __future__ import annotations
 

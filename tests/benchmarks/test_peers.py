@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import piase_gym
 from piase_gym.benchmarks.speed import peer_worker, peers, throughput
@@ -77,10 +75,8 @@ def test_peers_that_are_not_installed_are_named() -> None:
         "GridWorld, batch_env, 4 environments",
     ]
     assert all(rate.rate > 0 for rate in report.table.rates)
-    screen = io.StringIO()
-    found = {"missing": report.missing, "failed": {}}
-    throughput.tell_missing(found, Console(file=screen, width=120))
-    assert "Not installed, so not measured: Nobody's suite" in screen.getvalue()
+    told = throughput.peer_words({"missing": report.missing, "failed": {}, "peers": {}})
+    assert told == "No peer took part. Not installed, so not measured: Nobody's suite."
 
 
 @pytest.mark.usefixtures("small")

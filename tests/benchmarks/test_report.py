@@ -73,7 +73,7 @@ def test_the_page_is_one_file_with_everything_in_it(folder: Path) -> None:
     assert sum(source.startswith("data:image/gif") for source in reader.sources) == 6
     assert sum(source.startswith("data:image/png") for source in reader.sources) >= 3
     assert any("scripted <&>" in words for words in reader.words)
-    assert "$" not in "".join(reader.words)
+    assert not re.search(r"\{[{%]|[%}]\}", page)
 
 
 def test_markdown_has_the_same_numbers_and_its_pictures_exist(folder: Path) -> None:
@@ -253,8 +253,6 @@ def blocks(name: str) -> list[str]:
 
 @pytest.mark.parametrize("block", blocks("benchmarks.md"), ids=range(len(blocks("benchmarks.md"))))
 def test_the_page_runs_as_printed(block: str) -> None:
-    if "difference" in block:
-        pytest.importorskip("scipy")
     done = subprocess.run(
         [sys.executable, "-c", block], capture_output=True, text=True, timeout=600, check=False
     )

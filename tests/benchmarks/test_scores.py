@@ -16,8 +16,7 @@ from piase_gym.benchmarks import Row, Suite, evaluate
 from piase_gym.benchmarks.evaluation.cross_play import cross_play
 from piase_gym.benchmarks.evaluation.policies import read_policy
 from piase_gym.benchmarks.evaluation.rollout import Job, play
-from piase_gym.benchmarks.evaluation.settings import Setting
-from piase_gym.benchmarks.evaluation.suites import smoke, standard
+from piase_gym.benchmarks.evaluation.suites import Setting, smoke, standard
 from piase_gym.benchmarks.evaluation.tables import HEAD, percent, result_rows, rounded
 from piase_gym.benchmarks.references.measure import check_certificates, measure_references
 from piase_gym.benchmarks.references.references import gap_of, read_references, shipped
@@ -343,7 +342,6 @@ def test_cross_play_needs_policies() -> None:
 
 
 def test_differences_are_paired_by_seed() -> None:
-    pytest.importorskip("scipy")
     results = evaluate({"scripted": "scripted", "noop": "noop"}, EMPTY, episodes=6)
     found = results.difference(EMPTY, "scripted", "noop")
     values = {p: [r.value for r in results.of(EMPTY, p)] for p in results.policies}

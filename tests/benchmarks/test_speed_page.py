@@ -26,7 +26,7 @@ def stored(name: str) -> Any:
 def test_the_page_shows_the_stored_measurements() -> None:
     text = PAGE.read_text("utf-8")
     shown = re.findall(r"<!-- speed: (\w+) -->\n(.*?)<!-- end -->", text, re.S)
-    stored = {**measure.stored_sections(), **physics_reach.stored_sections()}
+    stored = {**measure.stored_sections("measure"), **physics_reach.stored_sections()}
     assert dict(shown) == stored, "run python docs/make_pages.py"
 
 
@@ -64,7 +64,7 @@ def test_everything_is_measured_and_told(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(measure.text_room, "textworld_python", lambda: None)
     monkeypatch.setattr(measure.text_room, "STEPS", 40)
     found = json.loads(json.dumps(measure.measure_all(1, 0.001, quests=2, cycles=1)))
-    parts = measure.sections(found)
+    parts = {name: part.markdown() for name, part in measure.sections(found).items()}
     assert set(parts) == {"machine", "grid_world", "text_room", "physics"}
     assert "| b | 3,000,000 | 1.5e+04 |" in parts["grid_world"]
     for words in ("B 1 took part", "Nowhere", "Broken failed: no licence"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from piase_gym import runs
-from piase_gym.core.files import replacing, require_folder, write_whole
+from piase_gym.core.files import replacing, require_folder, write_json, write_whole
 from piase_gym.errors import LogWriteError, StorageError
 from piase_gym.simulation.simulation import Simulation
 from piase_gym.wrappers import AvtLogger
@@ -108,6 +109,25 @@ def test_what_cannot_be_a_folder_is_named(place: str, why: str, tmp_path: Path) 
     require_folder(tmp_path / "new" / "folder")
     assert names(tmp_path) == ["file", "new"]
     assert names(tmp_path / "new" / "folder") == []
+
+
+def test_json_is_written_whole_with_sorted_keys(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    write_json(path, {"b": 1.5, "a": (1, None)})
+    assert path.read_text() == '{\n  "a": [\n    1,\n    null\n  ],\n  "b": 1.5\n}\n'
+    with pytest.raises(TypeError):
+        write_json(path, {"b": object()})
+    assert path.read_text().startswith('{\n  "a"')
+    assert names(tmp_path) == ["x.json"]
+
+
+def test_one_module_replaces_files() -> None:
+    """Whatever is to be there whole or not at all is written by `piase_gym.core.files`."""
+    own = re.compile(r"mkstemp\(|os\.(replace|rename|fsync)\(")
+    tops = (ROOT / name for name in ("piase_gym", "curricula", "wrappers", "benchmarks"))
+    files = {path.resolve() for top in tops for path in top.rglob("*.py")}
+    found = [path.name for path in files if own.search(path.read_text("utf-8"))]
+    assert found == ["files.py"]
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -17,7 +17,7 @@ from piase_gym.benchmarks.studies.evidence import train
 from piase_gym.benchmarks.studies.jobs import read_lines
 from piase_gym.curricula.directors import Randomisation
 from piase_gym.errors import ConfigError, StorageError
-from piase_gym.training.curriculum_run import PPO, import_ppo, make_course
+from piase_gym.training.curriculum_run import PPO, import_ppo, make_curriculum_env
 from tests.paths import DOCS
 
 WHOLE = (DOCS / "evidence_curricula.md").read_text("utf-8")
@@ -46,14 +46,14 @@ def test_the_runner_does_what_the_page_says() -> None:
 def test_arms_play_the_steps_that_they_are_named_for() -> None:
     plan = curricula.load("door_key")
     assert isinstance(train.ARMS["target_only"](5), Randomisation)
-    env = make_course(plan, num_envs=4, director=train.ARMS["target_only"](5))
+    env = make_curriculum_env(plan, num_envs=4, director=train.ARMS["target_only"](5))
     env.reset(0)
     assert env.unwrapped.batch.states["width"].tolist() == [10] * 4
-    env = make_course(plan, num_envs=64, director=train.ARMS["uniform"](5))
+    env = make_curriculum_env(plan, num_envs=64, director=train.ARMS["uniform"](5))
     env.reset(0)
     assert set(env.unwrapped.batch.states["width"].tolist()) == {6, 8, 10}
     for arm in ("sequential", "dse"):
-        env = make_course(plan, num_envs=4, director=train.ARMS[arm](5))
+        env = make_curriculum_env(plan, num_envs=4, director=train.ARMS[arm](5))
         env.reset(0)
         assert env.unwrapped.batch.states["width"].tolist() == [6] * 4
 
@@ -81,7 +81,7 @@ def test_who_does_nothing_wins_no_test_and_who_does_anything_some() -> None:
     from torch.distributions import Categorical
 
     plan = curricula.load("text_quest")
-    env = make_course(plan, num_envs=2)
+    env = make_curriculum_env(plan, num_envs=2)
     config = env.env.controller.setup.config({"agent_0": 1})
     seeds = range(2_000_000, 2_000_012)
 
@@ -93,8 +93,8 @@ def test_who_does_nothing_wins_no_test_and_who_does_anything_some() -> None:
     def legal(shown: torch.Tensor, masks: torch.Tensor) -> tuple[Categorical, None]:
         return Categorical(logits=torch.where(masks > 0, 0.0, -1e9)), None
 
-    assert not train.examine_slots(None, lazy, config, seeds).any()
-    chance = train.examine_slots(None, legal, config, seeds)
+    assert not train.examine_slots(lazy, config, seeds).any()
+    chance = train.examine_slots(legal, config, seeds)
     assert 0 < chance.sum() < len(seeds)
 
 

@@ -12,12 +12,10 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
-pytest.importorskip("scipy")
 
 from piase_gym.benchmarks.studies.evidence import train
 from piase_gym.benchmarks.studies.evidence.findings import Findings
 from piase_gym.benchmarks.studies.evidence.report import PICTURE, main, report, stored
-from piase_gym.benchmarks.studies.evidence.words import conclusion, verdict_on
 from tests.curricula.test_evidence import RESULTS, WHOLE
 from tests.paths import DOCS
 
@@ -59,7 +57,7 @@ def test_differences_are_those_of_the_common_seeds(tmp_path: Path) -> None:
     )
     strange = lines[0] | {"key": "of another plan", "won": "0" * 200}
     findings = Findings.read(write(tmp_path / "x.jsonl", [*lines, strange, lines[3]]))
-    text = "\n".join(report(findings))
+    text = report(findings)
     assert "**60 of the 150 planned trainings are in.**" in text
     assert "`rooms` 10 of 10 seeds, `quest` 0 of 10" in text
     assert "1 lines of another plan" in text
@@ -79,18 +77,18 @@ def test_only_complete_seeds_are_compared(tmp_path: Path) -> None:
     findings = Findings.read(write(tmp_path / "x.jsonl", kept))
     assert findings.complete("door_key") == [0, 1, 2, 3]
     assert findings.shares("dse", "door_key") == [(100 + k) / 200 for k in SPREAD[:4]]
-    text = "\n".join(report(findings))
+    text = report(findings)
     assert "| `dse` | 4 of 6 |" in text
     assert "**25 of the 150 planned" in text
 
 
 def test_nothing_and_one_seed_are_no_verdict(tmp_path: Path) -> None:
     none = Findings.read(tmp_path / "missing.jsonl")
-    assert report(none) == ["There are none yet: 0 of 150 trainings are in."]
+    assert report(none) == "There are none yet: 0 of 150 trainings are in.\n"
     one = [x for x in made_up(lambda *_: 100, "*/rooms") if x["seed"] == 0]
     findings = Findings.read(write(tmp_path / "x.jsonl", one))
-    text = "\n".join(report(findings))
-    assert verdict_on(findings, "rooms") == "one pair only"
+    text = report(findings)
+    assert findings.verdict("rooms") == "one pair only"
     assert "one pair has no interval" in text
     assert "nan" not in text
 
@@ -111,8 +109,8 @@ def test_the_verdict_follows_the_rule_of_the_plan(name: str, tmp_path: Path) -> 
         return 100 + (more[target] if arm == "dse" else 0) + SPREAD[seed] * (arm == "dse")
 
     findings = Findings.read(write(tmp_path / "x.jsonl", made_up(wins)))
-    assert conclusion(findings).removeprefix("**").startswith(told)
-    text = "\n".join(report(findings))
+    text = report(findings)
+    assert f"\n**{told}" in text
     assert "**150 of the 150" in text
     assert "### All targets" in text
     assert "So far" not in text
@@ -120,8 +118,8 @@ def test_the_verdict_follows_the_rule_of_the_plan(name: str, tmp_path: Path) -> 
 
 def test_a_target_that_nobody_learns_tells_nothing(tmp_path: Path) -> None:
     findings = Findings.read(write(tmp_path / "x.jsonl", made_up(lambda arm, *_: 9, "*/quest")))
-    assert verdict_on(findings, "quest") == "nothing learnt"
-    assert "every arm stays below 5%" in "\n".join(report(findings))
+    assert findings.verdict("quest") == "nothing learnt"
+    assert "every arm stays below 5%" in report(findings)
 
 
 def test_the_command_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

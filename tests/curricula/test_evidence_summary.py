@@ -70,7 +70,7 @@ def test_a_training_that_was_broken_off_goes_on_to_the_same_end(tmp_path: Path) 
     for name, cut in (("whole", 10**9), ("parts", 400)):
         given = summary.parsed(command(tmp_path / name))
         (job,) = given.jobs
-        run = summary.CourseRun(job.settings, job.folder)
+        run = summary.CurriculumTraining(job.settings, job.folder)
         run.train(lambda look, run=run, cut=cut: setattr(run, "interrupted", look.steps >= cut))
         run.close()
         assert summary.is_over(job.folder, job.settings) == (name == "whole")
@@ -81,7 +81,7 @@ def test_a_training_that_was_broken_off_goes_on_to_the_same_end(tmp_path: Path) 
 def test_what_cannot_be_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     summary = made()
     given = summary.parsed(command(tmp_path))
-    summary.CourseRun(given.jobs[0].settings, given.jobs[0].folder).close()
+    summary.CurriculumTraining(given.jobs[0].settings, given.jobs[0].folder).close()
     for words, told in (
         (command(tmp_path, "--steps", "2048"), "name another --folder"),
         (["nowhere", "--out", str(tmp_path / "x.jsonl")], "nowhere"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from piase_gym.benchmarks.speed import curriculum
+from piase_gym.benchmarks.speed.measure import stored_sections
 from piase_gym.curricula.directors import DIRECTORS
 from piase_gym.registry import load, world_spec
 from tests.helpers.needs import need
@@ -46,7 +47,7 @@ def test_every_director_is_named() -> None:
 
 def test_the_page_shows_what_is_stored_and_it_is_what_the_page_says() -> None:
     shown = dict(re.findall(r"<!-- cost: (\w+) -->\n(.*?)<!-- end -->", TEXT, re.S))
-    assert shown == curriculum.stored_sections(), "run python docs/make_pages.py"
+    assert shown == stored_sections("curriculum"), "run python docs/make_pages.py"
     found = json.loads(curriculum.FILE.read_text("utf-8"))
     steps = {row["name"]: row["added"] for row in found["steps"]}
     assert 0.0 < steps["ends"] <= steps["rewards"] <= curriculum.LIMIT
@@ -56,11 +57,11 @@ def test_the_page_shows_what_is_stored_and_it_is_what_the_page_says() -> None:
 
 
 def test_what_is_measured_is_what_is_told() -> None:
-    found = json.loads(json.dumps(curriculum.measure(5)))
+    found = json.loads(json.dumps(curriculum.measure_all(5)))
     steps, plays = curriculum.tables_of(found)
     assert [row[0] for row in steps[1:]] == ["bare", *curriculum.READS]
     assert steps[1][1:] == [f"{found['steps'][0]['us']:.2f}", "–"]
     assert all(row["us"] > 0.0 for row in found["steps"] + found["episodes"])
     assert len(plays) == 8
-    rounds = [{"bare": 1.0, "more": 3.0}, {"bare": 2.0, "more": 9.0}, {"bare": 3.0, "more": 4.0}]
+    rounds = {"bare": [1.0, 2.0, 3.0], "more": [3.0, 9.0, 4.0]}
     assert curriculum.compared(rounds)[1] == {"name": "more", "us": 4.0, "added": 2.0}

@@ -77,13 +77,19 @@ def test_seats_that_do_not_exist_are_refused() -> None:
 def test_training_leaves_the_partners_their_seats(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("stable_baselines3")
-    from piase_gym.training.curriculum_run import CourseRun, CourseSettings, make_course
+    from piase_gym.training.curriculum_run import (
+        CurriculumTraining,
+        CurriculumTrainingSettings,
+        make_curriculum_env,
+    )
 
-    env = make_course(curricula.load("give_and_take"), num_envs=2)
+    env = make_curriculum_env(curricula.load("give_and_take"), num_envs=2)
     assert env.agents == ("agent_0",)
     env.close()
-    settings = CourseSettings(curriculum="give_and_take", steps=2048, num_envs=16, num_steps=32)
-    run = CourseRun(settings, tmp_path)
+    settings = CurriculumTrainingSettings(
+        curriculum="give_and_take", steps=2048, num_envs=16, num_steps=32
+    )
+    run = CurriculumTraining(settings, tmp_path)
     looks: list[Any] = []
     run.train(looks.append)
     run.close()

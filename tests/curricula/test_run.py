@@ -226,11 +226,11 @@ SMALL: dict[str, Any] = {"num_envs": 8, "num_steps": 16, "steps": 1024, "world":
 def run_of(tmp_path: Path, **changes: Any) -> Any:
     pytest.importorskip("torch")
     pytest.importorskip("stable_baselines3")
-    from piase_gym.training.curriculum_run import CourseRun, CourseSettings
+    from piase_gym.training.curriculum_run import CurriculumTraining, CurriculumTrainingSettings
 
     resume = changes.pop("resume", False)
-    settings = CourseSettings(**{"curriculum": str(CORNER), **SMALL, **changes})
-    return CourseRun(settings, tmp_path, resume)
+    settings = CurriculumTrainingSettings(**{"curriculum": str(CORNER), **SMALL, **changes})
+    return CurriculumTraining(settings, tmp_path, resume)
 
 
 def test_a_run_leaves_its_path_and_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
@@ -375,9 +375,10 @@ BREAK = """
 import os, signal, sys
 from pathlib import Path
 from piase_gym.training import curriculum_run
-from piase_gym.training.curriculum_run import CourseRun, CourseSettings
+from piase_gym.training.curriculum_run import CurriculumTraining, CurriculumTrainingSettings
 curriculum_run.SAVED = 0.05
-run = CourseRun(CourseSettings(**eval(sys.argv[2])), sys.argv[1], resume=sys.argv[3] == "again")
+settings = CurriculumTrainingSettings(**eval(sys.argv[2]))
+run = CurriculumTraining(settings, sys.argv[1], resume=sys.argv[3] == "again")
 inner, left = run.course.process_ended_episodes, [int(sys.argv[4])]
 def settle(*args):
     left[0] -= 1
@@ -482,11 +483,11 @@ def test_drawn_steps_are_counted_and_told(tmp_path: Path) -> None:
 
 def test_slots_between_two_episodes_count_for_nothing() -> None:
     pytest.importorskip("torch")
-    from piase_gym.training.curriculum_run import make_course
+    from piase_gym.training.curriculum_run import make_curriculum_env
 
     plan = curriculum(step(1), world="GridWorld")
     from piase_gym.curricula.parallel import ParallelCurricula
-    from piase_gym.training.slots import SlotBatch
+    from piase_gym.training.curriculum_env import SlotBatch
 
     env = SlotBatch(ParallelCurricula("GridWorld", plan, slots=2, workers=0), "agent_0")
     _, infos = env.reset(seed=0)
@@ -498,7 +499,7 @@ def test_slots_between_two_episodes_count_for_nothing() -> None:
     assert alive == [True] * 5 + [False, True]
     assert not rewards.any()
     env.close()
-    kind = type(make_course(curricula.load("text_quest"), num_envs=2))
+    kind = type(make_curriculum_env(curricula.load("text_quest"), num_envs=2))
     assert kind is SlotBatch
 
 

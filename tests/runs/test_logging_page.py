@@ -9,6 +9,7 @@ import pytest
 
 from piase_gym import runs
 from piase_gym.benchmarks.speed import logs
+from piase_gym.benchmarks.speed.measure import stored_sections
 from tests.paths import DOCS
 
 PAGE = DOCS / "runs.md"
@@ -17,7 +18,7 @@ PAGE = DOCS / "runs.md"
 def test_the_page_shows_the_stored_measurements() -> None:
     text = PAGE.read_text("utf-8")
     shown = re.findall(r"<!-- logging: (\w+) -->\n(.*?)<!-- end -->", text, re.S)
-    assert dict(shown) == logs.stored_sections(), "run python docs/make_pages.py"
+    assert dict(shown) == stored_sections("logs"), "run python docs/make_pages.py"
 
 
 def test_everything_is_stored() -> None:
@@ -37,7 +38,7 @@ def test_everything_is_measured_and_told(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(logs, "COLUMNS", (4,))
     monkeypatch.setattr(logs, "BURST", 20)
     found = json.loads(json.dumps(logs.measure_all(events=500, rounds=2)))
-    parts = logs.sections(found)
+    parts = {name: part.markdown() for name, part in logs.sections(found).items()}
     for row in found["levels"]:
         assert f"| `{row['level']}` | {row['bare']:.2f} | {row['added']:.2f} |" in parts["levels"]
     for row in found["batches"]:

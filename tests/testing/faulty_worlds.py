@@ -415,6 +415,7 @@ class PaysForSecrets(PointProbe):
 
 
 # world, its config, the check that finds it out, words of the sentence
+SAME_GAME = "document_interfaces_are_the_same_game"
 BROKEN: tuple[tuple[type[Any], dict[str, Any], str, tuple[str, ...]], ...] = (
     (OmitsAFact, CROWD, "text_reads_back", ("text and facts differ", "velocity")),
     (SaysItTwice, CROWD, "an_edit_changes_one_fact", ("changes 2 facts", "velocity", "goal")),
@@ -456,7 +457,7 @@ BROKEN: tuple[tuple[type[Any], dict[str, Any], str, tuple[str, ...]], ...] = (
     (SmallState, CROWD, "state_fits", ("state()", "not in its space")),
     (NoRest, CROWD, "noop_is_always_legal", ("no-op", "not in the grammar")),
     (SharesItsMasks, CROWD, "arrays_are_fresh", ("shares its memory", "action_mask")),
-    (OrderMoves, CROWD, "seed_faces_are_the_same_game", ("at step 1 Environment", "another state")),
+    (OrderMoves, CROWD, SAME_GAME, ("at step 1 Environment", "another state")),
     (OrderMoves, CROWD, "base_env_is_the_same_game", ("at step 1 BaseEnv answers",)),
     (ReadingMoves, CROWD, "commands_wait_for_the_last", ("at step 0", "agent_0", "acts at once")),
     (PerceivesMore, CROWD, "perceptions_fit_their_schema", ("['mood']", "not in the schema")),

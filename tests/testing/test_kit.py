@@ -15,8 +15,8 @@ from gymnasium import spaces
 
 from piase_gym import testing
 from piase_gym.errors import PiaseError, UnknownNameError
-from piase_gym.testing import plain as plainly
-from piase_gym.testing.edits import edits_of, vocabulary_of
+from piase_gym.testing import values as plainly
+from piase_gym.testing.text_edits import edits_of, vocabulary_of
 from tests import probes
 from tests.helpers.checkers import parallel_api_test, parallel_seed_test
 from tests.paths import DOCS

@@ -24,12 +24,11 @@ from typing import Any, Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from rich.console import Console
 
 from piase_gym.agents.base import Action, Agent, BatchPercept
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.studies.dilemmas.measure import commons_episodes, shares_against
-from piase_gym.benchmarks.studies.jobs import append, perform_all, read_lines
+from piase_gym.benchmarks.studies.jobs import do_all
 from piase_gym.core.digest import digest_json
 from piase_gym.errors import StorageError, UnsupportedError
 from piase_gym.training.ppo import Policy, Settings, Trainer
@@ -196,18 +195,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         settings = dataclasses.replace(settings, total_steps=given.steps)
     out = given.out or FOLDER / f"{given.what}.jsonl"
     every = jobs(given.what, given.seeds, settings, given.episodes)
+
+    def told(line: Mapping[str, Any]) -> str:
+        return f"{given.what}, {line.get('rule') or 'seed ' + str(line['seed'])}; see {out}"
+
     try:
-        done = {line.get("key") for line in read_lines(out)}
+        do_all(every, perform, out, told, given.workers)
     except StorageError as error:
         parser.error(str(error))
-    todo = [job for job in every if job.key not in done]
-    console = Console()
-    console.print(f"{len(every) - len(todo)} of {len(every)} results are there already")
-    for number, line in enumerate(perform_all(perform, todo, given.workers), start=1):
-        append(out, line)
-        name = line.get("rule") or f"seed {line['seed']}"
-        console.print(f"{number}/{len(todo)} {given.what}, {name}", soft_wrap=True)
-    console.print(f"stored in {out}", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from piase_gym.benchmarks.evaluation import statistics
 from piase_gym.benchmarks.evaluation.statistics import Interval
@@ -52,6 +55,12 @@ class Comparison:
         if self.gap.high < 0.0 and self.gap.estimate <= -MARGIN:
             return "worse"
         return "no difference shown"
+
+    @property
+    def small(self) -> bool:
+        """Whether there is a difference, and it is smaller than what the plan counts."""
+        there = self.gap is not None and (self.gap.low > 0 or self.gap.high < 0)
+        return there and self.verdict == "no difference shown"
 
 
 @dataclass(frozen=True)
@@ -113,10 +122,45 @@ class Findings:
         chance = statistics.probability_of_improvement(mine, other)
         return Comparison(arm, len(mine), gap, chance)
 
-    def learnt(self, target: str) -> bool:
-        """Tell whether some arm has learnt enough for a target to tell anything."""
-        means = [self.shares(arm, target) for arm in ARMS]
-        return any(sum(mean) / len(mean) >= MARGIN for mean in means if mean)
+    def verdict(self, target: str) -> str:
+        """Return what `dse` against `uniform` counts as on a target."""
+        if not self.complete(target):
+            return "open"
+        if not any(self.mean(arm, target) >= MARGIN for arm in ARMS):
+            return "nothing learnt"
+        return self.compare("uniform", target).verdict
+
+    def mean(self, arm: str, target: str) -> float:
+        """Return the mean share of the tests that an arm has won."""
+        return fmean(self.shares(arm, target))
+
+    def interval(self, arm: str, target: str) -> Interval:
+        """Return that mean with its interval."""
+        return statistics.mean_interval(self.tests(arm, target))
+
+    def middle(self, arm: str, targets: Sequence[str]) -> Interval:
+        """Return the interquartile mean of an arm over targets with its interval."""
+        return statistics.aggregate([self.tests(arm, target) for target in targets])
+
+    def median(self, arm: str, target: str) -> float:
+        """Return the median share of the tests that an arm has won."""
+        return float(np.median(self.shares(arm, target)))
+
+    def solved(self, arm: str, target: str) -> int:
+        """Return how many trainings of an arm have solved their target."""
+        return sum(share >= SOLVED for share in self.shares(arm, target))
+
+    def spent(self, arm: str, target: str) -> dict[str, Any]:
+        """Return how an arm's budget was spent, on average."""
+        mine = self.compared(arm, target)
+        steps = [[x["episodes"][order] for x in mine] for order in mine[0]["episodes"]]
+        return {
+            "episodes": [fmean(counts) for counts in steps],
+            "completed": fmean(len(x["completed"]) for x in mine),
+            "failed": sum(x["outcome"] == "failed" for x in mine),
+            "hints": fmean(x["hints"] for x in mine),
+            "seconds": fmean(x["cpu_seconds"]["training"] for x in mine),
+        }
 
 
 OTHERS = tuple(arm for arm in ARMS if arm != "dse")

@@ -9,7 +9,6 @@ the command may be broken off and given again at any time.
 from __future__ import annotations
 
 import argparse
-import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +17,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
-import piase_gym
+from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
-from piase_gym.benchmarks.studies.jobs import append, perform_all, read_lines
+from piase_gym.benchmarks.studies.jobs import do_all
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import DevelopmentalCurriculum, load
 from piase_gym.curricula.directors import (
@@ -34,9 +32,8 @@ from piase_gym.curricula.directors import (
 )
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, StorageError, suggest
-from piase_gym.training.curriculum_env import course_of, make_course
+from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
 from piase_gym.training.curriculum_settings import APART, PPO, import_ppo
-from piase_gym.training.slots import SlotBatch
 
 PLAN = 1
 """Version of the plan; lines of another one are not counted."""
@@ -141,17 +138,19 @@ def perform(job: Job) -> dict[str, Any]:
     scale, target = job.scale, curriculum.steps[-1].order
     started = time.process_time()
     director = ARMS[job.arm](target)
-    env = make_course(curriculum, num_envs=scale.num_envs, director=director, seed=job.seed)
+    env = make_curriculum_env(curriculum, num_envs=scale.num_envs, director=director, seed=job.seed)
     sizes = {"num_envs": scale.num_envs, "num_steps": scale.num_steps}
     settings = ppo.Settings(**sizes, total_steps=scale.steps, **PPO)
     trainer = ppo.Trainer(env, settings, APART * job.seed)
     trainer.train()
-    course = course_of(env)
+    course = controller_of(env)
     (agent,) = course.curricula
     trained = time.process_time() - started
     config = course.setup.config({agent: target})
-    slow = isinstance(env, SlotBatch)
-    won = (examine_slots if slow else examine_batch)(ppo, trainer.policy, config, scale.held_out)
+    if isinstance(env, SlotBatch):
+        won = examine_slots(trainer.policy, config, scale.held_out)
+    else:
+        won = ppo.play(trainer.policy, config, scale.held_out)[:, 0]
     progress = course.progress[agent]
     line = {
         "plan": PLAN,
@@ -186,14 +185,11 @@ def played(course: Any, agent: str, curriculum: DevelopmentalCurriculum) -> dict
     return {str(step.order): counted.get(step.order, 0) for step in curriculum.steps}
 
 
-def examine_batch(ppo: Any, policy: Any, config: Any, seeds: range) -> NDArray[np.bool_]:
-    """Return which episodes of the target are won, one of each seed, without hints."""
-    found: NDArray[np.bool_] = ppo.play(policy, config, seeds)[:, 0]
-    return found
+def examine_slots(policy: Any, config: Any, seeds: range) -> NDArray[np.bool_]:
+    """Return which episodes are won, one of each seed, environment by environment.
 
-
-def examine_slots(ppo: Any, policy: Any, config: Any, seeds: range) -> NDArray[np.bool_]:
-    """Return the same of a world without a batched kernel, environment by environment."""
+    So it is done for a world without a batched kernel; for others see `training.ppo.play`.
+    """
     import torch
 
     envs = [GymEnv(config) for _ in seeds]
@@ -217,14 +213,6 @@ def examine_slots(ppo: Any, policy: Any, config: Any, seeds: range) -> NDArray[n
     return won
 
 
-def versions() -> dict[str, str]:
-    """Return the versions that a result depends on."""
-    import torch
-
-    found = {"piase_gym": piase_gym.__version__, "torch": torch.__version__}
-    return {**found, "numpy": np.__version__, "python": platform.python_version()}
-
-
 # -- all of them ---------------------------------------------------------------------------------
 
 
@@ -240,20 +228,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("--workers is 1 or more")
     if options.smoke and options.out == OUT:
         parser.error("--smoke makes no results; name another file with --out")
-    console = Console()
     try:
         every = jobs(SMOKE if options.smoke else Scale(), options.only)
-        done = {line.get("key") for line in read_lines(options.out)}
+        do_all(every, perform, options.out, told, options.workers)
     except (ConfigError, StorageError) as error:
         parser.error(str(error))
-    todo = [job for job in every if job.key not in done]
-    console.print(f"{len(every) - len(todo)} of {len(every)} trainings are there already")
-    for number, line in enumerate(perform_all(perform, todo, options.workers), start=1):
-        append(options.out, line)
-        name = f"{line['arm']} on {line['target']}, seed {line['seed']}"
-        cost = f"{line['steps']:,} steps, {line['cpu_seconds']['training']:.0f} CPU-seconds"
-        told = f"{line['success']:.1%} on held-out seeds, {cost}"
-        console.print(f"{number}/{len(todo)} {name}: {told}", soft_wrap=True)
+
+
+def told(line: Mapping[str, Any]) -> str:
+    """Say what came of a training."""
+    name = f"{line['arm']} on {line['target']}, seed {line['seed']}"
+    cost = f"{line['steps']:,} steps, {line['cpu_seconds']['training']:.0f} CPU-seconds"
+    return f"{name}: {line['success']:.1%} on held-out seeds, {cost}"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import Facts
-from piase_gym.testing.plain import plain
+from piase_gym.testing.values import plain
 
 Words = Mapping[str, Sequence[str]]
 MOST = 30

@@ -12,6 +12,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from piase_gym.testing.kit import require
+
 
 def plain(value: Any) -> Any:
     """Return what can be seen of a value, as JSON-able data that says dtypes and shapes."""
@@ -49,6 +51,12 @@ def difference(one: Any, two: Any, where: str = "") -> str | None:
         return None if _same(one, two) else f"{where}: {_short(one)} and {_short(two)}"
     found = (difference(a, b, place) for place, a, b in pairs if a is not b)
     return next((entry for entry in found if entry is not None), None)
+
+
+def require_same(told: str, one: Any, two: Any) -> None:
+    """Raise a `Fault` that says where two values first differ, if they do."""
+    found = difference(plain(one), plain(two))
+    require(found is None, f"{told}: {found}")
 
 
 def _same(one: Any, two: Any) -> bool:

@@ -18,28 +18,27 @@ from piase_gym.interfaces import (
     PerceptionInterface,
 )
 from piase_gym.interfaces.base import WorldInterface
-from piase_gym.testing.kit import check
+from piase_gym.testing.kit import Skip, check, require
 from piase_gym.testing.play import play
-from piase_gym.testing.report import Skip, require
-from piase_gym.testing.subject import WorldSubject
+from piase_gym.testing.subject import Subject
 
 STEPS = 60
-FACES: tuple[type[WorldInterface], ...] = (
+INTERFACES: tuple[type[WorldInterface], ...] = (
     Environment,
     AbstractEnvironment,
     EnvironmentInterface,
     PerceptionInterface,
 )
 Script = list[dict[str, Any]]
-"""What each agent did in each step, as commands and misreads."""
+"""What each agent did in each step, as commands and invalid actions."""
 
 
-def _interface(subject: WorldSubject, kind: type[WorldInterface]) -> Any:
+def _interface(subject: Subject, kind: type[WorldInterface]) -> Any:
     """Make one of the sequential environments."""
-    return subject.noted(kind(subject.target, **subject.fields))
+    return subject.noted(kind(subject.world.target, **subject.world.fields))
 
 
-def _script(subject: WorldSubject, seed: int) -> tuple[Script, list[str]]:
+def _script(subject: Subject, seed: int) -> tuple[Script, list[str]]:
     """Play an episode through the parallel environment; return what was done, and the digests."""
     env, script, digests = subject.env(), Script(), []
 
@@ -81,21 +80,21 @@ def _replay(interface: Any, script: Script, seed: int) -> Iterator[str]:
 
 
 @check("deterministic")
-def seed_faces_are_the_same_game(subject: WorldSubject) -> None:
+def document_interfaces_are_the_same_game(subject: Subject) -> None:
     """The sequential document interfaces lead to the same states as the parallel environment."""
     script, digests = _script(subject, 1)
-    for kind in FACES:
+    for kind in INTERFACES:
         for number, found in enumerate(_replay(_interface(subject, kind), script, 1)):
             same = found == digests[number]
             require(same, f"at step {number} {kind.__name__} is in another state")
 
 
 @check("deterministic")
-def base_env_is_the_same_game(subject: WorldSubject) -> None:
+def base_env_is_the_same_game(subject: Subject) -> None:
     """`BaseEnv` with partners leads to the same states and rewards as the Gymnasium environment."""
     seats = {"partners": {"*": "random"}}
     gym = subject.gym(**seats)
-    base: Any = subject.noted(BaseEnv(subject.target, **subject.fields, **seats))
+    base: Any = subject.noted(BaseEnv(subject.world.target, **subject.world.fields, **seats))
     gym.reset(seed=2)
     base.reset(seed=2)
     dice = Stream(2, 97)
@@ -116,7 +115,7 @@ def base_env_is_the_same_game(subject: WorldSubject) -> None:
 
 
 @check()
-def commands_wait_for_the_last(subject: WorldSubject) -> str:
+def commands_wait_for_the_last(subject: Subject) -> str:
     """A command given to a document interface changes nothing until the last agent has acted."""
     interface, waited = _interface(subject, Environment), 0
     interface.reset(seed=3)
@@ -142,7 +141,7 @@ def commands_wait_for_the_last(subject: WorldSubject) -> str:
 
 
 @check()
-def perceptions_fit_their_schema(subject: WorldSubject) -> None:
+def perceptions_fit_their_schema(subject: Subject) -> None:
     """What `EnvironmentInterface` lets agents perceive is JSON, with the keys of its schema."""
     interface = _interface(subject, EnvironmentInterface)
     schema = interface.get_environment_info()["perception_schema"]
@@ -168,7 +167,7 @@ def perceptions_fit_their_schema(subject: WorldSubject) -> None:
 
 
 @check()
-def surroundings_follow_from_facts(subject: WorldSubject) -> None:
+def surroundings_follow_from_facts(subject: Subject) -> None:
     """`World.surroundings` of the same facts is the same, now and when the world has gone on."""
     env = subject.env(view="vector")
     kept = []

@@ -16,11 +16,10 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 from piase_gym.core.rng import Stream
-from piase_gym.testing.kit import check
-from piase_gym.testing.plain import difference, plain
+from piase_gym.testing.kit import Fault, Skip, check, require
 from piase_gym.testing.play import opening, play
-from piase_gym.testing.report import Fault, Skip, require
-from piase_gym.testing.subject import WorldSubject
+from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import require_same
 
 STEPS = 60
 
@@ -47,7 +46,7 @@ def _pettingzoo() -> Any:
 
 
 @check()
-def pettingzoo_parallel(subject: WorldSubject) -> None:
+def pettingzoo_parallel(subject: Subject) -> None:
     """PettingZoo's `parallel_api_test` and `parallel_seed_test` pass."""
     with _library("PettingZoo's parallel test"):
         _pettingzoo().parallel_api_test(subject.env(), num_cycles=STEPS)
@@ -55,7 +54,7 @@ def pettingzoo_parallel(subject: WorldSubject) -> None:
 
 
 @check()
-def pettingzoo_aec(subject: WorldSubject) -> None:
+def pettingzoo_aec(subject: Subject) -> None:
     """PettingZoo's `api_test`, `seed_test` and `state_test` pass on the AEC environment."""
     test = _pettingzoo
     with _library("PettingZoo's AEC test"):
@@ -67,7 +66,7 @@ def pettingzoo_aec(subject: WorldSubject) -> None:
 
 
 @check()
-def gymnasium_checker(subject: WorldSubject) -> None:
+def gymnasium_checker(subject: Subject) -> None:
     """Gymnasium's `check_env` passes for every view."""
     for view in ("vector", "text", "both"):
         with _library(f"Gymnasium's check_env (view={view!r})"):
@@ -75,7 +74,7 @@ def gymnasium_checker(subject: WorldSubject) -> None:
 
 
 @check(module="stable_baselines3", extra="train")
-def sb3_checker(subject: WorldSubject) -> None:
+def sb3_checker(subject: Subject) -> None:
     """Stable-Baselines3's `check_env` passes for the vector view."""
     from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
@@ -85,47 +84,50 @@ def sb3_checker(subject: WorldSubject) -> None:
 
 def _steps(env: Any, seed: int, steps: int = STEPS) -> Iterator[tuple[Any, ...]]:
     """Play an episode of a Gymnasium environment with actions from our own dice."""
-    face, dice = env.unwrapped, Stream(seed, 98)
+    inner, dice = env.unwrapped, Stream(seed, 98)
     yield env.reset(seed=seed)
     for _ in range(steps):
-        found = env.step(_act(face, dice))
+        found = env.step(_act(inner, dice))
         yield found
         if found[2] or found[3]:
             return
 
 
-def _act(face: Any, dice: Stream) -> Any:
+def _act(inner: Any, dice: Stream) -> Any:
     """Draw an action of the learner."""
-    if isinstance(face.action_space, gymnasium.spaces.Discrete):
-        legal = face.action_masks().nonzero()[0].tolist()
+    if isinstance(inner.action_space, gymnasium.spaces.Discrete):
+        legal = inner.action_masks().nonzero()[0].tolist()
         return int(legal[dice.integer(len(legal))])
-    if isinstance(face.action_space, gymnasium.spaces.Box):
-        face.action_space.seed(dice.integer(2**31 - 1))
-        return face.action_space.sample()
-    lines = face.admissible_commands()
+    if isinstance(inner.action_space, gymnasium.spaces.Box):
+        inner.action_space.seed(dice.integer(2**31 - 1))
+        return inner.action_space.sample()
+    lines = inner.admissible_commands()
     return lines[dice.integer(len(lines))]
 
 
 @check("deterministic")
-def spec_makes_it_again(subject: WorldSubject) -> None:
+def spec_makes_it_again(subject: Subject) -> None:
     """An `EnvSpec` written as JSON and read back makes an environment with the same episodes."""
     spec = EnvSpec(
         id="check/World-v0",
         entry_point="piase_gym.envs.single:make_task",
         order_enforce=False,
         disable_env_checker=True,
-        kwargs={"world": subject.spec.name, "actions": subject.actions, **subject.plain_config()},
+        kwargs={
+            "world": subject.world.spec.name,
+            "actions": subject.world.actions,
+            **subject.world.plain_config(),
+        },
     )
     one = subject.noted(gymnasium.make(spec))
     require(one.spec is not None, "gymnasium.make leaves no spec")
     two = subject.noted(gymnasium.make(EnvSpec.from_json(one.spec.to_json())))
     for a, b in zip(_steps(one, 5), _steps(two, 5), strict=True):
-        found = difference(plain(a), plain(b))
-        require(found is None, f"an environment made from its own spec differs: {found}")
+        require_same("an environment made from its own spec differs", a, b)
 
 
 @check()
-def gymnasium_wrappers(subject: WorldSubject) -> None:
+def gymnasium_wrappers(subject: Subject) -> None:
     """Gymnasium's `TimeLimit` and `RecordEpisodeStatistics` work."""
     for seed in range(5):
         limited = gymnasium.wrappers.TimeLimit(subject.gym(), 3)
@@ -140,7 +142,7 @@ def gymnasium_wrappers(subject: WorldSubject) -> None:
 
 
 @check(module="moviepy", extra="video")
-def gymnasium_video(subject: WorldSubject) -> None:
+def gymnasium_video(subject: Subject) -> None:
     """Gymnasium's `RecordVideo` writes a video of an episode."""
     env = subject.gym(render_mode="rgb_array")
     with tempfile.TemporaryDirectory() as folder, _library("Gymnasium's RecordVideo"):
@@ -154,7 +156,7 @@ def gymnasium_video(subject: WorldSubject) -> None:
 
 
 @check(module="pygame", extra="video")
-def human_mode(subject: WorldSubject) -> None:
+def human_mode(subject: Subject) -> None:
     """`render_mode="human"` opens a window, returns nothing, and closes."""
     before = os.environ.get("SDL_VIDEODRIVER")
     os.environ["SDL_VIDEODRIVER"] = "dummy"
@@ -171,7 +173,7 @@ def human_mode(subject: WorldSubject) -> None:
 
 
 @check()
-def pictures_show_something(subject: WorldSubject) -> None:
+def pictures_show_something(subject: Subject) -> None:
     """The first picture of an episode is not blank, and pictures change over an episode."""
     env = subject.env(render_mode="rgb_array")
     pictures = []
@@ -187,7 +189,7 @@ def pictures_show_something(subject: WorldSubject) -> None:
 
 
 @check("deterministic")
-def aec_is_the_same_game(subject: WorldSubject) -> None:
+def aec_is_the_same_game(subject: Subject) -> None:
     """The AEC environment leads to the same states as the parallel one, step by step."""
     parallel, aec = subject.env(), subject.aec()
     aec.reset(seed=1)
@@ -207,7 +209,7 @@ def _aec_step(aec: Any, given: dict[str, Any]) -> None:
 
 
 @check("deterministic")
-def gym_is_the_same_game(subject: WorldSubject) -> None:
+def gym_is_the_same_game(subject: Subject) -> None:
     """The Gymnasium env with partners leads to the same states as the parallel one with them."""
     gym = subject.gym(partners={"*": "random"})
     others = [name for name in gym.world.agents if name != gym.agent]
@@ -218,10 +220,10 @@ def gym_is_the_same_game(subject: WorldSubject) -> None:
     observation, _ = gym.reset(seed=2)
     dice = Stream(2, 98)
     for number in range(STEPS):
-        found = difference(plain(row.observations.get(gym.agent)), plain(observation))
-        require(
-            found is None,
-            f"at step {number} the Gymnasium environment shows something else: {found}",
+        require_same(
+            f"at step {number} the Gymnasium environment shows something else",
+            row.observations.get(gym.agent),
+            observation,
         )
         require(gym.digest() == parallel.digest(), f"at step {number} the states differ")
         if gym.agent not in parallel.agents:
@@ -237,7 +239,7 @@ def gym_is_the_same_game(subject: WorldSubject) -> None:
 
 
 @check("deterministic")
-def partners_follow_the_seed(subject: WorldSubject) -> None:
+def partners_follow_the_seed(subject: Subject) -> None:
     """An effective seed brings back an episode with its partners, here and in mid-episode."""
     gym, again = subject.gym(), subject.gym()
     if len(gym.world.agents) < 2:

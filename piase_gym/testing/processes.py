@@ -1,0 +1,220 @@
+"""Questions to other processes: the same subject under other values of PYTHONHASHSEED.
+
+Two processes are started once for all checks, and each is asked everything at once, because
+starting them costs more than answering. They run ``python -m piase_gym.testing.processes``: JSON
+questions on standard input, JSON answers on standard output.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import importlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from piase_gym.errors import TextParseError
+from piase_gym.testing.kit import Fault, Skip
+from piase_gym.testing.play import WHOLE, continued, last_row, play, record
+from piase_gym.testing.values import plain
+
+if TYPE_CHECKING:
+    from piase_gym.testing.subject import Subject
+
+HASH_SEEDS = ("1", "4242")
+TIMEOUT = 300.0
+SEED, STEPS = 3, 6
+Question = dict[str, Any]
+
+
+def ask_parse(subject: Subject) -> Question:
+    """Ask for the facts of the texts of an episode."""
+    rows = play(subject.env(view="text"), SEED, steps=40, **subject.how)
+    return {"texts": [text for row in rows for text in row.observations.values()]}
+
+
+def answer_parse(subject: Subject, question: Question) -> Any:
+    """Read texts, with no environment at hand."""
+    return [_parse(subject, text) for text in question["texts"]]
+
+
+def _parse(subject: Subject, text: str) -> Any:
+    """Read one text."""
+    try:
+        return plain(subject.world.parse(text))
+    except TextParseError as error:
+        return f"TextParseError: {error}"
+
+
+def ask_record(subject: Subject) -> Question:
+    """Ask for a whole episode."""
+    return {"seed": SEED, "how": {"steps": WHOLE, **subject.how}}
+
+
+def answer_record(subject: Subject, question: Question) -> Any:
+    """Play a whole episode."""
+    env = subject.env()
+    return record(env, play(env, question["seed"], **question["how"]))
+
+
+def _midway(subject: Subject) -> Any:
+    """Return an environment in mid-episode."""
+    env = subject.env()
+    last_row(env, SEED, STEPS, **subject.how)
+    return env
+
+
+def ask_restore(subject: Subject) -> Question:
+    """Ask for what follows a snapshot."""
+    return {"snapshot": _midway(subject).snapshot(), "seed": SEED}
+
+
+def answer_restore(subject: Subject, question: Question) -> Any:
+    """Take up a snapshot and play on."""
+    env = subject.env()
+    env.restore(question["snapshot"])
+    return continued(env, question["seed"])
+
+
+def ask_unpickle(subject: Subject) -> Question:
+    """Ask for what follows in a pickled environment."""
+    return {"pickle": base64.b64encode(pickle.dumps(_midway(subject))).decode(), "seed": SEED}
+
+
+def answer_unpickle(subject: Subject, question: Question) -> Any:
+    """Load a pickled environment and play on."""
+    env = subject.noted(pickle.loads(base64.b64decode(question["pickle"])))
+    return continued(env, question["seed"])
+
+
+QUESTIONS: Mapping[
+    str, tuple[Callable[[Subject], Question], Callable[[Subject, Question], Any]]
+] = {
+    "parse": (ask_parse, answer_parse),  # first, before the process has made any environment
+    "record": (ask_record, answer_record),
+    "restore": (ask_restore, answer_restore),
+    "unpickle": (ask_unpickle, answer_unpickle),
+}
+"""What is asked, and how it is answered."""
+
+
+# -- asking -------------------------------------------------------------------------------
+
+
+class OtherProcesses:
+    """What other processes answered about one subject."""
+
+    def __init__(self, subject: Subject) -> None:
+        """Ask nothing yet."""
+        self._subject = subject
+        self._questions: dict[str, Question | Exception] = {}
+        self._answers: list[dict[str, Any]] = []
+        self._broken: Fault | None = None
+
+    def question(self, name: str) -> Question:
+        """Return what was asked, or raise what came in the way of asking it."""
+        self._ask()
+        found = self._questions[name]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def answers(self, name: str) -> list[Any]:
+        """Return the answer of each process.
+
+        Raises:
+            Fault: If a process could not answer.
+            Skip: If the subject cannot be made in another process.
+        """
+        self.question(name)
+        if self._broken:
+            raise self._broken
+        answers = [answer[name] for answer in self._answers]
+        for answer in answers:
+            if isinstance(answer, dict) and "error" in answer:
+                raise Fault(f"in another process, {answer['error']}")
+        return answers
+
+    def _ask(self) -> None:
+        """Put all questions to all processes, once."""
+        if self._questions:
+            return
+        recipe = self._subject.recipe
+        if recipe is None:
+            raise Skip("what makes it cannot be imported by name in another process")
+        for name in QUESTIONS if self._subject.world else ("record",):
+            try:
+                self._questions[name] = QUESTIONS[name][0](self._subject)
+            except Exception as error:
+                self._questions[name] = error
+        asked = {k: q for k, q in self._questions.items() if not isinstance(q, Exception)}
+        try:
+            json.dumps(asked)
+        except (TypeError, ValueError) as error:
+            del asked["restore"]
+            self._questions["restore"] = Fault(f"a snapshot cannot be written as JSON: {error}")
+        request = json.dumps({"recipe": recipe, "questions": asked}).encode()
+        try:
+            with ThreadPoolExecutor() as pool:
+                self._answers = list(pool.map(functools.partial(_ask_one, request), HASH_SEEDS))
+        except Fault as fault:
+            self._broken = fault
+
+
+def _ask_one(request: bytes, hash_seed: str) -> dict[str, Any]:
+    """Put a request to one process and return its answers."""
+    path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", "from piase_gym.testing.processes import main; main()"],
+            input=request,
+            capture_output=True,
+            timeout=TIMEOUT,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": path},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Fault(f"another process did not answer within {TIMEOUT:g} seconds") from None
+    if done.returncode:
+        last = done.stderr.decode(errors="replace").strip().split("\n")[-1]
+        raise Fault(f"another process could not make it: {last}")
+    answers: dict[str, Any] = json.loads(done.stdout)
+    return answers
+
+
+# -- answering ----------------------------------------------------------------------------
+
+
+def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer every question of a request; what goes wrong is an answer too."""
+    from piase_gym.testing.subject import subject_of
+
+    for module in request["recipe"]["modules"]:
+        importlib.import_module(module)
+    subject = subject_of(request["recipe"])
+    answers: dict[str, Any] = {}
+    for name, question in request["questions"].items():
+        try:
+            answers[name] = QUESTIONS[name][1](subject, question)
+        except Exception as error:
+            answers[name] = {"error": f"{type(error).__name__}: {error}"}
+    subject.close()
+    return answers
+
+
+def main() -> None:
+    """Read, answer, write; whatever the subject prints goes to standard error."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+    answers = answer(json.load(sys.stdin))
+    with os.fdopen(out, "w", encoding="utf-8") as file:
+        json.dump(answers, file)
