@@ -36,7 +36,6 @@ from piase_gym.worlds.social_dilemma.commons.growth import bear, pollute, regrow
 from piase_gym.worlds.social_dilemma.end_reasons import OUT_OF_TIME, PLAYED
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
-_1 = np.uint64(1)
 
 
 @hot
