@@ -22,7 +22,7 @@ from piase_gym.worlds.physics_playground.levels.generate import new_state
 from piase_gym.worlds.physics_playground.observe import text
 from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.observe.sensors import SensorSet
-from piase_gym.worlds.physics_playground.observe.text_rows import Kept, RowTeller
+from piase_gym.worlds.physics_playground.observe.text import Kept, RowTeller
 from piase_gym.worlds.physics_playground.rules.rewards import Referee, Step
 from piase_gym.worlds.physics_playground.simulation import Arena
 from piase_gym.worlds.physics_playground.state import PlayState

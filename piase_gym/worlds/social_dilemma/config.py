@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
-from piase_gym.worlds.social_dilemma.limits import (
+from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
     MAX_MEMORY,
     MAX_ROUNDS,

@@ -21,13 +21,19 @@ from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import AgentError, SnapshotError
 from piase_gym.worlds.text_room import manual
-from piase_gym.worlds.text_room.actions import WORDING, bases_of, grammar, rename, table_of
+from piase_gym.worlds.text_room.actions import (
+    WORDING,
+    bases_of,
+    grammar,
+    rename,
+    table_of,
+    vocabulary,
+)
 from piase_gym.worlds.text_room.config import MAX_MESSAGE, TextRoomConfig, TextRoomEnvelope
 from piase_gym.worlds.text_room.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS, PER_AGENT_FIELDS
 from piase_gym.worlds.text_room.facts import StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.levels.generator import generate
-from piase_gym.worlds.text_room.levels.vocabulary import vocabulary
-from piase_gym.worlds.text_room.observe import native_text, pictures, text, twin, vector, view_cache
+from piase_gym.worlds.text_room.observe import pictures, text, twin, vector, view_cache
 from piase_gym.worlds.text_room.observe.view_cache import ObservedStep, ViewCache
 from piase_gym.worlds.text_room.observe.visibility import Sight
 from piase_gym.worlds.text_room.rules.legality import Scene, is_legal, why_illegal
@@ -102,7 +108,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         late_join=True, native_text=True, messages=True
     )
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
-    perception_types: ClassVar[Mapping[str, str]] = native_text.PERCEPTION_TYPES
+    perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
@@ -276,11 +282,11 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def native_text(self, agent: int) -> str:
         """Return the facts as the seed's text adventure words them."""
-        return native_text.native_of(self.facts(agent))
+        return text.native_of(self.facts(agent))
 
     def surroundings(self, facts: TextRoomFacts) -> Surroundings:
         """Return facts in the words of seed 000: `room_name`, `objects_visible`, ..."""
-        return native_text.surroundings_of(facts)
+        return text.surroundings_of(facts)
 
     # -- what agents can do ---------------------------------------------------------------
 

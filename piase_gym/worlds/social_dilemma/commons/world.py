@@ -30,7 +30,7 @@ from piase_gym.worlds.social_dilemma.commons.codes import (
 from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts, CommonsForm, form_of
 from piase_gym.worlds.social_dilemma.commons.sight import KERNELS
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.end_reasons import RESULTS
+from piase_gym.worlds.social_dilemma.constants import RESULTS
 from piase_gym.worlds.social_dilemma.manual import commons_manual
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
 from piase_gym.worlds.social_dilemma.world import SocialDilemma

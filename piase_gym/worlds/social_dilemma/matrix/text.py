@@ -6,7 +6,7 @@ import re
 
 from piase_gym.core.text_encoding import one_line
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.limits import MAX_ROUNDS, MAX_TALK
+from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_TALK
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
 from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, Table
 from piase_gym.worlds.social_dilemma.matrix.games import MAX_PAYOFF, WORDS

@@ -15,7 +15,7 @@ from piase_gym.core.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.end_reasons import RESULTS
+from piase_gym.worlds.social_dilemma.constants import RESULTS
 from piase_gym.worlds.social_dilemma.manual import matrix_manual
 from piase_gym.worlds.social_dilemma.matrix import facts as matrix_views
 from piase_gym.worlds.social_dilemma.matrix import pictures, text
