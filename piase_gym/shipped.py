@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from piase_gym.registry import NAMESPACE, TaskSpec, WorldSpec, register_task, register_world
+from piase_gym.worlds.physics_playground.levels import tasks
 
 _CROWD = {"agents": 4, "max_steps": 250}
 _GRID_VERSIONS = {"Tag-10x10-4p": 1}
@@ -142,16 +143,7 @@ def _register_physics() -> None:
         )
     )
     register_task(TaskSpec(id="piase/PhysicsPlayground-v0", world="PhysicsPlayground"))
-    rows: dict[str, dict[str, Any]] = {
-        "Reach": {"task": "reach"},
-        "Reach-Sphere": {"task": "reach", "body": "sphere"},
-        "Push": {"task": "push", "max_steps": 400},
-        "Stack": {"task": "stack", "max_steps": 400},
-        "Gather": {"task": "gather", "max_steps": 800},
-        "KeepAway-2p": {"task": "keep_away", "agents": 2},
-        "Carry-2p": {"task": "carry", "agents": 2, "max_steps": 400},
-    }
-    for name, fields in rows.items():
+    for name, fields in tasks.IDS.items():
         task = f"{NAMESPACE}/PhysicsPlayground-{name}-v0"
         register_task(TaskSpec(id=task, world="PhysicsPlayground", config=fields))
 

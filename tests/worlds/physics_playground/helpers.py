@@ -83,7 +83,7 @@ def elsewhere(call: str, *args: Any, **variables: str) -> Any:
         variables: Further environment variables.
     """
     code = (
-        "import json, sys\nfrom tests import physics\n"
+        "import json, sys\nfrom tests.worlds.physics_playground import helpers as physics\n"
         "call, args = json.load(sys.stdin)\n"
         "print('\\n' + json.dumps(getattr(physics, call)(*args)))"
     )

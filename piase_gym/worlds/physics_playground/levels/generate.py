@@ -38,7 +38,7 @@ def new_state(config: PhysicsPlaygroundConfig, slots: int, seed: int) -> PlaySta
     gravity = config.gravity * draw(config.randomise.gravity, dice)
     plan = _Plan(config, dice)
     zone: list[float] = []
-    if config.task in ("push", "gather", "carry"):
+    if config.row.zone:
         zone = list(config.goal_pos or plan.inside(config.zone + 0.1))
         plan.taken.append(((zone[0], zone[1]), config.zone))
     objects = [
