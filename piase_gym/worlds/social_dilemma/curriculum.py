@@ -15,7 +15,7 @@ from piase_gym.core.difficulty import (
     number_parameter,
 )
 from piase_gym.worlds.social_dilemma.constants import MAX_MEMORY, MAX_ROUNDS
-from piase_gym.worlds.social_dilemma.matrix.games import BIMATRICES, COOPERATE, DEFECT
+from piase_gym.worlds.social_dilemma.games import BIMATRICES, COOPERATE, DEFECT
 
 MOST_TEMPTATION: Final = 10.0
 SURE: Final = 0.999

@@ -14,7 +14,7 @@ import piase_gym
 from piase_gym import testing
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ActionError, ConfigError, EnvelopeError
-from piase_gym.worlds.social_dilemma.matrix.games import BIMATRICES, MATRIX_GAMES
+from piase_gym.worlds.social_dilemma.games import BIMATRICES, MATRIX_GAMES
 from tests.worlds.social_dilemma.reference_matrix_games import SlowGame
 
 CASES: list[dict[str, Any]] = [

@@ -33,7 +33,7 @@ from piase_gym.worlds.grids.prose import YOU
 from piase_gym.worlds.social_dilemma.commons.codes import NAMES, NO_HEADING, NOUNS, NOWHERE
 from piase_gym.worlds.social_dilemma.commons.state import SCALARS, TOLD, vector_length
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
-from piase_gym.worlds.social_dilemma.matrix.games import COMMONS
+from piase_gym.worlds.social_dilemma.games import COMMONS
 
 
 class Deeds(NamedTuple):

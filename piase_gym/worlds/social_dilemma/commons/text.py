@@ -10,8 +10,8 @@ from piase_gym.worlds.grids.prose import ROW, YOU, blank, cell_text, read_row
 from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts, CommonsForm, Deeds, form_of
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_SIDE, MAX_TIMEOUT
+from piase_gym.worlds.social_dilemma.games import COMMONS
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
-from piase_gym.worlds.social_dilemma.matrix.games import COMMONS
 
 
 def text_of(facts: CommonsFacts, form: CommonsForm) -> str:

@@ -32,7 +32,7 @@ from piase_gym.worlds.social_dilemma.config import (
     SocialDilemmaEnvelope,
 )
 from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_ROUNDS, MAX_SYMBOLS, MAX_TALK
-from piase_gym.worlds.social_dilemma.matrix.games import MAX_PAYOFF
+from piase_gym.worlds.social_dilemma.games import MAX_PAYOFF
 from piase_gym.worlds.social_dilemma.matrix.state import (
     HEAD,
     PAST,

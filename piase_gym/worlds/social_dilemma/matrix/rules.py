@@ -24,7 +24,7 @@ from piase_gym.compiled import (
 from piase_gym.compiled.stepping import ABSENT, Rules, compile_kernels
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.social_dilemma.constants import OUT_OF_TIME, PLAYED
-from piase_gym.worlds.social_dilemma.matrix.games import DEFECT, UNIT
+from piase_gym.worlds.social_dilemma.games import DEFECT, UNIT
 from piase_gym.worlds.social_dilemma.matrix.state import (
     CHOSE,
     DYNAMICS,

@@ -7,9 +7,9 @@ import re
 from piase_gym.core.text_encoding import one_line
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_TALK
+from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME, MAX_PAYOFF
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
 from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, Table
-from piase_gym.worlds.social_dilemma.matrix.games import MAX_PAYOFF, WORDS
 
 ACTS = ("cooperate", "defect")
 DEEDS = {True: "cooperated", False: "defected"}
@@ -24,7 +24,7 @@ def number(value: float) -> str:
 
 def text_of(facts: MatrixFacts) -> str:
     """Write the facts as prose, each of them once."""
-    words = WORDS[facts.game]
+    words = GAMES_BY_NAME[facts.game]
     lines = [
         f"You are {facts.agent} in {words.title}{_length(facts)}",
         f"To cooperate is to {words.cooperate}, to defect is to {words.defect}.",
@@ -100,7 +100,7 @@ def _history_line(facts: MatrixFacts, ago: int) -> str:
 # -- parsing ------------------------------------------------------------------------------
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-_TITLES = {words.title: game for game, words in WORDS.items()}
+_TITLES = {words.title: game for game, words in GAMES_BY_NAME.items()}
 _HEAD = re.compile(
     rf"You are (\S+) in (.+), after (\d+)(?: of (\d+) rounds?\.| rounds?; each is followed by "
     rf"another with a chance of ({_NUMBER})\.)"
@@ -133,7 +133,7 @@ class _Reader(LineReader):
     def facts(self) -> MatrixFacts:
         """Read all lines."""
         agent, game, played, rounds, goes_on = self.head()
-        words = WORDS[game]
+        words = GAMES_BY_NAME[game]
         self.need(
             re.compile(
                 re.escape(f"To cooperate is to {words.cooperate}, to defect is to {words.defect}.")

@@ -16,12 +16,12 @@ from piase_gym.worlds.array_world import Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
+from piase_gym.worlds.social_dilemma.games import UNIT
 from piase_gym.worlds.social_dilemma.manual import matrix_manual
 from piase_gym.worlds.social_dilemma.matrix import facts as matrix_views
 from piase_gym.worlds.social_dilemma.matrix import pictures, text
 from piase_gym.worlds.social_dilemma.matrix import state as matrix_state
 from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, MatrixForm
-from piase_gym.worlds.social_dilemma.matrix.games import UNIT
 from piase_gym.worlds.social_dilemma.matrix.rules import KERNELS
 from piase_gym.worlds.social_dilemma.metrics import matrix_measures
 from piase_gym.worlds.social_dilemma.world import SocialDilemma
