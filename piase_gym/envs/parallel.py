@@ -58,6 +58,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         }
         self._reader = ActionReader(world, actions)
         self._viewer = ObservationBuilder(world, style, actions)
+        self._tells = actions == "text" or style.view != "vector"
         self._show = self._viewer.show
         self.possible_agents = [world.agents[i] for i in runner.own]
         self.agents: list[str] = []
@@ -198,7 +199,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         )
         if notes or ended or self._open:
             self._finish(tick, result, shown, masks)
-        if self._reader.kind == "text":
+        if self._tells:
             for name, i in live:
                 explain_failure(infos[name], runner.world, i, actions[name])
         if self.render_mode == "human":

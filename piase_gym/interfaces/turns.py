@@ -239,7 +239,7 @@ class TurnEngine:
         i = seat.number
         outcome = tick.outcomes[i]
         told = seat.notes.get("feedback")
-        if not told and outcome is Outcome.FAILED:
+        if not told and outcome in (Outcome.OK, Outcome.FAILED):
             told = self.runner.world.why_failed(i)
         message = str(told or SENTENCES[outcome])
         details = {

@@ -34,6 +34,8 @@ from piase_gym.worlds.physics_playground.simulation import Arena
 from piase_gym.worlds.physics_playground.state import PlayState
 
 RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
+STUCK = 5
+"""Who drives and comes ahead by fewer centimetres a second is held up by what it touches."""
 
 
 class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
@@ -232,6 +234,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def _forget(self) -> None:
         """Drop what was worked out from an earlier state."""
+        self._drove: dict[int, tuple[actions.Drive, bool]] = {}
         self._seen: tuple[NDArray[np.int64], NDArray[np.int8]] | None = None
         self._saved: bytes | None = None
 
@@ -243,6 +246,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         if not self.arena.run(drives):
             return self._explode(step)
         self._forget()
+        failed = [outcome is Outcome.FAILED for outcome in step.outcomes]
+        self._drove = dict(enumerate(zip(drives, failed, strict=False)))
         if self.config.messages:
             self.mailboxes.deliver(self._channel)
         return self.referee.judge(step)
@@ -359,10 +364,17 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return command.verb != "say" or self.config.messages
 
     def why_failed(self, agent: int) -> str | None:
-        """Say why a hand found nothing to do."""
-        if self.play.holds[agent] is not None:
+        """Say why a hand found nothing to do, or what keeps an agent that drives from moving."""
+        drive, failed = self._drove.get(agent, (actions.Drive(), False))
+        if failed and self.play.holds[agent] is not None:
             return "Your gripper holds something already."
-        return "There is nothing within reach to grip, and nothing in the gripper to release."
+        if failed:
+            return "There is nothing within reach to grip, and nothing in the gripper to release."
+        row = self.rows[agent]
+        if not drive.ahead or abs(row[4]) >= STUCK or not row[self._form.touch :].any():
+            return None
+        name = self.facts(agent).touching[0]
+        return f"{'The ' if name not in self.agents else ''}{name} is in the way."
 
     def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return a primitive."""

@@ -12,6 +12,7 @@ pytest.importorskip("pybullet")
 
 import pybullet as p
 
+import piase_gym
 from piase_gym.core.commands import Command, Outcome
 from piase_gym.worlds.physics_playground.state import EndReason
 from tests.worlds.physics_playground.helpers import FULL, TASKS, make, oracle
@@ -299,3 +300,22 @@ def test_everything_on_the_floor_stays_there() -> None:
             places = bodies(env)
             assert (np.abs(places[:, :2]) < 3.05).all()
             assert (places[:, 2] > 0.03).all()
+
+
+@pytest.mark.parametrize("act", ["push", "drive 1 0", 5])
+def test_who_drives_against_a_wall_is_told_so(act: Any) -> None:
+    actions = "text" if isinstance(act, str) else "discrete"
+    env = piase_gym.parallel_env("PhysicsPlayground", goal_pos=(-2, 2), actions=actions)
+    env.reset(seed=1)
+    told, still = [], []
+    for _ in range(80):
+        infos = env.step({"agent_0": act})[-1]
+        told.append(infos["agent_0"].get("feedback"))
+        facts = env.facts("agent_0")
+        still.append(facts.touching == ("wall",) and abs(facts.velocity[0]) < 5)
+    assert told == [("The wall is in the way." if held else None) for held in still]
+    assert still[-1]
+    assert not still[0]
+    infos = env.step({"agent_0": "back" if actions == "text" else 2})[-1]
+    assert "feedback" not in infos["agent_0"]
+    env.close()
