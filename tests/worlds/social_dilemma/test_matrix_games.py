@@ -242,3 +242,28 @@ def test_who_cannot_be_read_defects() -> None:
     assert rewards == {"agent_0": 5.0, "agent_1": 0.0}
     assert infos["agent_0"]["outcome"] == "unparsable"
     assert infos["agent_1"]["outcome"] == "ok"
+
+
+def test_a_symbol_that_there_is_not_makes_a_silent_defection() -> None:
+    sizes = {"agents": 2, "symbols": 2, "memory": 4}
+    env = piase_gym.parallel_env("SocialDilemma", view="vector", symbols=1, envelope=sizes)
+    env.reset(seed=0)
+    infos = env.step({"agent_0": 4, "agent_1": 2})[-1]
+    assert [info["outcome"] for info in infos.values()] == ["illegal", "ok"]
+    assert env.facts("agent_0").history == ((False, 1),)
+    assert env.facts("agent_1").messages == ()
+    assert [letter.message for letter in env.facts("agent_0").messages] == ["1"]
+
+
+def test_milestones_say_who_cooperated_and_when_all_did() -> None:
+    env = piase_gym.parallel_env("SocialDilemma", view="vector")
+    env.reset(seed=0)
+    both = {
+        (0, 1): (["cooperated"], ["defected"]),
+        (0, 0): (["all_cooperated"], ["cooperated", "all_cooperated"]),
+        (1, 1): (["defected", "all_defected"], ["all_defected"]),
+        (1, 0): (None, None),
+    }
+    for acts, told in both.items():
+        infos = env.step(dict(zip(env.agents, acts, strict=True)))[-1]
+        assert tuple(info.get("milestones") for info in infos.values()) == told
