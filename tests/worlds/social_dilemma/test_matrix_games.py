@@ -267,3 +267,35 @@ def test_milestones_say_who_cooperated_and_when_all_did() -> None:
     for acts, told in both.items():
         infos = env.step(dict(zip(env.agents, acts, strict=True)))[-1]
         assert tuple(info.get("milestones") for info in infos.values()) == told
+
+
+@pytest.mark.parametrize(
+    ("limits", "ends"),
+    [
+        ({"rounds": 3, "max_steps": 3}, (True, False, "ended")),
+        ({"rounds": 9, "max_steps": 3}, (False, True, "lost")),
+        ({"game": "harvest", "rounds": 3, "max_steps": 3}, (True, False, "ended")),
+        ({"game": "harvest", "rounds": 9, "max_steps": 3}, (False, True, "lost")),
+    ],
+)
+def test_the_last_round_ends_a_game_and_time_breaks_it_off(limits: Any, ends: Any) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", view="vector", agents=2, **limits)
+    env.reset(seed=0)
+    for _ in range(3):
+        _, _, terminated, truncated, infos = env.step(dict.fromkeys(env.agents, 0))
+    for name, info in infos.items():
+        assert (terminated[name], truncated[name], info["result"]) == ends
+
+
+@pytest.mark.parametrize("agents", [2, 3])
+def test_nobody_looks_back_further_than_the_config_says(agents: int) -> None:
+    game = {"game": "public_goods", "agents": agents, "memory": 2}
+    sizes = {"agents": agents, "memory": 5}
+    env = piase_gym.parallel_env("SocialDilemma", view="vector", envelope=sizes, **game)
+    env.reset(seed=0)
+    for choice in (0, 1, 1, 0):
+        env.step(dict.fromkeys(env.agents, choice))
+    for agent, name in enumerate(env.agents):
+        facts = env.facts(name)
+        assert [mine for mine, _ in facts.history] == [True, False]
+        np.testing.assert_array_equal(env.world.vector(facts), env.world.vectors()[agent])
