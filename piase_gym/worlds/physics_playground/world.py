@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, Self
@@ -28,7 +29,7 @@ from piase_gym.worlds.physics_playground.levels.tasks import tasks_table
 from piase_gym.worlds.physics_playground.observe import pictures, text
 from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.observe.sensors import SensorSet
-from piase_gym.worlds.physics_playground.observe.text import Kept, RowTeller
+from piase_gym.worlds.physics_playground.observe.text import Kept
 from piase_gym.worlds.physics_playground.rules.rewards import Referee, Step
 from piase_gym.worlds.physics_playground.simulation import Arena
 from piase_gym.worlds.physics_playground.state import PlayState
@@ -348,7 +349,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a function that writes texts from what `capture` kept."""
-        return RowTeller(self.config)
+        return functools.partial(text.write_kept, self.config)
 
     # -- what agents can do ---------------------------------------------------------------
 

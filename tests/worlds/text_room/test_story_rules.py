@@ -204,7 +204,7 @@ def test_a_part_that_has_ended_does_not_end_again() -> None:
     def end(result: str, who: str) -> dict[str, Any]:
         return {"type": "end", "result": result, "agent_id": who}
 
-    env = two(event(done("look", "box"), end("drawn", "bob"), end("won", "all")))
+    env = two(event(done("look", "box"), end("drawn", "bob"), end("won", "bob"), end("won", "all")))
     infos = env.step({"ann": "look at box", "bob": "wait"})[4]
     assert {name: info["result"] for name, info in infos.items()} == {"ann": "won", "bob": "drawn"}
 
@@ -268,6 +268,13 @@ def test_conditions_of_agents_who_are_to_come_do_not_hold() -> None:
     meet = [{"type": "agent_in_room", "room": "den"}]
     env = two(agent_setup=late, win_conditions=meet)
     assert "result" not in say(env, "wait", "ann")
+
+
+def test_who_has_ended_is_in_no_room() -> None:
+    gone = event({"type": "agent_enters", "room": "den"}, {"type": "end", "agent_id": "bob"})
+    env = two(gone, win_conditions=[{"type": "agent_in_room", "room": "den"}])
+    infos = env.step({"ann": "wait", "bob": "go east"})[4]
+    assert (infos["bob"]["result"], "result" in infos["ann"]) == ("ended", False)
 
 
 def test_bodies_gain_and_lose_by_the_step() -> None:

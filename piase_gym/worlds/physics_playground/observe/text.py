@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -260,14 +259,7 @@ class Kept(NamedTuple):
     hint: str | None
 
 
-@dataclass(frozen=True)
-class RowTeller:
-    """Writes the texts of one config from rows."""
-
-    config: PhysicsPlaygroundConfig
-
-    def __call__(self, kept: Kept, agent: int) -> str:
-        """Write the text of an agent's row."""
-        row = kept.table[kept.seat].tolist()
-        facts = facts_of(row, layout_of(self.config), kept.messages, kept.hint)
-        return text_of(facts, self.config)
+def write_kept(config: PhysicsPlaygroundConfig, kept: Kept, _agent: int) -> str:
+    """Write the text of an agent's row."""
+    row = kept.table[kept.seat].tolist()
+    return text_of(facts_of(row, layout_of(config), kept.messages, kept.hint), config)

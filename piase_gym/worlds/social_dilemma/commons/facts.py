@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -203,17 +203,3 @@ def vector_of(facts: CommonsFacts, form: CommonsForm) -> NDArray[np.uint8]:
     for letter in facts.messages:
         vector[form.heard + form.names.index(letter.sender)] = int(letter.message)
     return vector
-
-
-@dataclass(frozen=True)
-class CommonsTeller:
-    """Writes texts from kept vectors, or from (vector, hint) where there are hints."""
-
-    form: CommonsForm
-
-    def __call__(self, kept: Any, agent: int) -> str:
-        """Write the text of the moment in which the vector was kept."""
-        from piase_gym.worlds.social_dilemma.commons.text import text_of
-
-        vector, hint = kept if isinstance(kept, tuple) else (kept, None)
-        return text_of(facts_of(vector, agent, self.form, hint), self.form)

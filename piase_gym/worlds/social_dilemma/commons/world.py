@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -158,7 +159,7 @@ class Commons(SocialDilemma[CommonsFacts]):
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from vectors."""
-        return commons_views.CommonsTeller(self.form)
+        return functools.partial(text.write_kept, self.form)
 
     def facts(self, agent: int) -> CommonsFacts:
         """Return what the agent may know now."""

@@ -17,7 +17,6 @@ an envelope of A agents and M rounds of memory:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -171,20 +170,6 @@ def facts_of(
         history=history[: min(played, config.memory)],
         reputation=tuple((n, int(count)) for n, count in told if config.reputation and count >= 0),
     )
-
-
-@dataclass(frozen=True)
-class MatrixTeller:
-    """Writes texts from what `MatrixGames.capture` kept: (vector, score, hint)."""
-
-    form: MatrixForm
-
-    def __call__(self, kept: Any, agent: int) -> str:
-        """Write the text of the moment in which the vector was kept."""
-        from piase_gym.worlds.social_dilemma.matrix.text import text_of
-
-        vector, score, hint = kept
-        return text_of(facts_of(vector, agent, score, self.form, hint))
 
 
 def vector_of(facts: MatrixFacts, form: MatrixForm) -> NDArray[np.float32]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from piase_gym.core.text_encoding import one_line
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_TALK
 from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME, MAX_PAYOFF
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
-from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, Table
+from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, MatrixForm, Table, facts_of
 
 ACTS = ("cooperate", "defect")
 DEEDS = {True: "cooperated", False: "defected"}
@@ -244,3 +245,9 @@ class _Reader(LineReader):
             self.require(int(match.group(2)) < 2**31, "nobody counts so far")
             found.append((match.group(1), int(match.group(2))))
         return tuple(found)
+
+
+def write_kept(form: MatrixForm, kept: Any, agent: int) -> str:
+    """Write the text of the moment in which (vector, score, hint) were kept."""
+    vector, score, hint = kept
+    return text_of(facts_of(vector, agent, score, form, hint))

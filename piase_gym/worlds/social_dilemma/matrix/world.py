@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -128,7 +129,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from what was kept."""
-        return matrix_views.MatrixTeller(self.form)
+        return functools.partial(text.write_kept, self.form)
 
     def facts(self, agent: int) -> MatrixFacts:
         """Return what the agent may know now."""
