@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from piase_gym.lazy import lazy
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation.evaluate import evaluate
@@ -15,24 +17,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Results", "Row", "Suite", "TaskResult", "evaluate"]
 
-_LAZY = {
-    "Results": "results",
-    "Row": "settings",
-    "Suite": "suites",
-    "TaskResult": "results",
-    "evaluate": "evaluate",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a part when it is first asked for: modules of the folder are used on their own too."""
-    if name in _LAZY:
-        import importlib
-
-        return getattr(importlib.import_module(f"{__name__}.evaluation.{_LAZY[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__)

@@ -11,7 +11,9 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from piase_gym.lazy import lazy
 
 if TYPE_CHECKING:
     from piase_gym.curricula.actions import Action
@@ -45,33 +47,6 @@ if TYPE_CHECKING:
     from piase_gym.curricula.tutors import ScriptedTutor, TimedHint, Tutor
     from piase_gym.runs.metrics import PiaAVTInterface
 
-_PLACES = {
-    "actions": ("Action",),
-    "async_curricula": ("AsyncCurricula",),
-    "conditions": ("Condition", "ConditionResult"),
-    "decisions": ("AdaptationDecisionModule", "Decision"),
-    "directors": ("Director", "LearningProgress", "Randomisation", "ScriptedDirector", "Threshold"),
-    "loader": ("load", "loads", "names"),
-    "manager": ("CurriculumManager",),
-    "metrics": ("CurriculumMetrics",),
-    "modifier": ("EnvironmentModifierInterface",),
-    "parallel": ("ParallelCurricula",),
-    "progress": ("AgentProgress",),
-    "schema": (
-        "Criterion",
-        "CurriculumStep",
-        "DevelopmentalCurriculum",
-        "Hint",
-        "MetricDefinition",
-        "Need",
-        "Rule",
-    ),
-    "setup": ("ScenarioSetupModule",),
-    "store": ("ProgressStore",),
-    "tutors": ("ScriptedTutor", "TimedHint", "Tutor"),
-}
-_MODULES = {name: f"piase_gym.curricula.{place}" for place in _PLACES for name in _PLACES[place]}
-_MODULES["PiaAVTInterface"] = "piase_gym.runs.metrics"
 
 __all__ = [
     "Action",
@@ -108,16 +83,4 @@ __all__ = [
     "names",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a part when it is first asked for."""
-    if name in _MODULES:
-        import importlib
-
-        return getattr(importlib.import_module(_MODULES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__)

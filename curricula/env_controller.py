@@ -34,9 +34,9 @@ def ensure_envelope(
         EnvelopeError: If there is such a wrapper, and the spaces are too small.
     """
     runner = env.runner
-    if not runner.fresh:
+    if not runner.never_reset:
         return
-    wanted = union_envelope(given.values(), runner.pending or runner.world.config)
+    wanted = union_envelope(given.values(), runner.next_config or runner.world.config)
     now = runner.world.envelope.model_dump()
     if all(size <= now[name] for name, size in wanted.items()):
         return
@@ -67,7 +67,7 @@ class EnvController:
     def __init__(self, env: WorldParallelEnv | GymEnv, options: CurriculumOptions) -> None:
         """Make the controller, and subscribe to the events of the environment."""
         self.runner = env.runner
-        base = self.runner.pending or self.runner.world.config
+        base = self.runner.next_config or self.runner.world.config
         self.course = CurriculumController(
             self.runner.world, options, self.runner.events, base=base
         )
@@ -97,7 +97,7 @@ class EnvController:
 
     def _pending_config(self) -> Any:
         """Return the config that would hold from the next reset on."""
-        return self.runner.pending or self.runner.world.config
+        return self.runner.next_config or self.runner.world.config
 
     def _sync_user_config(self) -> None:
         """Let what users reconfigured hold where no step says otherwise."""

@@ -194,7 +194,7 @@ class EpisodeCollector:
                 _record_result(episode, world, number)
         if self.targets:
             self._record_arrivals()
-        return not self.runner.played
+        return not self.runner.live
 
     def _episode(self, agent: str) -> Episode:
         """Return the episode of an agent, with what is known before its end."""

@@ -16,7 +16,7 @@ from piase_gym.core.rng import Stream, StreamId, check_seed, stream_key
 from piase_gym.core.world import World
 from piase_gym.curricula.learning_path import LearningPath
 from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.envs.partners import seat_partners, to_act
+from piase_gym.envs.partners import assign_partners, decode_answer
 from piase_gym.errors import AgentError, ConfigError
 from piase_gym.simulation.setup import make_env
 
@@ -151,7 +151,7 @@ def _episode(env: Any, players: Mapping[str, Agent], seed: int | None) -> int:
         for name in env.agents:
             player = players[name]
             player.perceive(Percept(runner.world, runner.world.agents.index(name), count))
-            acts[name] = to_act(runner.world, runner.world.agents.index(name), player.act())
+            acts[name] = decode_answer(runner.world, runner.world.agents.index(name), player.act())
         env.step(acts)
         count += 1
     return count
@@ -167,7 +167,7 @@ def _others(
         PolicyError: If a partner is a model that cannot be loaded without trust.
     """
     made = {name: make_agent(who, trusted=False) for name, who in curriculum.partners.items()}
-    participants = seat_partners(world, made)
+    participants = assign_partners(world, made)
     return {
         name: participants[number] if number in participants else make_agent("oracle")
         for number, name in enumerate(world.agents)

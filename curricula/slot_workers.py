@@ -98,7 +98,7 @@ class _SlotEnv:
         """An episode begins; nobody has seen it yet."""
         self.collector.begin()
         if self._hint is not None:
-            self.env.world.give_hint(self.env.number, self._hint)
+            self.env.world.give_hint(self.env.agent_index, self._hint)
 
     def execute(self, command: SlotCommand) -> SlotResult:
         """Do what a slot is to do."""

@@ -37,12 +37,19 @@ def page(name: str) -> str:
         summary,
         *([f"![An episode of {name}](../images/{film(name)})"] if film(name) else []),
         rest,
+        *(f"## {title}\n\n{text}" for title, text in sections_of(world).items()),
         "## Arguments",
         fields_table(config),
         "## Ids",
         ids_table(name, config),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def sections_of(world: Any) -> Mapping[str, str]:
+    """Return what a world derives from its tables for its page, by title."""
+    derive = getattr(world, "page_sections", dict)
+    return derive()  # type: ignore[no-any-return]
 
 
 def film(name: str) -> str:

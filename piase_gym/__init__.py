@@ -5,10 +5,11 @@ Importing this package registers its ids with Gymnasium and PettingZoo and does 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from piase_gym import errors, plugins
 from piase_gym.core.commands import Command, Outcome, Result
+from piase_gym.lazy import lazy
 from piase_gym.registry import (
     TaskSpec,
     WorldSpec,
@@ -60,33 +61,7 @@ __all__ = [
     "register_world",
 ]
 
-_LAZY = {
-    "AbstractEnvironment": "piase_gym.interfaces.environment",
-    "BaseEnv": "piase_gym.interfaces.base_env",
-    "Environment": "piase_gym.interfaces.environment",
-    "EnvironmentInterface": "piase_gym.interfaces.environment_interface",
-    "PerceptionInterface": "piase_gym.interfaces.perception_interface",
-    "Simulation": "piase_gym.simulation.simulation",
-    "aec_env": "piase_gym.envs.aec",
-    "batch_env": "piase_gym.envs.batch",
-    "gym_env": "piase_gym.envs.single",
-    "parallel_env": "piase_gym.envs.parallel",
-    "parse_text": "piase_gym.names",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import what is heavy when it is first asked for."""
-    if name in _LAZY:
-        import importlib
-
-        return getattr(importlib.import_module(_LAZY[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__)
 
 
 register_shipped()

@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, TypeVar
 
 from piase_gym import registry
-from piase_gym.errors import PluginError, PluginWarning
+from piase_gym.errors import PluginError, PluginWarning, UnknownNameError
 from piase_gym.registry import TaskSpec, WorldSpec
 
+T = TypeVar("T")
 KINDS = ("worlds", "tasks", "agents", "sensors", "actuators")
 """What can be plugged in; the group of entry points is ``piase_gym.`` and the kind."""
 ROWS: dict[str, type] = {"worlds": WorldSpec, "tasks": TaskSpec}
@@ -127,6 +128,35 @@ def load(kind: str, name: str, check: Callable[[Any], str | None]) -> Any:
     raise PluginError(f"{_problems[(kind, name, package_of(entry))]}")
 
 
+def find(kind: str, name: str | T, known: Mapping[str, T], wanted: type[T]) -> T:
+    """Return what a name stands for: itself, what is registered here, or what a plug-in offers.
+
+    Args:
+        kind: One of `KINDS`.
+        name: The name, or the thing itself.
+        known: What is registered, by name.
+        wanted: What it must be.
+
+    Raises:
+        UnknownNameError: If there is none of this name.
+        PluginError: If it is a plug-in that cannot be loaded, or something else.
+    """
+    if isinstance(name, wanted):
+        return name
+    if name in known:
+        return known[str(name)]
+    if name not in names(kind):
+        raise UnknownNameError(kind.removesuffix("s"), name, sorted({*known, *names(kind)}))
+    article = "an" if wanted.__name__[0] in "AEIOU" else "a"
+
+    def wrong(made: object) -> str | None:
+        told = f"it offers a {type(made).__name__}, not {article} {wanted.__name__}"
+        return None if isinstance(made, wanted) else told
+
+    found: T = load(kind, str(name), wrong)
+    return found
+
+
 def _why(error: BaseException) -> str:
     """Say in one line why something cannot be imported."""
     told = " ".join(str(error).split())
@@ -194,17 +224,3 @@ def _is_being_imported(module: str) -> bool:
     names = (".".join(parts[: n + 1]) for n in range(len(parts)))
     specs = (getattr(sys.modules.get(name), "__spec__", None) for name in names)
     return any(getattr(spec, "_initializing", False) for spec in specs)
-
-
-__all__ = [
-    "KINDS",
-    "Problem",
-    "installed",
-    "load",
-    "names",
-    "offers",
-    "package_of",
-    "problems",
-    "register_rows",
-    "settle",
-]

@@ -6,10 +6,13 @@ written as JSON.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -113,9 +116,9 @@ def register_task(spec: TaskSpec) -> None:
         order_enforce=False,  # our own errors say more
         disable_env_checker=True,  # the conformance kit checks more, and not at every step
     )
-    for face in ("parallel", "aec"):
-        entry_point = f"piase_gym.envs.{face}:make_task"
-        pettingzoo.register(face, spec.id, entry_point, kwargs={"world": spec.id})
+    for api in ("parallel", "aec"):
+        entry_point = f"piase_gym.envs.{api}:make_task"
+        pettingzoo.register(api, spec.id, entry_point, kwargs={"world": spec.id})
     _tasks[spec.id] = spec
 
 
@@ -182,6 +185,20 @@ def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
     if name in _worlds:
         return _worlds[name], None
     raise UnknownNameError("world or id", name, (*list_worlds(), *list_tasks()))
+
+
+def literals(path: Path) -> dict[str, Any]:
+    """Return what a module sets names in capitals to, and its docstring, without importing it.
+
+    Names whose values are more than literals are left out.
+    """
+    module = ast.parse(path.read_text("utf-8"))
+    found: dict[str, Any] = {"__doc__": ast.get_docstring(module) or ""}
+    for node in module.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            with contextlib.suppress(ValueError):
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+    return found
 
 
 def load(entry_point: str, spec: WorldSpec | None = None) -> Any:

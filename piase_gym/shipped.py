@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from piase_gym.registry import NAMESPACE, TaskSpec, WorldSpec, register_task, register_world
+from piase_gym.registry import (
+    NAMESPACE,
+    TaskSpec,
+    WorldSpec,
+    literals,
+    register_task,
+    register_world,
+)
 from piase_gym.worlds.physics_playground.levels import tasks
 from piase_gym.worlds.social_dilemma import games
 from piase_gym.worlds.text_room.levels import ids as room_ids
-
-_CROWD = {"agents": 4, "max_steps": 250}
-_GRID_VERSIONS = {"Tag-10x10-4p": 1}
-_GRID_TASKS: tuple[tuple[str, int, dict[str, Any]], ...] = (
-    ("MultiRoom-12x12", 12, {"layout": "multi_room"}),
-    ("MultiRoom-Locked-12x12", 12, {"layout": "multi_room", "rooms": 3, "doors": "locked"}),
-    ("MultiRoom-Gates-12x12", 12, {"layout": "multi_room", "rooms": 3, "doors": "gates"}),
-    ("Maze-9x9", 9, {"layout": "maze"}),
-    ("Maze-15x15", 15, {"layout": "maze"}),
-    ("Hazards-8x8", 8, {"hazards": 6}),
-    ("Boxes-8x8", 8, {"boxes": 6}),
-    ("Drones-8x8", 8, {"movers": 4, "mover_chance": 0.25}),
-    ("Foraging-8x8-2p", 8, {"layout": "foraging", "agents": 2}),
-    (
-        "Foraging-Coop-8x8-2p",
-        8,
-        {"layout": "foraging", "agents": 2, "food": 2, "min_food_level": 2},
-    ),
-    ("Tag-10x10-4p", 10, {"layout": "tag", "taggers": 2, **_CROWD}),
-    ("Orchard-12x12-4p", 12, {"fruits": 12, "energy": 60, "random_goals": 0, **_CROWD}),
-    (
-        "Everything-16x16-4p",
-        16,
-        {
-            "layout": "multi_room",
-            "doors": "mixed",
-            "rooms": 4,
-            "symbols": 4,
-            "energy": 250,
-            "boxes": 3,
-            "hazards": 3,
-            "fruits": 4,
-            "movers": 2,
-            "see_through_walls": False,
-            "agents": 4,
-        },
-    ),
-)
 
 
 def register_shipped() -> None:
@@ -71,27 +41,23 @@ def _register_grid_world() -> None:
         )
     )
     register_task(TaskSpec(id="piase/GridWorld-v0", world="GridWorld"))
-    for size in (5, 6, 8, 16):
-        corner = (size - 2, size - 2)
-        square = {"width": size, "height": size, "border": True, "max_steps": 4 * size * size}
-        rows: dict[str, dict[str, Any]] = {
-            "Empty": {"layout": "empty", "start_pos": (1, 1), "goal_pos": corner},
-            "Empty-Random": {"layout": "empty"},
-            "DoorKey": {"layout": "door_key", "goal_pos": corner, "max_steps": 10 * size * size},
-        }
-        for name, fields in rows.items():
-            task = f"{NAMESPACE}/GridWorld-{name}-{size}x{size}-v0"
-            if not (name == "DoorKey" and size == 5):
-                register_task(TaskSpec(id=task, world="GridWorld", config={**square, **fields}))
-    for size in (8, 16):
-        square = {"width": size, "height": size, "border": True, "max_steps": 4 * size * size}
-        for name, layout in (("FourRooms", "four_rooms"), ("Obstacles", "obstacles")):
-            task = f"{NAMESPACE}/GridWorld-{name}-{size}x{size}-v0"
-            register_task(TaskSpec(id=task, world="GridWorld", config={**square, "layout": layout}))
-    for name, size, fields in _GRID_TASKS:
-        square = {"width": size, "height": size, "border": True, "max_steps": 4 * size * size}
-        task = f"{NAMESPACE}/GridWorld-{name}-v{_GRID_VERSIONS.get(name, 0)}"
-        register_task(TaskSpec(id=task, world="GridWorld", config={**square, **fields}))
+    for path in sorted(
+        Path(__file__).with_name("worlds").joinpath("grid_world/levels").glob("*.py")
+    ):
+        for name, fields in literals(path).get("TASKS", {}).items():
+            task = f"{NAMESPACE}/GridWorld-{name}"
+            register_task(TaskSpec(id=task, world="GridWorld", config=_square(fields)))
+
+
+def _square(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return a config in which ``square`` is spelled out: a grid with a border, and its steps."""
+    side = fields.pop("square", None)
+    size = (
+        {"width": side, "height": side, "border": True, "max_steps": 4 * side * side}
+        if side
+        else {}
+    )
+    return {**size, **fields}
 
 
 def _register_text_room() -> None:

@@ -2,8 +2,44 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.paths import ROOT
 
 # Timing never decides a test.
 settings.register_profile("piase_gym", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("piase_gym")
+
+COMPILE = """
+import contextlib
+import sys
+import numpy as np
+import piase_gym
+from piase_gym.errors import MissingExtraError, UnsupportedError
+for world in sys.argv[1:]:
+    name, _, game = world.partition(":")
+    config = {"game": game} if game else {}
+    with contextlib.suppress(MissingExtraError, UnsupportedError):
+        env = piase_gym.parallel_env(name, **config)
+        env.reset(seed=0)
+        env.step({agent: env.action_space(agent).sample() for agent in env.agents})
+        batch = piase_gym.batch_env(name, num_envs=2, **config)
+        batch.reset(seed=0)
+        batch.step(np.zeros((2, len(batch.world.agents)), np.int64))
+"""
+WORLDS = (("GridWorld",), ("PhysicsPlayground", "SocialDilemma", "SocialDilemma:harvest"))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile every world once, before several processes would each do it for themselves."""
+    if not getattr(session.config.option, "numprocesses", None):
+        return
+    command = [sys.executable, "-c", COMPILE]
+    jobs = [subprocess.Popen([*command, *worlds], cwd=ROOT) for worlds in WORLDS]
+    for job in jobs:
+        if job.wait():
+            raise pytest.UsageError(f"a world could not be compiled: {job.args}")

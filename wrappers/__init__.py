@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from piase_gym.lazy import lazy
 from piase_gym.wrappers.add_actuators import AddActuators
 from piase_gym.wrappers.add_sensors import AddSensors
 from piase_gym.wrappers.avt_log import AvtLogger
@@ -13,11 +14,4 @@ if TYPE_CHECKING:
 
 __all__ = ["AddActuators", "AddSensors", "AvtLogger", "CurriculumWrapper"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the engine of curricula when it is first asked for."""
-    if name == "CurriculumWrapper":
-        from piase_gym.wrappers.curriculum import CurriculumWrapper
-
-        return CurriculumWrapper
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy(__name__)

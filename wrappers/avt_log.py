@@ -52,7 +52,10 @@ def AvtLogger(  # the wrapper's name in the words of the design document, whatev
 class _Logged:
     """What the wrappers of all kinds share."""
 
-    recorder: Recorder
+    def __init__(self, env: Any, recorder: Recorder) -> None:
+        """Wrap `env`, whose bus `recorder` listens to."""
+        super().__init__(env)  # type: ignore[call-arg]  # of the kind's own wrapper
+        self.recorder = recorder
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the log with the original when an environment is copied or pickled."""
@@ -64,8 +67,7 @@ class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
 
     def __init__(self, env: ParallelEnv[Any, Any, Any], recorder: Recorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
-        super().__init__(env)
-        self.recorder = recorder
+        super().__init__(env, recorder)
         self._shorten()
 
     # PettingZoo's wrapper looks every attribute up twice; the busiest ones take the short way.
@@ -105,28 +107,13 @@ class NearLogger(ParallelLogger):
 class AecLogger(_Logged, BaseWrapper[Any, Any, Any]):
     """A logged AECEnv."""
 
-    def __init__(self, env: AECEnv[Any, Any, Any], recorder: Recorder) -> None:
-        """Wrap `env`, whose bus `recorder` listens to."""
-        super().__init__(env)
-        self.recorder = recorder
-
 
 class GymLogger(_Logged, gymnasium.Wrapper[Any, Any, Any, Any]):
     """A logged Gymnasium Env."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], recorder: Recorder) -> None:
-        """Wrap `env`, whose bus `recorder` listens to."""
-        super().__init__(env)
-        self.recorder = recorder
-
 
 class VectorLogger(_Logged, VectorWrapper):
     """A logged VectorEnv."""
-
-    def __init__(self, env: VectorEnv[Any, Any, Any], recorder: Recorder) -> None:
-        """Wrap `env`, whose batch's bus `recorder` listens to."""
-        super().__init__(env)
-        self.recorder = recorder
 
 
 class BatchLogger(_Logged):

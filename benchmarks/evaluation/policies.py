@@ -181,8 +181,9 @@ class Policy:
             if source not in policies():
                 return True  # models in files do
             source = make_agent(source)
-        kind = source if isinstance(source, type) else type(source)
-        return issubclass(kind, Agent) and kind.act_batch is not Agent.act_batch
+        if isinstance(source, type):
+            return issubclass(source, Agent) and source.act_batch is not Agent.act_batch
+        return isinstance(source, Agent) and source.acts_in_batches
 
     def at(self, setting: Setting) -> Policy:
         """Return what plays a setting: of a shelf, the model of its task.

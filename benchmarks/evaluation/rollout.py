@@ -23,7 +23,7 @@ from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.core.world import StepResult, World
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.partners import to_act
+from piase_gym.envs.partners import decode_answer
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import PiaseError, PolicyError
 from piase_gym.registry import load, make_config, task_spec, world_spec
@@ -110,17 +110,11 @@ class Table:
     @property
     def batchable(self) -> bool:
         """Whether the batched kernel is certain to give the same."""
-        batch = type(self)._acts_in_batch
         return (
             isinstance(self.world, ArrayWorld)
             and self.world.mailboxes is None
-            and all(batch(agent) for agent in self._samples.values())
+            and all(agent.acts_in_batches for agent in self._samples.values())
         )
-
-    @staticmethod
-    def _acts_in_batch(agent: Agent) -> bool:
-        """Tell whether an agent has `act_batch`."""
-        return type(agent).act_batch is not Agent.act_batch
 
     def agents(self, seats: Sequence[bool]) -> list[Agent]:
         """Return a fresh agent for every seat."""
@@ -176,7 +170,7 @@ def _ask(runner: EpisodeRunner, agents: Sequence[Agent]) -> list[Any]:
             agents[seat].perceive(Percept(world, seat, runner.steps))
             answer = agents[seat].act()
             try:
-                acts[seat] = to_act(world, seat, answer)
+                acts[seat] = decode_answer(world, seat, answer)
             except TypeError:
                 raise PolicyError(f"the action {answer!r:.60} is no action") from None
     return acts

@@ -22,7 +22,7 @@ from rich.table import Table
 import piase_gym
 from piase_gym.benchmarks.speed import c_kernel, peers
 from piase_gym.benchmarks.speed.timing import ROUNDS, SECONDS, RateTable, Row, measure, rate_table
-from piase_gym.envs.batch_slots import AUTORESET
+from piase_gym.envs.batch import AUTORESET
 
 BATCHES = (64, 1024, 4096)
 EVERYTHING = "piase/GridWorld-Everything-16x16-4p-v0"

@@ -6,8 +6,9 @@ pins one version of Gymnasium.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from piase_gym.lazy import lazy
 
 if TYPE_CHECKING:
     from piase_gym.adapters.encoders import CellEncoder, CellFeatures
@@ -16,21 +17,4 @@ if TYPE_CHECKING:
 
 __all__ = ["CellEncoder", "CellFeatures", "rllib", "sb3_vec"]
 
-_LAZY = {
-    "CellEncoder": "piase_gym.adapters.encoders",
-    "CellFeatures": "piase_gym.adapters.encoders",
-    "rllib": "piase_gym.adapters.rllib_env",
-    "sb3_vec": "piase_gym.adapters.sb3",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import an adapter when it is first asked for."""
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__)

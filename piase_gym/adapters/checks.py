@@ -47,13 +47,13 @@ def own_env(env: object) -> WorldParallelEnv:
     Raises:
         ConfigError: If it is not an environment of this package, or not one for learners.
     """
-    face = env.unwrapped if isinstance(env, ParallelEnv) else None
-    if not isinstance(face, WorldParallelEnv):
+    inner = env.unwrapped if isinstance(env, ParallelEnv) else None
+    if not isinstance(inner, WorldParallelEnv):
         kind = type(env).__name__
         raise ConfigError(
             "an adapter takes a world's name, an id, a config, or what parallel_env returns "
             f"(wrapped or not), not a {kind}"
         )
-    require_vector(face.view)
-    require_numbers(face.actions)
-    return face
+    require_vector(inner.view)
+    require_numbers(inner.actions)
+    return inner

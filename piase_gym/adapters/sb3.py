@@ -17,7 +17,7 @@ from piase_gym.core.config import WorldConfig
 from piase_gym.core.world import World
 from piase_gym.envs.arguments import resolve
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.batch_slots import check_singles
+from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 from piase_gym.envs.partners import Partners, read_partners
 from piase_gym.errors import ConfigError, PiaseError, SnapshotError
@@ -144,7 +144,7 @@ class Sb3ParallelVec(AgentVecEnv):
     def _take_up(self, kept: Any) -> NDArray[np.bool_]:
         if not isinstance(kept, list) or len(kept) != len(self.envs):
             raise SnapshotError(f"this snapshot is not one of {len(self.envs)} environments")
-        before = [None if env.runner.fresh else env.snapshot() for env in self.envs]
+        before = [None if env.runner.never_reset else env.snapshot() for env in self.envs]
         try:
             for env, snapshot in zip(self.envs, kept, strict=True):
                 env.restore(snapshot)
@@ -200,14 +200,14 @@ def sb3_vec(
     if isinstance(getattr(env, "unwrapped", env), BatchEnv):
         return Sb3BatchVec(_in_same_step(env), render_mode)
     if not isinstance(env, str | WorldConfig):
-        face = own_env(env)
-        if face is not env:
+        inner = own_env(env)
+        if inner is not env:
             raise ConfigError(
                 "sb3_vec makes a batch from an environment's config, so what "
                 f"{type(env).__name__} does would be lost; hand it the environment inside"
             )
-        seated = {face.world.agents[i]: agent for i, agent in face.runner.partners.items()}
-        env, partners = face.config, seated if partners is None else partners
+        seated = {inner.world.agents[i]: agent for i, agent in inner.runner.partners.items()}
+        env, partners = inner.config, seated if partners is None else partners
     checked, spec, *_ = resolve(env, None, None, config)
     world = load(spec.world, spec)(checked)
     return vec_of(world, num_envs, partners or {}, render_mode=render_mode)

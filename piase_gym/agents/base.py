@@ -172,6 +172,11 @@ class Agent(ABC):
         """
         raise UnsupportedError(f"{type(self).__name__} cannot act in a batch")
 
+    @property
+    def acts_in_batches(self) -> bool:
+        """Whether there is an `act_batch`."""
+        return type(self).act_batch is not Agent.act_batch
+
     def learn(self, feedback: Feedback) -> None:
         """Take in what followed from the last action."""
 

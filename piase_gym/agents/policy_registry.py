@@ -27,11 +27,7 @@ _policies: dict[str, Callable[[], Agent]] = {
 }
 
 
-MODELS = ("sb3", "sb3-greedy")
-"""Families whose policies are files."""
-_families: dict[str, Callable[[str], Agent]] = {}
-_untrusted: dict[str, Callable[[str], Agent]] = {}
-"""How members of a family are made of a name that the user did not type, if that differs."""
+_families: dict[str, Callable[..., Agent]] = {}
 
 
 def register_policy(name: str, make: Callable[[], Agent]) -> None:
@@ -99,8 +95,8 @@ def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
         raise UnknownNameError("policy", policy, _allowed(policy))
     prefix, colon, rest = policy.partition(":")
     if colon and prefix in _families:
-        made = _families if trusted else {**_families, **_untrusted}
-        return made[prefix](rest)
+        untrusted = not trusted and prefix in (POPULATION, *FILES)
+        return _families[prefix](rest, **({"trusted": False} if untrusted else {}))
     if policy in _policies:
         return _policies[policy]()
     if policy in plugins.names("agents"):
@@ -123,7 +119,7 @@ def check_policy(policy: str, *, files: bool = False) -> str:
     if policy in policies():
         return policy
     if colon and rest and prefix in _families:
-        if files and prefix in MODELS and not Path(rest).is_file():
+        if files and prefix in FILES and not Path(rest).is_file():
             raise PolicyError(f"there is no model {rest!r}")
         for name in rest.split(",") if prefix == POPULATION else ():
             check_policy(name.strip(), files=files)
@@ -151,7 +147,7 @@ def _plugged(name: str) -> Agent:
 
 def _best_response(strategy: str) -> Agent:
     """Make an agent that plays the best response; the games are imported only now."""
-    from piase_gym.agents.best_response import BestResponseAgent
+    from piase_gym.agents.matrix_strategies import BestResponseAgent
 
     return BestResponseAgent(strategy)
 
@@ -184,8 +180,3 @@ for _name in (*STRATEGIES, "random"):
 register_family(POPULATION, _population)
 register_family("sb3", _sb3)
 register_family("sb3-greedy", functools.partial(_sb3, greedy=True))
-_untrusted |= {
-    POPULATION: functools.partial(_population, trusted=False),
-    "sb3": functools.partial(_sb3, trusted=False),
-    "sb3-greedy": functools.partial(_sb3, greedy=True, trusted=False),
-}

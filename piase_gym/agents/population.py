@@ -78,9 +78,10 @@ class PopulationAgent(Agent):
         for member, found in zip(self.members, state["states"], strict=True):
             member.set_state(found)
 
-
-class BatchPopulationAgent(PopulationAgent):
-    """A population whose members all act in batches."""
+    @property
+    def acts_in_batches(self) -> bool:
+        """Whether all members have an `act_batch`."""
+        return all(member.acts_in_batches for member in self.members)
 
     def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
         """Let every environment's member choose there."""
@@ -116,6 +117,4 @@ def make_population(names: str, make: Callable[[str], Agent]) -> PopulationAgent
         )
     if any(name.startswith(f"{POPULATION}:") for name in given):
         raise ConfigError("a population is no member of a population; name its policies instead")
-    members = [make(name) for name in given]
-    batched = all(type(member).act_batch is not Agent.act_batch for member in members)
-    return (BatchPopulationAgent if batched else PopulationAgent)(members)
+    return PopulationAgent([make(name) for name in given])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -11,14 +10,14 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from piase_gym.agents.base import Action, Agent, BatchPercept, Percept
+from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.sb3_network import Network, copy_network, load_network
-from piase_gym.agents.simple import draw_at, draws_at, read_seed
+from piase_gym.agents.simple import SeededAgent, draw_at, draws_at, percept_of
 from piase_gym.core.rng import GOLDEN, mix64
-from piase_gym.errors import PolicyError, UnsupportedError
+from piase_gym.errors import PolicyError
 
 
-class Sb3Agent(Agent):
+class Sb3Agent(SeededAgent):
     """Plays a trained model.
 
     Args:
@@ -48,7 +47,6 @@ class Sb3Agent(Agent):
         self.greedy = greedy
         self.observation_space = self.network.observation_space
         self.action_space = self.network.action_space
-        self._seed = 0
         self._fits: Any = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Sb3Agent:
@@ -58,19 +56,13 @@ class Sb3Agent(Agent):
         twin.set_state(self.get_state())
         return twin
 
-    def reset(self, seed: int) -> None:
-        """Keep the seed of the episode."""
-        self._seed = seed
-
     def act(self) -> Action:
         """Return the index, or the point of the action box, for what was perceived last.
 
         Raises:
             PolicyError: If the model is for other spaces, or gives numbers that are not finite.
         """
-        percept = self.percept
-        if not isinstance(percept, Percept):
-            raise UnsupportedError("Sb3Agent acts on a Percept; call perceive first")
+        percept = percept_of(self)
         if self._fits is not percept.world:
             self._require_fit(percept.world)
         draw = draw_at(self._seed, percept.step)
@@ -133,11 +125,3 @@ class Sb3Agent(Agent):
         """Say that the model is for other spaces."""
         wanted = f"observations {self.observation_space} and actions {self.action_space}"
         return PolicyError(f"{self.network.name} was trained for {wanted}, not for {offered}")
-
-    def get_state(self) -> dict[str, Any]:
-        """Return the seed of the episode."""
-        return {"seed": self._seed}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up the seed of an episode."""
-        self._seed = read_seed(state)

@@ -14,19 +14,19 @@ from piase_gym.errors import SnapshotError, UnsupportedError
 from piase_gym.registry import load, world_spec
 
 
-def _percept_of(agent: Agent) -> Percept:
-    """Return what the agent has perceived."""
+def percept_of(agent: Agent) -> Percept:
+    """Return what an agent has perceived.
+
+    Raises:
+        UnsupportedError: If that is nothing, or no `Percept`.
+    """
     if not isinstance(agent.percept, Percept):
         raise UnsupportedError(f"{type(agent).__name__} acts on a Percept; call perceive first")
     return agent.percept
 
 
-class RandomAgent(Agent):
-    """Chooses uniformly among the legal commands.
-
-    The draw is a function of the seat's seed and the step alone, so a batch draws what single
-    environments would draw, and there is no state to save.
-    """
+class SeededAgent(Agent):
+    """Base of agents that draw by chance, and whose only state is the seed of the episode."""
 
     _seed = 0
 
@@ -34,9 +34,25 @@ class RandomAgent(Agent):
         """Keep the seed of the episode."""
         self._seed = seed
 
+    def get_state(self) -> dict[str, Any]:
+        """Return the seed of the episode."""
+        return {"seed": self._seed}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up the seed of an episode."""
+        self._seed = read_seed(state)
+
+
+class RandomAgent(SeededAgent):
+    """Chooses uniformly among the legal commands.
+
+    The draw is a function of the seat's seed and the step alone, so a batch draws what single
+    environments would draw, and there is no state to save.
+    """
+
     def act(self) -> Action:
         """Draw a legal action: an index, or a command where indices do not exist."""
-        percept = _percept_of(self)
+        percept = percept_of(self)
         draw = draw_at(self._seed, percept.step)
         if percept.world.capabilities.discrete:
             legal = percept.mask.nonzero()[0].tolist()
@@ -56,21 +72,13 @@ class RandomAgent(Agent):
         chosen = (ranks == wanted[:, None]) & (batch.masks != 0)
         return np.asarray(chosen.argmax(axis=1), np.int64)
 
-    def get_state(self) -> dict[str, Any]:
-        """Return the seed of the episode."""
-        return {"seed": self._seed}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up the seed of an episode."""
-        self._seed = read_seed(state)
-
 
 class NoopAgent(Agent):
     """Does what the world declares as doing nothing."""
 
     def act(self) -> Action:
         """Return the world's no-op."""
-        return _percept_of(self).world.noop
+        return percept_of(self).world.noop
 
     def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
         """Return the no-op for every environment.
@@ -93,7 +101,7 @@ class OracleAgent(Agent):
 
     def act(self) -> Action:
         """Return the next command of the plan."""
-        percept = _percept_of(self)
+        percept = percept_of(self)
         if self._oracle is None or self._oracle.world is not percept.world:
             spec = world_spec(percept.world.name)
             if spec.oracle is None:
@@ -121,7 +129,7 @@ class ScriptedAgent(Agent):
 
     def act(self) -> Action:
         """Return what the script says."""
-        percept = _percept_of(self)
+        percept = percept_of(self)
         if self._script is None or self._script.world is not percept.world:
             spec = world_spec(percept.world.name)
             if spec.scripted is None:

@@ -8,24 +8,15 @@ from typing import Annotated
 import typer
 
 from piase_gym import __version__
-from piase_gym.cli import (
-    bench,
-    check,
-    curriculum,
-    demo,
-    info,
-    play,
-    plugins,
-    runs,
-    scenarios,
-    train,
-    worlds,
-)
+from piase_gym.cli import bench, curriculum, runs, scenarios, train
+from piase_gym.cli.check import check
 from piase_gym.cli.console import console, print_error
+from piase_gym.cli.demo import demo
+from piase_gym.cli.info import info
+from piase_gym.cli.play import play
+from piase_gym.cli.plugins import list_plugins
+from piase_gym.cli.worlds import worlds
 from piase_gym.errors import PiaseError
-
-GROUPS = (worlds, info, play, check, runs, bench, demo, scenarios, plugins, train, curriculum)
-"""Modules with a function `register`, which adds their commands; one module a group."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -54,8 +45,13 @@ def root(
     """Multi-agent worlds, each readable as a vector and as text."""
 
 
-for group in GROUPS:
-    group.register(app)
+for command in (worlds, info, play, check, *runs.COMMANDS, demo, scenarios.run):
+    app.command()(command)
+app.command("plugins")(list_plugins)
+train.register(app)
+bench.register(app)
+app.add_typer(scenarios.scenario, name="scenario")
+app.add_typer(curriculum.curriculum, name="curriculum")
 
 
 def main() -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.padding import Padding
 from rich.text import Text
 
 import piase_gym
-from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import Modules, Settings, complete_worlds, import_modules
-from piase_gym.cli.settings import read_settings
+from piase_gym.cli.console import console, say
+from piase_gym.cli.options import Modules, Settings, complete_worlds, read_settings
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
 
@@ -22,11 +21,6 @@ if TYPE_CHECKING:
 
 STYLES = {"passed": "green", "failed": "bold red", "skipped": "yellow", "not claimed": "dim"}
 INDENT = 4
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(check)
 
 
 def check(
@@ -47,10 +41,9 @@ def check(
     ] = None,
 ) -> None:
     """Hold worlds to the contract and say in words what was proved."""
-    from piase_gym.testing import WORLD_CHECKS, run_checks
+    from piase_gym.testing import WORLD_CHECKS
     from piase_gym.testing.kit import choose_checks
 
-    import_modules(module)
     chosen = ids_of(names) if ids else names or []
     if not chosen:
         raise ConfigError("name a world or an id, or give --ids for every id there is")
@@ -60,14 +53,11 @@ def check(
     for name in chosen:
         missing = look_up(name).spec.missing
         if ids and missing:
-            console.print(Text(f"{name}  skipped: {missing}", STYLES["skipped"]), soft_wrap=True)
+            say(f"{name}  skipped: {missing}", STYLES["skipped"])
             continue
         if not ids:
             console.print(Text(f"{name}: {len(checks)} checks", "bold cyan"))
-        with Live(name, checks) as live:
-            told = live.count if ids else live.tell
-            modules = tuple(module or ())
-            report = run_checks(name, checks=only, modules=modules, progress=told, **fields[name])
+        report = run(name, checks, fields[name], tuple(module or ()), aloud=not ids)
         reports[name] = report
         if ids:
             print_line(name, report)
@@ -79,39 +69,22 @@ def check(
         raise typer.Exit(1)
 
 
-class Live:
-    """Shows, on a terminal, which check of a world is running."""
+def run(
+    name: str, checks: list[str], fields: dict[str, Any], modules: tuple[str, ...], aloud: bool
+) -> Report:
+    """Run checks of a world; a terminal shows which, and `aloud` prints what each found."""
+    from piase_gym.testing import run_checks
 
-    def __init__(self, name: str, checks: Sequence[str]) -> None:
-        """Begin before the first check."""
-        self._name, self._checks, self._done = name, checks, 0
-        self._line = errors.status(self._words())
+    rows = enumerate((*checks, ""))
+    words = (f"{name}: {done} of {len(checks)} checks done; {now}" for done, now in rows)
+    with console.status(next(words)) as status:
 
-    def __enter__(self) -> Live:
-        """Show the line."""
-        self._line.start()
-        return self
+        def progress(finding: Finding) -> None:
+            if aloud:
+                print_finding(finding)
+            status.update(next(words))
 
-    def __exit__(self, *_: object) -> None:
-        """Take it away."""
-        self._line.stop()
-
-    def count(self, _finding: Finding) -> None:
-        """Go on to the next check."""
-        self._done += 1
-        self._line.update(self._words())
-
-    def tell(self, finding: Finding) -> None:
-        """Print what a check found, and go on."""
-        self._line.stop()  # the line is on another stream than the findings
-        print_finding(finding)
-        self.count(finding)
-        self._line.start()
-
-    def _words(self) -> str:
-        """Say what is being checked."""
-        now = "".join(self._checks[self._done : self._done + 1])
-        return f"{self._name}: {self._done} of {len(self._checks)} checks done; {now}"
+        return run_checks(name, checks=checks, modules=modules, progress=progress, **fields)
 
 
 def ids_of(names: Sequence[str] | None) -> list[str]:

@@ -1,15 +1,37 @@
-"""The consoles that every command prints to: results to one, errors and progress to the other."""
+"""What every command prints with: results to one console, errors to the other."""
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
 
+def say(words: object, style: str = "") -> None:
+    """Print words as they are: no markup, and no line breaks but their own."""
+    console.print(Text(str(words), style), soft_wrap=True)
+
+
+def make_table(
+    columns: Iterable[str],
+    rows: Iterable[Iterable[str | Text]],
+    title: str | None = None,
+    right: Container[str] = (),
+) -> Table:
+    """Return a table whose cells are shown as they are; columns of `right` are for numbers."""
+    table = Table(title=Text(title) if title else None)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left")
+    for row in rows:
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return table
+
+
 def print_error(message: object) -> None:
     """Print a mistake of the user's in plain words."""
-    line = Text.assemble(("error: ", "bold red"), str(message))
-    errors.print(line, soft_wrap=True)
+    errors.print(Text.assemble(("error: ", "bold red"), str(message)), soft_wrap=True)

@@ -1,19 +1,30 @@
-"""``piase curriculum lint|schema|export|names``."""
+"""``piase curriculum``: check curricula, try them, train through them, look at the way."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from piase_gym.cli import curriculum_run
-from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import Completions, Modules, complete_worlds, import_modules
+from piase_gym.cli.console import console, errors, make_table, say
+from piase_gym.cli.curriculum_display import Display, show_run, table_of
+from piase_gym.cli.options import (
+    Completions,
+    Modules,
+    Settings,
+    complete_worlds,
+    read_settings,
+    starting,
+    write_file,
+)
 from piase_gym.errors import ConfigError, CurriculumError
+
+if TYPE_CHECKING:
+    from piase_gym.curricula.decisions import Decision
+    from piase_gym.curricula.learning_path import LearningPath
 
 curriculum = typer.Typer(
     no_args_is_help=True,
@@ -21,26 +32,54 @@ curriculum = typer.Typer(
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    curriculum.command()(lint)
-    curriculum.command()(names)
-    curriculum.command()(schema)
-    curriculum.command()(export)
-    curriculum_run.register(curriculum)
-    app.add_typer(curriculum, name="curriculum")
-
-
 def complete_curricula(incomplete: str) -> Completions:
     """Complete the names of the library."""
     from piase_gym import curricula
 
-    return [(name, "") for name in curricula.names() if name.startswith(incomplete)]
+    return starting(curricula.names(), incomplete)
 
+
+def complete_directors(incomplete: str) -> Completions:
+    """Complete the names of directors."""
+    from piase_gym.curricula.directors import DIRECTORS
+
+    return starting(DIRECTORS, incomplete)
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="CURRICULUM", help="A name or a file.", autocompletion=complete_curricula
+    ),
+]
+World = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORLD",
+        help="The world or id to play in. Default: the curriculum's own.",
+        autocompletion=complete_worlds,
+    ),
+]
+Director = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What says which step comes next: scripted (the curriculum's own rules), threshold, "
+        "randomisation or learning_progress. Default: scripted.",
+        autocompletion=complete_directors,
+    ),
+]
+Source = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN|PROGRESS", help="The folder of a run, a log, or a file of progress."
+    ),
+]
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
+@curriculum.command()
 def lint(
     files: Annotated[
         list[str],
@@ -62,21 +101,20 @@ def lint(
     """Check curricula: file:line:column: step, rule: what is wrong, what is allowed."""
     from piase_gym.curricula.lint import lint as look
 
-    import_modules(module)
     wrong = 0
     for name in files:
         try:
             found = look(name, world)
         except CurriculumError as error:
             wrong += 1
-            console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
+            say(error, "red")
             continue
         for finding in found:
-            console.print(f"[{_COLOURS[finding.level]}]{escape(str(finding))}[/]", soft_wrap=True)
+            say(finding, _COLOURS[finding.level])
         levels = {finding.level for finding in found}
         wrong += "error" in levels or (strict and "warning" in levels)
         if not levels & {"error", "warning"}:
-            console.print(f"{escape(name)}: {_sentence(name)}: ok", soft_wrap=True)
+            say(f"{name}: {_sentence(name)}: ok")
     if wrong:
         raise typer.Exit(1)
 
@@ -88,21 +126,23 @@ def _sentence(name: str) -> str:
     made = curricula.load(name)
     count = len(made.steps)
     of = f" of {made.world}" if made.world else ""
-    return escape(f"{made.name}, {count} step{'s' if count != 1 else ''}{of}")
+    return f"{made.name}, {count} step{'s' if count != 1 else ''}{of}"
 
 
+@curriculum.command()
 def names() -> None:
     """List the curricula that ship."""
     from piase_gym import curricula
 
-    table = Table("name", "world", "steps", "what it teaches")
-    for name in curricula.names():
-        found = curricula.load(name)
-        about = found.description or found.name
-        table.add_row(name, found.world or "any", str(len(found.steps)), escape(about))
-    console.print(table)
+    found = {name: curricula.load(name) for name in curricula.names()}
+    rows = [
+        (name, made.world or "any", str(len(made.steps)), made.description or made.name)
+        for name, made in found.items()
+    ]
+    console.print(make_table(("name", "world", "steps", "what it teaches"), rows))
 
 
+@curriculum.command()
 def schema() -> None:
     """Print the JSON Schema of curriculum files, for editors."""
     from piase_gym.curricula.export import json_schema
@@ -110,13 +150,9 @@ def schema() -> None:
     typer.echo(json.dumps(json_schema(), indent=2))
 
 
+@curriculum.command()
 def export(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="CURRICULUM", help="A name or a file.", autocompletion=complete_curricula
-        ),
-    ],
+    name: Name,
     to_prompt_suite: Annotated[
         bool, typer.Option("--piapes", help="Mark it for the prompt suite (__type__).")
     ] = False,
@@ -135,13 +171,192 @@ def export(
     text = dumps(curricula.load(name), marked=to_prompt_suite)
     if out is None:
         typer.echo(text, nl=False)
-        return
-    if out.exists() and not out.is_file():
-        raise ConfigError(f"{str(out)!r} is no file; give another name")
-    if out.exists() and not force:
-        raise ConfigError(f"{str(out)!r} is there already; give another name, or --force")
+    else:
+        write_file(out, text, force)
+        errors.print(f"wrote {out}", markup=False)
+
+
+@curriculum.command()
+def run(
+    name: Name,
+    world: World = None,
+    config: Settings = None,
+    director: Director = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Budget of environment steps. Default: 1000000."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of everything. Default: 0.")
+    ] = None,
+    num_envs: Annotated[
+        int | None, typer.Option(metavar="N", help="Environments side by side. Default: 64.")
+    ] = None,
+    num_steps: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Steps in each between two updates. Default: 64."),
+    ] = None,
+    whole: Annotated[
+        bool,
+        typer.Option("--whole", help="Use up the budget even after the curriculum is over."),
+    ] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="Log everything that happens (array worlds).")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Default: runs/curriculum/NAME-DIRECTOR-SEED."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in the folder.")
+    ] = False,
+    module: Modules = None,
+) -> None:
+    """Train a policy through a curriculum; Ctrl-C ends after an update, --resume goes on."""
+    from piase_gym.curricula import load
+    from piase_gym.curricula.simulated_learner import world_of
+    from piase_gym.training.curriculum_run import CourseRun, CourseSettings, read_settings_of
+
+    given: dict[str, Any] = {"world": world, "director": director, "steps": steps, "seed": seed}
+    given |= {"num_envs": num_envs, "num_steps": num_steps}
+    given = {key: value for key, value in given.items() if value is not None}
+    given |= {key: True for key, value in (("whole", whole), ("log", log)) if value}
+    folder = out or default_folder(name, given)
+    if config:
+        given["config"] = read_settings(world_of(load(name), world), config)
+    if resume:
+        kept = read_settings_of(folder)
+        settings = CourseSettings(**{**vars(kept), **given, "curriculum": kept.curriculum})
+        if load(name).sha256 != load(kept.curriculum).sha256:
+            raise ConfigError(f"the run in {folder} is one through {kept.curriculum!r}")
+    else:
+        settings = CourseSettings(curriculum=name, **given)
+    course = CourseRun(settings, folder, resume)
     try:
-        out.write_text(text, "utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot write {str(out)!r}: {error.strerror}") from None
-    errors.print(f"wrote {escape(str(out))}")
+        with Display(course) as display:
+            course.train(display.update)
+    finally:
+        course.close()
+    show_run(course, folder)
+    if course.interrupted:
+        say(f"Go on with: piase curriculum run {name} --out {folder} --resume")
+        raise typer.Exit(130)
+
+
+def default_folder(name: str, given: dict[str, Any]) -> Path:
+    """Return where a run goes that is told no folder."""
+    stem = Path(name).name.split(".")[0]
+    director = given.get("director", "scripted")
+    return Path("runs", "curriculum", f"{stem}-{director}-{given.get('seed', 0)}")
+
+
+@curriculum.command()
+def explain(source: Source) -> None:
+    """Say why each decision fell: the rule, the values that it read, what it did."""
+    from piase_gym.curricula.learning_path import explain as told
+    from piase_gym.curricula.learning_path import read_paths
+
+    for number, journey in enumerate(read_paths(source)):
+        if number:
+            console.print()
+        for line in told(journey):
+            say(line)
+
+
+@curriculum.command()
+def plot(
+    source: Source,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="A .png, .svg or .pdf file.")
+    ] = Path("path.png"),
+) -> None:
+    """Draw the path: steps over environment steps, attempts, hints, branches, success."""
+    from piase_gym.curricula.learning_path import read_paths
+    from piase_gym.training.curriculum_plot import plot_journeys
+
+    place = plot_journeys(read_paths(source), out)
+    errors.print(f"wrote {place}", markup=False, soft_wrap=True)
+
+
+@curriculum.command()
+def simulate(
+    name: Name,
+    skill: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="How often the learner does what the oracle does."),
+    ],
+    learning: Annotated[
+        float,
+        typer.Option(metavar="RATE", help="Share of what is missing that an episode adds."),
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything.")] = 0,
+    world: World = None,
+    config: Settings = None,
+    director: Director = None,
+    episodes: Annotated[int, typer.Option(metavar="N", help="Most episodes.")] = 2000,
+    verbose: Annotated[
+        bool, typer.Option("--explain", help="Also say why each decision fell.")
+    ] = False,
+    module: Modules = None,
+) -> None:
+    """Send a learner of some skill through a curriculum: the real world, and no training.
+
+    In each step the learner does what the world's oracle does, with the probability of its skill,
+    else something legal at random.
+    """
+    from piase_gym.curricula import load
+    from piase_gym.curricula.learning_path import explain as told
+    from piase_gym.curricula.simulated_learner import simulate as send
+    from piase_gym.curricula.simulated_learner import world_of
+
+    curriculum = load(name)
+    fields = read_settings(world_of(curriculum, world), config) if config else {}
+    found = send(
+        curriculum,
+        skill,
+        world=world,
+        config=fields,
+        learning=learning,
+        seed=seed,
+        director=director,
+        most=episodes,
+    )
+    journey = found.journey
+    for line in told(journey) if verbose else path_lines(journey):
+        say(line)
+    console.print(table_of(journey, [step.order for step in curriculum.steps]))
+    words = {"running": "is not over", "finished": "is finished", "failed": "is failed"}
+    say(
+        f"The curriculum {words[journey.outcome]} after {found.episodes:,} episodes and "
+        f"{found.steps:,} steps; the skill is {found.skill:.2f}."
+    )
+
+
+def path_lines(journey: LearningPath) -> list[str]:
+    """Return a line for each decision, equal ones in a row together."""
+    decisions = [move.decision for move in journey.moves]
+    groups = itertools.groupby(decisions, key=lambda made: (made.step, made.decision))
+    return [_stay_line(list(group), journey.judged_by) for _, group in groups]
+
+
+def _stay_line(stay: list[Decision], metric: str) -> str:
+    """Return one line for decisions in a row that say the same of one step.
+
+    Args:
+        stay: The decisions.
+        metric: The share by which attempts are judged.
+    """
+    from piase_gym.curricula.learning_path import short_name
+
+    first, last = stay[0], stay[-1]
+    attempts = f"attempt {first.attempt}"
+    if len(stay) > 1:
+        attempts = f"attempts {first.attempt} to {last.attempt}"
+    rates = [d.values.get(metric) for d in stay]
+    shares = [rate for rate in rates if isinstance(rate, int | float)]
+    told = ""
+    if shares:
+        low, high = min(shares), max(shares)
+        span = f"{low:.0%}" if low == high else f"{low:.0%} to {high:.0%}"
+        told = f", {span} {short_name(metric)}"
+    return f"step {first.step} '{first.name}', {attempts}{told}: {last.decision}"

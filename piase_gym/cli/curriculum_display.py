@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from piase_gym.cli.console import console, errors
+from piase_gym.cli.console import console, errors, make_table, say
 from piase_gym.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ class Display:
         self.settings: CourseSettings = course.settings
         self._told = -1
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
@@ -47,14 +46,13 @@ class Display:
 
     def update(self, look: Look) -> None:
         """Show where the run is."""
-        words = escape(told_drawn(look) if self._drawn else told(look))
+        words = told_drawn(look) if self._drawn else told(look)
         total = max(look.steps, self.settings.steps)  # updates are whole
         self._bar.update(self._task, completed=look.steps, total=total, description=words)
         tenth = 10 * look.steps // total
         if not console.is_terminal and tenth > self._told:
             self._told = tenth
-            line = f"{look.steps:,} of {total:,} steps: {words}"
-            console.print(line, soft_wrap=True)
+            say(f"{look.steps:,} of {total:,} steps: {words}")
 
 
 def told_drawn(look: Look) -> str:
@@ -89,7 +87,7 @@ def show_run(course: CourseRun, folder: Path) -> None:
     for journey in journeys:
         console.print(table_of(journey, [step.order for step in course.curriculum.steps]))
         for line in describe_open(journey):
-            console.print(escape(line), soft_wrap=True)
+            say(line)
     words = {"running": "goes on", "finished": "is finished", "failed": "is failed"}
     outcome = words[course.course.progress[course.agent].outcome]
     if course.course.director.per_slot:
@@ -97,28 +95,25 @@ def show_run(course: CourseRun, folder: Path) -> None:
     spent = f"{course.trainer.steps:,} environment steps"
     if course.trainer.steps > course.settings.steps:
         spent += f" (a budget of {course.settings.steps:,}, rounded up to whole updates)"
-    console.print(f"The curriculum {outcome}, after {spent}.", soft_wrap=True)
-    console.print(f"Everything is in {escape(str(folder))}", soft_wrap=True)
+    say(f"The curriculum {outcome}, after {spent}.")
+    say(f"Everything is in {folder}")
     try:
         from piase_gym.training.curriculum_plot import plot_journeys
 
         plot_journeys(journeys, folder / "path.png")
     except MissingExtraError as error:
-        errors.print(f"no picture: {escape(str(error))}", soft_wrap=True)
+        errors.print(f"no picture: {error}", markup=False, soft_wrap=True)
     except ConfigError:
         return  # no attempt is over yet, so there is nothing to draw
     else:
-        console.print(f"The path is drawn in {escape(str(folder / 'path.png'))}", soft_wrap=True)
+        say(f"The path is drawn in {folder / 'path.png'}")
 
 
 def table_of(journey: LearningPath, orders: list[int] | None = None) -> Table:
     """Return the table of a journey's steps."""
     from piase_gym.curricula.learning_path import headings, table_rows
 
-    table = Table(title=escape(f"{journey.curriculum}: {journey.agent}"))
-    for heading in headings(journey):
-        left = heading in ("name", "done")
-        table.add_column(heading, justify="left" if left else "right")
-    for row in table_rows(journey, orders or ()):
-        table.add_row(*(escape(cell) for cell in row))
-    return table
+    columns = headings(journey)
+    numbers = set(columns) - {"name", "done"}
+    title = f"{journey.curriculum}: {journey.agent}"
+    return make_table(columns, table_rows(journey, orders or ()), title, numbers)

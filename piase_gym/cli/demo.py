@@ -11,11 +11,6 @@ from piase_gym.core.files import require_folder
 from piase_gym.errors import MissingExtraError
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command()(demo)
-
-
 def demo(
     steps: Annotated[
         int, typer.Option(metavar="N", min=1, help="Environment steps of PPO.")

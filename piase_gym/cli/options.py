@@ -1,17 +1,21 @@
-"""Arguments that several commands share: worlds, settings, modules; and their completion.
+"""Arguments that several commands share, and how they are read and completed.
 
-Other groups of commands use the same names, so that ``-c`` and ``-m`` mean the same everywhere.
+Groups of commands use the same names, so that ``-c`` and ``-m`` mean the same everywhere.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
+import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
+from pydantic import TypeAdapter, ValidationError
 
 import piase_gym
 from piase_gym.agents import policies
@@ -23,8 +27,10 @@ from piase_gym.registry import load, world_spec
 Completions = list[tuple[str, str]]
 
 
-def import_modules(modules: Iterable[str] | None) -> None:
+def import_modules(modules: Sequence[str] | None) -> Sequence[str] | None:
     """Import the modules that register worlds; the working directory is searched too.
+
+    It is what ``--module`` does when it is read, also where a line is only completed.
 
     Raises:
         ConfigError: If a module cannot be found or fails when it is imported.
@@ -44,14 +50,14 @@ def import_modules(modules: Iterable[str] | None) -> None:
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             raise ConfigError(f"cannot import {name}: {what}") from error
+    return modules
 
 
 # -- completion ---------------------------------------------------------------------------
 
 
-def complete_worlds(ctx: typer.Context, incomplete: str) -> Completions:
+def complete_worlds(incomplete: str) -> Completions:
     """Complete the names of worlds and ids."""
-    _import_quietly(ctx)
     names = [(name, world_spec(name).summary) for name in piase_gym.list_worlds()]
     names += [(task, "") for task in piase_gym.list_tasks()]
     return [row for row in names if row[0].lower().startswith(incomplete.lower())]
@@ -59,7 +65,6 @@ def complete_worlds(ctx: typer.Context, incomplete: str) -> Completions:
 
 def complete_settings(ctx: typer.Context, incomplete: str) -> Completions:
     """Complete the keys of the chosen world's config, and the values that can be listed."""
-    _import_quietly(ctx)
     try:
         spec = look_up(_chosen(ctx)).spec
         model = load(spec.config, spec)
@@ -77,10 +82,22 @@ def complete_settings(ctx: typer.Context, incomplete: str) -> Completions:
 
 def complete_policies(incomplete: str) -> Completions:
     """Complete the names of policies, also behind a seat."""
-    seat, start = split_seat(incomplete)
-    names = (*policies(), *(f"{prefix}:" for prefix in families()))
+    seat, _ = split_seat(incomplete)
     before = "" if seat is None else f"{seat}="
-    return [(before + name, "") for name in names if name.startswith(start)]
+    names = (*policies(), *(f"{prefix}:" for prefix in families()))
+    return starting([before + name for name in names], incomplete)
+
+
+def complete_scenarios(incomplete: str) -> Completions:
+    """Complete the names of the library of scenarios."""
+    from piase_gym import scenarios
+
+    return starting(scenarios.names(), incomplete)
+
+
+def starting(names: Iterable[str], start: str) -> Completions:
+    """Complete one of some names."""
+    return [(name, "") for name in names if name.startswith(start)]
 
 
 SEAT = re.compile(r"([A-Za-z0-9_.*-]*)=(.*)", re.DOTALL)
@@ -93,14 +110,6 @@ def split_seat(word: str) -> tuple[str | None, str]:
     """
     found = SEAT.fullmatch(word)
     return (found[1], found[2]) if found else (None, word)
-
-
-def _import_quietly(ctx: typer.Context) -> None:
-    """Import what ``--module`` names; a completion is no place for errors."""
-    try:
-        import_modules(ctx.params.get("module"))
-    except PiaseError:
-        return
 
 
 def _chosen(ctx: typer.Context) -> Any:
@@ -157,16 +166,130 @@ Modules = Annotated[
         "-m",
         metavar="MODULE",
         help="Import a module that registers worlds first; may be repeated.",
+        callback=import_modules,
     ),
 ]
 
-__all__ = [
-    "Modules",
-    "Settings",
-    "WorldName",
-    "complete_policies",
-    "complete_settings",
-    "complete_worlds",
-    "import_modules",
-    "split_seat",
-]
+
+def read_settings(
+    name: str, settings: Iterable[str] | None, base: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the fields that settings such as ``agents=2`` stand for.
+
+    Values are JSON or Python literals, else plain words; ``3,4`` is a pair. A dot reaches into a
+    nested table, and keeps the rest of what the id or its scenario sets there.
+
+    Args:
+        name: The world or id whose config it is.
+        settings: What the user wrote, each ``key=value``.
+        base: The fields that hold without them; by default those of the id, its scenario included.
+
+    Raises:
+        ConfigError: If a setting has no ``=``, or the same is set twice.
+            Whether keys and values are allowed is for the config to say.
+    """
+    named = look_up(name)
+    spec = named.spec
+    if base is None:
+        base = named.fields
+    model = load(spec.config, spec)
+    fields: dict[str, Any] = {}
+    seen: set[str] = set()
+    for setting in settings or ():
+        key, equals, text = setting.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise ConfigError(f"{setting!r} is no setting; write key=value, such as max_steps=50")
+        if key in seen:
+            raise ConfigError(f"the setting {key!r} is given twice")
+        rivals = [k for k in seen if k.startswith(f"{key}.") or key.startswith(f"{k}.")]
+        if rivals:
+            raise ConfigError(f"the settings {rivals[0]!r} and {key!r} set the same in part")
+        seen.add(key)
+        *path, last = key.split(".")
+        table, inner = fields, model
+        for depth, part in enumerate(path):
+            if part not in table:
+                table[part] = _base(base if not depth else {}, part)
+            table, inner = table[part], _inner(inner, part)
+        table[last] = read_value(text.strip(), getattr(inner, "model_fields", {}).get(last))
+    return fields
+
+
+def _base(fields: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """Return what an id sets in a nested table, as a dict of its own."""
+    base = fields.get(part, {})
+    if hasattr(base, "model_dump"):
+        base = base.model_dump(exclude_unset=True)
+    return dict(base) if isinstance(base, Mapping) else {}
+
+
+def _inner(model: Any, part: str) -> Any:
+    """Return the model of a nested table, or None."""
+    field = getattr(model, "model_fields", {}).get(part)
+    annotation = getattr(field, "annotation", None)
+    options = (annotation, *getattr(annotation, "__args__", ()))
+    return next((o for o in options if hasattr(o, "model_fields")), None)
+
+
+def read_value(text: str, field: Any = None) -> Any:
+    """Return the first reading of a word that a config field takes.
+
+    If it takes none, the most literal one is returned, for the config's own error to show.
+    """
+    readings = list(_readings(text))
+    if field is not None:
+        adapter: TypeAdapter[Any] = TypeAdapter(_annotated(field))
+        for reading in readings:
+            try:
+                adapter.validate_python(reading)
+            except ValidationError:
+                continue
+            return reading
+    return readings[0]
+
+
+def _annotated(field: Any) -> Any:
+    """Return a field's annotation with its constraints."""
+    annotation = field.annotation
+    for constraint in field.metadata:
+        annotation = Annotated[annotation, constraint]
+    return annotation
+
+
+def _readings(text: str) -> Iterable[Any]:
+    """Yield what a word can mean, the likeliest first."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            yield read(text)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+    if text in ("true", "false", "True", "False"):
+        return
+    if text.lower() == "none":
+        yield None
+    yield text
+    if "," in text:
+        yield [part.strip() for part in text.split(",") if part.strip()]
+
+
+def write_file(path: Path, text: str, force: bool | None = None) -> None:
+    """Write a text file that is not there yet.
+
+    Args:
+        path: The file.
+        text: What is in it.
+        force: Whether it may be there; ``None`` where a command has no ``--force``.
+
+    Raises:
+        ConfigError: If it is there already, or cannot be written.
+    """
+    if force is not None and path.exists() and not path.is_file():
+        raise ConfigError(f"{str(path)!r} is no file; give another name")
+    if path.exists() and not force:
+        other = "" if force is None else ", or --force"
+        raise ConfigError(f"{str(path)!r} is there already; give another name{other}")
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot write {str(path)!r}: {error.strerror}") from None

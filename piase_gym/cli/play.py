@@ -15,21 +15,15 @@ from piase_gym.cli.options import (
     Settings,
     WorldName,
     complete_policies,
-    import_modules,
+    read_settings,
     split_seat,
 )
-from piase_gym.cli.settings import read_settings
 from piase_gym.errors import AgentError, ConfigError, UnsupportedError
-from piase_gym.names import look_up, task_fields
+from piase_gym.names import look_up
 from piase_gym.registry import find, list_tasks, list_worlds, make_config
 
 SIZE = re.compile(r"-\d+x\d+|-(Easy|Medium|Hard)\b")
 """What tells ids of one kind apart."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command()(play)
 
 
 def play(
@@ -61,13 +55,14 @@ def play(
     module: Modules = None,
 ) -> None:
     """Play a world yourself: by keys in a terminal, else by lines from standard input."""
-    from piase_gym.cli.game.loops import KeyLoop, LineLoop
+    from piase_gym.cli.game.loops import KeyLoop, LineLoop, can_read_keys
     from piase_gym.cli.game.session import Game, farewell
-    from piase_gym.cli.game.terminal import can_read_keys
     from piase_gym.envs.single import GymEnv
 
-    import_modules(module)
-    name, scenario = read_scenario(name)
+    named = look_up(name)
+    scenario = named.scenario
+    if scenario is not None:
+        name = named.spec.name
     if tour is None:
         tour = name in list_worlds() and not (config or agent or partners or scenario)
     seats = read_partners(name, partners)
@@ -92,22 +87,12 @@ def play(
     raise typer.Exit(code)
 
 
-def read_scenario(name: str) -> tuple[str, Any]:
-    """Return the world and the scenario that a name stands for; no scenario for a world or id.
-
-    Raises:
-        UnknownNameError: If it stands for nothing.
-    """
-    found = look_up(name)
-    return (name, None) if found.scenario is None else (found.spec.name, found.scenario)
-
-
 def route(name: str) -> tuple[str, ...]:
     """Return all ids of a world: one of each kind, those for one first, then the next sizes."""
 
     def length(task: str) -> tuple[int, int, str]:
-        spec, row = find(task)
-        config = make_config(spec, task_fields(row) if row else {})
+        named = look_up(task)
+        config = make_config(named.spec, named.fields)
         return config.agents, config.max_steps, task
 
     kinds: dict[str, list[str]] = {}

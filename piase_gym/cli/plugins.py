@@ -6,34 +6,28 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from piase_gym import plugins, registry
 from piase_gym.agents import make_agent
-from piase_gym.cli.console import console
+from piase_gym.cli.console import console, make_table
 from piase_gym.errors import PiaseError
 from piase_gym.simulation.actuators import find_actuator
 from piase_gym.simulation.sensors import find_sensor
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command("plugins")(list_plugins)
-
-
 def list_plugins() -> None:
     """List the plug-ins of installed packages and try each; the exit status is 1 if one fails."""
-    table = Table("kind", "name", "package", "state")
-    broken = False
+    rows, broken = [], False
     for kind in plugins.KINDS:
         for entry in plugins.installed(kind):
             package = plugins.package_of(entry)
             reason = _try(kind, entry.name, package)
             broken |= reason is not None
             state = Text("works", "green") if reason is None else Text(reason, "bold red")
-            table.add_row(kind, entry.name, package, state)
-    console.print(table if table.rows else "no plug-ins are installed")
+            rows.append((kind, entry.name, package, state))
+    table = make_table(("kind", "name", "package", "state"), rows)
+    console.print(table if rows else "no plug-ins are installed")
     if broken:
         raise typer.Exit(1)
 
@@ -59,6 +53,3 @@ def _try(kind: str, name: str, package: str) -> str | None:
         told = " ".join(str(error).split())
     known = (p for p in plugins.problems() if (p.kind, p.name, p.package) == (kind, name, package))
     return next((problem.reason for problem in known), told)
-
-
-__all__ = ["list_plugins", "register"]

@@ -6,40 +6,26 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from piase_gym.cli.console import console
-from piase_gym.cli.options import import_modules
+from piase_gym.cli.console import console, make_table, say
+from piase_gym.cli.options import Modules
 from piase_gym.errors import ConfigError
 
 RunFile = Annotated[
     Path, typer.Argument(metavar="RUN", help="A log: .jsonl, .jsonl.gz or .jsonl.zst.")
 ]
-Modules = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--module", "-m", metavar="MODULE", help="A module to import first, which registers worlds."
-    ),
-]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    for command in (replay, validate, fork, export, stats, plot, render):
-        app.command()(command)
 
 
 def replay(run: RunFile, module: Modules = None) -> None:
     """Execute a run again and say whether it is equal, or where it first differs."""
     from piase_gym import runs
 
-    import_modules(module)
     with console.status(f"replaying {run}"):
         report = runs.replay(run)
     colour = "green" if report.sound else "yellow" if report.ok else "bold red"
     console.print(f"[{colour}]{report.verdict}[/]:", end=" ")
-    console.print(str(report), markup=False, highlight=False, soft_wrap=True)
+    say(report)
     if not report.ok:
         raise typer.Exit(1)
 
@@ -48,9 +34,8 @@ def validate(run: RunFile, module: Modules = None) -> None:
     """Check that a log is whole and sound."""
     from piase_gym import runs
 
-    import_modules(module)
     report = runs.validate(run)
-    console.print(str(report), markup=False, highlight=False, soft_wrap=True)
+    say(report)
     if not report.ok:
         raise typer.Exit(1)
 
@@ -92,7 +77,6 @@ def fork(
     """Cut a run, change something, and show what it makes of the rest."""
     from piase_gym import runs
 
-    import_modules(module)
     actions = {name: _action(text) for name, text in _pairs("action", action).items()}
     report = runs.fork(
         run,
@@ -109,13 +93,15 @@ def fork(
         slot=slot,
         logs=logs,
     )
-    table = Table("pair", "without", "with", "difference", "first differs", title=f"{run}")
-    rows = zip(report.before, report.after, report.parted, strict=True)
-    for number, (before, after, parted) in enumerate(rows):
+    rows = []
+    for number, before in enumerate(report.before):
+        after, parted = report.after[number], report.parted[number]
         where = "never" if parted is None else f"step +{parted}"
-        table.add_row(str(number), f"{before:.3f}", f"{after:.3f}", f"{after - before:+.3f}", where)
-    console.print(table)
-    console.print(str(report), markup=False, highlight=False, soft_wrap=True)
+        shown = (f"{before:.3f}", f"{after:.3f}", f"{after - before:+.3f}")
+        rows.append((str(number), *shown, where))
+    columns = ("pair", "without", "with", "difference", "first differs")
+    console.print(make_table(columns, rows, f"{run}"))
+    say(report)
 
 
 def _pairs(what: str, given: list[str] | None) -> dict[str, Any]:
@@ -152,7 +138,6 @@ def export(
     """Write a run in another format."""
     from piase_gym import runs
 
-    import_modules(module)
     found = runs.export(
         run,
         out,
@@ -163,7 +148,7 @@ def export(
         overwrite=overwrite,
     )
     shown = ", ".join(found) if isinstance(found, list) else str(found)
-    console.print(f"saved {shown}", markup=False, highlight=False, soft_wrap=True)
+    say(f"saved {shown}")
 
 
 def stats(run: RunFile) -> None:
@@ -172,22 +157,20 @@ def stats(run: RunFile) -> None:
 
     with console.status(f"reading {run}"):
         found = runs.stats(run)
-    kinds = Table("event type", "lines", title=f"{run}: {found.lines:,} lines")
-    kinds.columns[1].justify = "right"
-    for name, count in found.event_types.most_common():
-        kinds.add_row(name, f"{count:,}")
-    console.print(kinds)
+    kinds = [(name, f"{count:,}") for name, count in found.event_types.most_common()]
+    title = f"{run}: {found.lines:,} lines"
+    console.print(make_table(("event type", "lines"), kinds, title, ("lines",)))
     columns = ("agent", "episodes", "achieved", "failed", "abandoned", "mean return", "mean length")
-    goals = Table(*columns)
+    goals = []
     for agent, goal in sorted(found.goals.items()):
         states = [f"{goal.states[state]:,}" for state in ("ACHIEVED", "FAILED", "ABANDONED")]
         mean, length = goal.mean_return, goal.mean_length
         means = ("-" if mean is None else f"{mean:.3f}", "-" if length is None else f"{length:.1f}")
-        goals.add_row(agent, f"{goal.episodes:,}", *states, *means)
-    if found.goals:
-        console.print(goals)
+        goals.append((agent, f"{goal.episodes:,}", *states, *means))
+    if goals:
+        console.print(make_table(columns, goals))
     if found.unread:
-        console.print(f"[red]{found.unread} lines could not be read[/]")
+        say(f"{found.unread} lines could not be read", "red")
 
 
 def plot(
@@ -200,12 +183,7 @@ def plot(
     """Draw returns, lengths and success over the episodes of a run."""
     from piase_gym import runs
 
-    console.print(
-        f"saved {runs.plot(run, out, overwrite=overwrite)}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(f"saved {runs.plot(run, out, overwrite=overwrite)}")
 
 
 def render(
@@ -223,9 +201,11 @@ def render(
     """Make an animation of a run from its log alone."""
     from piase_gym import runs
 
-    import_modules(module)
     with console.status(f"drawing {run}"):
         place = runs.render(
             run, out, fps=fps, slot=slot, start=start, stop=stop, overwrite=overwrite
         )
-    console.print(f"saved {place}", markup=False, highlight=False, soft_wrap=True)
+    say(f"saved {place}")
+
+
+COMMANDS = (replay, validate, fork, export, stats, plot, render)

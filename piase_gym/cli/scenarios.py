@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from piase_gym.agents.policy_registry import check_policy
-from piase_gym.cli.console import console, errors
+from piase_gym.cli.console import console, errors, make_table, say
 from piase_gym.cli.options import (
-    Completions,
     Modules,
     complete_policies,
-    import_modules,
+    complete_scenarios,
     split_seat,
+    write_file,
 )
 from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError, ScenarioError
@@ -67,23 +67,6 @@ events:
 scenario = typer.Typer(no_args_is_help=True, help="Check, list, describe and begin scenarios.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command()(run)
-    scenario.command()(lint)
-    scenario.command("list")(list_scenarios)
-    scenario.command()(schema)
-    scenario.command()(new)
-    app.add_typer(scenario, name="scenario")
-
-
-def complete_scenarios(incomplete: str) -> Completions:
-    """Complete the names of the library."""
-    from piase_gym import scenarios
-
-    return [(name, "") for name in scenarios.names() if name.startswith(incomplete)]
-
-
 # -- piase run ------------------------------------------------------------------------------
 
 
@@ -127,8 +110,8 @@ def run(
     """Run a scenario with agents and print the summary."""
     from piase_gym import scenarios
     from piase_gym.simulation.simulation import Simulation
+    from piase_gym.wrappers import AvtLogger
 
-    import_modules(module)
     if save is not None:
         require_folder(save)
     if render not in (None, "ansi", "text"):
@@ -140,109 +123,73 @@ def run(
         max_steps=max_steps,
         time_model=time_model,
         folder=save,
-        wrap=() if log is None else (_logger(log),),
+        wrap=() if log is None else (lambda env: AvtLogger(env, log),),
     )
     own = simulation.scenario if name not in scenarios.names() else None
     for warning in own.warnings if own is not None else ():
-        errors.print(f"[yellow]warning:[/] {escape(warning)}", soft_wrap=True)
-    with simulation, _Progress(episodes) as progress:
-        for _ in range(episodes):
-            progress.add(_episode(simulation, render))
-    progress.sum_up()
-    if progress.interrupted:
-        raise typer.Exit(130)
-
-
-class _Progress:
-    """What came of the episodes so far: on a terminal below the output, at the end as its sum.
-
-    An interrupt from the keyboard leaves the ``with`` block; the episode that it breaks off does
-    not count.
-    """
-
-    def __init__(self, episodes: int) -> None:
-        """Begin with nothing; a single episode has nothing to be summed up."""
-        self.episodes = episodes
-        self.interrupted = False
-        self._found: list[Summary] = []
-        self._line = console.status("", spinner="line")
-        self._live = episodes > 1 and console.is_terminal
-
-    def __enter__(self) -> Self:
-        """Show the first line."""
-        if self._live:
-            self._line.start()
-            self._line.update(self._words())
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        """Take the line away; an interrupt is not an error."""
-        self._line.stop()
-        self.interrupted |= kind is KeyboardInterrupt
-        return kind is KeyboardInterrupt
-
-    def add(self, summary: Summary) -> None:
-        """Print what came of an episode, and count it.
-
-        Raises:
-            KeyboardInterrupt: If it was interrupted.
-        """
-        console.print(escape(str(summary)), soft_wrap=True)
-        if summary.stopped == "interrupted":
-            raise KeyboardInterrupt
-        self._found.append(summary)
-        self._line.update(self._words())
-
-    def _words(self) -> str:
-        """Return the line that is shown while episodes are played."""
-        count = len(self._found)
-        told = f"episode {count + 1} of {self.episodes}"
-        if not count:
-            return told
-        won = sum(summary.won for summary in self._found)
-        steps = sum(summary.steps for summary in self._found) / count
-        return f"{told}: {won} of {count} won, mean length {steps:.1f}"
-
-    def sum_up(self) -> None:
-        """Print the sum of several episodes."""
-        if self.episodes == 1 and not self.interrupted:
-            return
-        count, said = len(self._found), ""
-        if self.interrupted:
-            said = f"interrupted in episode {count + 1} of {self.episodes}: "
-        won = sum(summary.won for summary in self._found)
-        console.print(f"{said}{won} of {count} episodes won", soft_wrap=True)
-        if not count:
-            return
-        steps = [summary.steps for summary in self._found]
-        told = f"mean length {sum(steps) / count:.1f} steps ({min(steps)} to {max(steps)})"
-        console.print(f"  {told}", soft_wrap=True)
-        for name in self._found[0].returns:
-            returns = [summary.returns[name] for summary in self._found]
-            mine = sum(summary.results.get(name) == "won" for summary in self._found)
-            told = f"mean return {sum(returns) / count:g} ({min(returns):g} to {max(returns):g})"
-            console.print(f"  {escape(name)}: won {mine}, {told}", soft_wrap=True)
+        errors.print(Text.assemble(("warning:", "yellow"), f" {warning}"), soft_wrap=True)
+    found: list[Summary] = []
+    live = console.status(_progress(found, episodes), spinner="line")
+    try:
+        with simulation, live if episodes > 1 else nullcontext():
+            for _ in range(episodes):
+                found.append(_episode(simulation, render))
+                live.update(_progress(found, episodes))
+    except KeyboardInterrupt:  # the episode that it breaks off does not count
+        _print_sum(found, f"interrupted in episode {len(found) + 1} of {episodes}: ")
+        raise typer.Exit(130) from None
+    if episodes > 1:
+        _print_sum(found, "")
 
 
 def _episode(simulation: Simulation, render: str | None) -> Summary:
-    """Run one episode, or what an interrupt leaves of it."""
+    """Run one episode, or what an interrupt leaves of it, and print what came of it."""
     simulation.initialize()
     _show(simulation, render)
     while simulation.run_simulation(1).stopped == "running":
         _show(simulation, render)
     _show(simulation, render)
-    return simulation.finish()
+    summary = simulation.finish()
+    say(summary)
+    if summary.stopped == "interrupted":
+        raise KeyboardInterrupt
+    return summary
+
+
+def _progress(found: list[Summary], episodes: int) -> str:
+    """Return the line that is shown while episodes are played."""
+    told, count = f"episode {len(found) + 1} of {episodes}", len(found)
+    if not count:
+        return told
+    won = sum(summary.won for summary in found)
+    steps = sum(summary.steps for summary in found) / count
+    return f"{told}: {won} of {count} won, mean length {steps:.1f}"
+
+
+def _print_sum(found: list[Summary], before: str) -> None:
+    """Print the sum of several episodes."""
+    count = len(found)
+    say(f"{before}{sum(summary.won for summary in found)} of {count} episodes won")
+    if not count:
+        return
+    steps = [summary.steps for summary in found]
+    say(f"  mean length {sum(steps) / count:.1f} steps ({min(steps)} to {max(steps)})")
+    for name in found[0].returns:
+        returns = [summary.returns[name] for summary in found]
+        won = sum(summary.results.get(name) == "won" for summary in found)
+        told = f"mean return {sum(returns) / count:g} ({min(returns):g} to {max(returns):g})"
+        say(f"  {name}: won {won}, {told}")
 
 
 def _show(simulation: Any, render: str | None) -> None:
     """Print the state, or what each agent reads."""
     world = simulation.world
     if render == "ansi":
-        console.print(escape(world.ansi()) + "\n")
+        console.print(Text(world.ansi()) + "\n")
     elif render == "text":
         for number, name in enumerate(world.agents):
             if name in simulation.agents:
-                console.print(escape(world.text(world.facts(number))) + "\n")
+                console.print(Text(world.text(world.facts(number))) + "\n")
 
 
 def read_agents(given: list[str] | None) -> dict[str, str] | str | None:
@@ -266,16 +213,10 @@ def read_agents(given: list[str] | None) -> dict[str, str] | str | None:
     return named
 
 
-def _logger(path: Path) -> Any:
-    """Return a wrapper that writes a log."""
-    from piase_gym.wrappers import AvtLogger
-
-    return lambda env: AvtLogger(env, path)
-
-
 # -- piase scenario -------------------------------------------------------------------------
 
 
+@scenario.command()
 def lint(
     files: Annotated[list[str], typer.Argument(metavar="SCENARIO...", help="Names or files.")],
     strict: Annotated[bool, typer.Option("--strict", help="Take warnings for errors.")] = False,
@@ -289,29 +230,31 @@ def lint(
             found = scenarios.load(name)
         except ScenarioError as error:
             wrong += 1
-            console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
+            say(error, "red")
             continue
         for warning in found.warnings:
-            console.print(f"[yellow]{escape(warning)} (warning)[/]", soft_wrap=True)
+            say(f"{warning} (warning)", "yellow")
         wrong += strict and bool(found.warnings)
         if not found.warnings:
-            console.print(f"{escape(name)}: {escape(found.title)}, a scenario of {found.world}: ok")
+            say(f"{name}: {found.title}, a scenario of {found.world}: ok")
     if wrong:
         raise typer.Exit(1)
 
 
+@scenario.command("list")
 def list_scenarios() -> None:
     """List the scenarios that ship."""
     from piase_gym import scenarios
 
-    table = Table("name", "world", "agents", "what it is about")
+    rows = []
     for name in scenarios.names():
         found = scenarios.load(name)
         count = str(len(found.agents) or found.config.agents)
-        table.add_row(name, found.world, count, escape(found.head.description or found.title))
-    console.print(table)
+        rows.append((name, found.world, count, found.head.description or found.title))
+    console.print(make_table(("name", "world", "agents", "what it is about"), rows))
 
 
+@scenario.command()
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
     from piase_gym import scenarios
@@ -319,17 +262,13 @@ def schema() -> None:
     typer.echo(json.dumps(scenarios.json_schema(), indent=2))
 
 
+@scenario.command()
 def new(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A .yaml file that is not there.")],
 ) -> None:
     """Begin a scenario: write a small one that can be played, to be changed."""
     if path.suffix not in (".yaml", ".yml"):
         raise ConfigError(f"a new scenario is a .yaml file, not {str(path)!r}")
-    if path.exists():
-        raise ConfigError(f"{str(path)!r} is there already; give another name")
     title = path.stem.replace("_", " ").replace('"', "").title()
-    try:
-        path.write_text(TEMPLATE.format(title=title), "utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot write {str(path)!r}: {error.strerror}") from None
-    console.print(f"wrote {path}; try: piase run {path} --agent oracle")
+    write_file(path, TEMPLATE.format(title=title))
+    say(f"wrote {path}; try: piase run {path} --agent oracle")

@@ -11,8 +11,14 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import Modules, Settings, WorldName, import_modules
-from piase_gym.cli.settings import read_settings, read_value
+from piase_gym.cli.options import (
+    Modules,
+    Settings,
+    WorldName,
+    import_modules,
+    read_settings,
+    read_value,
+)
 from piase_gym.errors import ConfigError, suggest
 
 if TYPE_CHECKING:

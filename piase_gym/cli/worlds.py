@@ -10,15 +10,10 @@ import typer
 from rich.text import Text
 
 import piase_gym
-from piase_gym.cli.console import console
-from piase_gym.cli.options import Modules, complete_worlds, import_modules
+from piase_gym.cli.console import console, say
+from piase_gym.cli.options import Modules, complete_worlds
 from piase_gym.names import look_up
 from piase_gym.registry import world_spec
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command()(worlds)
 
 
 def worlds(
@@ -30,7 +25,6 @@ def worlds(
     module: Modules = None,
 ) -> None:
     """List the worlds and their ids."""
-    import_modules(module)
     chosen = piase_gym.list_worlds() if name is None else (look_up(name).spec.name,)
     if ids:
         for world in chosen:
@@ -42,7 +36,7 @@ def worlds(
             console.print()
         console.print(Text.assemble((world, "bold cyan"), f"  {world_spec(world).summary}"))
         for line in grouped(piase_gym.list_tasks(world)):
-            console.print(Text(f"  {line}", "green"), soft_wrap=True)
+            say(f"  {line}", "green")
     if console.is_terminal:
         console.print(Text("\npiase info WORLD tells more, piase play WORLD plays it.", "dim"))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from piase_gym.core.validation_messages import in_words
+from piase_gym.core.validation_messages import fields_at, in_words
 from piase_gym.errors import ConfigError, EnvelopeError, suggest
 
 ALIASES = {"max_cycles": "max_steps", "max_episode_steps": "max_steps"}
@@ -186,26 +186,13 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     for item in error.errors(include_url=False):
         where = ".".join(str(part) for part in item["loc"])
         if item["type"] == "extra_forbidden":
-            hint = suggest(item["loc"][-1], _fields_at(model, item["loc"]))
+            hint = suggest(item["loc"][-1], fields_at(model, item["loc"][:-1]))
             lines.append(f"{title}: unknown key {where!r}; {hint}")
         else:
             message, shown = in_words(item), _short(item["input"])
             named = f"{title}.{where}: {message} (got {shown}){_near(item)}"
             lines.append(named if where else f"{title}: {message}")
     return "\n".join(lines)
-
-
-def _fields_at(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
-    """Return the field names of the model in which the last key of `loc` is unknown."""
-    for part in loc[:-1]:
-        field = model.model_fields.get(str(part))
-        inner = getattr(field, "annotation", None)
-        options = [inner, *getattr(inner, "__args__", ())]
-        found = [o for o in options if isinstance(o, type) and issubclass(o, BaseModel)]
-        if not found:
-            break
-        model = found[0]
-    return list(model.model_fields)
 
 
 def _short(value: Any) -> str:
@@ -222,14 +209,3 @@ def _near(item: Any) -> str:
     choices = [part.strip(" '") for part in expected.replace(" or ", ", ").split(",")]
     close = difflib.get_close_matches(str(item["input"]), choices, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
-
-
-__all__ = [
-    "ALIASES",
-    "ConfigError",
-    "Envelope",
-    "EnvelopeError",
-    "WorldConfig",
-    "larger",
-    "require_fit",
-]

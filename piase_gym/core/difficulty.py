@@ -1,8 +1,8 @@
 """What of a world can be made harder or easier, and what can be put into it (the DSE document).
 
-A world names its dials and its elements as data, each with a pure function from a config to the
-fields that change. Nobody touches a state: the changes go the way of every reconfiguration, hold
-from the next reset on, and must fit the envelope.
+A world names its difficulty parameters and its elements as data, each with a pure function from a
+config to the fields that change. Nobody touches a state: the changes go the way of every
+reconfiguration, hold from the next reset on, and must fit the envelope.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from piase_gym.errors import ConfigError, suggest
 
 BY = "by"
-"""The parameter that turns a world's main dial: a share of its range, positive is harder."""
+"""The parameter that turns a world's main parameter: a share of its range, positive is harder."""
 Fields = dict[str, Any]
 
 
@@ -44,7 +44,7 @@ class DifficultyParameter:
     whole: bool = False
 
     def check(self, world: str, value: Any) -> float | int:
-        """Return a value that this dial can be set to.
+        """Return a value that this parameter can be set to.
 
         Raises:
             ConfigError: If it is not a number, or out of range.
@@ -59,7 +59,7 @@ class DifficultyParameter:
         return int(value) if self.whole else float(value)
 
     def moved(self, value: float, share: float) -> float | int:
-        """Return a value after the dial was turned by a share of its range, within its ends."""
+        """Return a value after it was turned by a share of its range, within its ends."""
         new = value + self.harder * share * (self.high - self.low)
         if self.whole:  # a turn in either direction has an effect
             new = math.ceil(new) if new > value else math.floor(new)
@@ -89,7 +89,7 @@ class Element:
 def number_parameter(
     field: str, description: str, low: float, high: float, *, harder: int = 1, whole: bool = False
 ) -> DifficultyParameter:
-    """Return a dial that is a field of the config."""
+    """Return a parameter that is a field of the config."""
     return DifficultyParameter(
         field,
         description,
@@ -126,15 +126,16 @@ def count_of(world: str, said: Mapping[str, Any]) -> int:
 def adjust(
     parameters: Sequence[DifficultyParameter], config: Any, params: Mapping[str, Any]
 ) -> Fields:
-    """Return the fields that change when dials are turned (pure).
+    """Return the fields that change when parameters are turned (pure).
 
     Args:
         parameters: The difficulty parameters of the world, the main one first.
         config: The config of now.
-        params: Values by dial, or ``by``: a share of the main dial's range, positive is harder.
+        params: Values by parameter, or ``by``: a share of the main parameter's range, positive is
+            harder.
 
     Raises:
-        ConfigError: If the world has no such dial, or a value is not allowed.
+        ConfigError: If the world has no such parameter, or a value is not allowed.
     """
     world = config.world
     if not isinstance(params, Mapping) or not params:
@@ -156,7 +157,7 @@ def adjust(
 
 
 def _by(parameter: DifficultyParameter, config: Any, share: Any) -> float | int:
-    """Return where a dial stands after it was turned by a share of its range."""
+    """Return where a parameter stands after it was turned by a share of its range."""
     if not isinstance(share, int | float) or isinstance(share, bool) or not -1 <= share <= 1:
         raise ConfigError(f"{config.world}: by is a number from -1 to 1, not {share!r:.60}")
     now = parameter.read(config)

@@ -1,7 +1,7 @@
-"""The events bus: worlds, environments, wrappers and agents post; loggers and meters subscribe.
+"""The events bus: worlds, environments, wrappers and agents post; loggers and metrics subscribe.
 
 Wrapper order does not matter, because everyone posts to and listens at ``env.unwrapped.events``.
-With no subscriber nothing is built: posters ask `Events.heard` or `Events.active` first.
+With no subscriber nothing is built: posters ask `Events.wants_steps` or `Events.active` first.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Events:
         """Work out the flags that posters ask for."""
         kinds = [kinds for _, kinds in self._listeners]
         self.active = bool(self._listeners or self.watchers)
-        self.heard = bool(self.watchers) or any(k is None or k & STEP_KINDS for k in kinds)
+        self.wants_steps = bool(self.watchers) or any(k is None or k & STEP_KINDS for k in kinds)
         self.decodes = self.hears("step") or any(decoded for _, decoded in self.watchers)
 
     def hears(self, kind: str) -> bool:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -92,7 +89,7 @@ def to_indices(actions: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     return given
 
 
-def strays(indices: NDArray[Any], count: int) -> bool:
+def any_out_of_range(indices: NDArray[Any], count: int) -> bool:
     """Tell whether some indices are not in ``0..count-1``, whatever type of integer they are."""
     return bool(indices.astype(np.int64, copy=False).view(np.uint64).max(initial=0) >= count)
 
@@ -103,19 +100,3 @@ def explain_failure(info: dict[str, Any], world: World[Any, Any], agent: int, ac
         told = None if info.get("feedback") else world.why_failed(agent)
         if told:
             info["feedback"] = told
-
-
-def getter(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:
-    """Return a function that takes the values of these keys out of a mapping, fast."""
-    return operator.itemgetter(*names) if len(names) > 1 else OneGetter(names[0])
-
-
-@dataclass(frozen=True)
-class OneGetter:
-    """Takes the value of one key; `operator.itemgetter` would not return a sequence."""
-
-    name: str
-
-    def __call__(self, actions: Any) -> Sequence[Any]:
-        """Return the value in a list."""
-        return [actions[self.name]]

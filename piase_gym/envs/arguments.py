@@ -71,7 +71,7 @@ def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str,
     return Resolved(config, spec, task, chosen)
 
 
-def gym_partners(
+def partners_around(
     names: Sequence[str], task: TaskSpec | None, partners: Partners | None, focal: str
 ) -> dict[str, str | Agent]:
     """Return who plays the agents that the single learner does not: by default `random`.
@@ -130,7 +130,7 @@ def build_focal_runner(
     focal = agent if agent is not None else names[0]
     if focal not in names:
         raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(names)}")
-    return _drive(found, gym_partners(names, found.task, partners, focal))
+    return _drive(found, partners_around(names, found.task, partners, focal))
 
 
 def _drive(found: Resolved, partners: Partners | None) -> EpisodeRunner:

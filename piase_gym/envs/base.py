@@ -1,4 +1,4 @@
-"""What the environments of one world share: questions, pictures, and the state as a value."""
+"""What the APIs over a world share: questions, pictures, and the state as a value."""
 
 from __future__ import annotations
 
@@ -29,17 +29,13 @@ def check_render_mode(mode: str | None) -> str | None:
     return mode
 
 
-class WorldEnv:
-    """The part of an environment that has nothing to do with its API.
+class WorldAccess:
+    """What every API over a world offers beside its own calls: questions, digests, configs.
 
     Questions take an agent's name; where there is one learner, the default is the learner.
     """
 
     runner: EpisodeRunner
-    metadata: dict[str, Any]
-    render_mode: str | None
-    _viewer: ObservationBuilder
-    _window: Window | None
 
     @property
     def world(self) -> World[Any, Any]:
@@ -56,16 +52,9 @@ class WorldEnv:
         """The config of the present episode."""
         return self.runner.world.config
 
-    @property
-    def view(self) -> str:
-        """The view: ``both``, ``vector`` or ``text``."""
-        return self._viewer.view
-
     def _number(self, agent: str | None) -> int:
         """Return the number of an agent, or raise `AgentError`."""
         return self.runner.number(agent)
-
-    # -- questions ------------------------------------------------------------------------
 
     def facts(self, agent: str | None = None) -> Facts:
         """Return what an agent may know now."""
@@ -73,14 +62,14 @@ class WorldEnv:
         facts: Facts = self.world.facts(self._number(agent))
         return facts
 
-    def admissible_commands(self, agent: str | None = None) -> list[str]:
-        """Return the legal commands of an agent now, as lines of text."""
-        return [self.world.write(command) for command in self.commands(agent)]
-
     def commands(self, agent: str | None = None) -> list[Command]:
         """Return the legal commands of an agent now, as data."""
         self.runner.require_episode()
         return self.world.admissible(self._number(agent))
+
+    def admissible_commands(self, agent: str | None = None) -> list[str]:
+        """Return the legal commands of an agent now, as lines of text."""
+        return [self.world.write(command) for command in self.commands(agent)]
 
     def instructions(self, agent: str | None = None) -> str:
         """Return the versioned prompt for an agent."""
@@ -92,10 +81,44 @@ class WorldEnv:
         self.runner.require_open()
         return self.world.tools(self._number(agent))
 
-    def _hint(self, number: int, hint: str | None) -> None:
+    def _hint(self, agent: str | None, hint: str | None) -> None:
         """Show a hint to an agent until the episode ends."""
+        self.runner.require_episode()
+        number = self._number(agent)
         self.world.give_hint(number, hint)
         self.events.post("hint", self.world.agents[number], message=hint)
+
+    def digest(self) -> str:
+        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
+        self.runner.require_episode()
+        return self.world.digest()
+
+    def reconfigure(self, changes: Mapping[str, Any]) -> None:
+        """Change fields of the config from the next reset on; spaces stay as they are.
+
+        Raises:
+            ConfigError: If a field is unknown or not allowed.
+            EnvelopeError: If the new config does not fit the envelope.
+        """
+        self.runner.reconfigure(changes)
+
+    def close(self) -> None:
+        """Give back resources; closing twice does no harm."""
+        self.runner.close()
+
+
+class WorldEnv(WorldAccess):
+    """What the environments of PettingZoo and Gymnasium have in common beside their APIs."""
+
+    metadata: dict[str, Any]
+    render_mode: str | None
+    _viewer: ObservationBuilder
+    _window: Window | None
+
+    @property
+    def view(self) -> str:
+        """The view: ``both``, ``vector`` or ``text``."""
+        return self._viewer.view
 
     def render(self) -> Any:
         """Draw the state: a string, an array of shape (height, width, 3), or a window."""
@@ -108,8 +131,6 @@ class WorldEnv:
             title = self.metadata.get("name", self.world.name)
             self._window.show(self.world.rgb(), title, self.metadata["render_fps"])
         return None
-
-    # -- the state is a value -------------------------------------------------------------
 
     def state(self) -> NDArray[Any]:
         """Return every non-string fact of the world as one array in `World.state_space`."""
@@ -125,11 +146,8 @@ class WorldEnv:
         self.runner.restore(snapshot)
         self._viewer.renew()
 
-    def digest(self) -> str:
-        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
-        self.runner.require_episode()
-        return self.world.digest()
-
-    def reconfigure(self, changes: Mapping[str, Any]) -> None:
-        """Change fields of the config from the next reset on; spaces stay as they are."""
-        self.runner.reconfigure(changes)
+    def close(self) -> None:
+        """Give back resources; closing twice does no harm."""
+        if self._window is not None:
+            self._window.close()
+        self.runner.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,31 +13,42 @@ from numpy.typing import NDArray
 from piase_gym.agents.base import Agent
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.config import larger
+from piase_gym.core.digest import digest_bytes
 from piase_gym.core.events import Events
 from piase_gym.core.rng import fresh_seed, spread_seeds
-from piase_gym.envs.actions import strays, to_indices
+from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts
+from piase_gym.envs.actions import any_out_of_range, to_indices
 from piase_gym.envs.arguments import Name, resolve
-from piase_gym.envs.batch_partners import BatchPartners
-from piase_gym.envs.batch_slots import AUTORESET, BatchConfigs, Slots, check_num_envs, find_slots
-from piase_gym.envs.batch_snapshots import check_records, label, pack, unpack, unpack_hints
-from piase_gym.envs.partners import Partners, agent_number, read_partners
+from piase_gym.envs.batch_checks import (
+    Hints,
+    check_num_envs,
+    check_snapshot,
+    find_slots,
+    read_snapshot,
+    require_memory,
+)
+from piase_gym.envs.partners import BatchPartners, Partners, agent_number, read_partners
 from piase_gym.errors import (
     ActionError,
     ClosedError,
     ConfigError,
     EnvelopeError,
+    GenerationError,
     ResetNeededError,
     UnsupportedError,
     suggest,
 )
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.batch_arrays import stacked
 
+AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
+"""How kernels know the modes of autoreset."""
 Infos = dict[str, Any]
 Step = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Infos]
 
 
-class BatchEnv(BatchConfigs):
+class BatchEnv:
     """`num_envs` environments of one array world. Made by `batch_env`.
 
     Arrays have the environments first and the caller's agents second. An agent that is not in
@@ -44,9 +56,19 @@ class BatchEnv(BatchConfigs):
     with an integer s has the very episodes of a single environment seeded with ``s + i``.
 
     Attributes:
+        world: A world of the same config, for its spaces, texts and prompts.
+        num_envs: How many environments.
+        configs: The configs that slots can have.
+        awaiting_agents: Whether agents enter after the reset in any of them.
+        batch: The arrays.
+        ready: Which environments were ever reset.
+        results: How episodes ended for agents in the last step, as places in `RESULTS`, shape
+            (envs, agents of the world).
+        partners: Agent number -> the agent that plays it, where it is not the caller.
         agents: The agents that the caller plays, in the order of the arrays.
         observation_space: The space of one agent's vector.
         action_space: The space of one agent's actions.
+        focal: The agent whose end is the episode's, or -1 for the last agent.
         events: The bus on which ``batch_reset``, ``batch_begun``, ``batch_step``, ``batch_ended``,
             ``batch_restore`` and ``hint`` are posted.
     """
@@ -63,24 +85,34 @@ class BatchEnv(BatchConfigs):
         copy: bool = True,
     ) -> None:
         """Allocate the batch; see `batch_env` for the arguments."""
-        num_envs = check_num_envs(num_envs)
+        self.num_envs = check_num_envs(num_envs)
         if autoreset not in AUTORESET:
             raise ConfigError(f"unknown autoreset {autoreset!r}; {suggest(autoreset, AUTORESET)}")
         self.copy = copy
         self.events = Events()
-        super().__init__(world, num_envs, list(configs) or [world.config])
-        self._mode, self._focal = AUTORESET[autoreset], focal
+        self.world = world
+        self.configs = list(configs) or [world.config]
+        self._mode, self.focal = AUTORESET[autoreset], focal
+        for config in self.configs:
+            world.check_config(config)
+        require_memory(world, self.num_envs, self.configs)
         for config in self.configs:
             self._require_learner(config)
-        self._partners = BatchPartners(self, partners)
-        self._own = [i for i in range(len(world.agents)) if i not in self._partners.seats]
+        self.awaiting_agents = any(map(self._has_late_joiners, self.configs))
+        self.batch = world.new_batch(self.num_envs, self.configs)
+        self._asker = BatchPartners(self, partners)
+        self.partners: Mapping[int, Agent] = self._asker.agents
+        self._own = [i for i in range(len(world.agents)) if i not in self.partners]
         self.agents = tuple(world.agents[i] for i in self._own)
-        self._everybody = not self._partners.seats
+        self._everybody = not self.partners
         self.observation_space = world.vector_space
         self.action_space = spaces.Discrete(world.num_actions)
-        self._acts = np.zeros((num_envs, len(world.agents)), np.int32)
+        self.results = np.zeros((self.num_envs, len(world.agents)), np.uint8)
+        self._acts = np.zeros((self.num_envs, len(world.agents)), np.int32)
         self._outcomes = np.array([OUTCOMES.index(o) for o in world.outcome_of], np.uint8)
-        self._ready, self._all_ready = np.zeros(num_envs, np.bool_), False
+        self.ready, self._all_ready = np.zeros(self.num_envs, np.bool_), False
+        self._hints: Hints = {}
+        self._shown_world: ArrayWorld[Any, Any] | None = None
         self._closed = False
 
     # -- episodes -------------------------------------------------------------------------
@@ -114,18 +146,22 @@ class BatchEnv(BatchConfigs):
             given = seeds[slot]
             if given is not None:
                 states["given"][slot], states["episode"][slot] = given, 0
-            elif self._ready[slot]:
+            elif self.ready[slot]:
                 states["episode"][slot] += np.uint64(1)
             else:
                 states["given"][slot], states["episode"][slot] = fresh_seed(), 0
-        if self.world.reset_batch(self.batch, chosen):
-            raise self.fault()
-        self._ready[chosen] = True
-        self._all_ready = bool(self._ready.all())
-        self.drop_hints(chosen.tolist())
-        if self.events.active:
-            tell_begun(self.events, chosen)
+        self.begin(chosen)
         return self._pick(self.batch.obs), {"seed": self.seeds(), **self._infos()}
+
+    def begin(self, slots: NDArray[np.int64]) -> None:
+        """Start the episodes whose numbers and seeds are in the states; see `reset`."""
+        if self.world.reset_batch(self.batch, slots):
+            raise self.fault()
+        self.ready[slots] = True
+        self._all_ready = bool(self.ready.all())
+        for slot in slots.tolist():
+            self._hints.pop(slot, None)
+        self._post_resets(slots)
 
     def step(self, actions: Any) -> Step:
         """Let every agent act once.
@@ -148,13 +184,13 @@ class BatchEnv(BatchConfigs):
             raise ResetNeededError("call reset() before the first step")
         acts = self._take(actions)
         if not self._everybody:
-            self._partners.ask(acts)
+            self._asker.ask(acts)
         if self.events.active or self._mode == AUTORESET["same_step"]:
-            found = step_seen(self, self.events, self._mode, self._focal, acts)
+            found = self._step_and_post(acts)
         else:
-            found = self.world.step_batch(self.batch, self._mode, self._focal, acts.reshape(-1))
+            found = self.world.step_batch(self.batch, self._mode, self.focal, acts.reshape(-1))
             if found >= 0:
-                self.note_results()
+                self._note_results()
         if found < 0:
             raise self._stray(acts)
         if found > 0:
@@ -175,7 +211,7 @@ class BatchEnv(BatchConfigs):
         """
         given = to_indices(actions, (self.num_envs, len(self._own)))
         plain = self._everybody and given.dtype == np.int32
-        if not plain and strays(given, self.world.num_actions):
+        if not plain and any_out_of_range(given, self.world.num_actions):
             raise self._stray(given)
         if self._everybody:
             return np.ascontiguousarray(given, np.int32)
@@ -212,11 +248,6 @@ class BatchEnv(BatchConfigs):
         """Return the caller's agents' part of an array that is new."""
         return values if self._everybody else values[:, self._own]
 
-    def single(self, slot: int) -> ArrayWorld[Any, Any]:
-        """Return a world in the state of one slot, for questions; it is overwritten by the next."""
-        self._require_open()
-        return self.at(slot)
-
     def masks(self) -> NDArray[np.int8]:
         """Return the masks of now, shape (envs, agents, actions)."""
         return self._pick(self.batch.masks)
@@ -226,22 +257,127 @@ class BatchEnv(BatchConfigs):
         flags = self.batch.states["alive"][:, : len(self.world.agents)]
         return self._picked(flags.astype(np.bool_))
 
-    # -- what else can be asked -----------------------------------------------------------
+    def _step_and_post(self, acts: NDArray[np.int32]) -> int:
+        """Do what the kernel does, and post every episode that ended before the next begins.
 
-    @property
-    def ready(self) -> NDArray[np.bool_]:
-        """Which environments were ever reset."""
-        return self._ready
+        Returns:
+            What the kernel returns: 0, or which action or slot is at fault.
+        """
+        batch, agents = self.batch, len(self.world.agents)
+        alive = batch.states["alive"][:, :agents].astype(np.bool_)
+        over = batch.states["over"].astype(np.bool_)
+        same_step = self._mode == AUTORESET["same_step"]
+        mode = AUTORESET["disabled"] if same_step else self._mode
+        found = self.world.step_batch(batch, mode, self.focal, acts.reshape(-1))
+        if found < 0:
+            return found
+        self._note_results()
+        if found:
+            return found
+        self.events.post("batch_step", acts=acts, alive=alive, over=over)
+        if self._mode == AUTORESET["next_step"] and over.any():
+            self._post_resets(np.flatnonzero(over))
+        ended = np.flatnonzero(batch.states["ended"])
+        self.events.post("batch_ended", slots=ended.tolist())
+        if same_step and ended.size:
+            found = self.world.renew_batch(batch, ended)
+            if not found:
+                self._post_resets(ended)
+        return found
 
-    @property
-    def partners(self) -> Mapping[int, Agent]:
-        """Agent number -> the agent that plays it, where it is not the caller."""
-        return self._partners.seats
+    def _post_resets(self, slots: NDArray[np.int64]) -> None:
+        """Post that episodes begin, and then, that everybody has heard of it."""
+        if self.events.active:
+            self.events.post("batch_reset", slots=slots.tolist())
+            self.events.post("batch_begun", slots=slots.tolist())
+
+    def _note_results(self) -> None:
+        """Keep how episodes ended in a step that was just taken, before others begin."""
+        ended = self.batch.terminated | self.batch.truncated
+        if ended.any():
+            self.results = np.where(ended, self.world.results(self.batch.states), np.uint8(0))
+        elif self.results.any():
+            self.results = np.zeros_like(self.results)
+
+    def fault(self) -> GenerationError:
+        """Say in which slot no level could be made."""
+        slot = int(np.flatnonzero(self.batch.states["fault"])[0])
+        state = self.batch.states[slot]
+        why = self.world.explain_fault(int(state["fault"]), self.config_of(slot))
+        return GenerationError(f"slot {slot}: {why}")
 
     @property
     def outcome_codes(self) -> NDArray[np.uint8]:
         """What became of every agent's command in the last step, shape (envs, all agents)."""
         return self._outcomes[self.batch.events]
+
+    # -- single environments --------------------------------------------------------------
+
+    def at(self, slot: int) -> ArrayWorld[Any, Any]:
+        """Return a world in the state of one slot; it is the same object each time."""
+        world = self._shown_world = self._shown_world or type(self.world)(self.world.config)
+        world.one["state"] = self.batch.states[slot]
+        world.one["table"] = self.batch.tables[self.batch.states["config"][slot]]
+        world.one["state"]["config"] = 0
+        world.hints = self.hints_of(slot)
+        world.refresh()
+        return world
+
+    def hints_of(self, slot: int) -> list[str | None]:
+        """Return the words that agents of a slot are shown; vectors have a code of them."""
+        seed, hints = self._hints.get(slot, (-1, []))
+        if seed == int(self.batch.states["seed"][slot]):
+            return list(hints)
+        return [None] * len(self.world.agents)
+
+    def seeds(self) -> NDArray[np.int64]:
+        """Return the effective seed of every slot's present episode."""
+        seeds: NDArray[np.int64] = self.batch.states["seed"].astype(np.int64)
+        return seeds
+
+    def draw(self, slot: int, mode: str = "rgb_array") -> Any:
+        """Draw one environment, as ``rgb_array`` or ``ansi``."""
+        world = self.at(slot)
+        return world.ansi() if mode == "ansi" else world.rgb()
+
+    def config_of(self, slot: int) -> Any:
+        """Return the config of one environment's present episode."""
+        return self.configs[int(self.batch.states["config"][slot])]
+
+    def slot_snapshot(self, slot: int) -> dict[str, Any]:
+        """Return one environment's state as single environments take it up."""
+        config = self.config_of(slot).model_dump(mode="json", exclude={"envelope"})
+        return {**self.at(slot).snapshot(), "config": config}
+
+    def facts(self, slot: int, agent: str) -> Facts:
+        """Return what an agent may know in one environment."""
+        facts: Facts = self.at(slot).facts(agent_number(self.world, agent))
+        return facts
+
+    def text(self, slot: int, agent: str) -> str:
+        """Return the canonical text of an agent in one environment."""
+        world = self.at(slot)
+        return world.text(world.facts(agent_number(world, agent)))
+
+    def state(self) -> NDArray[Any]:
+        """Return the global view of every environment, shape (envs, size)."""
+        return np.stack([self.at(slot).state() for slot in range(self.num_envs)])
+
+    def digest(self, slot: int) -> str:
+        """Return the digest of one environment's state."""
+        row = self.batch.states[slot : slot + 1].view(np.uint8)
+        return digest_bytes(row[: self.world.canonical_size].data)
+
+    def digests(self) -> list[str]:
+        """Return the digest of every environment's state, as single environments give it."""
+        rows = self.batch.states.view(np.uint8).reshape(self.num_envs, -1)
+        size = self.world.canonical_size
+        return [digest_bytes(row[:size].data) for row in rows]
+
+    def single(self, slot: int) -> ArrayWorld[Any, Any]:
+        """Return a world in the state of one slot, for questions; it is overwritten by the next."""
+        self._require_open()
+        return self.at(slot)
 
     def give_hint(self, slot: int, agent: str, hint: str | None) -> None:
         """Show words to an agent in one environment until its episode ends.
@@ -250,8 +386,62 @@ class BatchEnv(BatchConfigs):
         the batch was made with ``copy=False``.
         """
         self._require_open()
-        shown = self.show_hint(slot, agent_number(self.world, agent), hint)
-        self.events.post("hint", agent, message=shown, slot=slot)
+        world, number = self.at(slot), agent_number(self.world, agent)
+        world.give_hint(number, hint)
+        states = self.batch.states
+        for name in world.canonical:
+            states[name][slot] = world.states[name][0]
+        self.batch.obs[slot] = world.vectors()
+        self._hints[slot] = int(states["seed"][slot]), list(world.hints)
+        self.events.post("hint", agent, message=world.hints[number], slot=slot)
+
+    # -- configs --------------------------------------------------------------------------
+
+    def reconfigure(self, config: int | Mapping[str, Any], which: Any = slice(None)) -> None:
+        """Let slots take another config at their next reset.
+
+        Args:
+            config: A number in `configs`, or fields to change in the first one; a new config is
+                added to `configs`.
+            which: The slots: a flag for each, their numbers, or a slice; default all.
+
+        Raises:
+            EnvelopeError: If the config does not fit the envelope.
+            ConfigError: If there is no such config or slot.
+        """
+        slots = which if isinstance(which, slice) else find_slots(which, self.num_envs)
+        if isinstance(config, Mapping):
+            changed = self.configs[0].changed(config)
+            self.world.check_config(changed)
+            config = self.add_config(changed)
+        if type(config) is not int or not 0 <= config < len(self.configs):
+            raise ConfigError(f"config {config!r} does not exist; there are {len(self.configs)}")
+        self.batch.states["next_config"][slots] = config
+
+    def add_config(self, config: Any) -> int:
+        """Add a config that the world admits to `configs`; returns its number.
+
+        Raises:
+            UnsupportedError: If the only learner is not there at the reset under it.
+        """
+        self._require_learner(config)
+        self.configs.append(config)
+        self.awaiting_agents |= self._has_late_joiners(config)
+        table = self.world.new_batch(1, [config]).tables
+        self.batch.tables = stacked([self.batch.tables, table])
+        return len(self.configs) - 1
+
+    def _require_learner(self, config: Any) -> None:
+        """Require that the agent whose end is the episode's is there from its start."""
+        if self.focal >= 0 and not self.world.opens(config, self.focal):
+            raise UnsupportedError(
+                f"the learner {self.world.agents[self.focal]!r} is not there at the reset, as a "
+                "batched kernel needs it; let it be there, or use gymnasium.make or parallel_env"
+            )
+
+    def _has_late_joiners(self, config: Any) -> bool:
+        """Tell whether somebody enters after the reset under a config."""
+        return not all(self.world.opens(config, agent) for agent in range(config.agents))
 
     def enlarge(self, envelope: Mapping[str, int], partners: Partners | None = None) -> None:
         """Make room for larger configs, before the first reset; spaces are other objects then.
@@ -266,11 +456,12 @@ class BatchEnv(BatchConfigs):
         self._require_open()
         old, events = self.world, self.events
         config = larger(self.configs[0], old.envelope, envelope)
-        if self._ready.any():
+        if self.ready.any():
             raise EnvelopeError(f"this batch of {old.name} was reset, so its spaces are fixed")
         seats = {old.agents[number]: agent for number, agent in self.partners.items()}
         world = type(old)(config)
-        further = [world.config.changed({**_fields(c)}) for c in self.configs[1:]]
+        others = [config.model_dump(exclude={"envelope"}) for config in self.configs[1:]]
+        further = [world.config.changed(fields) for fields in others]
         BatchEnv.__init__(
             self,
             world,
@@ -278,7 +469,7 @@ class BatchEnv(BatchConfigs):
             configs=[world.config, *further],
             partners={**read_partners(partners), **seats},
             autoreset=self.autoreset,
-            focal=self._focal,
+            focal=self.focal,
             copy=self.copy,
         )
         self.events = events
@@ -293,7 +484,8 @@ class BatchEnv(BatchConfigs):
         """Return all environments as one JSON-able value."""
         self._require_open()
         hints = {str(slot): list(entry) for slot, entry in self._hints.items()}
-        return {**self._label(), **pack(self.batch.states, self._ready), "hints": hints}
+        raw = base64.b64encode(self.batch.states.tobytes()).decode()
+        return {**self._label(), "ready": self.ready.tolist(), "states": raw, "hints": hints}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of a batch of the same size and configs.
@@ -302,18 +494,24 @@ class BatchEnv(BatchConfigs):
             SnapshotError: If it is of something else, or damaged.
         """
         self._require_open()
-        states, ready = unpack(snapshot, self._label(), self.batch.states.dtype)
-        hints = unpack_hints(snapshot, self.num_envs, len(self.world.agents))
-        check_records(self.world, states, self.batch.tables)
+        states, ready, hints = read_snapshot(snapshot, self._label(), self.batch.states.dtype)
+        check_snapshot(self.world, states, hints, self.batch.tables)
         self.batch.states[...] = states
-        self._ready[...], self._all_ready = ready, bool(np.all(ready))
+        self.ready[...], self._all_ready = ready, bool(np.all(ready))
         self._hints = hints
         self.world.look_batch(self.batch)
         self.events.post("batch_restore")
 
     def _label(self) -> dict[str, Any]:
         """Return what a snapshot must agree in."""
-        return label(self.world, self.batch.states, self.configs)
+        return {
+            "schema": SNAPSHOT_SCHEMA,
+            "world": self.world.name,
+            "version": self.world.version,
+            "num_envs": self.num_envs,
+            "record": self.batch.states.dtype.itemsize,
+            "configs": [c.model_dump(mode="json", exclude={"envelope"}) for c in self.configs],
+        }
 
     def close(self) -> None:
         """Give back memory; closing twice does no harm."""
@@ -325,12 +523,6 @@ class BatchEnv(BatchConfigs):
         """Raise `ClosedError` after `close`."""
         if self._closed:
             raise ClosedError(f"this batch of {self.world.name} is closed; make another one")
-
-
-def _fields(config: Any) -> dict[str, Any]:
-    """Return the fields of a config that are not the envelope."""
-    found: dict[str, Any] = config.model_dump(exclude={"envelope"})
-    return found
 
 
 def batch_env(
@@ -382,51 +574,3 @@ def batch_env(
         autoreset=autoreset,
         copy=copy,
     )
-
-
-def step_seen(slots: Slots, events: Events, mode: int, focal: int, acts: NDArray[np.int32]) -> int:
-    """Do what the kernel does, and look at every episode that ended before the next begins.
-
-    How episodes ended is kept in `Slots.results`, and everything is posted if anybody listens.
-
-    Args:
-        slots: The batch.
-        events: Where to post ``batch_step`` and ``batch_reset``.
-        mode: A value of `AUTORESET`.
-        focal: The agent whose end is the episode's, or -1 for the last agent.
-        acts: Indices of commands, shape (envs, agents of the world).
-
-    Returns:
-        What the kernel returns: 0, or which action or slot is at fault.
-    """
-    batch, agents = slots.batch, len(slots.world.agents)
-    alive = batch.states["alive"][:, :agents].astype(np.bool_)
-    over = batch.states["over"].astype(np.bool_)
-    same_step = mode == AUTORESET["same_step"]
-    kernel_mode = AUTORESET["disabled"] if same_step else mode
-    found = slots.world.step_batch(batch, kernel_mode, focal, acts.reshape(-1))
-    if found < 0:
-        return found
-    slots.note_results()
-    if found:
-        return found
-    events.post("batch_step", acts=acts, alive=alive, over=over)
-    if mode == AUTORESET["next_step"] and over.any():
-        tell_begun(events, np.flatnonzero(over))
-    ended = np.flatnonzero(batch.states["ended"])
-    events.post("batch_ended", slots=ended.tolist())
-    return _renew(slots, events, ended) if same_step and ended.size else found
-
-
-def tell_begun(events: Events, slots: NDArray[np.int64]) -> None:
-    """Post that episodes begin, and then, that everybody has heard of it."""
-    events.post("batch_reset", slots=slots.tolist())
-    events.post("batch_begun", slots=slots.tolist())
-
-
-def _renew(slots: Slots, events: Events, ended: NDArray[np.int64]) -> int:
-    """Start the next episodes of environments, as the kernel does in the same step."""
-    faults = slots.world.renew_batch(slots.batch, ended)
-    if not faults:
-        tell_begun(events, ended)
-    return faults

@@ -75,11 +75,6 @@ class TextSpace(spaces.Text):
         return NoShape()
 
 
-def say_as_is(kept: Any, agent: int) -> str:
-    """Return a text that was kept as a text."""
-    return str(kept)
-
-
 if TYPE_CHECKING:
     _Dict = dict[str, Any]
 else:
@@ -183,7 +178,7 @@ class ObservationBuilder:
         self.world = world
         self.view = style.view
         self.mask = style.mask
-        self._tell = world.text_writer()
+        self._write = world.text_writer()
 
     def space(self) -> spaces.Space[Any]:
         """Return a new space object for one agent's observations."""
@@ -200,7 +195,7 @@ class ObservationBuilder:
 
     def renew(self) -> None:
         """Follow a change of the world's config."""
-        self._tell = self.world.text_writer()
+        self._write = self.world.text_writer()
 
     def show(
         self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
@@ -211,23 +206,26 @@ class ObservationBuilder:
             masks: The masks, which are part of the observations if ``mask="obs"``.
             agents: Whose observations are wanted; those of others may be missing.
         """
-        shown = self.world.vectors() if self.view == "vector" else self._texts(agents)
+        world = self.world
+        shown: Mapping[int, Any] | Sequence[Any]
+        if self.view == "vector":
+            shown = world.vectors()
+        elif self.native:
+            shown = {i: world.native_text(i) for i in agents}
+            if self.view == "both":
+                vectors = world.vectors()
+                shown = {i: {"text": shown[i], "vector": vectors[i]} for i in agents}
+        else:
+            kept, write = world.capture(), self._write
+            if self.view == "text":
+                shown = {i: write(kept[i], i) for i in agents}
+            elif self.lazy:
+                vectors = world.vectors(kept)
+                rows = {i: {"text": (write, kept[i], i), "vector": vectors[i]} for i in agents}
+                shown = {i: LazyViews(row) for i, row in rows.items()}
+            else:
+                vectors = world.vectors(kept)
+                shown = {i: {"text": write(kept[i], i), "vector": vectors[i]} for i in agents}
         if self.mask is None:
             return shown
         return {i: {"observation": shown[i], "action_mask": masks[i]} for i in agents}
-
-    def _texts(self, agents: Collection[int]) -> Mapping[int, Any]:
-        """Return texts or both views."""
-        world = self.world
-        kept, tell = world.capture(), self._tell
-        if self.native:
-            kept = [world.native_text(i) if i in agents else "" for i in range(len(kept))]
-            tell = say_as_is
-        if self.view == "text":
-            return {i: tell(kept[i], i) for i in agents}
-        vectors = world.vectors() if self.native else world.vectors(kept)
-        if self.lazy:
-            return {
-                i: LazyViews({"text": (tell, kept[i], i), "vector": vectors[i]}) for i in agents
-            }
-        return {i: {"text": tell(kept[i], i), "vector": vectors[i]} for i in agents}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from piase_gym.core.world import Act, StepResult
-from piase_gym.envs.actions import INTEGERS, ActionReader, explain_failure, getter
+from piase_gym.envs.actions import INTEGERS, ActionReader, explain_failure
 from piase_gym.envs.arguments import Name, build_runner
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
@@ -70,7 +70,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._shown: Sequence[int] = ()
         self._nobody: dict[str, bool] = {}
         self._open = world.awaiting_agents
-        self._direct: Callable[[Any], Sequence[Any]] | None = None
+        self._direct = False
 
     # -- what PettingZoo asks for ---------------------------------------------------------
 
@@ -124,7 +124,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         runner = self.runner
         runner.reset(seed, options)
         self._viewer.renew()
-        self._meet()
+        self._update_agents()
         if self.render_mode == "human":
             self.render()
         return self.look()
@@ -144,20 +144,20 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
                 infos[name]["action_mask"] = masks[i]
         return {name: shown[i] for name, i in self._live}, infos
 
-    def _meet(self) -> None:
+    def _update_agents(self) -> None:
         """Take note of who is in play."""
         names = self.runner.world.agents
-        self._live = [(names[i], i) for i in self.runner.played]
-        self._seat([name for name, _ in self._live])
+        self._live = [(names[i], i) for i in self.runner.live]
+        self._set_agents([name for name, _ in self._live])
         self._nobody = dict.fromkeys(self.agents, False)
         self._open = self.runner.world.awaiting_agents
-        self._shown = self.runner.own if self._open else list(self.runner.played)
+        self._shown = self.runner.own if self._open else list(self.runner.live)
         everybody = len(self.agents) == len(names)
         batched = self.runner.world.capabilities.batched
         plain = everybody and batched and self._reader.kind == "discrete"
-        self._direct = getter(self.agents) if plain else None
+        self._direct = plain
 
-    def _seat(self, agents: list[str]) -> None:
+    def _set_agents(self, agents: list[str]) -> None:
         """Say who is in play, here and where wrappers show it."""
         self.agents = agents
         for mirror in self.runner.events.mirrors:
@@ -198,7 +198,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             infos,
         )
         if notes or ended or self._open:
-            self._finish(tick, result, shown, masks)
+            self._add_rare_infos(tick, result, shown, masks)
         if self._tells:
             for name, i in live:
                 explain_failure(infos[name], runner.world, i, actions[name])
@@ -206,7 +206,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             self.render()
         return result
 
-    def _finish(
+    def _add_rare_infos(
         self, tick: StepResult, result: ParallelStep, shown: Any, masks: Sequence[Any]
     ) -> None:
         """Add what happens in few steps only: notes, results, who leaves and who enters."""
@@ -216,7 +216,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             if tick.terminated[i] or tick.truncated[i]:
                 infos[name]["result"] = world.result(i)
         self.runner.end_step(tick)
-        self._meet()
+        self._update_agents()
         for name, i in self._live:
             if name not in before:
                 info = {"seed": self.runner.seed, **tick.notes.get(i, {})}
@@ -233,14 +233,14 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         try:
             if len(actions) != len(live) or not live:
                 raise KeyError
-            if self._direct is not None:
-                given = self._direct(actions)
+            if self._direct:
+                given = list(map(actions.__getitem__, self.agents))
                 if INTEGERS.issuperset(map(type, given)):
                     return given  # the world itself refuses what is not in its table
             acts = self._acts.copy()
             for name, i in live:
                 acts[i] = self._reader.read(i, actions[name])
-        except (KeyError, IndexError, TypeError) as error:
+        except (AttributeError, LookupError, TypeError) as error:
             raise self._wrong_agents(actions) from error
         return acts
 
@@ -271,23 +271,20 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
 
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""
-        self._seat([])
+        self._set_agents([])
         self._live = []
-        if self._window is not None:
-            self._window.close()
-        self.runner.close()
+        super().close()
 
     # -- what piase_gym adds --------------------------------------------------------------
 
     def give_hint(self, agent: str, hint: str | None) -> None:
         """Show a hint to an agent, in its text and its vector, until the episode ends."""
-        self.runner.require_episode()
-        self._hint(self.runner.number(agent), hint)
+        self._hint(agent, hint)
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot; the future is then the one it would have had."""
         super().restore(snapshot)
-        self._meet()
+        self._update_agents()
 
     def enlarge(self, envelope: Mapping[str, int]) -> None:
         """Make room for larger configs, before the first reset; spaces are other objects then.

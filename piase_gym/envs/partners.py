@@ -1,18 +1,26 @@
-"""Partners: the agents that the caller does not play, and what becomes of their answers."""
+"""Partners: the agents that the caller does not play, in one environment or in a batch."""
 
 from __future__ import annotations
 
+import copy
+import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from piase_gym.agents.base import Agent
+from piase_gym.agents.base import Agent, BatchPercept, Percept
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.models import ActionCommand
+from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.core.world import Act, World, check_box, check_index
-from piase_gym.errors import AgentError, ConfigError
+from piase_gym.envs.actions import any_out_of_range, to_indices
+from piase_gym.errors import ActionError, AgentError, ConfigError
+
+if TYPE_CHECKING:
+    from piase_gym.envs.batch import BatchEnv
 
 
 def agent_number(world: World[Any, Any], agent: object) -> int:
@@ -45,7 +53,7 @@ def read_partners(partners: Partners | None) -> dict[str, str | Agent]:
     return dict(partners or {})
 
 
-def seat_partners(world: World[Any, Any], partners: Partners | None) -> dict[int, Agent]:
+def assign_partners(world: World[Any, Any], partners: Partners | None) -> dict[int, Agent]:
     """Return the agents that play for others, by number, under the names of their seats.
 
     Raises:
@@ -67,7 +75,7 @@ def seat_partners(world: World[Any, Any], partners: Partners | None) -> dict[int
     return seats
 
 
-def to_act(world: World[Any, Any], number: int, action: Any) -> Act:
+def decode_answer(world: World[Any, Any], number: int, action: Any) -> Act:
     """Translate what an agent answered into what a world takes.
 
     Raises:
@@ -88,3 +96,109 @@ def to_act(world: World[Any, Any], number: int, action: Any) -> Act:
 def no_acts(world: World[Any, Any]) -> list[Act]:
     """Return an empty entry for every agent."""
     return [None] * len(world.agents)
+
+
+class BatchPartners:
+    """The partners of one batch. They act, but do not learn.
+
+    Attributes:
+        agents: Agent number -> the agent that plays it in every environment.
+    """
+
+    def __init__(self, batch: BatchEnv, partners: Partners | None) -> None:
+        """Seat the partners; those without `Agent.act_batch` are looped over, with a warning.
+
+        Raises:
+            AgentError: If a seat does not exist, or nobody is left to the caller.
+            ConfigError: If the partners are not a mapping.
+            UnknownNameError: If a policy does not exist.
+        """
+        self._env, self._world = batch, batch.world
+        self._noop = int(batch.world.commands.index(batch.world.noop))
+        self.agents = assign_partners(batch.world, partners)
+        self._loops = {
+            number: [copy.deepcopy(agent) for _ in range(batch.num_envs)]
+            for number, agent in self.agents.items()
+            if not agent.acts_in_batches
+        }
+        for number in self._loops:
+            warnings.warn(
+                f"{type(self.agents[number]).__name__} has no act_batch and is asked once an "
+                "environment",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def ask(self, acts: NDArray[np.int32]) -> None:
+        """Fill in what the partners do.
+
+        Args:
+            acts: Indices of commands, shape (envs, agents of the world); changed in place.
+        """
+        batch = self._env.batch
+        states = batch.states
+        steps = states["t"].astype(np.int64)
+        for number, agent in self.agents.items():
+            seeds = stream_keys(states["seed"], StreamId.PARTNER + number)
+            if number in self._loops:
+                acts[:, number] = self._ask_in_turn(number, seeds, steps)
+                continue
+            shown, masks = batch.obs[:, number], batch.masks[:, number]
+            percept = BatchPercept(shown, masks, seeds, steps, self._noop)
+            acts[:, number] = self._checked(number, agent, agent.act_batch(percept))
+
+    def _ask_in_turn(
+        self, number: int, seeds: NDArray[np.uint64], steps: NDArray[np.int64]
+    ) -> list[int]:
+        """Ask a partner that can act in one environment at a time only."""
+        alive = self._env.batch.states["alive"][:, number]
+        chosen = [self._noop] * self._env.num_envs
+        for slot, agent in enumerate(self._loops[number]):
+            if alive[slot]:
+                single, step = self._env.at(slot), int(steps[slot])
+                if step == 0:
+                    agent.reset(int(seeds[slot]))
+                agent.perceive(Percept(single, number, step))
+                chosen[slot] = self._index(number, decode_answer(single, number, agent.act()))
+        return chosen
+
+    def _checked(self, number: int, agent: Agent, answers: Any) -> NDArray[Any]:
+        """Return what a partner does in every environment.
+
+        Raises:
+            ActionError: If it is not an index for each of them.
+        """
+        world = self._world
+        who = f"{type(agent).__name__}, which plays {world.agents[number]},"
+        try:
+            given = to_indices(answers, (self._env.num_envs,))
+        except ActionError as error:
+            raise ActionError(f"{who} answers wrongly: {error}") from None
+        if any_out_of_range(given, world.num_actions):
+            stray = given[(given < 0) | (given >= world.num_actions)][0]
+            raise ActionError(
+                f"{who} answers with action {stray}; actions are integers from 0 to "
+                f"{world.num_actions - 1}"
+            )
+        return given
+
+    def _index(self, number: int, act: Act) -> int:
+        """Return the index of an act; indices are what a batch takes.
+
+        Raises:
+            ActionError: If it is a line or a command that stands for none.
+        """
+        world = self._world
+        if act is None:
+            return self._noop
+        if isinstance(act, int):
+            return act
+        if isinstance(act, Command) and act in world.commands:
+            return world.commands.index(act)
+        who = f"{type(self.agents[number]).__name__}, which plays {world.agents[number]},"
+        told = (
+            act.message
+            if isinstance(act, InvalidAction)
+            else f"{act} is not in the table of commands"
+        )
+        raise ActionError(f"{who} answers with what no index of a batch stands for: {told}")

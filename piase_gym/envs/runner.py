@@ -16,7 +16,7 @@ from piase_gym.core.events import Events
 from piase_gym.core.rng import MAX_SEED, StreamId, check_seed, episode_seed, fresh_seed, stream_key
 from piase_gym.core.snapshot import DAMAGE, check_snapshot
 from piase_gym.core.world import Act, StepResult, World
-from piase_gym.envs.partners import Partners, agent_number, no_acts, seat_partners, to_act
+from piase_gym.envs.partners import Partners, agent_number, assign_partners, decode_answer, no_acts
 from piase_gym.errors import (
     AgentError,
     ClosedError,
@@ -39,7 +39,8 @@ class EpisodeRunner:
         partners: Agent number -> the agent that plays it.
         seed: The effective seed of the present episode, or ``None`` before the first.
         steps: Steps done in the present episode.
-        played: Numbers of the caller's agents that are in play now.
+        live: Numbers of the caller's agents that are in play now.
+        next_config: The config that holds from the next reset on, if it is another one.
         tick: What the last step did, or ``None`` before the first.
     """
 
@@ -58,11 +59,11 @@ class EpisodeRunner:
         self.world = world
         self.spec = spec
         self.events = Events()
-        self.partners = seat_partners(world, partners)
+        self.partners = assign_partners(world, partners)
         self.own = [i for i in range(len(world.agents)) if i not in self.partners]
         self.seed: int | None = None
         self.steps = 0
-        self.played: list[int] = []
+        self.live: list[int] = []
         self.tick: StepResult | None = None
         self.time_limit: int | None = None
         """The limit of a `TimeLimit` around the environment; no config may have a longer one."""
@@ -71,7 +72,7 @@ class EpisodeRunner:
         """In which order agents act, as far as it was set."""
         self._base: int | None = None
         self._episode = 0
-        self._next_config: Any = None
+        self.next_config: Any = None
         self._closed = False
 
     # -- order of calls -------------------------------------------------------------------
@@ -144,7 +145,7 @@ class EpisodeRunner:
     def _find_played(self) -> None:
         """Find out which of the caller's agents are in play."""
         alive = self.world.alive
-        self.played = [i for i in self.own if alive[i]]
+        self.live = [i for i in self.own if alive[i]]
 
     def step(self, acts: Sequence[Act]) -> StepResult:
         """Let partners act, advance the world, let partners learn.
@@ -156,7 +157,7 @@ class EpisodeRunner:
         if partners:
             acts = list(acts)
             playing = self._ask_partners(acts)
-        heard = self.events.heard
+        heard = self.events.wants_steps
         decoded = self._decode(acts) if heard and self.events.decodes else None
         self.tick = tick = self.world.step(acts)
         self.steps += 1
@@ -221,7 +222,7 @@ class EpisodeRunner:
         Raises:
             AgentError: If the episode is over before.
         """
-        while not self.played:
+        while not self.live:
             if not any(self.world.alive):
                 names = ", ".join(self.world.agents[i] for i in self.own)
                 raise AgentError(f"the episode is over before {names} enters")
@@ -234,7 +235,7 @@ class EpisodeRunner:
         for number in playing:
             agent = self.partners[number]
             agent.perceive(Percept(world, number, self.steps))
-            acts[number] = to_act(world, number, agent.act())
+            acts[number] = decode_answer(world, number, agent.act())
             if self.events.active:
                 self._show_inside(number, agent)
         return playing
@@ -248,7 +249,7 @@ class EpisodeRunner:
     # -- configuration --------------------------------------------------------------------
 
     @property
-    def fresh(self) -> bool:
+    def never_reset(self) -> bool:
         """Whether there was no episode yet, so that spaces may still change."""
         return self.seed is None
 
@@ -267,20 +268,15 @@ class EpisodeRunner:
         self.require_open()
         old = self.world
         config = larger(old.config, old.envelope, envelope)
-        if not self.fresh:
+        if not self.never_reset:
             raise EnvelopeError(f"this {old.name} was reset, so its spaces are fixed")
         self.world = type(old)(config)
         seats = {old.agents[number]: agent for number, agent in self.partners.items()}
-        self.partners = seat_partners(self.world, {**(partners or {}), **seats})
+        self.partners = assign_partners(self.world, {**(partners or {}), **seats})
         self.own = [i for i in range(len(self.world.agents)) if i not in self.partners]
         old.close()
         if self.events.active:
             self.events.post("rebuild")
-
-    @property
-    def pending(self) -> Any:
-        """The config that holds from the next reset on, if it is another one."""
-        return self._next_config
 
     def reconfigure(self, changes: Mapping[str, Any]) -> None:
         """Change fields of the config from the next reset on; spaces stay as they are.
@@ -295,7 +291,7 @@ class EpisodeRunner:
         changes = {str(key): value for key, value in changes.items()}
         if "envelope" in changes or "agent_ids" in changes:
             raise EnvelopeError("envelope and agent_ids fix the spaces; make another environment")
-        current = self._next_config or self.world.config
+        current = self.next_config or self.world.config
         config = current.changed(changes)
         self.world.check_config(config)
         self.adopt(config)
@@ -312,14 +308,14 @@ class EpisodeRunner:
                 f"max_episode_steps={self.time_limit}; make it with max_steps={config.max_steps}"
             )
         if self.events.active:
-            current = self._next_config or self.world.config
+            current = self.next_config or self.world.config
             self.events.post("reconfigure", changes=current.diff(config))
-        self._next_config = config
+        self.next_config = config
 
     def _take_config(self) -> None:
         """Apply what `reconfigure` was given."""
-        if self._next_config is not None:
-            config, self._next_config = self._next_config, None
+        if self.next_config is not None:
+            config, self.next_config = self.next_config, None
             self.world.configure(config)
 
     # -- the state is a value -------------------------------------------------------------
@@ -327,7 +323,7 @@ class EpisodeRunner:
     def snapshot(self) -> dict[str, Any]:
         """Return world, episode and partners as one JSON-able value."""
         self.require_episode()
-        pending = self._next_config
+        pending = self.next_config
         return {
             **self.world.snapshot(),
             "episode": dict(
@@ -357,7 +353,7 @@ class EpisodeRunner:
         for name, state in partners.items():
             self.partners[seats[name]].set_state(state)
         self._base, self._episode, self.seed, self.steps = episode
-        self._next_config = pending
+        self.next_config = pending
         self._letters = len(self.world.mailboxes.history) if self.world.mailboxes else 0
         self._find_played()
         self._order = []
@@ -368,12 +364,12 @@ class EpisodeRunner:
         """Close the world; closing twice does no harm."""
         if not self._closed:
             self._closed = True
-            self.played = []
+            self.live = []
             self.events.post("close")  # while the world can still be looked at
             self.world.close()
 
 
-__all__: Sequence[str] = ["EpisodeRunner", "check_seed", "no_acts", "to_act"]
+__all__: Sequence[str] = ["EpisodeRunner", "check_seed", "decode_answer", "no_acts"]
 
 
 EPISODE = ("base", "number", "seed", "steps")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from piase_gym.core.config import larger
 from piase_gym.core.rng import check_seed
 from piase_gym.envs.actions import ActionReader, explain_failure
-from piase_gym.envs.arguments import Name, build_focal_runner, gym_partners, resolve
+from piase_gym.envs.arguments import Name, build_focal_runner, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
 from piase_gym.envs.partners import Partners, no_acts
@@ -69,13 +69,13 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         self.render_mode = check_render_mode(render_mode)
         self._window = Window() if render_mode == "human" else None
         self.runner = build_focal_runner(world, agent, partners, scenario, envelope, config)
-        self.number = self.runner.own[0]
-        self.agent = self.runner.world.agents[self.number]
+        self.agent_index = self.runner.own[0]
+        self.agent = self.runner.world.agents[self.agent_index]
         self._made_from = world, scenario, partners, config
         self._style = ObservationStyle(view, mask, wording, texts)
-        self._look_at_world(actions)
+        self._make_spaces(actions)
 
-    def _look_at_world(self, actions: str) -> None:
+    def _make_spaces(self, actions: str) -> None:
         """Make what depends on the world and its spaces."""
         made = self.runner.world
         self._reader = ActionReader(made, actions)
@@ -90,10 +90,10 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         task = resolve(world, scenario, None, config).task
         made = self.runner.world
         names = made.config.names(larger(made.config, made.envelope, envelope).envelope.agents)
-        seats = gym_partners(names, task, partners, self.agent)
+        seats = partners_around(names, task, partners, self.agent)
         new = {name: seat for name, seat in seats.items() if name not in made.agents}
         self.runner.enlarge(envelope, new)
-        self._look_at_world(self._reader.kind)
+        self._make_spaces(self._reader.kind)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -106,10 +106,10 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         masks = self.runner.world.masks() if self._reader.count else []
         info: dict[str, Any] = {"seed": self.runner.seed}
         if masks:
-            info["action_mask"] = masks[self.number]
+            info["action_mask"] = masks[self.agent_index]
         if self.render_mode == "human":
             self.render()
-        return self._viewer.show(masks, (self.number,))[self.number], info
+        return self._viewer.show(masks, (self.agent_index,))[self.agent_index], info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Let the learner and the partners act once.
@@ -121,8 +121,8 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
             ActionError: If the action is not in the space; nothing has happened then.
             ResetNeededError: Before the first reset and after the end of an episode.
         """
-        runner, me = self.runner, self.number
-        if not runner.played:
+        runner, me = self.runner, self.agent_index
+        if not runner.live:
             runner.require_episode()
             raise ResetNeededError("the episode is over; call reset() before the next step")
         acts = self._acts.copy()
@@ -146,22 +146,15 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO asks for it."""
         self.runner.require_episode()
-        return self.runner.world.masks()[self.number].astype(np.bool_)
-
-    def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
-        if self._window is not None:
-            self._window.close()
-        self.runner.close()
+        return self.runner.world.masks()[self.agent_index].astype(np.bool_)
 
     def give_hint(self, hint: str | None, agent: str | None = None) -> None:
         """Show a hint to the learner until the episode ends."""
-        self.runner.require_episode()
-        self._hint(self._number(agent), hint)
+        self._hint(agent, hint)
 
     def _number(self, agent: str | None) -> int:
         """Return the number of the learner, or of a named agent."""
-        return self.number if agent is None else self.runner.number(agent)
+        return self.agent_index if agent is None else self.runner.number(agent)
 
 
 def make_task(world: str, **kwargs: Any) -> GymEnv:

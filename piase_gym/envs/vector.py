@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.config import larger
 from piase_gym.envs.actions import to_indices
-from piase_gym.envs.arguments import Name, gym_partners, resolve
+from piase_gym.envs.arguments import Name, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.batch_slots import check_singles
+from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.partners import Partners
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
 from piase_gym.errors import AgentError, ConfigError
@@ -172,7 +172,7 @@ def make_vector(
     focal = agent if agent is not None else made.agents[0]
     if focal not in made.agents:
         raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(made.agents)}")
-    seats = gym_partners(made.agents, row, partners, focal)
+    seats = partners_around(made.agents, row, partners, focal)
     number = made.agents.index(focal)
     batched = isinstance(made, ArrayWorld) and (view, actions) == ("vector", "discrete")
     if not isinstance(made, ArrayWorld) or not batched or not made.opens(made.config, number):

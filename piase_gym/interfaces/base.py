@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from piase_gym.core.commands import Command, InvalidAction
-from piase_gym.core.events import Events
 from piase_gym.core.models import ActionCommand, ActionResult
-from piase_gym.core.world import Facts, World
 from piase_gym.envs.arguments import Name, build_runner
-from piase_gym.envs.partners import Partners, to_act
-from piase_gym.envs.runner import EpisodeRunner
+from piase_gym.envs.base import WorldAccess
+from piase_gym.envs.partners import Partners, decode_answer
 from piase_gym.errors import ConfigError
 from piase_gym.interfaces.perceptions import read_command_model
 from piase_gym.interfaces.turns import Act, TurnEngine
@@ -20,12 +18,12 @@ AnyCommand = ActionCommand | Mapping[str, Any] | Command
 """What can be submitted as a command: the model, a mapping of its fields, or the inner form."""
 
 
-class WorldInterface:
+class WorldInterface(WorldAccess):
     """Base of the interfaces of the PiaSE documents: one call at a time, agents by name.
 
     Args:
-        world: A world, an id or a config object, as for `piase_gym.parallel_env`; or another seed
-            face, with which this one then shares the episode.
+        world: A world, an id or a config object, as for `piase_gym.parallel_env`; or another
+            interface, with which this one then shares the episode.
         partners: Policies for agents that the caller does not play, by agent.
         scenario: A scenario's name or path.
         envelope: The largest sizes that later configs may have.
@@ -56,26 +54,12 @@ class WorldInterface:
                     f"{more[0]} cannot be set on an environment that shares another's world"
                 )
             self.engine: TurnEngine = world.engine
+            self.runner = world.runner
             return
-        runner = build_runner(world, partners, scenario, envelope, config)
-        self.engine = TurnEngine(runner, wording or "canonical")
+        self.runner = build_runner(world, partners, scenario, envelope, config)
+        self.engine = TurnEngine(self.runner, wording or "canonical")
 
     # -- what is behind it ----------------------------------------------------------------
-
-    @property
-    def runner(self) -> EpisodeRunner:
-        """The runner of the world."""
-        return self.engine.runner
-
-    @property
-    def world(self) -> World[Any, Any]:
-        """The world behind the environment."""
-        return self.engine.runner.world
-
-    @property
-    def events(self) -> Events:
-        """The events bus."""
-        return self.engine.runner.events
 
     @property
     def unwrapped(self) -> Self:
@@ -83,14 +67,9 @@ class WorldInterface:
         return self
 
     @property
-    def config(self) -> Any:
-        """The config of the present episode."""
-        return self.world.config
-
-    @property
     def possible_agents(self) -> list[str]:
         """The agents that the caller plays."""
-        return list(self.engine.seats)
+        return list(self.engine.records)
 
     @property
     def agents(self) -> list[str]:
@@ -118,40 +97,13 @@ class WorldInterface:
         """
         self.engine.reset(seed, options)
 
-    def facts(self, agent_id: str) -> Facts:
-        """Return what an agent may know now."""
-        facts: Facts = self.world.facts(self.engine.seat(agent_id).number)
-        return facts
+    def _number(self, agent: str | None) -> int:
+        """Return the number of one of the caller's agents."""
+        return self.engine.find(agent).number
 
-    def commands(self, agent_id: str) -> list[Command]:
-        """Return the legal commands of an agent now, as data."""
-        return self.world.admissible(self.engine.seat(agent_id).number)
-
-    def admissible_commands(self, agent_id: str) -> list[str]:
-        """Return the legal commands of an agent now, as lines of text."""
-        return [self.world.write(command) for command in self.commands(agent_id)]
-
-    def instructions(self, agent_id: str) -> str:
-        """Return the versioned prompt for an agent."""
-        return self.world.instructions(self.engine.place(agent_id).number)
-
-    def tools(self, agent_id: str) -> list[dict[str, Any]]:
-        """Return the commands as JSON Schema tool calls."""
-        return self.world.tools(self.engine.place(agent_id).number)
-
-    def give_hint(self, agent_id: str, hint: str | None) -> None:
+    def give_hint(self, agent: str, hint: str | None) -> None:
         """Show a hint to an agent until the episode ends."""
-        self.world.give_hint(self.engine.seat(agent_id).number, hint)
-        self.events.post("hint", agent_id, message=hint)
-
-    def reconfigure(self, changes: Mapping[str, Any]) -> None:
-        """Change fields of the config from the next reset on.
-
-        Raises:
-            ConfigError: If a field is unknown or not allowed.
-            EnvelopeError: If the new config does not fit the envelope.
-        """
-        self.runner.reconfigure(changes)
+        self._hint(agent, hint)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state, open submissions included, as a JSON-able value."""
@@ -161,22 +113,13 @@ class WorldInterface:
         """Take up a snapshot of this or another environment."""
         self.engine.restore(snapshot)
 
-    def digest(self) -> str:
-        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
-        self.runner.require_episode()
-        return self.world.digest()
-
-    def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
-        self.runner.close()
-
-    # -- for the environments --------------------------------------------------------------------
+    # -- for the interfaces ---------------------------------------------------------------
 
     def _submit(self, agent_id: str, command: AnyCommand) -> ActionResult:
         """Check a command that came as data, and submit it."""
-        seat = self.engine.seat(agent_id)
+        record = self.engine.record(agent_id)
         checked = read_command_model(command)
-        act = to_act(self.world, seat.number, checked)
+        act = decode_answer(self.world, record.number, checked)
         assert isinstance(act, Command | InvalidAction)
         return self.engine.submit(agent_id, act, checked.execution_priority or 0.0)
 

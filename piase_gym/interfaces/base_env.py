@@ -1,7 +1,7 @@
 """The LLM-environment document's interface: `BaseEnv`, over worlds and as a base for other code.
 
 ``BaseEnv("GridWorld", agents=2)`` puts the interface over a world. Environments of one's own derive
-from `BaseEnv` as the seed prints it, take a dict of settings, and can be registered by name.
+from `BaseEnv` as the document prints it, take a dict of settings, and can be registered by name.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from piase_gym.core.commands import MAX_LINE, InvalidAction
-from piase_gym.core.events import Events
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.models import Action, Observation
-from piase_gym.core.world import Facts, World
 from piase_gym.envs.arguments import Name, build_focal_runner
+from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import Partners
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, SnapshotError
-from piase_gym.interfaces.turns import SENTENCES, Sight, TurnEngine
+from piase_gym.interfaces.turns import OUTCOME_SENTENCES, Perceived, TurnEngine
 from piase_gym.names import look_up
 from piase_gym.registry import load
 
@@ -163,7 +162,7 @@ def make_base_env(name: str, config: Mapping[str, Any] | None = None) -> BaseEnv
     return env
 
 
-class WorldBaseEnv(BaseEnv):
+class WorldBaseEnv(WorldAccess, BaseEnv):
     """A world behind `BaseEnv`: one focal agent, the others are played by partners.
 
     Args:
@@ -203,24 +202,9 @@ class WorldBaseEnv(BaseEnv):
         runner = build_focal_runner(world, agent, partners, scenario, envelope, config)
         native = runner.world.capabilities.native_text
         self.engine = TurnEngine(runner, wording or ("native" if native else "canonical"))
-        self.runner, self.number = runner, runner.own[0]
-        self.agent = runner.world.agents[self.number]
+        self.runner, self.agent_index = runner, runner.own[0]
+        self.agent = runner.world.agents[self.agent_index]
         self.num_attempts, self._failed = num_attempts, 0
-
-    @property
-    def world(self) -> World[Any, Any]:
-        """The world behind the environment."""
-        return self.runner.world
-
-    @property
-    def config(self) -> Any:
-        """The world's config in the present episode."""
-        return self.runner.world.config
-
-    @property
-    def events(self) -> Events:
-        """The events bus."""
-        return self.runner.events
 
     @property
     def unwrapped(self) -> WorldBaseEnv:
@@ -258,10 +242,10 @@ class WorldBaseEnv(BaseEnv):
             ActionError: If it is not an action; nothing has happened then.
             ResetNeededError: Before the first reset and after the end of an episode.
         """
-        seat = self.engine.seat(self.agent)
-        act = self.world.read(self.number, _line(action))
+        record = self.engine.record(self.agent)
+        act = self.world.read(self.agent_index, _line(action))
         if self._failed + 1 < self.num_attempts and not self.engine.over:
-            planned = self.world.decode(self.number, act)
+            planned = self.world.decode(self.agent_index, act)
             if isinstance(planned, InvalidAction):
                 return self._ask_again(planned)
         self._failed = 0
@@ -270,10 +254,10 @@ class WorldBaseEnv(BaseEnv):
         info["status"] = result.status
         if result.error_details is not None:
             info["error"] = result.error_details
-        if seat.ended:
+        if record.ended:
             info["won"] = info["result"] == "won"
         rewards = result.rewards_obtained or {}
-        return self._observe(), rewards["reward"], seat.ended, info
+        return self._observe(), rewards["reward"], record.ended, info
 
     def _ask_again(self, misread: InvalidAction) -> Step:
         """Let an action be corrected; the world has not gone on."""
@@ -281,27 +265,27 @@ class WorldBaseEnv(BaseEnv):
         info = {
             "outcome": misread.outcome.value,
             "status": misread.outcome.status,
-            "error": misread.message or SENTENCES[misread.outcome],
+            "error": misread.message or OUTCOME_SENTENCES[misread.outcome],
             "attempts_left": self.num_attempts - self._failed,
         }
         return self.current_observation, 0.0, False, info
 
     def _observe(self) -> Observation:
         """Make the observation of now."""
-        sight = self.engine.sight(self.engine.seat(self.agent))
-        assert sight is not None  # a reset goes on until the focal agent has entered
-        self._observation = Observation(self._structured(sight), sight.text)
+        perceived = self.engine.perceived(self.engine.record(self.agent))
+        assert perceived is not None  # a reset goes on until the focal agent has entered
+        self._observation = Observation(self._structured(perceived), perceived.text)
         return self._observation
 
-    def _structured(self, sight: Sight) -> dict[str, Any]:
+    def _structured(self, perceived: Perceived) -> dict[str, Any]:
         """Return facts as data; the keys that all worlds have come last and win."""
         return {
-            **self.world.surroundings(sight.facts).perceptions,
-            "text": sight.text,
+            **self.world.surroundings(perceived.facts).perceptions,
+            "text": perceived.text,
             "agent": self.agent,
             "step": self.runner.steps,
-            "messages": jsonable(sight.facts.messages),
-            "hint": sight.facts.hint,
+            "messages": jsonable(perceived.facts.messages),
+            "hint": perceived.facts.hint,
         }
 
     @property
@@ -327,40 +311,24 @@ class WorldBaseEnv(BaseEnv):
         self.runner.require_episode()
         if self.engine.over:
             return []
-        return [Action(self.world.write(found)) for found in self.world.admissible(self.number)]
+        return [
+            Action(self.world.write(found)) for found in self.world.admissible(self.agent_index)
+        ]
 
     # -- what piase_gym adds --------------------------------------------------------------
 
-    def facts(self) -> Facts:
-        """Return what the focal agent may know now."""
-        self.runner.require_episode()
-        facts: Facts = self.world.facts(self.number)
-        return facts
-
-    def instructions(self) -> str:
-        """Return the versioned prompt for the focal agent."""
-        self.runner.require_open()
-        return self.world.instructions(self.number)
-
-    def tools(self) -> list[dict[str, Any]]:
-        """Return the commands as JSON Schema tool calls."""
-        self.runner.require_open()
-        return self.world.tools(self.number)
+    def _number(self, agent: str | None) -> int:
+        """Return the number of the focal agent, or of a named one."""
+        return self.agent_index if agent is None else self.runner.number(agent)
 
     def give_hint(self, hint: str | None) -> None:
         """Show a hint to the focal agent until the episode ends."""
-        self.runner.require_episode()
-        self.world.give_hint(self.number, hint)
-        self.events.post("hint", self.agent, message=hint)
-
-    def reconfigure(self, changes: Mapping[str, Any]) -> None:
-        """Change fields of the config from the next reset on."""
-        self.runner.reconfigure(changes)
+        self._hint(None, hint)
 
     def snapshot(self) -> dict[str, Any]:
         """Return the state, partners included, as a JSON-able value."""
-        seats = self.engine.get_state()
-        return {**self.runner.snapshot(), "seats": seats, "failed_attempts": self._failed}
+        records = self.engine.get_state()
+        return {**self.runner.snapshot(), "seats": records, "failed_attempts": self._failed}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of this or another environment with the same partners."""
@@ -370,15 +338,6 @@ class WorldBaseEnv(BaseEnv):
         self.engine.restore(snapshot)
         self._failed = failed
         self._observe()
-
-    def digest(self) -> str:
-        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
-        self.runner.require_episode()
-        return self.world.digest()
-
-    def close(self) -> None:
-        """Give back resources; closing twice does no harm."""
-        self.runner.close()
 
 
 def _line(action: object) -> str:

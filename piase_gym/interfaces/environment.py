@@ -63,7 +63,7 @@ class Environment(WorldInterface):
 
     def get_observation(self, agent_id: str) -> PerceptionData:
         """Return what an agent perceives now; its result is in `last_action_result`."""
-        return perceive(self.engine, self.engine.seat(agent_id))
+        return perceive(self.engine, self.engine.record(agent_id))
 
     def get_state(self) -> dict[str, Any]:
         """Return the whole state of the world, random streams included, as a JSON-able value."""
@@ -72,13 +72,13 @@ class Environment(WorldInterface):
 
     def is_done(self, agent_id: str) -> bool:
         """Tell whether the episode is over for an agent."""
-        return self.engine.done(self.engine.seat(agent_id))
+        return self.engine.done(self.engine.record(agent_id))
 
     def get_action_space(self, agent_id: str | None = None) -> dict[str, Any]:
         """Return the verbs and the schemas of their parameters; it is the same for all agents."""
         self.runner.require_open()
         if agent_id is not None:
-            self.engine.place(agent_id)
+            self.engine.find(agent_id)
         schema = action_schema(self.world)
         return {name: verb.model_dump(exclude_none=True) for name, verb in schema.items()}
 
@@ -156,13 +156,13 @@ class AbstractEnvironment(WorldInterface):
 
     def _agent(self, name: str) -> dict[str, Any]:
         """Return what the environment keeps about one agent."""
-        seat = self.engine.seats[name]
+        record = self.engine.records[name]
         return {
-            "in_play": self.engine.in_play(seat),
-            "done": self.engine.done(seat),
-            "submitted": seat.act is not None,
-            "total_reward": seat.total,
-            "last_action_result": simple_result(seat.result),
+            "in_play": self.engine.in_play(record),
+            "done": self.engine.done(record),
+            "submitted": record.act is not None,
+            "total_reward": record.total,
+            "last_action_result": simple_result(record.result),
         }
 
     def reset_environment(
@@ -192,7 +192,7 @@ class AbstractEnvironment(WorldInterface):
 
     def get_perceptual_data_for_agent(self, agent_id: str) -> PerceptionData:
         """Return what an agent perceives now."""
-        return perceive(self.engine, self.engine.seat(agent_id))
+        return perceive(self.engine, self.engine.record(agent_id))
 
     def apply_action_from_agent(self, agent_id: str, action_command: AnyCommand) -> ActionResult:
         """Submit the command of one agent; see `Environment.step`.
@@ -201,7 +201,7 @@ class AbstractEnvironment(WorldInterface):
             Its result with the scene that follows, or ``in_progress``.
         """
         result = self._submit(agent_id, action_command)
-        return with_scene(self, agent_id, result)
+        return with_text(self, agent_id, result)
 
     def get_environment_info(self) -> EnvironmentInfo:
         """Return what the environment is and what can be done and perceived in it."""
@@ -209,12 +209,12 @@ class AbstractEnvironment(WorldInterface):
         return environment_info(self.runner, "model")
 
 
-def with_scene(interface: WorldInterface, agent_id: str, result: ActionResult) -> ActionResult:
+def with_text(interface: WorldInterface, agent_id: str, result: ActionResult) -> ActionResult:
     """Add the scene in words to a result that is final, as `immediate_perception_snippet`."""
-    sight = interface.engine.sight(interface.engine.seat(agent_id))
-    if result.status == "in_progress" or sight is None:
+    perceived = interface.engine.perceived(interface.engine.record(agent_id))
+    if result.status == "in_progress" or perceived is None:
         return result
-    snippet = {"timestamp": result.timestamp, "visible_text": sight.text}
+    snippet = {"timestamp": result.timestamp, "visible_text": perceived.text}
     return result.model_copy(update={"immediate_perception_snippet": snippet})
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import urllib.error
+import urllib.request
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import orjson
 
 from piase_gym.core.events import Event
 from piase_gym.core.jsonable import jsonable
 from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.interfaces.base import AnyCommand, WorldInterface
-from piase_gym.interfaces.callbacks import Callback, make_callback
-from piase_gym.interfaces.environment import with_scene
+from piase_gym.interfaces.environment import with_text
 from piase_gym.interfaces.perceptions import environment_info, flat, perceive
 
 PUBLIC_EVENTS = ("reset", "reconfigure", "restore", "close")
@@ -47,7 +51,7 @@ class EnvironmentInterface(WorldInterface):
         Returns:
             The fields of `PerceptionData`, with the world's own perceptions beside them.
         """
-        return flat(perceive(self.engine, self.engine.seat(agent_id)))
+        return flat(perceive(self.engine, self.engine.record(agent_id)))
 
     def submit_action(self, agent_id: str, action_command: AnyCommand) -> dict[str, Any]:
         """Submit the command of one agent; see `Environment.step`.
@@ -56,7 +60,7 @@ class EnvironmentInterface(WorldInterface):
             The fields of `ActionResult`.
         """
         result = self._submit(agent_id, action_command)
-        return with_scene(self, agent_id, result).model_dump(mode="json")
+        return with_text(self, agent_id, result).model_dump(mode="json")
 
     def subscribe_to_event(
         self, agent_id: str, event_type: str, callback_url: str | Callable[[dict[str, Any]], Any]
@@ -78,12 +82,24 @@ class EnvironmentInterface(WorldInterface):
             UnknownNameError: If there is no such type of event.
             ConfigError: If the callback is neither an address nor a function.
         """
-        self.engine.place(agent_id)
+        self.engine.find(agent_id)
         known = (*OWN_EVENTS, *PUBLIC_EVENTS)
         if event_type not in known:
             raise UnknownNameError("event type", event_type, known)
         call = make_callback(callback_url)
-        return self.events.subscribe(_Subscription(self, agent_id, event_type, call))
+
+        def tell(event: Event) -> None:
+            if event.agent in (None, agent_id):
+                call(
+                    {
+                        "event_type": event.kind,
+                        "agent_id": agent_id,
+                        "timestamp": float(self.time_step),
+                        "payload": jsonable(event.data),
+                    }
+                )
+
+        return self.events.subscribe(tell, (event_type,))
 
     def query_environment_state(self, agent_id: str, query: Mapping[str, Any]) -> dict[str, Any]:
         """Answer what an agent asks about the state, as far as it may know it.
@@ -100,10 +116,10 @@ class EnvironmentInterface(WorldInterface):
             ConfigError: If the query is not a mapping with a list of strings.
             UnknownNameError: If there is no such key.
         """
-        seat = self.engine.seat(agent_id)
+        record = self.engine.record(agent_id)
         wanted = _wanted(query)
         answers: dict[str, Any] = {
-            **flat(perceive(self.engine, seat, peek=True)),
+            **flat(perceive(self.engine, record, peek=True)),
             "admissible_commands": self.admissible_commands(agent_id),
             "instructions": self.instructions(agent_id),
             "time_step": self.time_step,
@@ -130,23 +146,39 @@ def _wanted(query: Any) -> list[str] | None:
     return list(keys)
 
 
-class _Subscription:
-    """Passes the events of one type that concern one agent on to a callback."""
+Callback = Callable[[dict[str, Any]], Any]
+TIMEOUT = 5.0
+"""Seconds that the world waits for an address to answer."""
 
-    def __init__(
-        self, interface: EnvironmentInterface, agent: str, event_type: str, call: Callback
-    ) -> None:
-        self.interface, self.agent, self.event_type, self.call = interface, agent, event_type, call
 
-    def __call__(self, event: Event) -> None:
-        """Take an event of the bus."""
-        if event.kind != self.event_type or event.agent not in (None, self.agent):
-            return
-        self.call(
-            {
-                "event_type": event.kind,
-                "agent_id": self.agent,
-                "timestamp": float(self.interface.time_step),
-                "payload": jsonable(event.data),
-            }
-        )
+def post_to(url: str) -> Callback:
+    """Return a callback that posts events as JSON to an address.
+
+    What goes wrong there warns and stops nothing here.
+    """
+
+    def post(event: dict[str, Any]) -> None:
+        kind = {"Content-Type": "application/json"}
+        try:
+            request = urllib.request.Request(url, orjson.dumps(event), kind, method="POST")
+            with urllib.request.urlopen(request, timeout=TIMEOUT):
+                pass
+        except (urllib.error.URLError, OSError, ValueError) as error:
+            message = f"the event {event['event_type']!r} did not reach {url}: {error}"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+    return post
+
+
+def make_callback(target: Any) -> Callback:
+    """Return the callback that a function or an address stands for.
+
+    Raises:
+        ConfigError: If it is neither.
+    """
+    if isinstance(target, str) and target.startswith(("http://", "https://")):
+        return post_to(target)
+    if callable(target):
+        checked: Callback = target
+        return checked
+    raise ConfigError(f"a callback is an http(s) address or a function, not {target!r:.60}")

@@ -62,8 +62,8 @@ class PerceptionInterface(WorldInterface):
     def _discover(self) -> list[str]:
         """Take note of what has been seen by anybody, and return it in the order of discovery."""
         self._keep_up()
-        for seat in self.engine.seats.values():
-            self._found.update((thing.name, None) for thing in seat.around.objects)
+        for record in self.engine.records.values():
+            self._found.update((thing.name, None) for thing in record.surroundings.objects)
         return list(self._found)
 
     # -- seeing and doing -----------------------------------------------------------------
@@ -75,27 +75,27 @@ class PerceptionInterface(WorldInterface):
             agent_id: The agent.
             position: Where the agent takes itself to be. What it sees depends on where it is.
         """
-        things = self.engine.seat(agent_id).around.objects
+        things = self.engine.record(agent_id).surroundings.objects
         self._discover()
         return list(dict.fromkeys(thing.name for thing in things))
 
     def get_agent_state(self, agent_id: str) -> AgentState:
         """Return where an agent is, what it sees and carries, and what became of its action."""
-        seat = self.engine.seat(agent_id)
-        sight = self.engine.sight(seat)
-        around = seat.around
-        carried = around.inventory
+        record = self.engine.record(agent_id)
+        perceived = self.engine.perceived(record)
+        surroundings = record.surroundings
+        carried = surroundings.inventory
         return AgentState(
             agent_id=agent_id,
-            position=jsonable(around.position),
-            rotation=jsonable(around.rotation),
+            position=jsonable(surroundings.position),
+            rotation=jsonable(surroundings.rotation),
             step_count=self.time_step,
             visible_objects=self.get_visible_objects(agent_id),
-            visible_caption="" if sight is None else sight.text,
+            visible_caption="" if perceived is None else perceived.text,
             inventory=None if carried is None else list(carried),
-            in_play=self.engine.in_play(seat),
-            done=self.engine.done(seat),
-            last_action_result=simple_result(seat.result),
+            in_play=self.engine.in_play(record),
+            done=self.engine.done(record),
+            last_action_result=simple_result(record.result),
         )
 
     def execute_action(
@@ -118,8 +118,8 @@ class PerceptionInterface(WorldInterface):
             AgentError: If the agent does not exist or is not in play.
             ResetNeededError: Before the first reset and after the end of an episode.
         """
-        seat = self.engine.seat(agent_id)
-        result = self._submit_act(agent_id, self._read(seat.number, action, params))
+        record = self.engine.record(agent_id)
+        result = self._submit_act(agent_id, self._read(record.number, action, params))
         rewards = result.rewards_obtained or {}
         return {
             **self.get_agent_state(agent_id),
@@ -158,8 +158,8 @@ class PerceptionInterface(WorldInterface):
             AgentError: If there is no such agent, or the sender is not in play.
             ActionError: If the message is not a string.
         """
-        seat = self.engine.seat(sender)
-        if not self.engine.in_play(seat):
+        record = self.engine.record(sender)
+        if not self.engine.in_play(record):
             raise AgentError(f"agent {sender!r} is not in play and cannot send messages")
         if recipient != EVERYONE:
             self.runner.number(recipient)
@@ -173,7 +173,7 @@ class PerceptionInterface(WorldInterface):
 
     def poll_messages(self, agent_id: str) -> list[MailMessage]:
         """Return the messages in an agent's mailbox and empty it."""
-        self.engine.seat(agent_id)
+        self.engine.record(agent_id)
         letters = self.mailboxes.poll(agent_id)
         own, read = self.mailboxes is self._own_mail, [letter._asdict() for letter in letters]
         self.events.post("poll", agent_id, own=own, messages=read)
@@ -186,10 +186,12 @@ class PerceptionInterface(WorldInterface):
         It is for the caller; no agent observes it.
         """
         self.runner.require_episode()
-        seats = self.engine.seats
+        records = self.engine.records
         return SharedMemory(
             objects=set(self._discover()),
-            agent_positions={n: jsonable(seat.around.position) for n, seat in seats.items()},
+            agent_positions={
+                n: jsonable(record.surroundings.position) for n, record in records.items()
+            },
             message_mailboxes={n: list(map(_mail, b)) for n, b in self.mailboxes.boxes.items()},
             message_history=[_mail(letter) for letter in self.mailboxes.history],
         )

@@ -1,4 +1,4 @@
-"""What sequential envs show, in the data models of the seeds: perceptions, results, schemas."""
+"""What sequential envs show, in the data models of the documents: perceptions, results, schemas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from piase_gym.core.surroundings import COMMON, Thing
 from piase_gym.core.world import World
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ActionError
-from piase_gym.interfaces.turns import Seat, TurnEngine
+from piase_gym.interfaces.turns import AgentRecord, TurnEngine
 
 Shape = Literal["model", "flat", "sensors"]
 """Where perceptions lie: the design document's model or dict, or `sensor_data`."""
@@ -93,35 +93,35 @@ def simple_result(result: ActionResult | None) -> dict[str, Any] | None:
     return result.model_dump(mode="json", exclude=hidden, exclude_none=True)
 
 
-def perceive(engine: TurnEngine, seat: Seat, peek: bool = False) -> PerceptionData:
+def perceive(engine: TurnEngine, record: AgentRecord, peek: bool = False) -> PerceptionData:
     """Return what an agent perceives now.
 
     An agent that has ended goes on perceiving what it saw then; one that is not in play yet
     perceives nothing. After a peek, messages and the inventory's changes are still new.
     """
-    sight = engine.sight(seat)
-    own = {"in_play": engine.in_play(seat), "done": engine.done(seat)}
+    perceived = engine.perceived(record)
+    own = {"in_play": engine.in_play(record), "done": engine.done(record)}
     now = float(engine.runner.steps)
-    if sight is None:
+    if perceived is None:
         return PerceptionData(timestamp=now, agent_specific_data=own)
-    letters, pockets = engine.look(seat, peek)
-    around = engine.runner.world.surroundings(sight.facts)
-    carried = around.inventory
-    if sight.facts.hint is not None:
-        own["hint"] = sight.facts.hint  # type: ignore[assignment]
+    letters, inventories = engine.news(record, peek)
+    surroundings = engine.runner.world.surroundings(perceived.facts)
+    carried = surroundings.inventory
+    if perceived.facts.hint is not None:
+        own["hint"] = perceived.facts.hint  # type: ignore[assignment]
     return PerceptionData(
         timestamp=now,
-        raw_observations=dict(around.perceptions),
-        visible_text=sight.text,
+        raw_observations=dict(surroundings.perceptions),
+        visible_text=perceived.text,
         messages=[
             Message(sender=x.sender, content=x.message, timestamp=float(t), recipient=x.recipient)
             for t, x in letters
         ],
-        inventory_update=None if carried is None else inventory_update(pockets, carried),
-        self_stats_feedback=None if around.stats is None else dict(around.stats),
-        visible_entities=entities(around.objects),
-        last_action_result=simple_result(seat.result),
-        sensor_data={"text": sight.text, "vector": engine.vector(seat)},
+        inventory_update=None if carried is None else inventory_update(inventories, carried),
+        self_stats_feedback=None if surroundings.stats is None else dict(surroundings.stats),
+        visible_entities=entities(surroundings.objects),
+        last_action_result=simple_result(record.result),
+        sensor_data={"text": perceived.text, "vector": engine.vector(record)},
         agent_specific_data=own,
     )
 

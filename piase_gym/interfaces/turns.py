@@ -1,10 +1,10 @@
 """Sequential play of simultaneous worlds: the one rule that the document interfaces share.
 
 With several live agents a submitted command waits until the last of them has submitted; then the
-world ticks once, and each agent finds its result in `Seat.result`. A second submission replaces
-the first. `execution_priority` (higher first), then the agents' order, settles conflicts. With
-one agent the result is immediate. `TurnEngine.close_tick` lets those who have not submitted
-do the world's no-op.
+world ticks once, and each agent finds its result in `AgentRecord.result`. A second submission
+replaces the first. `execution_priority` (higher first), then the agents' order, settles conflicts.
+With one agent the result is immediate. `TurnEngine.close_tick` lets those who have not submitted do
+the world's no-op.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from piase_gym.envs.partners import no_acts
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ActionError, AgentError, ResetNeededError, SnapshotError
 
-SENTENCES = {
+OUTCOME_SENTENCES = {
     Outcome.OK: "Done.",
     Outcome.FAILED: "That was allowed, but had no effect.",
     Outcome.ILLEGAL: "That cannot be done now.",
@@ -44,7 +44,7 @@ class TurnEngine:
 
     Attributes:
         runner: The runner of the world.
-        seats: What is kept about each of the caller's agents, by name.
+        records: What is kept about each of the caller's agents, by name.
         episodes: How many episodes have begun here.
     """
 
@@ -56,54 +56,54 @@ class TurnEngine:
         self._clear()
 
     def _clear(self) -> None:
-        """Begin with empty seats."""
+        """Begin with empty records."""
         names = self.runner.world.agents
-        self.seats = {names[i]: Seat(i) for i in self.runner.own}
+        self.records = {names[i]: AgentRecord(i) for i in self.runner.own}
 
     # -- who is there ---------------------------------------------------------------------
 
     @property
     def agents(self) -> list[str]:
         """The caller's agents that are in play."""
-        return [self.runner.world.agents[i] for i in self.runner.played]
+        return [self.runner.world.agents[i] for i in self.runner.live]
 
     @property
     def over(self) -> bool:
         """Whether the episode is over for the caller: nobody is in play."""
-        return not self.runner.played
+        return not self.runner.live
 
     @property
     def waiting_for(self) -> list[str]:
         """Who has not submitted for the open tick."""
-        return [name for name in self.agents if self.seats[name].act is None]
+        return [name for name in self.agents if self.records[name].act is None]
 
-    def seat(self, agent: object) -> Seat:
-        """Return the seat of an agent, in an episode.
+    def record(self, agent: object) -> AgentRecord:
+        """Return the record of an agent, in an episode.
 
         Raises:
             ClosedError, ResetNeededError: If there is no episode.
             AgentError: If there is no such agent, or a partner plays it.
         """
         self.runner.require_episode()
-        return self.place(agent)
+        return self.find(agent)
 
-    def place(self, agent: object) -> Seat:
-        """Return the seat of an agent, also before the first reset."""
+    def find(self, agent: object) -> AgentRecord:
+        """Return the record of an agent, also before the first reset."""
         self.runner.require_open()
-        if isinstance(agent, str) and agent in self.seats:
-            return self.seats[agent]
-        names = ", ".join(self.seats)
+        if isinstance(agent, str) and agent in self.records:
+            return self.records[agent]
+        names = ", ".join(self.records)
         if isinstance(agent, str) and agent in self.runner.world.agents:
             raise AgentError(f"agent {agent!r} is played by a partner; yours are {names}")
         raise AgentError(f"there is no agent {agent!r:.60}; agents are {names}")
 
-    def in_play(self, seat: Seat) -> bool:
+    def in_play(self, record: AgentRecord) -> bool:
         """Tell whether an agent is in play."""
-        return seat.number in self.runner.played
+        return record.number in self.runner.live
 
-    def done(self, seat: Seat) -> bool:
+    def done(self, record: AgentRecord) -> bool:
         """Tell whether the episode is over for an agent."""
-        return seat.ended or (not self.in_play(seat) and not any(self.runner.world.alive))
+        return record.ended or (not self.in_play(record) and not any(self.runner.world.alive))
 
     # -- episodes -------------------------------------------------------------------------
 
@@ -114,16 +114,16 @@ class TurnEngine:
         self._clear()
         self.runner.wait_for_entry()
         for name in self.agents:
-            self._enter(self.seats[name], {})
+            self._enter(self.records[name], {})
 
-    def _enter(self, seat: Seat, notes: Mapping[str, Any]) -> None:
+    def _enter(self, record: AgentRecord, notes: Mapping[str, Any]) -> None:
         """Let an agent look around for the first time."""
-        seat.notes = notes
-        seat.around = self._around(seat.number)
-        seat.looked = (self.runner.steps, self.runner.steps - 1)
-        seat.pockets = (seat.around.inventory or (),) * 2
+        record.notes = notes
+        record.surroundings = self._surroundings(record.number)
+        record.perceived_at = (self.runner.steps, self.runner.steps - 1)
+        record.inventories = (record.surroundings.inventory or (),) * 2
 
-    def _around(self, number: int) -> Surroundings:
+    def _surroundings(self, number: int) -> Surroundings:
         """Return the surroundings of an agent now."""
         world = self.runner.world
         return world.surroundings(world.facts(number))
@@ -145,30 +145,30 @@ class TurnEngine:
             AgentError: If the agent does not exist or is not in play.
             ResetNeededError: If there is no episode or it is over.
         """
-        seat = self.seat(agent)
-        self._require_play(str(agent), seat)
-        replaced = seat.act is not None
-        seat.act, seat.priority = act, priority
+        record = self.record(agent)
+        self._require_play(str(agent), record)
+        replaced = record.act is not None
+        record.act, record.priority = act, priority
         waiting = self.waiting_for
         if waiting:
             details = {"waiting_for": waiting} | ({"replaced": True} if replaced else {})
             message = f"Waiting for {', '.join(waiting)}."
             now = float(self.runner.steps)
-            seat.result = ActionResult(
+            record.result = ActionResult(
                 status="in_progress", timestamp=now, message=message, details=details
             )
         else:
             self._tick()
-        assert seat.result is not None
-        return seat.result
+        assert record.result is not None
+        return record.result
 
-    def _require_play(self, agent: str, seat: Seat) -> None:
+    def _require_play(self, agent: str, record: AgentRecord) -> None:
         """Raise unless an agent can act now."""
-        if self.in_play(seat):
+        if self.in_play(record):
             return
         if self.over:
             raise ResetNeededError("the episode is over; reset before the next command")
-        what = "has ended" if seat.ended else "is not in play yet"
+        what = "has ended" if record.ended else "is not in play yet"
         raise AgentError(f"agent {agent!r} {what}; agents in play: {', '.join(self.agents)}")
 
     def close_tick(self, tick: int) -> bool:
@@ -194,61 +194,65 @@ class TurnEngine:
     def _tick(self) -> None:
         """Let everybody act once."""
         runner, world = self.runner, self.runner.world
-        playing = {name: self.seats[name] for name in self.agents}
+        playing = {name: self.records[name] for name in self.agents}
         acts: list[Any] = no_acts(world)
-        for seat in playing.values():
-            acts[seat.number] = world.noop if seat.act is None else seat.act
+        for record in playing.values():
+            acts[record.number] = world.noop if record.act is None else record.act
         runner.set_order(self._order())
         tick = runner.step(acts)
-        for name, seat in playing.items():
-            self._note(name, seat, tick)
+        for name, record in playing.items():
+            self._note(name, record, tick)
         runner.end_step(tick)
         for name in self.agents:
             if name not in playing:
-                self._enter(self.seats[name], tick.notes.get(self.seats[name].number, {}))
+                self._enter(self.records[name], tick.notes.get(self.records[name].number, {}))
 
     def _order(self) -> list[int]:
         """Return who acts first: by priority, then in the agents' order."""
         priorities = [0.0] * len(self.runner.world.agents)
-        for seat in self.seats.values():
-            priorities[seat.number] = seat.priority
+        for record in self.records.values():
+            priorities[record.number] = record.priority
         return sorted(range(len(priorities)), key=lambda i: (-priorities[i], i))
 
-    def _note(self, name: str, seat: Seat, tick: StepResult) -> None:
+    def _note(self, name: str, record: AgentRecord, tick: StepResult) -> None:
         """Write down what a tick did to one agent."""
-        i, world, steps = seat.number, self.runner.world, self.runner.steps
+        i, world, steps = record.number, self.runner.world, self.runner.steps
         facts = world.facts(i)
-        before, seat.around = seat.around, world.surroundings(facts)
-        seat.notes = tick.notes.get(i, {})
-        seat.total += tick.rewards[i]
-        seat.ended = bool(tick.terminated[i] or tick.truncated[i])
-        if seat.ended:
-            seat.last = self._sight(i, facts), world.vectors()[i]
-        seat.result = self._result(seat, tick, changes(before, seat.around))
-        seat.act, seat.priority = None, 0.0
-        letters = [(steps, letter) for letter in facts.messages]
-        seat.letters = [item for item in seat.letters if item[0] > seat.looked[1]] + letters
+        before, record.surroundings = record.surroundings, world.surroundings(facts)
+        record.notes = tick.notes.get(i, {})
+        record.total += tick.rewards[i]
+        record.ended = bool(tick.terminated[i] or tick.truncated[i])
+        if record.ended:
+            record.last = self._perceived(i, facts), world.vectors()[i]
+        record.result = self._result(record, tick, changes(before, record.surroundings))
+        record.act, record.priority = None, 0.0
+        messages = [(steps, letter) for letter in facts.messages]
+        record.messages = [
+            item for item in record.messages if item[0] > record.perceived_at[1]
+        ] + messages
         if self.runner.events.active:
             post = self.runner.events.post
-            post("result", name, **seat.result.model_dump(mode="json", exclude_none=True))
-            for _, letter in letters:
+            post("result", name, **record.result.model_dump(mode="json", exclude_none=True))
+            for _, letter in messages:
                 post("letter", name, **letter._asdict())
 
-    def _result(self, seat: Seat, tick: StepResult, changed: dict[str, Any]) -> ActionResult:
-        """Put what became of a command into the words of the seeds."""
-        i = seat.number
+    def _result(
+        self, record: AgentRecord, tick: StepResult, changed: dict[str, Any]
+    ) -> ActionResult:
+        """Put what became of a command into the words of the documents."""
+        i = record.number
         outcome = tick.outcomes[i]
-        told = seat.notes.get("feedback")
+        told = record.notes.get("feedback")
         if not told and outcome in (Outcome.OK, Outcome.FAILED):
             told = self.runner.world.why_failed(i)
-        message = str(told or SENTENCES[outcome])
+        message = str(told or OUTCOME_SENTENCES[outcome])
         details = {
-            **seat.notes,
+            **record.notes,
             "outcome": outcome.value,
             "terminated": bool(tick.terminated[i]),
             "truncated": bool(tick.truncated[i]),
         }
-        if seat.ended:
+        if record.ended:
             details["result"] = self.runner.world.result(i).value
         return ActionResult(
             status=outcome.status,
@@ -262,53 +266,57 @@ class TurnEngine:
 
     # -- what agents perceive -------------------------------------------------------------
 
-    def sight(self, seat: Seat) -> Sight | None:
+    def perceived(self, record: AgentRecord) -> Perceived | None:
         """Return what an agent perceives now, or perceived when it ended.
 
         ``None`` stands for an agent that is not in play yet.
         """
-        if seat.last is not None:
-            return seat.last[0]
-        if not self.in_play(seat) and not seat.ended:
+        if record.last is not None:
+            return record.last[0]
+        if not self.in_play(record) and not record.ended:
             return None
-        return self._sight(seat.number, self.runner.world.facts(seat.number))
+        return self._perceived(record.number, self.runner.world.facts(record.number))
 
-    def _sight(self, number: int, facts: Facts) -> Sight:
+    def _perceived(self, number: int, facts: Facts) -> Perceived:
         """Add the words to facts of now."""
         world = self.runner.world
-        return Sight(facts, world.native_text(number) if self.native else world.text(facts))
+        return Perceived(facts, world.native_text(number) if self.native else world.text(facts))
 
-    def vector(self, seat: Seat) -> NDArray[Any]:
-        """Return the vector that belongs to `sight`, a fresh array."""
-        if seat.last is not None:
-            return seat.last[1].copy()
-        return self.runner.world.vectors()[seat.number]
+    def vector(self, record: AgentRecord) -> NDArray[Any]:
+        """Return the vector that belongs to `perceived`, a fresh array."""
+        if record.last is not None:
+            return record.last[1].copy()
+        return self.runner.world.vectors()[record.number]
 
-    def look(
-        self, seat: Seat, peek: bool = False
+    def news(
+        self, record: AgentRecord, peek: bool = False
     ) -> tuple[list[tuple[int, Letter]], tuple[str, ...]]:
         """Return what is new to an agent since the step before this one in which it looked.
 
         Looking again in the same step gives the same; a peek does not count as a look.
 
         Returns:
-            Letters with the step of their delivery, and the inventory of then.
+            Messages with the step of their delivery, and the inventory of then.
         """
         now = self.runner.steps
-        looked, pockets = seat.looked, seat.pockets
-        if looked[0] != now:
-            looked = (now, looked[0])
-            pockets = (seat.around.inventory or (), pockets[0])
-        letters = [item for item in seat.letters if item[0] > looked[1]]
+        perceived_at, inventories = record.perceived_at, record.inventories
+        if perceived_at[0] != now:
+            perceived_at = (now, perceived_at[0])
+            inventories = (record.surroundings.inventory or (), inventories[0])
+        messages = [item for item in record.messages if item[0] > perceived_at[1]]
         if not peek:
-            seat.looked, seat.pockets, seat.letters = looked, pockets, letters
-        return letters, pockets[1]
+            record.perceived_at, record.inventories, record.messages = (
+                perceived_at,
+                inventories,
+                messages,
+            )
+        return messages, inventories[1]
 
     # -- the state is a value -------------------------------------------------------------
 
     def get_state(self) -> dict[str, Any]:
         """Return what the engine keeps, as a JSON-able value."""
-        return {name: write_seat(seat) for name, seat in self.seats.items()}
+        return {name: write_record(record) for name, record in self.records.items()}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of this or of another environment.
@@ -320,26 +328,29 @@ class TurnEngine:
             SnapshotError: If it is damaged or of something else.
         """
         self.runner.require_open()
-        seats = self._read_seats(snapshot)
+        records = self._read_records(snapshot)
         self.runner.restore(snapshot)
-        self.seats = seats
+        self.records = records
         late = self.runner.world.awaiting_agents
-        for seat in seats.values():
-            seat.around = self._around(seat.number)
+        for record in records.values():
+            record.surroundings = self._surroundings(record.number)
             if "seats" not in snapshot:
-                seat.ended = not self.in_play(seat) and not late
-                seat.looked = (self.runner.steps, self.runner.steps - 1)
-                seat.pockets = (seat.around.inventory or (),) * 2
+                record.ended = not self.in_play(record) and not late
+                record.perceived_at = (self.runner.steps, self.runner.steps - 1)
+                record.inventories = (record.surroundings.inventory or (),) * 2
 
-    def _read_seats(self, snapshot: Mapping[str, Any]) -> dict[str, Seat]:
-        """Read the seats of a snapshot, if it has any, before anything changes."""
+    def _read_records(self, snapshot: Mapping[str, Any]) -> dict[str, AgentRecord]:
+        """Read the records of a snapshot, if it has any, before anything changes."""
         if not isinstance(snapshot, Mapping):
             raise SnapshotError(f"a snapshot is a mapping, not {type(snapshot).__name__}")
         if "seats" not in snapshot:
-            return {name: Seat(seat.number) for name, seat in self.seats.items()}
+            return {name: AgentRecord(record.number) for name, record in self.records.items()}
         try:
             rows = snapshot["seats"]
-            return {name: read_seat(rows[name], seat.number) for name, seat in self.seats.items()}
+            return {
+                name: read_record(rows[name], record.number)
+                for name, record in self.records.items()
+            }
         except DAMAGE as error:
             raise SnapshotError(f"the seats of this snapshot are damaged: {error!r:.200}") from None
 
@@ -347,7 +358,7 @@ class TurnEngine:
 Act = Command | InvalidAction
 
 
-class Sight(NamedTuple):
+class Perceived(NamedTuple):
     """What one agent knows at one moment, and the same in words."""
 
     facts: Facts
@@ -355,7 +366,7 @@ class Sight(NamedTuple):
 
 
 @dataclass
-class Seat:
+class AgentRecord:
     """What a sequential environment keeps about one of the caller's agents.
 
     Attributes:
@@ -363,28 +374,28 @@ class Seat:
         act: What it has submitted for the open tick.
         priority: The priority of that.
         result: What became of its last command, or that it is in progress.
-        around: Its surroundings after the last tick.
+        surroundings: Its surroundings after the last tick.
         last: What it perceived when it ended, and the vector of that.
         ended: Whether it has ended.
         notes: What the world noted about it in the last tick.
         total: The sum of its rewards.
-        letters: Letters delivered to it, with the step, as far as they can still be asked for.
-        looked: The step in which it last perceived, and the one in which it did so before that.
-        pockets: Its inventory at these two steps.
+        messages: Letters delivered to it, with the step, as far as they can still be asked for.
+        perceived_at: The step in which it last perceived, and the one before that.
+        inventories: Its inventory at these two steps.
     """
 
     number: int
     act: Act | None = None
     priority: float = 0.0
     result: ActionResult | None = None
-    around: Surroundings = field(default_factory=Surroundings)
-    last: tuple[Sight, NDArray[Any]] | None = None
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    last: tuple[Perceived, NDArray[Any]] | None = None
     ended: bool = False
     notes: Mapping[str, Any] = field(default_factory=dict)
     total: float = 0.0
-    letters: list[tuple[int, Letter]] = field(default_factory=list)
-    looked: tuple[int, int] = (0, -1)
-    pockets: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    messages: list[tuple[int, Letter]] = field(default_factory=list)
+    perceived_at: tuple[int, int] = (0, -1)
+    inventories: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
 def changes(before: Surroundings, after: Surroundings) -> dict[str, Any]:
@@ -394,36 +405,36 @@ def changes(before: Surroundings, after: Surroundings) -> dict[str, Any]:
     return {name: jsonable(new) for name, old, new in pairs if new != old}
 
 
-def write_seat(seat: Seat) -> dict[str, Any]:
-    """Return a seat as a JSON-able value."""
-    act = seat.act
+def write_record(record: AgentRecord) -> dict[str, Any]:
+    """Return a record as a JSON-able value."""
+    act = record.act
     return {
         "command": [act.verb, dict(act.parameters)] if isinstance(act, Command) else None,
         "misread": [act.outcome.value, act.message] if isinstance(act, InvalidAction) else None,
-        "priority": seat.priority,
-        "result": seat.result and seat.result.model_dump(mode="json"),
-        "ended": seat.ended,
-        "notes": jsonable(seat.notes),
-        "total": seat.total,
-        "letters": [[step, list(letter)] for step, letter in seat.letters],
-        "looked": list(seat.looked),
-        "pockets": [list(items) for items in seat.pockets],
+        "priority": record.priority,
+        "result": record.result and record.result.model_dump(mode="json"),
+        "ended": record.ended,
+        "notes": jsonable(record.notes),
+        "total": record.total,
+        "letters": [[step, list(letter)] for step, letter in record.messages],
+        "looked": list(record.perceived_at),
+        "pockets": [list(items) for items in record.inventories],
     }
 
 
-def read_seat(row: Mapping[str, Any], number: int) -> Seat:
-    """Undo `write_seat`."""
-    seat = Seat(number, priority=float(row["priority"]), ended=bool(row["ended"]))
+def read_record(row: Mapping[str, Any], number: int) -> AgentRecord:
+    """Undo `write_record`."""
+    record = AgentRecord(number, priority=float(row["priority"]), ended=bool(row["ended"]))
     if row["command"] is not None:
         verb, parameters = row["command"]
-        seat.act = Command(str(verb), dict(parameters))
+        record.act = Command(str(verb), dict(parameters))
     elif row["misread"] is not None:
         outcome, message = row["misread"]
-        seat.act = InvalidAction(Outcome(outcome), str(message))
-    seat.result = None if row["result"] is None else ActionResult.model_validate(row["result"])
-    seat.notes, seat.total = dict(row["notes"]), float(row["total"])
-    seat.letters = [(int(step), Letter(*map(str, letter))) for step, letter in row["letters"]]
+        record.act = InvalidAction(Outcome(outcome), str(message))
+    record.result = None if row["result"] is None else ActionResult.model_validate(row["result"])
+    record.notes, record.total = dict(row["notes"]), float(row["total"])
+    record.messages = [(int(step), Letter(*map(str, letter))) for step, letter in row["letters"]]
     now, before = row["looked"]
     new, old = row["pockets"]
-    seat.looked, seat.pockets = (int(now), int(before)), (tuple(new), tuple(old))
-    return seat
+    record.perceived_at, record.inventories = (int(now), int(before)), (tuple(new), tuple(old))
+    return record

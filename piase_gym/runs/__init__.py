@@ -7,8 +7,9 @@ it, live or from the file, and `export` turns it into other formats.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from piase_gym.lazy import lazy
 from piase_gym.runs.schema import LEVELS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -33,38 +34,6 @@ if TYPE_CHECKING:
     from piase_gym.runs.validation import ValidationReport, validate
     from piase_gym.runs.windows import View
 
-_LAZY = {
-    "ConsoleSink": "sinks",
-    "Divergence": "divergence",
-    "EventSink": "sinks",
-    "FileSink": "sinks",
-    "LoggerInterface": "sinks",
-    "METRICS": "metric_definitions",
-    "MemorySink": "sinks",
-    "MetricSpec": "metric_definitions",
-    "Metrics": "metrics",
-    "PiaAVTInterface": "metrics",
-    "ReplayReport": "divergence",
-    "Run": "reader",
-    "ValidationReport": "validation",
-    "View": "windows",
-    "metric_types": "metric_definitions",
-    "ForkReport": "counterfactuals",
-    "Branch": "branches",
-    "fork": "counterfactuals",
-    "declare_curriculum": "recording",
-    "export": "exports",
-    "Stats": "statistics",
-    "stats": "statistics",
-    "frames": "pictures",
-    "plot": "pictures",
-    "render": "pictures",
-    "log": "recording",
-    "read": "reader",
-    "record": "recording",
-    "replay": "replayer",
-    "validate": "validation",
-}
 
 __all__ = [
     "LEVELS",
@@ -101,16 +70,4 @@ __all__ = [
     "validate",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a part when it is first asked for."""
-    if name in _LAZY:
-        import importlib
-
-        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__)

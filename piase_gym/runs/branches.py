@@ -16,7 +16,7 @@ from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import StreamId, episode_seed, stream_key
 from piase_gym.core.world import World
-from piase_gym.envs.runner import EpisodeRunner, to_act
+from piase_gym.envs.runner import EpisodeRunner, decode_answer
 from piase_gym.errors import (
     ActionError,
     AgentError,
@@ -282,14 +282,18 @@ class Cut:
         act: Any = world.noop
         if agent is not None:
             agent.perceive(Percept(world, number, runner.steps))
-            act = to_act(world, number, agent.act())
+            act = decode_answer(world, number, agent.act())
         elif count < len(self.rest) and name in self.rest[count]:
             act = read_act(self.rest[count][name])
         steps = _steps(name, change.actions[name]) if change and name in change.actions else {}
         if count + 1 not in steps:
             return act
         wanted = steps[count + 1]
-        return read_act(wanted) if isinstance(wanted, Mapping) else to_act(world, number, wanted)
+        return (
+            read_act(wanted)
+            if isinstance(wanted, Mapping)
+            else decode_answer(world, number, wanted)
+        )
 
 
 def _steps(name: str, wanted: Any) -> dict[int, Any]:
@@ -308,7 +312,7 @@ def _check_act(world: World[Any, Any], number: int, act: Any, step: int) -> None
     """Raise `ActionError` if something is no command; at the cut it also has to be legal."""
     name = world.agents[number]
     try:
-        found = read_act(act) if isinstance(act, Mapping) else to_act(world, number, act)
+        found = read_act(act) if isinstance(act, Mapping) else decode_answer(world, number, act)
     except (TypeError, RunError) as error:
         raise ActionError(f"{act!r:.80} is no command of {name}: {error}") from None
     if isinstance(found, Command):

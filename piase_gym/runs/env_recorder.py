@@ -68,8 +68,8 @@ class EventRecorder(Recorder):
         runner = self.runner
         if runner.seed is not None and any(runner.world.alive):
             self._restored(runner.snapshot())
-        elif runner.pending is not None:
-            changes = runner.world.config.diff(runner.pending)
+        elif runner.next_config is not None:
+            changes = runner.world.config.diff(runner.next_config)
             self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "reconfigure", "changes": changes})
 
     def final_state(self) -> None:

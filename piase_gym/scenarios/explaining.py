@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from piase_gym.core.validation_messages import in_words
+from piase_gym.core.validation_messages import fields_at, in_words
 from piase_gym.errors import suggest
 from piase_gym.scenarios.reading import Document, Key
 
@@ -88,44 +87,3 @@ def sentence(item: Any, model: type[BaseModel], path: tuple[str | int, ...]) -> 
         return f"{item['input']!r:.60} is no name; names start with a letter and have no signs"
     told = in_words(item)
     return told if kind == "value_error" else f"{told} (got {item['input']!r:.60})"
-
-
-def fields_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
-    """Return the keys that are allowed where a path through a model leads."""
-    options: list[Any] = [model]
-    for part in path:
-        options = [found for option in options for found in _inside(option, part)] or options
-    names: dict[str, None] = {}
-    for option in _flat(options):
-        if isinstance(option, type) and issubclass(option, BaseModel):
-            names.update(dict.fromkeys(option.model_fields))
-    return list(names)
-
-
-def _flat(options: list[Any]) -> Iterator[Any]:
-    """Yield what unions and annotations consist of."""
-    for option in options:
-        origin = get_origin(option)
-        if origin is Annotated:
-            yield from _flat([get_args(option)[0]])
-        elif origin in (Union, UnionType):
-            yield from _flat(list(get_args(option)))
-        else:
-            yield option
-
-
-def _inside(option: Any, part: str | int) -> Iterator[Any]:
-    """Yield the types of what lies one part further along a path."""
-    for entry in _flat([option]):
-        arguments = get_args(entry)
-        if isinstance(entry, type) and issubclass(entry, BaseModel):
-            field = entry.model_fields.get(str(part))
-            tag = entry.model_fields.get("type")
-            if field is not None:
-                yield field.annotation
-            elif (tag is not None and part in get_args(tag.annotation)) or entry.__name__ == part:
-                yield entry
-        elif get_origin(entry) is dict:
-            yield arguments[1]
-        elif get_origin(entry) is tuple and isinstance(part, int):
-            yield arguments[0]

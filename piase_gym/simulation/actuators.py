@@ -25,7 +25,7 @@ from piase_gym.core.commands import (
 )
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.world import Act, Facts, World
-from piase_gym.errors import ConfigError, PluginError, UnknownNameError
+from piase_gym.errors import ConfigError, PluginError
 
 
 @dataclass(frozen=True)
@@ -89,19 +89,7 @@ def find_actuator(actuator: str | Actuator) -> Actuator:
         UnknownNameError: If there is none of this name.
         PluginError: If it is a plug-in that cannot be loaded, or no `Actuator`.
     """
-    if isinstance(actuator, Actuator):
-        return actuator
-    if actuator in _actuators:
-        return _actuators[actuator]
-    if actuator in plugins.names("actuators"):
-        found: Actuator = plugins.load("actuators", actuator, _wrong)
-        return found
-    raise UnknownNameError("actuator", actuator, actuators())
-
-
-def _wrong(made: object) -> str | None:
-    kind = type(made).__name__
-    return None if isinstance(made, Actuator) else f"it offers a {kind}, not an Actuator"
+    return plugins.find("actuators", actuator, _actuators, Actuator)
 
 
 class ActuatorSet:
@@ -197,6 +185,3 @@ class ActuatorSet:
             return text
         rows = [f"- {verb.usage}: {verb.description}" for verb in self.verbs]
         return "\n".join([f"{text}\n\nFurther commands:", *rows])
-
-
-__all__ = ["Actuator", "ActuatorSet", "actuators", "find_actuator", "register_actuator"]

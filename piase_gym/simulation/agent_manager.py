@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Agent
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.errors import AgentError, ConfigError, suggest
 
+if TYPE_CHECKING:
+    from piase_gym.scenarios.schema import AgentPart
+    from piase_gym.worlds.text_room.levels.story import AgentSetup
+
 Agents = Mapping[str, "str | Agent"] | str | Agent | None
-
-
-class Setup(Protocol):
-    """What a scenario says about one agent."""
-
-    @property
-    def agent_id(self) -> str:
-        """Its seat."""
-        ...
-
-    @property
-    def initial_agent_config(self) -> Mapping[str, Any]:
-        """Its settings."""
-        ...
-
-    @property
-    def prompt_reference(self) -> str | None:
-        """Its prompt."""
-        ...
 
 
 class AgentStatus(StrEnum):
@@ -81,7 +66,7 @@ class AgentManager:
         self.agents[name] = made
         return made
 
-    def configure(self, setups: Iterable[Setup]) -> None:
+    def configure(self, setups: Iterable[AgentPart | AgentSetup]) -> None:
         """Give agents the settings that a scenario has for them."""
         for setup in setups:
             agent = self.agents.get(setup.agent_id)

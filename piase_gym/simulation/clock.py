@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from piase_gym.agents.base import Agent, Percept
 from piase_gym.core.commands import InvalidAction, Outcome
@@ -15,18 +15,6 @@ from piase_gym.core.world import World
 
 MakePercept = Callable[[World[Any, Any], int, int], Percept]
 """Returns what an agent perceives: of (world, its number, step)."""
-
-
-class ActionCollector(Protocol):
-    """Shows agents what they perceive and collects what they answer."""
-
-    def ask(self, world: World[Any, Any], seats: Mapping[int, Agent], step: int) -> dict[int, Any]:
-        """Return the answer of every agent that is asked, by number."""
-        ...
-
-    def close(self) -> None:
-        """Give back threads."""
-        ...
 
 
 class StepClock:

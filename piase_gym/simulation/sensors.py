@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from piase_gym import plugins
 from piase_gym.core.text_encoding import one_line
 from piase_gym.core.world import Facts
-from piase_gym.errors import ConfigError, PluginError, UnknownNameError
+from piase_gym.errors import ConfigError, PluginError
 
 MAX_LINE = 200
 """Longest line of one sensor in a text; the rest is cut off."""
@@ -97,18 +97,7 @@ def find_sensor(sensor: str | Sensor) -> Sensor:
         UnknownNameError: If there is none of this name.
         PluginError: If it is a plug-in that cannot be loaded, or no `Sensor`.
     """
-    if isinstance(sensor, Sensor):
-        return sensor
-    if sensor in _sensors:
-        return _sensors[sensor]
-    if sensor in plugins.names("sensors"):
-        found: Sensor = plugins.load("sensors", sensor, _wrong)
-        return found
-    raise UnknownNameError("sensor", sensor, sensors())
-
-
-def _wrong(made: object) -> str | None:
-    return None if isinstance(made, Sensor) else f"it offers a {type(made).__name__}, not a Sensor"
+    return plugins.find("sensors", sensor, _sensors, Sensor)
 
 
 class SensorSet:
@@ -162,6 +151,3 @@ class SensorSet:
     def text_length(self) -> int:
         """Most characters that the lines of a text take."""
         return len(self.sensors) * (MAX_LINE + 1)
-
-
-__all__ = ["Sensor", "SensorSet", "find_sensor", "register_sensor", "sensors"]

@@ -6,9 +6,10 @@ a simulation goes through the same states as any other environment that is given
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,9 +20,10 @@ from piase_gym.core.events import Events
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.core.world import Act
-from piase_gym.envs.partners import to_act
+from piase_gym.envs.partners import decode_answer
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
+from piase_gym.registry import load
 from piase_gym.scenarios import Scenario
 from piase_gym.simulation.actuators import Actuator
 from piase_gym.simulation.agent_manager import AgentManager, Agents, AgentStatus
@@ -29,7 +31,7 @@ from piase_gym.simulation.clock import StepClock, WallClock
 from piase_gym.simulation.equipment import Equipment
 from piase_gym.simulation.sensors import Sensor
 from piase_gym.simulation.setup import make_env, read_limits
-from piase_gym.simulation.summary import Summary, Tally
+from piase_gym.simulation.summary import Summary
 
 
 @runtime_checkable
@@ -111,9 +113,8 @@ class Simulation:
         self.world_env = make_env(scenario, self.scenario, render_mode, config)
         self.env: Any = self.world_env
         if curricula is not None and not own:
-            from piase_gym.wrappers import CurriculumWrapper
-
-            self.env = CurriculumWrapper(self.world_env, curricula)
+            follow = load("piase_gym.wrappers:CurriculumWrapper")  # which stands on simulations
+            self.env = follow(self.world_env, curricula)
         self.course: Any = getattr(self.env, "course", None) if not own else None
         for wrapper in wrap:
             self.env = wrapper(self.env)
@@ -146,10 +147,11 @@ class Simulation:
         self._order: list[int] | None = None
         self._stop = False
         self._stopped = "running"
-        self._tally = Tally(self.manager.names)
         self._start = time.monotonic()
         effective = self.world_env.runner.seed
         assert effective is not None
+        title = self.scenario.title if self.scenario is not None else self.world.name
+        self._summary = Summary.begin(self.manager.names, title, self.world.name, effective)
         self.manager.begin(effective)
         self._begun = True
         self._note("start", agents=self._policies())
@@ -185,7 +187,7 @@ class Simulation:
         """B1: the scenario's events of this step; the world's own dynamics are part of B5."""
         events = self.scenario.scheduled if self.scenario is not None else ()
         for event in events:
-            if event.trigger.step != self._tally.steps + 1:
+            if event.trigger.step != self._summary.steps + 1:
                 continue
             for response in event.response:
                 named = response.agent_id
@@ -193,13 +195,13 @@ class Simulation:
                 for name in (name for name in whom if name in self.agents):
                     if response.type == "message_to_agent":
                         self.world_env.give_hint(name, response.content)
-                    elif self._tally.reach(name, response.milestone_name):
+                    elif self._summary.reach(name, response.milestone_name):
                         self.events.post("milestone", name, name=response.milestone_name)
 
     def _ask_agents(self) -> dict[int, Any]:
         """B2 to B4: agents perceive, think, and submit what they choose."""
         seats = self.manager.active(self.world_env.agents)
-        return self.asker.ask(self.world, seats, self._tally.steps)
+        return self.asker.ask(self.world, seats, self._summary.steps)
 
     def _submissions(self, answers: Mapping[int, Any]) -> dict[str, Act]:
         """B4 and B5: translate answers, let who is away do nothing, and settle who goes first."""
@@ -226,18 +228,18 @@ class Simulation:
 
     def _read(self, number: int, answer: Any) -> Act:
         """Return what an answer stands for in the world itself."""
-        return to_act(self.world, number, answer)
+        return decode_answer(self.world, number, answer)
 
     def _feed_back(self, before: list[str], result: Any) -> None:
         """B6: tell agents what became of their actions, and count it."""
         _, rewards, terminated, truncated, infos = result
-        tally = self._tally
-        tally.steps += 1
+        summary = self._summary
+        summary.steps += 1
         for name in before:
             info = infos[name]
-            tally.add(name, rewards[name], info)
-            tally.terminated[name] |= terminated[name]
-            tally.truncated[name] |= truncated[name]
+            summary.add(name, rewards[name], info)
+            summary.terminated[name] |= terminated[name]
+            summary.truncated[name] |= truncated[name]
             if self.manager.status[name] is AgentStatus.ACTIVE:
                 feedback = Feedback(
                     rewards[name], terminated[name], truncated[name], info["outcome"]
@@ -245,7 +247,7 @@ class Simulation:
                 self.manager.agents[name].learn(feedback)
         for number, step in getattr(self.asker, "late", ()):
             name = self.manager.names[number]
-            tally.late[name] += 1
+            summary.late[name] += 1
             self._note("late_answer", name, step_asked=step)
 
     def _log_states(self) -> None:
@@ -263,7 +265,7 @@ class Simulation:
             "episode": not self.world_env.agents,
             "left": bool(self.world_env.agents) and not self.agents,
             "asked": self._stop,
-            "steps": self._tally.steps >= self.limits.max_steps,
+            "steps": self._summary.steps >= self.limits.max_steps,
             "wall_clock": time.monotonic() - self._start >= self.limits.max_wall_seconds,
         }
         self._stopped = next((reason for reason, holds in reasons.items() if holds), "running")
@@ -327,8 +329,7 @@ class Simulation:
         """
         if self._stopped in ("steps", "wall_clock"):
             for name in self.agents:
-                self._tally.truncated[name] = True
-                self._tally.results[name] = str(Result.ENDED)
+                self._summary.end(name, Result.ENDED, truncated=True)
         summary = self.summary()
         self.summaries.append(summary)
         self._note("end", summary=asdict(summary))
@@ -340,16 +341,13 @@ class Simulation:
 
     def summary(self) -> Summary:
         """Return the summary report of the episode so far."""
-        seed = self.world_env.runner.seed
-        assert seed is not None
-        return self._tally.report(
-            scenario=self.scenario.title if self.scenario is not None else self.world.name,
-            world=self.world.name,
-            seed=seed,
+        own = getattr(getattr(self.world, "state_of", None), "metrics", {})
+        return replace(
+            copy.deepcopy(self._summary),
             finished=not self.agents,
             stopped=self._stopped,
+            metrics={**self._summary.metrics, **own},
             seconds=round(time.monotonic() - self._start, 6),
-            metrics=getattr(getattr(self.world, "state_of", None), "metrics", {}),
         )
 
     def save(self, folder: str | Path, name: str = "final") -> Path:
@@ -416,8 +414,7 @@ class Simulation:
         """Let an agent leave for good: it is truncated, and its body does nothing more."""
         self.manager.move(agent_id, AgentStatus.LEFT, (AgentStatus.ACTIVE, AgentStatus.SUSPENDED))
         if self._begun:
-            self._tally.truncated[agent_id] = True
-            self._tally.results[agent_id] = str(Result.ENDED)
+            self._summary.end(agent_id, Result.ENDED, truncated=True)
         self._note("leave", agent_id)
 
     # -- while it runs ---------------------------------------------------------------------

@@ -1,17 +1,17 @@
-"""What came of an episode: the summary report of a simulation, and what counts it."""
+"""What came of an episode: the summary report of a simulation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.core.commands import Result
 
 
-@dataclass(frozen=True)
+@dataclass
 class Summary:
-    """What came of an episode.
+    """What came of an episode; a simulation counts in one of these, and hands out copies.
 
     Attributes:
         scenario: Title of the scenario, or the name of the world.
@@ -41,15 +41,15 @@ class Summary:
     won: bool = False
     finished: bool = False
     stopped: str = "running"
-    results: Mapping[str, str | None] = field(default_factory=dict)
-    terminated: Mapping[str, bool] = field(default_factory=dict)
-    truncated: Mapping[str, bool] = field(default_factory=dict)
-    returns: Mapping[str, float] = field(default_factory=dict)
-    outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    results: dict[str, str | None] = field(default_factory=dict)
+    terminated: dict[str, bool] = field(default_factory=dict)
+    truncated: dict[str, bool] = field(default_factory=dict)
+    returns: dict[str, float] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, int]] = field(default_factory=dict)
     milestones: tuple[str, ...] = ()
-    milestones_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    late: Mapping[str, int] = field(default_factory=dict)
+    milestones_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
+    late: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
     def __str__(self) -> str:
@@ -63,29 +63,23 @@ class Summary:
         lines += [f"  {name}: {value:g}" for name, value in self.metrics.items()]
         return "\n".join(lines)
 
-
-class Tally:
-    """Counts what happens in an episode, by agent."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        """Start with nothing."""
-        self.steps = 0
-        self.results: dict[str, str | None] = dict.fromkeys(names)
-        self.terminated = dict.fromkeys(names, False)
-        self.truncated = dict.fromkeys(names, False)
-        self.returns = dict.fromkeys(names, 0.0)
-        self.outcomes: dict[str, dict[str, int]] = {name: {} for name in names}
-        self.milestones: dict[str, list[str]] = {name: [] for name in names}
-        self.order: dict[str, None] = {}
-        self.metrics: dict[str, float] = {}
-        self.late = dict.fromkeys(names, 0)
+    @classmethod
+    def begin(cls, agents: Iterable[str], scenario: str, world: str, seed: int) -> Summary:
+        """Return the summary of an episode in which nothing has happened yet."""
+        found = cls(scenario, world, seed)
+        for name in agents:
+            found.results[name], found.returns[name], found.late[name] = None, 0.0, 0
+            found.terminated[name] = found.truncated[name] = False
+            found.outcomes[name], found.milestones_of[name] = {}, ()
+        return found
 
     def reach(self, name: str, milestone: str) -> bool:
         """Note a milestone; tells whether it is new."""
-        self.order[milestone] = None
-        new = milestone not in self.milestones[name]
+        if milestone not in self.milestones:
+            self.milestones += (milestone,)
+        new = milestone not in self.milestones_of[name]
         if new:
-            self.milestones[name].append(milestone)
+            self.milestones_of[name] += (milestone,)
         return new
 
     def add(self, name: str, reward: float, info: Mapping[str, Any]) -> None:
@@ -97,37 +91,11 @@ class Tally:
         for milestone in info.get("milestones", ()):
             self.reach(name, milestone)
         if "result" in info:
-            self.results[name] = str(info["result"])
+            self.end(name, info["result"])
         self.metrics.update(info.get("metrics", {}))
 
-    def report(
-        self,
-        *,
-        scenario: str,
-        world: str,
-        seed: int,
-        finished: bool,
-        stopped: str,
-        seconds: float,
-        metrics: Mapping[str, float],
-    ) -> Summary:
-        """Return the summary of what was counted; `metrics` are the world's own."""
-        return Summary(
-            scenario=scenario,
-            world=world,
-            seed=seed,
-            steps=self.steps,
-            won=Result.WON in self.results.values(),
-            finished=finished,
-            stopped=stopped,
-            results=dict(self.results),
-            terminated=dict(self.terminated),
-            truncated=dict(self.truncated),
-            returns=dict(self.returns),
-            outcomes={name: dict(counts) for name, counts in self.outcomes.items()},
-            milestones=tuple(self.order),
-            milestones_of={name: tuple(reached) for name, reached in self.milestones.items()},
-            metrics={**self.metrics, **metrics},
-            late=dict(self.late),
-            seconds=seconds,
-        )
+    def end(self, name: str, result: str, truncated: bool = False) -> None:
+        """Note how the episode ended for an agent."""
+        self.results[name] = str(result)
+        self.truncated[name] |= truncated
+        self.won = Result.WON in self.results.values()

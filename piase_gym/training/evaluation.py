@@ -15,7 +15,7 @@ from piase_gym.agents import Agent, BatchPercept, Percept, make_agent
 from piase_gym.benchmarks.evaluation.rollout import seat_seed
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.runner import EpisodeRunner, to_act
+from piase_gym.envs.runner import EpisodeRunner, decode_answer
 from piase_gym.registry import world_spec
 from piase_gym.worlds.array_world import ArrayWorld
 
@@ -64,14 +64,14 @@ def _alone(agent: Agent, world: World[Any, Any], partners: dict[str, str], seed:
     runner = EpisodeRunner(world, world_spec(world.name), seated)
     runner.reset(seed)
     results = dict.fromkeys(runner.own, "")
-    while runner.played:
+    while runner.live:
         acts: list[Any] = [None] * len(world.agents)
-        for seat in runner.played:
+        for seat in runner.live:
             agent.reset(seat_seed(seed, seat))
             agent.perceive(Percept(world, seat, runner.steps))
-            acts[seat] = to_act(world, seat, agent.act())
+            acts[seat] = decode_answer(world, seat, agent.act())
         tick = runner.step(acts)
-        for seat in runner.played:
+        for seat in runner.live:
             if tick.terminated[seat] or tick.truncated[seat]:
                 results[seat] = world.result(seat)
         runner.end_step(tick)

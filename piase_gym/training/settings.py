@@ -14,7 +14,7 @@ from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.core.config import explain
 from piase_gym.core.files import require_folder
 from piase_gym.core.world import World
-from piase_gym.envs.arguments import gym_partners
+from piase_gym.envs.arguments import partners_around
 from piase_gym.errors import AgentError, ConfigError, TrainingError, UnknownNameError
 from piase_gym.names import task_fields
 from piase_gym.registry import find, load, make_config
@@ -133,7 +133,7 @@ def seats_of(settings: TrainSettings, agents: Sequence[str]) -> dict[str, str]:
     if settings.algo == "ippo":
         return dict(given)
     _, task = find(settings.task)
-    seated = gym_partners(agents, task, given, free[0])
+    seated = partners_around(agents, task, given, free[0])
     return {name: str(policy) for name, policy in seated.items()}
 
 

@@ -240,7 +240,7 @@ class ArrayWorld(World[C, F]):
 
         Args:
             batch: The environments.
-            mode: A value of `faces.slots.AUTORESET`: 0 leaves environments that are over alone, 1
+            mode: A value of `envs.batch.AUTORESET`: 0 leaves environments that are over alone, 1
                 resets them in the next step, 2 in the same step (their last observations are then
                 in ``batch.final_obs``).
             focal: The agent whose end is that of the episode; -1 for the last of all.

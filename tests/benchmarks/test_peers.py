@@ -15,7 +15,7 @@ import piase_gym
 from piase_gym.benchmarks.speed import peer_worker, peers, throughput
 from piase_gym.benchmarks.speed.peers import Peer
 from piase_gym.benchmarks.speed.timing import RateTable, Row, interleave, rate_table, time_row
-from piase_gym.envs.batch_slots import AUTORESET
+from piase_gym.envs.batch import AUTORESET
 from piase_gym.errors import ConfigError
 
 

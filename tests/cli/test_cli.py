@@ -17,8 +17,8 @@ import pytest
 
 import piase_gym
 from piase_gym import registry
-from piase_gym.cli.describe import describe
-from piase_gym.cli.settings import read_settings
+from piase_gym.cli.info import describe
+from piase_gym.cli.options import read_settings
 from piase_gym.cli.worlds import grouped
 from piase_gym.errors import ConfigError
 from piase_gym.registry import load, make_config, task_spec, world_spec

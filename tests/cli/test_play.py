@@ -11,13 +11,11 @@ import pytest
 
 import piase_gym
 from piase_gym import registry
-from piase_gym.cli.game.choices import Choices
 from piase_gym.cli.game.loops import complete
-from piase_gym.cli.game.picture import OWN, paint
-from piase_gym.cli.game.screen import head_line, help_text
-from piase_gym.cli.game.session import Game
+from piase_gym.cli.game.screen import OWN, head_line, help_text, paint
+from piase_gym.cli.game.session import Choices, Game
+from piase_gym.cli.options import read_settings
 from piase_gym.cli.play import route
-from piase_gym.cli.settings import read_settings
 from piase_gym.names import task_fields
 from tests.helpers.cli_runner import OnTerminal, piase
 from tests.worlds.text_room.helpers import SEVEN

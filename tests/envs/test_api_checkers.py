@@ -193,9 +193,11 @@ def test_the_masks_are_those_of_the_learners_own_seat() -> None:
         env = piase_gym.gym_env("GridWorld", agent=agent, **fields)
         _, info = env.reset(seed=0)
         assert env.action_masks().tolist() == info["action_mask"].astype(bool).tolist()
-        assert env.action_masks().tolist() == env.world.masks()[env.number].astype(bool).tolist()
+        assert (
+            env.action_masks().tolist() == env.world.masks()[env.agent_index].astype(bool).tolist()
+        )
         masks.append(env.action_masks().tolist())
-        assert env.step(4)[4]["action_mask"].tolist() == env.world.masks()[env.number].tolist()
+        assert env.step(4)[4]["action_mask"].tolist() == env.world.masks()[env.agent_index].tolist()
     assert masks[0] != masks[1]
     vector: Any = gymnasium.make_vec("piase/GridWorld-v0", 2, agent="agent_1", **fields)
     vector.reset(seed=0)

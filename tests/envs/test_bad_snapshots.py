@@ -199,8 +199,8 @@ def look_of(env: Any) -> str:
     seen: list[Any] = [env.snapshot(), getattr(env, "agents", ())]
     runner = getattr(getattr(env, "unwrapped", env), "runner", None)
     if runner is not None:
-        seen += [runner.seed, runner.steps, runner.played, repr(runner.world.config)]
-        seen += [repr(runner.pending), [v.tolist() for v in runner.world.vectors()]]
+        seen += [runner.seed, runner.steps, runner.live, repr(runner.world.config)]
+        seen += [repr(runner.next_config), [v.tolist() for v in runner.world.vectors()]]
     batch = env if isinstance(env, BatchEnv) else getattr(env, "batch", None)
     if batch is not None:
         seen += [batch.batch.obs.tolist(), batch.batch.masks.tolist(), batch.alive().tolist()]

@@ -199,7 +199,7 @@ def test_state_is_a_value_in_mid_episode() -> None:
     other = simulation(twin)
     other.initialize()
     other.world_env.restore(world)
-    other._tally.steps = 9
+    other._summary.steps = 9
     twin.set_state(saved)
     for _ in range(20):
         run.step()

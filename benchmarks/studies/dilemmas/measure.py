@@ -29,7 +29,7 @@ from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.matrix_strategies import remember
 from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.partners import to_act
+from piase_gym.envs.partners import decode_answer
 from piase_gym.errors import SuiteError, UnsupportedError
 from piase_gym.worlds.social_dilemma.matrix.solutions import best_response
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
@@ -227,7 +227,7 @@ def commons_episodes(
 def _players(policy: str | Agent, env: BatchEnv) -> Callable[[], NDArray[np.int64]]:
     """Return what tells how a policy plays every agent now, shape (envs, agents)."""
     seats = [make_agent(policy) for _ in env.agents]
-    if isinstance(policy, Agent) or type(seats[0]).act_batch is not Agent.act_batch:
+    if isinstance(policy, Agent) or seats[0].acts_in_batches:
         return lambda: choices(env, seats)
     players = [[make_agent(policy) for _ in env.agents] for _ in range(env.num_envs)]
     return lambda: np.stack([_choices_in(env, slot, row) for slot, row in enumerate(players)])
@@ -239,7 +239,7 @@ def _choices_in(env: BatchEnv, slot: int, agents: Sequence[Agent]) -> NDArray[np
     for place, agent in enumerate(agents):
         number = world.agents.index(env.agents[place])
         agent.perceive(Percept(world, number, step))
-        found.append(to_act(world, number, agent.act()))
+        found.append(decode_answer(world, number, agent.act()))
     return np.array(found, np.int64)
 
 

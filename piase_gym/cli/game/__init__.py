@@ -1,7 +1,6 @@
 """`piase play`: a person as one agent.
 
-`session` keeps the score, `reference` asks the oracle, `choices` gives commands their keys,
-`picture` and `screen` draw, `terminal` reads keys, and `loops` puts them together.
+`session` keeps the score and asks the oracle, `screen` draws, and `loops` reads keys or lines.
 """
 
 from __future__ import annotations

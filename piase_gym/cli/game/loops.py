@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import io
+import os
+import select
+import signal
 import sys
+from types import FrameType, TracebackType
+from typing import Any, Self
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from piase_gym.cli.game.choices import LETTERS, Choice, find
 from piase_gym.cli.game.screen import Screen, end_lines, help_text, plain_lines, turn_lines
-from piase_gym.cli.game.session import Game
-from piase_gym.cli.game.terminal import Terminal
+from piase_gym.cli.game.session import LETTERS, Choice, Game, find
 from piase_gym.core.commands import Command, InvalidAction
 
 REDRAW = 0.5
@@ -30,19 +34,46 @@ LINE_WORDS = {
     "again": "again",
     "restart": "again",
 }
+GAME_KEYS = ("h", "n", "q", "r")
 MAP_WORDS = ("m", "map")
 ARROWS = ("up", "down", "left", "right")
 
 
-class KeyLoop:
-    """Plays by single keys on a full screen."""
+class Loop:
+    """What both ways to play have in common."""
 
     def __init__(self, game: Game, console: Console, blind: bool) -> None:
-        """Play a game on a console that is a terminal."""
+        """Play a game on a console."""
         self.game = game
         self.console = console
         self.screen = Screen(game, console, blind)
         self._now: list[Choice] = []
+
+    def _start(self, level: int) -> None:
+        """Begin a level."""
+        raise NotImplementedError
+
+    def _help(self) -> None:
+        """Show the rules."""
+        raise NotImplementedError
+
+    def _do(self, word: str) -> bool:
+        """Do what a word of the game says. Returns False to quit."""
+        if word == "help":
+            self._help()
+        elif word == "again":
+            self._start(self.game.level)
+        elif word == "next":
+            self._start(self.game.level + 1)
+        return word != "quit"
+
+    def _choices(self) -> list[Choice]:
+        """Return what the person can do now."""
+        return self.game.choices.now() if self.game.result is None else []
+
+
+class KeyLoop(Loop):
+    """Plays by single keys on a full screen."""
 
     def run(self) -> None:
         """Play until the person quits."""
@@ -52,7 +83,7 @@ class KeyLoop:
         ):
             going = True
             while going:
-                self._now = self.game.choices.now() if self.game.result is None else []
+                self._now = self._choices()
                 live.update(self.screen.draw(self._now), refresh=True)
                 key = self._wait(terminal)
                 if key == "suspend":
@@ -81,19 +112,19 @@ class KeyLoop:
             self.screen.page = None if step is None else max(0, self.screen.page + step)
         elif self.screen.typed is not None:
             return self._type(key)
-        elif key == "q":
-            return False
-        elif key == "h":
-            self.screen.page = 0
         elif key == "t":
             self.screen.wide_text = not self.screen.wide_text
-        elif key == "r":
-            self._start(self.game.level)
-        elif key == "n" or (self.game.result is not None and key in ("enter", " ")):
-            self._start(self.game.level + 1)
+        elif key in GAME_KEYS:
+            return self._do(LINE_WORDS[key])
         elif self.game.result is None:
             self._choose(key)
+        elif key in ("enter", " "):
+            self._do("next")
         return True
+
+    def _help(self) -> None:
+        """Show the rules from their first line."""
+        self.screen.page = 0
 
     def _start(self, level: int) -> None:
         """Begin a level; where people play by lines, they type."""
@@ -135,15 +166,9 @@ class KeyLoop:
         told = self.game.world.picture_reveals
         self.screen.typed = "" if told else None
         word = game_word(self.game, line) if told else ""
-        if word == "quit":
-            return False
-        if word == "help":
-            self.screen.page = 0
-        elif word == "again":
-            self._start(self.game.level)
-        elif word == "next":
-            self._start(self.game.level + 1)
-        elif told and line.lower() in MAP_WORDS:
+        if word:
+            return self._do(word)
+        if told and line.lower() in MAP_WORDS:
             self.screen.wide_text = not self.screen.wide_text
         elif line:
             self._give(self.game.read(line))
@@ -181,18 +206,11 @@ def complete(typed: str, lines: list[str]) -> str:
     return shared if len(shared) >= len(typed) else typed
 
 
-class LineLoop:
+class LineLoop(Loop):
     """Plays by lines: a key, a command, or a word of the game such as ``next`` on each."""
 
-    def __init__(self, game: Game, console: Console, blind: bool) -> None:
-        """Play a game whose lines come from standard input."""
-        self.game = game
-        self.console = console
-        self.blind = blind
-        self._now: list[Choice] = []
-
     def run(self) -> None:
-        """Play until the lines end or the person quits."""
+        """Play until the lines of standard input end or the person quits."""
         lines = sys.stdin or io.StringIO()  # it may be closed
         prompted = lines.isatty()
         self._show()
@@ -205,30 +223,37 @@ class LineLoop:
 
     def _show(self) -> None:
         """Show the present step."""
-        self._now = self.game.choices.now() if self.game.result is None else []
-        for part in plain_lines(self.game, self._now, self.blind, self.console.is_terminal):
-            self.console.print(part, soft_wrap=True)
+        self._now = self._choices()
+        blind, colour = self.screen.blind, self.console.is_terminal
+        self._print(*plain_lines(self.game, self._now, blind, colour))
         if self.game.result is not None:
             self.console.print(Text("next, restart or quit?", "dim"))
 
     def _take(self, line: str) -> bool:
         """Do what a line says. Returns False to quit."""
-        word = game_word(self.game, line)
-        if word == "quit":
-            return False
-        if word == "help":
-            self.console.print(Text(help_text(self.game)), soft_wrap=True)
-        elif word == "again":
-            self.game.start(self.game.level)
-            self._show()
-        elif word == "next" or (self.game.result is not None and not line):
-            self.game.start(self.game.level + 1)
-            self._show()
-        elif self.game.result is not None:
+        over = self.game.result is not None
+        word = game_word(self.game, line) or ("next" if over and not line else "")
+        if word:
+            return self._do(word)
+        if over:
             self.console.print(Text("The level is over: next, restart or quit?", "yellow"))
         elif line:
             self._give(line)
         return True
+
+    def _help(self) -> None:
+        """Print the rules."""
+        self._print(Text(help_text(self.game)))
+
+    def _start(self, level: int) -> None:
+        """Begin a level and show it."""
+        self.game.start(level)
+        self._show()
+
+    def _print(self, *parts: RenderableType) -> None:
+        """Print lines that the terminal may wrap."""
+        for part in parts:
+            self.console.print(part, soft_wrap=True)
 
     def _give(self, line: str) -> None:
         """Give the command that a line stands for, unless it is not possible now."""
@@ -237,12 +262,150 @@ class LineLoop:
         command = choice.command if choice is not None else self.game.read(line)
         refusal = self.game.refusal(command)
         if not isinstance(command, Command) or refusal is not None:
-            self.console.print(Text(refusal or "", "yellow"), soft_wrap=True)
+            self._print(Text(refusal or "", "yellow"))
             return
-        turn = self.game.act(command)
-        for part in turn_lines(turn):
-            self.console.print(part, soft_wrap=True)
+        self._print(*turn_lines(self.game.act(command)))
         if self.game.result is not None:
-            for part in end_lines(self.game):
-                self.console.print(part, soft_wrap=True)
+            self._print(*end_lines(self.game))
         self._show()
+
+
+try:
+    import termios
+    import tty
+except ImportError:  # Windows
+    HAS_KEYS = False
+else:
+    HAS_KEYS = True
+
+ESCAPES = {
+    "[A": "up",
+    "[B": "down",
+    "[C": "right",
+    "[D": "left",
+    "OA": "up",
+    "OB": "down",
+    "OC": "right",
+    "OD": "left",
+    "[5~": "page up",
+    "[6~": "page down",
+}
+CONTROLS = {
+    "\r": "enter",
+    "\n": "enter",
+    "\t": "tab",
+    "\x7f": "backspace",
+    "\b": "backspace",
+    "\x04": "end",
+    "\x15": "clear",
+    "\x1a": "suspend",
+}
+PATIENCE = 0.05
+"""Seconds after an escape character in which the rest of a key's code must come."""
+
+
+def can_read_keys() -> bool:
+    """Tell whether standard input and output are a terminal that can give single keys."""
+    dumb = os.environ.get("TERM", "") in ("", "dumb")
+    if sys.stdin is None or sys.stdout is None:  # closed by whoever started us
+        return False
+    return HAS_KEYS and not dumb and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+class Terminal:
+    """Reads single keys; a context manager that restores the terminal at its end.
+
+    Ctrl-C raises `KeyboardInterrupt` as ever. A hang-up or a request to terminate raises
+    `SystemExit`, so that the terminal is restored then too.
+    """
+
+    def __init__(self) -> None:
+        """Take standard input."""
+        self._file = sys.stdin.fileno()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._pending = ""
+        self._saved: list[Any] | None = None
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Read keys at once and without an echo from now on."""
+        self._saved = termios.tcgetattr(self._file)
+        try:
+            self._handlers = {s: signal.signal(s, _leave) for s in (signal.SIGTERM, signal.SIGHUP)}
+            self.take()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the terminal back."""
+        self.give_back()
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def take(self) -> None:
+        """Switch to single keys."""
+        tty.setcbreak(self._file)
+        mode = termios.tcgetattr(self._file)
+        mode[6][termios.VSUSP] = b"\0"  # Ctrl-Z comes as a key, so that we can tidy up first
+        termios.tcsetattr(self._file, termios.TCSADRAIN, mode)
+
+    def give_back(self) -> None:
+        """Switch back to what was before; keys that nobody has read are dropped."""
+        if self._saved is not None:
+            termios.tcsetattr(self._file, termios.TCSAFLUSH, self._saved)
+
+    def suspend(self) -> None:
+        """Stop, as Ctrl-Z asks; go on when the shell says so."""
+        self.give_back()
+        os.kill(os.getpid(), signal.SIGTSTP)
+        self.take()
+
+    def key(self, seconds: float) -> str | None:
+        """Return the next key, or None if none comes in time.
+
+        Returns:
+            A character, or a word: ``up``, ``down``, ``left``, ``right``, ``enter``, ``escape``,
+            ``tab``, ``backspace``, ``clear``, ``suspend``; ``end`` is the end of input.
+        """
+        if not self._pending and not self._more(seconds):
+            return None
+        first = self._take(1)
+        if first != "\x1b":
+            return CONTROLS.get(first, first)
+        if not self._pending and not self._more(PATIENCE):
+            return "escape"
+        if self._pending[:1] not in ("[", "O"):
+            return "escape"
+        code = self._take(1)
+        while code[-1] in "[O;0123456789" and (self._pending or self._more(PATIENCE)):
+            code += self._take(1)
+        return ESCAPES.get(code, "")
+
+    def _take(self, count: int) -> str:
+        """Take characters that were read."""
+        taken, self._pending = self._pending[:count], self._pending[count:]
+        return taken
+
+    def _more(self, seconds: float) -> bool:
+        """Read what comes within some seconds, and tell whether anything came."""
+        ready, _, _ = select.select([self._file], [], [], seconds)
+        if not ready:
+            return False
+        try:
+            data = os.read(self._file, 1024)
+        except OSError:  # the terminal is gone
+            data = b""
+        self._pending += self._decoder.decode(data) if data else "\x04"
+        return bool(self._pending)
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    """Turn a signal into an orderly exit."""
+    raise SystemExit(128 + number)

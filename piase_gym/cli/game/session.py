@@ -1,19 +1,21 @@
-"""The game around a world: levels, score, stars and records; no terminal in it."""
+"""The game around a world: commands and their keys, levels, score, stars and records."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from piase_gym.cli.game.choices import Choices
-from piase_gym.cli.game.reference import Reference, certificate, play_oracle
+from piase_gym.agents import OracleAgent, Percept
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result
 from piase_gym.core.rng import MAX_SEED
+from piase_gym.core.world import World
+from piase_gym.envs.partners import decode_answer
 from piase_gym.envs.single import GymEnv
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, PiaseError
+from piase_gym.registry import load, world_spec
 
 STARS = 3
 """Most stars of a level."""
@@ -81,7 +83,7 @@ class Game:
         self.task = name
         self.env = self.make(name)
         self.world = self.env.world
-        self.me = self.env.number
+        self.me = self.env.agent_index
         self.name = self.env.agent
         self.choices = Choices(self.world, self.me)
 
@@ -246,4 +248,159 @@ def farewell(game: Game) -> str:
     )
 
 
-__all__: list[Any] = ["STARS", "Game", "Record", "Turn", "count", "farewell", "sentence"]
+WORDS = {
+    "up": ("up", "north", "forward"),
+    "down": ("down", "south", "backward", "back"),
+    "left": ("left", "west"),
+    "right": ("right", "east"),
+}
+"""For each arrow key, the words of a command that it stands for, the likeliest first."""
+LETTERS = {"w": "up", "s": "down", "a": "left", "d": "right"}
+ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
+SPARE = "1234567890bcefgijklmopuvxyz"
+"""Keys for other commands; ``h``, ``n``, ``q``, ``r`` and ``t`` are the game's own."""
+MAX_TABLE = 64
+"""Largest table of indices that is looked at as a whole."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A command that the person can give with one key.
+
+    Attributes:
+        key: ``up``, ``down``, ``left``, ``right``, one character, or nothing if keys ran out.
+        command: The command.
+        line: The command as a line.
+        legal: Whether it is legal now.
+    """
+
+    key: str
+    command: Command
+    line: str
+    legal: bool
+
+    @property
+    def label(self) -> str:
+        """The key as it is shown."""
+        return ARROWS.get(self.key, self.key)
+
+
+class Choices:
+    """Lists what one agent can do; where indices mean the same at every step, keys do too."""
+
+    def __init__(self, world: World[Any, Any], agent: int) -> None:
+        """Watch over an agent of a world."""
+        self.world = world
+        self.agent = agent
+        self._table: list[Command] | None = None
+        self._fixed = world.capabilities.discrete and world.num_actions <= MAX_TABLE
+
+    def now(self) -> list[Choice]:
+        """Return the choices of this step: directions first, then the others in their order."""
+        legal = self.world.admissible(self.agent)
+        commands = self._whole_table() or legal
+        keys = dict(_directions(commands, legal))
+        taken = set(map(id, keys.values()))
+        rows = list(keys.items())
+        others = [command for command in commands if id(command) not in taken]
+        spare = [*SPARE[: len(others)], *[""] * (len(others) - len(SPARE))]
+        rows += zip(spare, others, strict=True)
+        return [Choice(key, c, self.world.write(c), c in legal) for key, c in rows]
+
+    def _whole_table(self) -> list[Command]:
+        """Return what all indices stand for, or nothing if that depends on the state."""
+        if not self._fixed:
+            return []
+        found = [self.world.command(self.agent, i) for i in range(self.world.num_actions)]
+        table = [command for command in found if not isinstance(command, InvalidAction)]
+        if len(table) < len(found) or self._table not in (None, table):
+            self._fixed = False
+            return []
+        self._table = table
+        return table
+
+
+def _directions(commands: list[Command], legal: list[Command]) -> list[tuple[str, Command]]:
+    """Return the arrow keys and the commands that they stand for."""
+    rows = []
+    for key, words in WORDS.items():
+        found = [c for word in words for c in commands if _way(c) == word]
+        if found:
+            rows.append((key, next((c for c in found if c in legal), found[0])))
+    return rows
+
+
+def _way(command: Command) -> str:
+    """Return the direction in which a command goes, or nothing."""
+    values = list(command.parameters.values())
+    if len(values) == 1 and isinstance(values[0], str):
+        return values[0]
+    return "" if values else command.verb.removeprefix("move_").removeprefix("turn_")
+
+
+def find(choices: list[Choice], key: str) -> Choice | None:
+    """Return the choice that a key stands for; ``w``, ``a``, ``s``, ``d`` are arrows too."""
+    key = LETTERS.get(key, key)
+    return next((choice for choice in choices if choice.key == key and key), None)
+
+
+PATIENCE = 500
+"""Most steps of an oracle's episode that a person waits for."""
+
+
+class Reference(NamedTuple):
+    """An episode that the oracle played in the person's place.
+
+    Attributes:
+        won: Whether it won.
+        steps: How many steps it took.
+        score: The sum of its rewards.
+    """
+
+    won: bool
+    steps: int
+    score: float
+
+
+def certificate(world: World[Any, Any], agent: int) -> int | None:
+    """Return the fewest steps in which an agent can win, where the oracle certifies it."""
+    spec = world_spec(world.name)
+    if spec.oracle is None:
+        return None
+    certify = getattr(load(spec.oracle, spec)(world), "certificate", None)
+    if certify is None:
+        return None
+    try:
+        steps = certify(agent)
+    except PiaseError:
+        return None
+    return None if steps is None else int(steps)
+
+
+def play_oracle(env: GymEnv, seed: int) -> Reference | None:
+    """Return what the oracle makes of a level with the same partners, or None if it cannot.
+
+    Args:
+        env: An environment like the person's; it is closed afterwards.
+        seed: The level's seed.
+    """
+    try:
+        if world_spec(env.world.name).oracle is None:
+            return None
+        env.reset(seed=seed)
+        agent = OracleAgent(env.agent)
+        agent.reset(seed)
+        score = 0.0
+        for step in range(PATIENCE):
+            agent.perceive(Percept(env.world, env.agent_index, step))
+            act = decode_answer(env.world, env.agent_index, agent.act())
+            command = env.world.command(env.agent_index, act) if isinstance(act, int) else act
+            _, reward, terminated, truncated, info = env.step(command or env.world.noop)
+            score += float(reward)
+            if terminated or truncated:
+                return Reference(info["result"] == Result.WON, step + 1, score)
+        return None
+    except PiaseError:
+        return None
+    finally:
+        env.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -10,14 +10,14 @@ from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.grid_world.cells import (
     BARE,
-    FOOD,
+    FOODS,
     FRUIT,
     GOAL,
     MAX_AGENTS,
     MAX_FOOD,
     MOVER,
 )
-from piase_gym.worlds.grid_world.levels import maps
+from piase_gym.worlds.grid_world.levels import LAYOUTS, custom, of_layout
 from piase_gym.worlds.grid_world.limits import (
     MAX_GOALS,
     MAX_MOVERS,
@@ -32,27 +32,12 @@ Position = tuple[
 ]
 """(x, y) with (0, 0) at the top left."""
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Layout = Literal[
-    "empty",
-    "obstacles",
-    "four_rooms",
-    "door_key",
-    "multi_room",
-    "maze",
-    "foraging",
-    "tag",
-    "custom",
-]
-LAYOUTS: tuple[str, ...] = Layout.__args__  # type: ignore[attr-defined]
+if TYPE_CHECKING:
+    Layout = str
+else:
+    Layout = Literal[LAYOUTS]
 Doors = Literal["open", "closed", "locked", "gates", "mixed"]
 DOORS: tuple[str, ...] = Doors.__args__  # type: ignore[attr-defined]
-LEAST_INSIDE = {"four_rooms": (5, 5), "door_key": (4, 2), "multi_room": (3, 3), "maze": (3, 3)}
-"""Least columns and rows of a layout, without the border."""
-REWARDS_OF: dict[str, dict[str, float]] = {
-    "foraging": {"move": -0.01, "stay": -0.01, "blocked": -0.02, "interact": -0.01},
-    "tag": {"move": -0.01, "stay": -0.01, "blocked": -0.02},
-}
-"""Where the defaults of a layout differ from the reference table."""
 
 
 class Rewards(BaseModel):
@@ -168,7 +153,7 @@ class GridWorldConfig(WorldConfig):
         """Also let a map bring its size and layout, and a layout its own rewards."""
         plain = super().plain(fields)
         if plain.get("map") is not None:
-            rows = maps.split(plain["map"])
+            rows = custom.split(plain["map"])
             plain.setdefault("layout", "custom")
             plain["map"] = rows
             for name, size in (("width", len(rows[0])), ("height", len(rows))):
@@ -176,7 +161,7 @@ class GridWorldConfig(WorldConfig):
                     raise ConfigError(
                         f"GridWorld.{name} is {plain[name]!r}, but the map has {size}; leave it out"
                     )
-        own = REWARDS_OF.get(str(plain.get("layout")))
+        own = of_layout(str(plain.get("layout")), "REWARDS", None)
         given = plain.get("rewards") or {}
         if own and isinstance(given, dict):
             plain["rewards"] = {**own, **given}
@@ -233,7 +218,7 @@ class GridWorldConfig(WorldConfig):
 
     def _check_layout(self) -> None:
         inner = (self.width - 2 * self.border, self.height - 2 * self.border)
-        least = LEAST_INSIDE.get(self.layout, (1, 1))
+        least = of_layout(self.layout, "LEAST_INSIDE", (1, 1))
         if inner[0] < least[0] or inner[1] < least[1]:
             need = (least[0] + 2 * self.border, least[1] + 2 * self.border)
             raise ValueError(
@@ -260,7 +245,7 @@ class GridWorldConfig(WorldConfig):
     @property
     def starts(self) -> tuple[Position, ...]:
         """Where the first agents start: `start_pos`, or else the signs of the map."""
-        return _positions(self.start_pos) or (maps.starts(self.map)[: self.agents])
+        return _positions(self.start_pos) or (custom.starts(self.map)[: self.agents])
 
     @property
     def goals(self) -> tuple[Position, ...]:
@@ -272,7 +257,7 @@ class GridWorldConfig(WorldConfig):
     @property
     def plan(self) -> dict[Position, int]:
         """The objects of the map, by place."""
-        return maps.plan(self.map)
+        return custom.plan(self.map)
 
     @property
     def num_food(self) -> int:
@@ -282,7 +267,7 @@ class GridWorldConfig(WorldConfig):
     @property
     def clearing(self) -> bool:
         """Whether the task is to gather all food, rather than to reach a goal."""
-        food = any(code >= FOOD for code in self.plan.values()) or self.num_food > 0
+        food = any(code in FOODS for code in self.plan.values()) or self.num_food > 0
         return food and not self.goals
 
     @property
@@ -317,12 +302,11 @@ class GridWorldConfig(WorldConfig):
         """Whether some levels of this config may have no solution."""
         fixed = bool(self.goals or self.starts or self.walls or self.map)
         scattered = bool(self.boxes or self.hazards or self.movers or self.num_food)
-        checked = ("obstacles", "multi_room", "maze", "tag", "foraging")
         return (
             scattered
-            or self.layout in checked
+            or of_layout(self.layout, "MAY_FAIL", True)
             or (self.layout != "empty" and fixed)
-            or (bool(self.walls))
+            or bool(self.walls)
         )
 
     @property
@@ -332,7 +316,7 @@ class GridWorldConfig(WorldConfig):
         return (
             not any(extras)
             and not self.surviving
-            and self.layout not in ("multi_room", "custom", "tag")
+            and of_layout(self.layout, "PLAIN_RULES", True)
             and self.collisions == "block"
             and self.see_through_walls
             and not self.shared_reward

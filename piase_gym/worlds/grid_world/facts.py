@@ -23,7 +23,7 @@ from piase_gym.core.mailbox import Letter
 from piase_gym.core.text_encoding import hash_text, one_line, unescape
 from piase_gym.core.world import Facts
 from piase_gym.errors import TextParseError
-from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES
+from piase_gym.worlds.grid_world.cells import AGENT, CELLS, CODES, HEADINGS, NAMES
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.rules.events import ROLES
 from piase_gym.worlds.grid_world.rules.tables import frame_shape
@@ -33,7 +33,6 @@ from piase_gym.worlds.grids.prose import (
     ROW,
     SIGNS,
     YOU,
-    Nouns,
     blank,
     cell_text,
     read_row,
@@ -87,23 +86,11 @@ class GridFacts(Facts):
     status: Status | None = None
 
 
-NOUNS = Nouns(
-    mass={"unseen": "darkness", "outside": "the outside", "floor": "floor", "fruit": "fruit"},
-    plurals={
-        "switch that is off": "switches that are off",
-        "switch that is on": "switches that are on",
-        "bare bush": "bare bushes",
-        "box": "boxes",
-    },
-    bare=("food",),
-)
-
-
 class Layout:
     """Where things lie in the vectors and texts of one config (with its envelope)."""
 
     world = "GridWorld"
-    nouns = NOUNS
+    nouns = CELLS.nouns
 
     def __init__(self, config: GridWorldConfig) -> None:
         """Work out the frame from the config and its envelope."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.grid_world.cells import BARE, BOX, FRUIT, GATE, HAZARD, MOVER, SWITCH_OFF
+from piase_gym.worlds.grid_world.cells import BARE, CELLS, FOOD, FRUIT, GATE, HAZARD, SWITCH_OFF
 from piase_gym.worlds.grid_world.config import GridWorldConfig
+from piase_gym.worlds.grid_world.levels import of_layout
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL
 
 
@@ -40,9 +41,7 @@ def _goal(config: GridWorldConfig, agent: int) -> str:
         return "gather all food; heavy food takes several agents at once."
     if config.surviving:
         return "keep going until the time is over, and collect what is worth something."
-    if config.layout == "door_key":
-        return "find the key, unlock the door, and step onto a goal."
-    return "step onto a goal."
+    return str(of_layout(config.layout, "AIM", "step onto a goal."))
 
 
 def _rules(config: GridWorldConfig) -> str:
@@ -65,37 +64,39 @@ def _rules(config: GridWorldConfig) -> str:
     )
 
 
+def _present(config: GridWorldConfig) -> set[int]:
+    """Return the codes of the kinds that levels of a config can have and the prompt explains."""
+    found = set(config.plan.values())
+    found |= {kind.code for kind in CELLS.kinds if kind.strewn and getattr(config, kind.strewn)}
+    if found & {GATE} or (config.layout == "multi_room" and config.doors in ("gates", "mixed")):
+        found.add(SWITCH_OFF)
+    if found & {BARE}:
+        found.add(FRUIT)
+    return found | {FOOD} if config.clearing or config.num_food else found - {FOOD}
+
+
 def _extras(config: GridWorldConfig) -> list[str]:
     """Explain what only some levels have."""
-    codes = set(config.plan.values())
-    gates = config.layout == "multi_room" and config.doors in ("gates", "mixed")
-    said = {
-        "A box moves when you walk into it and the cell behind it is free floor.": (
-            config.boxes or BOX in codes
-        ),
-        "A switch that you interact with opens every closed gate and closes every open one.": (
-            gates or codes & {SWITCH_OFF, GATE}
-        ),
-        f"A hazard hurts{' and ends the episode for' if config.hazard_ends else ''} whoever steps "
-        "onto it.": config.hazards or HAZARD in codes,
-        f"Stepping onto a bush with fruit eats the fruit; a bare bush bears again with a chance of "
-        f"{config.regrow:g} a step.": config.fruits or codes & {FRUIT, BARE},
-        "Drones move on their own and block the way.": config.movers or MOVER in codes,
-        "Food is lifted by interacting with it, and heavy food only if agents of enough strength "
-        "together do so in the same step.": config.clearing or config.num_food,
-        f"You starve when your energy is used up, one a step; a fruit gives "
-        f"{config.fruit_energy}.": config.energy,
-        "Some agents enter later than others.": config.latecomers,
-        f"With each command you can say a symbol from 1 to {config.symbols} to all others.": (
-            config.symbols
-        ),
-    }
-    return [sentence + " " for sentence, needed in said.items() if needed]
+    present, ends = _present(config), " and ends the episode for" if config.hazard_ends else ""
+    rules = [kind.rule for kind in CELLS.kinds if kind.rule and kind.code in present]
+    said = [rule.format(ends=ends, regrow=config.regrow) for rule in rules]
+    if config.energy:
+        said.append(
+            "You starve when your energy is used up, one a step; a fruit gives "
+            f"{config.fruit_energy}."
+        )
+    if config.latecomers:
+        said.append("Some agents enter later than others.")
+    if config.symbols:
+        said.append(
+            f"With each command you can say a symbol from 1 to {config.symbols} to all others."
+        )
+    return [sentence + " " for sentence in said]
 
 
 _USED: Mapping[str, Callable[[GridWorldConfig], object]] = {
-    "hazard": lambda c: c.hazards or HAZARD in c.plan.values(),
-    "fruit": lambda c: c.fruits or {FRUIT, BARE} & set(c.plan.values()),
+    "hazard": lambda c: HAZARD in _present(c),
+    "fruit": lambda c: FRUIT in _present(c),
     "food": lambda c: c.clearing or c.num_food,
     "heavy": lambda c: c.clearing or c.num_food,
     "tag": lambda c: c.num_taggers,

@@ -17,7 +17,7 @@ from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.worlds.grid_world.cells import FOOD, KEY, MAX_AGENTS, MAX_FOOD, NAMES, OUTSIDE
+from piase_gym.worlds.grid_world.cells import FOODS, KEY, MAX_AGENTS, MAX_FOOD, NAMES, OUTSIDE
 from piase_gym.worlds.grid_world.config import (
     MAX_GOALS,
     MAX_MOVERS,
@@ -194,8 +194,9 @@ def _find_cell_problem(record: Any, width: int, height: int) -> str:
     outside[:height, :width] = False
     if (cells[outside] != OUTSIDE).any() or not np.isin(cells[~outside], _INSIDE).all():
         return "'cells' has unknown codes, or something outside of the grid"
-    if record["num_food"] != (cells >= FOOD).sum():
-        return f"'num_food' is {record['num_food']}, but 'cells' has {(cells >= FOOD).sum()}"
+    food = np.isin(cells, FOODS).sum()
+    if record["num_food"] != food:
+        return f"'num_food' is {record['num_food']}, but 'cells' has {food}"
     return ""
 
 

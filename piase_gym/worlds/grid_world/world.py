@@ -20,7 +20,7 @@ from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.grid_world import facts as views
 from piase_gym.worlds.grid_world.actions import commands_of, grammar_of
-from piase_gym.worlds.grid_world.cells import KEY, MAX_CODE, WALL
+from piase_gym.worlds.grid_world.cells import CELLS, KEY, MAX_CODE, START, WALL
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
     MAX_SYMBOLS,
@@ -29,6 +29,7 @@ from piase_gym.worlds.grid_world.config import (
 )
 from piase_gym.worlds.grid_world.curriculum import DIALS, ELEMENTS, PERSONAL
 from piase_gym.worlds.grid_world.facts import GridFacts
+from piase_gym.worlds.grid_world.levels import LAYOUTS, PAGES
 from piase_gym.worlds.grid_world.manual import fault_sentence, manual
 from piase_gym.worlds.grid_world.observe import pictures, surroundings
 from piase_gym.worlds.grid_world.rules.events import (
@@ -59,32 +60,14 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     ## Description
 
-    A grid of `width` by `height` cells, (0, 0) at the top left. Layouts: `empty`; `obstacles`
-    (random walls); `four_rooms` (a cross of walls with four gaps); `door_key` (a wall with a locked
-    door, the key and the agents on its left, the goal on its right); `multi_room` (rooms joined by
-    openings, doors, locked doors or gates); `maze`; `foraging` (food instead of goals, some of it
-    too heavy for one); `tag` (taggers chase runners); `custom` (a `map`). Boxes, hazards, bushes,
-    drones and food can be strewn over every layout, and `difficulty` scales what is random. Every
-    level can be solved: those in which an agent has no way to its task are drawn again.
+    A grid of `width` by `height` cells, (0, 0) at the top left; `layout` says what stands on it
+    (see Levels). Boxes, hazards, bushes, drones and food can be strewn over every layout, and
+    `difficulty` scales what is random. Every level can be solved: those in which an agent has no
+    way to its task are drawn again.
 
     1 to 32 agents act at once; within a step they are served in order, and the first to claim a
     cell has it. What is legal is judged before anybody acts; who comes too late only fails, and so
     does who is tagged before its turn.
-
-    | sign | cell | what it does |
-    |---|---|---|
-    | `.` `#` | floor, wall | |
-    | `G` | goal | who steps onto it has won and leaves the grid |
-    | `k` | key | opens locked doors, and is kept |
-    | `L` `+` `'` | locked, closed, open door | |
-    | `O` | box | moves when walked into, if floor is behind it |
-    | `s` `S` | switch, off and on | turns over all switches and gates, unless a gate is occupied |
-    | `=` `-` | gate, closed and open | |
-    | `~` | hazard | hurts who steps onto it, and ends its episode if `hazard_ends` |
-    | `*` `,` | bush with fruit, bare bush | stepping onto fruit eats it; it grows again by chance |
-    | `d` | drone | moves ahead every `mover_period` steps, and turns back where it cannot |
-    | `1` to `4` | food | takes that much strength (`levels`) in one step |
-    | `@` | start of an agent, in a `map` | |
 
     ## Actions
 
@@ -112,9 +95,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     heading is up; the agent stands in the middle of the nearest row. `observe="grid"`: the whole
     grid. With `see_through_walls=False` walls, gates and closed doors hide what lies behind them.
 
-    The vector is uint8: the cells row by row (0 unseen, 1 outside, 2 floor, 3 wall, 4 goal, 5 key,
-    6 locked, 7 closed, 8 open door, 9 box, 10 and 11 switch off and on, 12 and 13 gate closed and
-    open, 14 hazard, 15 fruit, 16 bare bush, 17 drone, 18 to 21 food, from 32 on ``32 + 4 * agent +
+    The vector is uint8: the cells row by row (codes as under Cells, from 32 on ``32 + 4 * agent +
     turn``), then width, height, x, y, heading (0 up, 1 right, 2 down, 3 left), what is carried, the
     direction of the nearest visible goal (two bytes, 0 0 if none is in sight) and 8 bytes of hashed
     hint. If the envelope has `status` (it does where energy, levels, roles or gathering matter),
@@ -180,6 +161,27 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def version_of(cls, config: GridWorldConfig) -> int:
         """Return 1 with layout `tag`, else 0; see Versions."""
         return 1 if config.layout == "tag" else cls.version
+
+    @staticmethod
+    def page_sections() -> dict[str, str]:
+        """Return what its page says beyond the docstring: the kinds of cells, and the levels."""
+        signs = {kind: f"`{kind.sign}`" if kind.sign.strip() else "" for kind in CELLS.kinds}
+        cells = [f"| {k.code} | {sign} | {k.name} | {k.does} |" for k, sign in signs.items()]
+        levels = [
+            f"- {text}{f' Layout `{name}`.' if name in LAYOUTS else ''}"
+            for name, text in PAGES.items()
+        ]
+        return {
+            "Cells": "\n".join(
+                (
+                    "| code | sign | cell | what it does |",
+                    "|---|---|---|---|",
+                    *cells,
+                    f"| | `{START}` | start of an agent, in a `map` | |",
+                )
+            ),
+            "Levels": "\n".join(levels),
+        }
 
     @property
     def side(self) -> int:

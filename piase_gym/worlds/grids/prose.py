@@ -26,12 +26,10 @@ class Nouns:
     Attributes:
         mass: Names of cells that take no article, and their nouns.
         plurals: Names of cells whose plural is irregular, and their plurals.
-        bare: How names begin that are their own nouns.
     """
 
     mass: Mapping[str, str]
     plurals: Mapping[str, str] = field(default_factory=dict)
-    bare: tuple[str, ...] = ()
 
     @functools.cached_property
     def from_mass(self) -> Mapping[str, str]:
@@ -47,7 +45,7 @@ class Nouns:
         """Return the noun for a cell, with its article, or its plural."""
         if name in self.mass:
             return self.mass[name]
-        if " facing " in name or (self.bare and name.startswith(self.bare)):
+        if " facing " in name:
             return name
         article = "an" if name[0] in "aeiou" else "a"
         return self.plurals.get(name, f"{name}s") if plural else f"{article} {name}"

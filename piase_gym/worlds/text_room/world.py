@@ -285,7 +285,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         return text.native_of(self.facts(agent))
 
     def surroundings(self, facts: TextRoomFacts) -> Surroundings:
-        """Return facts in the words of seed 000: `room_name`, `objects_visible`, ..."""
+        """Return facts in the words of the documents: `room_name`, `objects_visible`, ..."""
         return text.surroundings_of(facts)
 
     # -- what agents can do ---------------------------------------------------------------

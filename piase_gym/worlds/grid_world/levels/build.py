@@ -19,8 +19,15 @@ from piase_gym.worlds.grid_world.cells import (
     GOAL,
     HAZARD,
     KEY,
+    KEYS,
     MOVER,
+    REACHES,
+    SWITCHES,
 )
+from piase_gym.worlds.grid_world.levels.door_key import LAYOUT as DOOR_KEY
+from piase_gym.worlds.grid_world.levels.door_key import door_wall
+from piase_gym.worlds.grid_world.levels.four_rooms import LAYOUT as FOUR_ROOMS
+from piase_gym.worlds.grid_world.levels.four_rooms import four_rooms
 from piase_gym.worlds.grid_world.levels.free_cells import (
     LAYOUT_STREAM,
     ONE,
@@ -29,16 +36,19 @@ from piase_gym.worlds.grid_world.levels.free_cells import (
     place_at,
     random_free,
 )
-from piase_gym.worlds.grid_world.levels.layouts import build
+from piase_gym.worlds.grid_world.levels.maze import LAYOUT as MAZE
+from piase_gym.worlds.grid_world.levels.maze import maze
+from piase_gym.worlds.grid_world.levels.multi_room import LAYOUT as MULTI_ROOM
+from piase_gym.worlds.grid_world.levels.multi_room import multi_room
+from piase_gym.worlds.grid_world.levels.obstacles import LAYOUT as OBSTACLES
+from piase_gym.worlds.grid_world.levels.obstacles import scatter_walls
 from piase_gym.worlds.grid_world.levels.solvable import (
-    KEYS,
-    KINDS,
-    SWITCHES,
     around,
     solvable,
     sort,
     spread,
 )
+from piase_gym.worlds.grid_world.levels.tag import LAYOUT as TAG_GAME
 from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES, MAX_SIDE
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RUNNER, TAGGER
 from piase_gym.worlds.grid_world.rules.joining import hold_back
@@ -97,7 +107,7 @@ def generate(s, w, together):
         spread = w.most_difficulty - w.least_difficulty
         difficulty = w.least_difficulty + spread * uniform(s, LAYOUT_STREAM)
     lay_plan(s, w)
-    split = build(s, w, difficulty)
+    split = lay_out(s, w, difficulty)
     if split > 0:
         place(s, w, KEY, 0, split - 1)
     place_goals(s, w, split + 1 if split > 0 else 0)
@@ -111,6 +121,25 @@ def generate(s, w, together):
     scatter(s, w, difficulty)
     if w.latecomers:
         hold_back(s, w)
+
+
+@inline
+def lay_out(s, w, difficulty):
+    """Draw the walls of the layout. Returns the column of the wall with the door, or 0."""
+    if w.layout == OBSTACLES:
+        density = w.density if difficulty < 0.0 else np.int64(50 + 350 * difficulty)
+        scatter_walls(s, w, density)
+    elif w.layout == FOUR_ROOMS:
+        four_rooms(s, w)
+    elif w.layout == DOOR_KEY:
+        return door_wall(s, w)
+    elif w.layout == MULTI_ROOM:
+        multi_room(s, w, difficulty)
+    elif w.layout == MAZE:
+        maze(s, w, difficulty)
+    elif w.layout == TAG_GAME and difficulty > 0.0:
+        scatter_walls(s, w, np.int64(250 * difficulty))
+    return 0
 
 
 @inline
@@ -138,7 +167,7 @@ def enter_together(s, w):
 @helper
 def confine(s, w, free):
     """Leave in ``s.free`` what can be walked to from a random free cell beside a key or switch."""
-    boards, region = np.zeros((KINDS, w.side), np.uint64), np.zeros(w.side, np.uint64)
+    boards, region = np.zeros((REACHES, w.side), np.uint64), np.zeros(w.side, np.uint64)
     tools, scrap = np.zeros(w.side, np.uint64), np.zeros(w.side, np.uint64)
     sort(s, w, boards)
     for y in range(w.height):

@@ -18,30 +18,24 @@ import numpy as np
 
 from piase_gym.compiled import helper, inline
 from piase_gym.worlds.grid_world.cells import (
-    BARE,
-    CLOSED,
-    FLOOR,
+    CELLS,
     FOOD,
-    FRUIT,
-    GATE,
-    GATE_OPEN,
-    GOAL,
+    GATES,
     KEY,
-    LOCKED,
-    OPEN,
-    SWITCH_OFF,
-    SWITCH_ON,
+    KEYS,
+    LOCKS,
+    MAX_FOOD,
+    OPEN_GATES,
+    PASSABLE,
+    REACHES,
+    SHUT,
+    SWITCHES,
 )
 from piase_gym.worlds.grid_world.levels.free_cells import ONE, fill
 from piase_gym.worlds.grids.windows import DX, DY, cell_at
 
-# What a cell is to one who walks, as an index of `sort`'s boards.
-(BLOCKED, PASSABLE, KEYS, SWITCHES, LOCKS, GATES, OPEN_GATES, KINDS) = range(8)
-KIND = np.zeros(256, np.int64)
-KIND[np.array([FLOOR, GOAL, CLOSED, OPEN, FRUIT, BARE])] = PASSABLE
-KIND[KEY], KIND[LOCKED] = KEYS, LOCKS
-KIND[np.array([SWITCH_OFF, SWITCH_ON])] = SWITCHES
-KIND[GATE], KIND[GATE_OPEN] = GATES, OPEN_GATES
+REACH = CELLS.array("reach")
+"""What a cell is to one who walks, as an index of `sort`'s boards."""
 
 HAS_KEY, HAS_SWITCH = 1, 2
 _DOWN, _UP = np.int64(1), np.int64(-1)
@@ -53,7 +47,7 @@ def solvable(s, w):
 
     That is to reach a goal; to get at every piece of food; or, in tag, to get at every other agent.
     """
-    boards = np.zeros((KINDS, w.side), np.uint64)
+    boards = np.zeros((REACHES, w.side), np.uint64)
     reached, free = np.zeros(w.side, np.uint64), np.zeros(w.side, np.uint64)
     first = np.zeros(w.side, np.uint64)
     sort(s, w, boards)
@@ -93,10 +87,10 @@ def sort(s, w, boards):
     for y in range(w.height):
         passable = np.uint64(0)
         for x in range(w.width):
-            kind, bit = KIND[cell_at(s, w, x, y)], ONE << np.uint64(x)
+            kind, bit = REACH[cell_at(s, w, x, y)], ONE << np.uint64(x)
             if kind == PASSABLE:
                 passable |= bit
-            elif kind != BLOCKED:
+            elif kind != SHUT:
                 boards[kind, y] |= bit
         boards[PASSABLE, y] = passable
 
@@ -119,7 +113,7 @@ def all_food_in_reach(s, w, reached):
     for y in range(w.height):
         for x in range(w.width):
             weight = np.int64(cell_at(s, w, x, y)) - FOOD + 1
-            if weight < 1:
+            if weight < 1 or weight > MAX_FOOD:
                 continue
             beside = 0
             for h in range(4):

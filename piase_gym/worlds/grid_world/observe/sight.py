@@ -13,15 +13,14 @@ import numpy as np
 
 from piase_gym.compiled import helper, hot, load, load64, store, store64
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.worlds.grid_world.cells import AGENT, GOAL, OPAQUE, UNSEEN
+from piase_gym.worlds.grid_world.cells import AGENT, CELLS, GOAL, UNSEEN
 from piase_gym.worlds.grid_world.levels.free_cells import ONE, fill, span
 from piase_gym.worlds.grid_world.rules.events import ILLEGAL
 from piase_gym.worlds.grid_world.rules.step import ACTIONS, INTERACTING, interaction
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS
 from piase_gym.worlds.grids.windows import DX, DY, blank_rim, whole_grid, window
 
-CLEAR = np.ones(256, np.uint64)
-CLEAR[np.array(OPAQUE)] = 0
+CLEAR = np.uint64(1) - CELLS.array("opaque")
 """1 for what can be seen through."""
 U8, U16, U24, U32, U40, U48, U56 = (np.uint64(8 * i) for i in range(1, 8))
 

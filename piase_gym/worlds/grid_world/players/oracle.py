@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import Final
 
 from piase_gym.worlds.grid_world.cells import FRUIT, MOVER
-from piase_gym.worlds.grid_world.players.search import INTERACT, MOVE_OF, STAY, Track, cheapest
+from piase_gym.worlds.grid_world.players.search import Track, cheapest
 from piase_gym.worlds.grid_world.players.stepwise import Improviser
+from piase_gym.worlds.grid_world.players.successors import INTERACT, MOVE_OF, STAY, Successors
 from piase_gym.worlds.grid_world.players.team import Scene, Team, lone, look
 from piase_gym.worlds.grid_world.world import GridWorld
 
@@ -39,7 +40,8 @@ class GridOracle:
 
     def __init__(self, world: GridWorld) -> None:
         self.world = world
-        self._improviser = Improviser(world)
+        self._rules = Successors(world)
+        self._improviser = Improviser(self._rules)
         self._scene: Scene | None = None
         self._team: Team | None = None
         self._asked: set[int] = set()
@@ -61,7 +63,7 @@ class GridOracle:
 
         An agent that has arrived needs no more actions; one that is out of play has no way.
         """
-        scene = look(self.world)
+        scene = look(self._rules)
         if not scene.alive[agent]:
             return [] if scene.arrived[agent] else None
         track = lone(scene, agent)
@@ -73,12 +75,12 @@ class GridOracle:
         None if never, or if that is not known: where drones fly, where the way is longer than the
         energy lasts, or where boxes can be pushed about in too many ways.
         """
-        scene = look(self.world)
+        scene = look(self._rules)
         if not scene.alive[agent]:
             return 0 if scene.arrived[agent] else None
         if MOVER in scene.ground.cells:
             return None
-        track = cheapest(scene.ground, scene.walkers[agent])
+        track = cheapest(scene.rules, scene.ground, scene.walkers[agent])
         if track is None or not track.least:
             return None
         energy, steps = int(self.world.states[0]["energy"][agent]), len(track.actions)
@@ -91,7 +93,7 @@ class GridOracle:
         as fruit), drones fly, energy is used up, boxes can be pushed about in too many ways, or
         never to arrive might be worth more.
         """
-        config, scene = self.world.config, look(self.world)
+        config, scene = self.world.config, look(self._rules)
         if not scene.alive[agent]:
             return 0.0
         if self._improviser.needed() or config.energy or FRUIT in scene.ground.cells:
@@ -119,7 +121,7 @@ class GridOracle:
         """Return the index of the action for the present state; an ended agent stays."""
         if self._improviser.needed():
             return self._improviser.act(agent)
-        team = self._follow(look(self.world))
+        team = self._follow(look(self._rules))
         if agent in team.strays:  # it asks, so it follows
             self._distrust.pop(agent, None)
             team = self._replan()

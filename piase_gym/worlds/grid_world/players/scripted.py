@@ -12,19 +12,30 @@ from __future__ import annotations
 import heapq
 from typing import Final
 
+import numpy as np
+
+from piase_gym.worlds.grid_world.cells import (
+    CODES,
+    FLOOR,
+    FOODS,
+    HEADINGS,
+    NAMES,
+    OUTSIDE,
+    SAFE,
+    WALL,
+)
 from piase_gym.worlds.grid_world.facts import GridFacts
+from piase_gym.worlds.grid_world.players.successors import INTERACT, STAY, Successors
 from piase_gym.worlds.grid_world.world import GridWorld
 from piase_gym.worlds.grids.prose import YOU
 
 Cell = tuple[int, int]
 MOVES: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 ACTIONS: Final = {name: index for index, name in enumerate(MOVES)}
-STAY, INTERACT = 4, 5
-FREE: Final = ("floor", "goal", "open door", "open gate", "fruit", "bare bush")
+FREE: Final = frozenset(NAMES[code] for code in SAFE)
 FLIPPED: Final = {"closed gate": "open gate", "open gate": "closed gate"}
 """What a switch does to every gate, as the rules say."""
 SWITCHES: Final = ("switch that is off", "switch that is on")
-FOODS: Final = ("food for one", "food for two", "food for three", "food for four")
 HUNGRY: Final = 20
 """Energy below which fruit comes before anything else."""
 BUMP: Final = 10
@@ -40,6 +51,7 @@ class GridScript:
 
     def __init__(self, world: GridWorld) -> None:
         self.world = world
+        self._rules = Successors(world)
         self._map: dict[Cell, str] = {}
         self._others: dict[Cell, str] = {}
         """Where other agents and drones are, as far as it can see: their names."""
@@ -109,7 +121,7 @@ class GridScript:
         wishes = [fruit, known.get("bare bush", set())] if hungry else []
         wishes += [known.get("goal", set()), self._runners(facts)]
         strength = status.level if status else 1
-        food = [known.get(name, set()) for name in FOODS]
+        food = [known.get(NAMES[code], set()) for code in FOODS]
         wishes += [*food[:strength][::-1], doors, known.get("closed door", set())]
         if known.get("locked door") or not edge:
             wishes.append(keys)
@@ -180,7 +192,8 @@ class GridScript:
 
         The last action is a step onto the cell, or an interaction with what stands there.
         """
-        start = (facts.position, facts.heading)
+        start, walks = (facts.position, facts.heading), self._walks(facts, wanted)
+        stride = facts.size[0] + 2
         queue: list[tuple[int, Cell, str, int | None]] = [(0, *start, None)]
         seen: set[tuple[Cell, str]] = set()
         while queue:
@@ -194,14 +207,30 @@ class GridScript:
             ahead = (cell[0] + dx, cell[1] + dy)
             if ahead in wanted and not self._free(ahead) and not self._enters(ahead):
                 return INTERACT if first is None else first
+            here = (cell[1] + 1) * stride + cell[0] + 1
             for name, (dx, dy) in MOVES.items():
-                there = (cell[0] + dx, cell[1] + dy)
+                to = walks[here][HEADINGS.index(name)]
                 action = ACTIONS[name] if first is None else first
-                if self._free(there) or (there in wanted and self._enters(there)):
+                if to != here:
+                    there = to % stride - 1, to // stride - 1
                     heapq.heappush(queue, (cost + 1, there, name, action))
-                elif there in wanted:  # turn to it
+                elif (cell[0] + dx, cell[1] + dy) in wanted:  # turn to it
                     heapq.heappush(queue, (cost + BUMP, cell, name, action))
         return None
+
+    def _walks(self, facts: GridFacts, wanted: set[Cell]) -> list[list[int]]:
+        """Return where moves lead on the map as far as it is known; wanted cells can be entered.
+
+        Others are in the way, and boxes stay where they are.
+        """
+        width, height = facts.size
+        cells = np.full((height + 2, width + 2), OUTSIDE, np.uint8)
+        for (x, y), name in self._map.items():
+            cells[y + 1, x + 1] = WALL if name == "box" or (x, y) in self._others else CODES[name]
+        for x, y in wanted:
+            if self._enters((x, y)):
+                cells[y + 1, x + 1] = FLOOR
+        return self._rules.walks(cells.tobytes())
 
     def _enters(self, cell: Cell) -> bool:
         """Tell whether a wanted cell is walked into: it is unknown, or a runner stands there."""

@@ -29,25 +29,28 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from piase_gym.worlds.grid_world.cells import (
+    BARE,
     BOX,
     CLOSED,
     FLOOR,
+    FRUIT,
     GATE,
-    GATE_OPEN,
     GOAL,
-    HAZARD,
     KEY,
     LOCKED,
-    OPEN,
+    SAFE,
     SWITCH_OFF,
     SWITCH_ON,
-    WALKABLE,
 )
+from piase_gym.worlds.grid_world.players.successors import (
+    INTERACT,
+    MOVE_OF,
+    STAY,
+    Ground,
+    Successors,
+)
+from piase_gym.worlds.grid_world.rules.events import CLOSE_DOOR, DROP, HURT, ILLEGAL
 
-MOVE_OF: Final = (0, 3, 1, 2)
-"""The action that moves along each heading."""
-STAY: Final = 4
-INTERACT: Final = 5
 NEVER: Final = 1 << 30
 
 ONE_KEY: Final = 0
@@ -57,13 +60,10 @@ MAY_DROP: Final = 2
 BEFORE: Final = 1
 AFTER: Final = 2
 ANY_HEADING: Final = 4
-_SAFE = frozenset(WALKABLE) - {HAZARD}
-_PASSABLE = _SAFE | {KEY, LOCKED, CLOSED, GATE, BOX}
-_IS_OPEN = bytes(code in _SAFE for code in range(256))
+_PASSABLE = {*SAFE, KEY, LOCKED, CLOSED, GATE, BOX}
 _USED: Final = (KEY, LOCKED, CLOSED, SWITCH_OFF, SWITCH_ON)
-_TURNED: Final = bytes.maketrans(
-    bytes((SWITCH_OFF, SWITCH_ON, GATE, GATE_OPEN)), bytes((SWITCH_ON, SWITCH_OFF, GATE_OPEN, GATE))
-)
+_EATEN: Final = bytes.maketrans(bytes((FRUIT,)), bytes((BARE,)))
+"""Fruit is of no concern to ways; so maps that differ in it alone are one."""
 MAX_MAPS: Final = 3000
 """So many maps a search goes through; boxes that can be pushed about make ever more."""
 _OUTLINE = bytes(GOAL if c == GOAL else int(c in _PASSABLE) for c in range(256))
@@ -97,19 +97,6 @@ def fees_of(move: float, blocked: float, interact: float) -> Fees:
     if min(costs) < 0 or move == 0:
         return STEPS
     return Fees(*(max(1, round(cost / max(costs) * MOST)) for cost in costs))
-
-
-@dataclass(frozen=True)
-class Ground:
-    """A map, row by row, with a rim around it: places are indices and never leave it."""
-
-    cells: bytes
-    stride: int
-
-    @property
-    def steps(self) -> tuple[int, int, int, int]:
-        """What each heading adds to a place."""
-        return -self.stride, 1, self.stride, -1
 
 
 @dataclass(frozen=True)
@@ -226,12 +213,21 @@ class _Search:
     """
 
     def __init__(
-        self, ground: Ground, me: Walker, traffic: Traffic, rule: int, fees: Fees = STEPS
+        self,
+        rules: Successors,
+        ground: Ground,
+        me: Walker,
+        traffic: Traffic,
+        rule: int,
+        fees: Fees = STEPS,
     ) -> None:
         self.area, self.steps, self.rule = len(ground.cells), ground.steps, rule
-        self.fees = fees
+        self.rules, self.ground, self.fees = rules, ground, fees
         self.traffic, self.far = traffic, distances(ground)
-        self.maps = [(ground.cells, me.carry)]
+        cells = bytearray(ground.cells.translate(_EATEN))
+        for place in traffic.freed:
+            cells[place] = FLOOR
+        self.maps = [(bytes(cells), me.carry)]
         self.number = {self.maps[0]: 0}
         self.alone = not (traffic.busy or traffic.parked or traffic.freed)
         self.capped = False
@@ -296,33 +292,39 @@ class _Search:
         return track
 
     def expand(self, state: int, level: int, place: int, slot: int, heading: int) -> None:
-        """Push all that can follow."""
-        cells, fees = self.maps[level][0], self.fees
+        """Push all that can follow and is of use."""
+        (cells, carry), fees = self.maps[level], self.fees
         now, slots_of = self.time[state], self.traffic.slots
         _, last, leave = slots_of(place)[slot]
+        places, events, _, maps = self.rules.of(cells, carry, place)
         for way, step in enumerate(self.steps):
-            to = place + step
-            if _IS_OPEN[cells[to]] or to in self.traffic.freed:
+            to, then = places[way], maps[way]
+            ahead, bumps = place + step, to == place
+            if events[way] == HURT:
+                bumps = False
+            elif then is not None:
+                if self.alone:
+                    number = self.map_number(then, carry)
+                    self.push(state, number, to, 0, way, now + fees.move)
+            elif not bumps:
                 for number, (first, end, _) in enumerate(slots_of(to)):
                     time = max(now + fees.move, first)
-                    if time <= end and time <= leave + 1:
+                    clear = to == ahead or self.clear(ahead, to, step, time)
+                    if time <= end and time <= leave + 1 and clear:
                         self.push(state, level, to, number, way, time)
-            elif cells[to] == BOX and self.alone and cells[to + step] == FLOOR:
-                self.push(state, self.pushed(level, to, to + step), to, 0, way, now + fees.move)
             # A key or a door is faced by bumping into it; floor, for a drop, only by walking.
-            bump = not _IS_OPEN[cells[to]]
-            if (bump or heading == way) and self.beside[place] and now < last:
-                changed = self.interact(level, place, to)
+            if (bumps or heading == way) and self.beside[place] and now < last:
+                changed = self.interact(level, place, way)
                 if changed >= 0:
-                    after, fee = (changed, fees.interact) if heading == way else (level, fees.bump)
-                    self.push(state, after, place, slot, way, now + fee)
+                    after_, fee = (changed, fees.interact) if heading == way else (level, fees.bump)
+                    self.push(state, after_, place, slot, way, now + fee)
 
-    def pushed(self, level: int, box: int, to: int) -> int:
-        """Return the map after a box was pushed; -1 if there are too many."""
-        cells, carry = self.maps[level]
-        after = bytearray(cells)
-        after[box], after[to] = FLOOR, BOX
-        return self.map_number(bytes(after), carry)
+    def clear(self, ahead: int, to: int, step: int, time: int) -> bool:
+        """Tell whether nobody is in the way of a move that leads further than to what is ahead."""
+        return all(
+            any(first < time <= end for first, end, _ in self.traffic.slots(between))
+            for between in range(ahead, to, step)
+        )
 
     def map_number(self, cells: bytes, carry: int) -> int:
         """Return the number of a map, -1 if there are too many."""
@@ -335,24 +337,19 @@ class _Search:
             self.maps.append(key)
         return self.number[key]
 
-    def interact(self, level: int, place: int, ahead: int) -> int:
+    def interact(self, level: int, place: int, way: int) -> int:
         """Return the map after interacting with what is ahead; -1 if that is of no use."""
         cells, carry = self.maps[level]
-        code, then = cells[ahead], 0
-        if ahead in self.traffic.freed:
+        if place + self.steps[way] in self.traffic.freed:
             return -1
-        if code in (SWITCH_OFF, SWITCH_ON):
-            jammed = cells[place] == GATE_OPEN
-            return -1 if jammed else self.map_number(cells.translate(_TURNED), carry)
-        if code == KEY and (carry == 0 or self.rule == MANY_HANDS):
-            then, carry = FLOOR, KEY
-        elif code == CLOSED or (code == LOCKED and carry == KEY):
-            then = OPEN
-        elif code == FLOOR and self.rule == MAY_DROP and carry and KEY in cells:
-            then, carry = carry, 0
-        if not then:
+        after = self.rules.of(cells, carry, place)
+        if carry and self.rule == MANY_HANDS and after.events[4 + way] == ILLEGAL:
+            after = self.rules.of(cells, 0, place)
+        event, then = after.events[4 + way], after.maps[4 + way]
+        drops = self.rule == MAY_DROP and KEY in cells
+        if then is None or event == CLOSE_DOOR or (event == DROP and not drops):
             return -1
-        return self.map_number(cells[:ahead] + bytes((then,)) + cells[ahead + 1 :], carry)
+        return self.map_number(then, after.carries[4 + way])
 
     def track(self, state: int) -> Track:
         """Return the way that led to a state."""
@@ -375,7 +372,7 @@ class _Search:
         if after != level and to == place:
             action = INTERACT
         else:
-            action = MOVE_OF[self.steps.index(to - place) if to != place else heading]
+            action = MOVE_OF[self.ground.heading(place, to) if to != place else heading]
         if after != level:
             pairs = enumerate(zip(self.maps[level][0], self.maps[after][0], strict=True))
             changed = [(at, code) for at, (was, code) in pairs if was != code]
@@ -388,6 +385,7 @@ _FREE = Traffic()
 
 
 def search(
+    rules: Successors,
     ground: Ground,
     me: Walker,
     traffic: Traffic = _FREE,
@@ -399,11 +397,15 @@ def search(
 
     When the budget is spent, the way is cut: it leads to where a goal seemed nearest.
     """
-    return _Search(ground, me, traffic, rule, fees).run(budget)
+    return _Search(rules, ground, me, traffic, rule, fees).run(budget)
 
 
 def cheapest(
-    ground: Ground, me: Walker, fees: Fees = STEPS, budget: Budget | None = None
+    rules: Successors,
+    ground: Ground,
+    me: Walker,
+    fees: Fees = STEPS,
+    budget: Budget | None = None,
 ) -> Track | None:
     """Return a cheapest way to a goal for an agent alone, or None if there is none.
 
@@ -411,13 +413,13 @@ def cheapest(
     for the next. An agent that can hold any number of keys never pays more; where not even it pays
     less than one that never drops, dropping does not matter. Otherwise drops are searched too.
     """
-    best = search(ground, me, fees=fees, budget=budget)
+    best = search(rules, ground, me, fees=fees, budget=budget)
     if ground.cells.count(KEY) + (me.carry == KEY) <= 1:
         return best
-    bound = search(ground, me, rule=MANY_HANDS, fees=fees, budget=budget)
+    bound = search(rules, ground, me, rule=MANY_HANDS, fees=fees, budget=budget)
     if bound is None or (best is not None and not best.cut and best.cost == bound.cost):
         return best
-    found = search(ground, me, rule=MAY_DROP, fees=fees, budget=budget)
+    found = search(rules, ground, me, rule=MAY_DROP, fees=fees, budget=budget)
     if found is not None and found.cut and best is not None and best.arrives:
         best.least = False
         return best

@@ -6,7 +6,7 @@ a goal: to gather food together, to chase and to flee, to live on fruit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import combinations
 from typing import Final
 
@@ -15,29 +15,32 @@ from piase_gym.worlds.grid_world.cells import (
     BOX,
     FLOOR,
     FOOD,
+    FOODS,
     FRUIT,
     GATE,
     GATE_OPEN,
     GOAL,
-    HAZARD,
     KEY,
     LOCKED,
     MOVER,
+    SAFE,
     SWITCH_OFF,
     SWITCH_ON,
-    WALKABLE,
     WALL,
 )
 from piase_gym.worlds.grid_world.players.search import (
-    INTERACT,
-    MOVE_OF,
     NEVER,
-    STAY,
     STEP_BUDGET,
     Budget,
-    Ground,
     Track,
     search,
+)
+from piase_gym.worlds.grid_world.players.successors import (
+    INTERACT,
+    MOVE_OF,
+    STAY,
+    Ground,
+    Successors,
 )
 from piase_gym.worlds.grid_world.players.team import Scene, look
 from piase_gym.worlds.grid_world.rules.events import RUNNER, TAGGER
@@ -47,7 +50,7 @@ HUNGRY: Final = 60
 """Energy below which an agent on its way to a goal sees whether it must eat first."""
 WIDE_BERTH: Final = 4
 """Distance to taggers from which a runner looks for room rather than for more distance."""
-_OPEN = frozenset(WALKABLE) - {HAZARD}
+_OPEN = frozenset(SAFE)
 _SHARED = (BOX, GATE, GATE_OPEN, SWITCH_OFF, SWITCH_ON)
 _BOXES_STAY = bytes.maketrans(bytes((BOX,)), bytes((WALL,)))
 _DRONES_LEAVE = bytes.maketrans(bytes((MOVER,)), bytes((FLOOR,)))
@@ -57,11 +60,11 @@ class Improviser:
     """Decides for all agents of a GridWorld, one step at a time.
 
     Args:
-        world: The world to read; it is never changed.
+        rules: The rules of the world to read; it is never changed.
     """
 
-    def __init__(self, world: GridWorld) -> None:
-        self.world = world
+    def __init__(self, rules: Successors) -> None:
+        self.rules, self.world = rules, rules.world
         self._moment: _Moment | None = None
 
     def needed(self) -> bool:
@@ -75,7 +78,7 @@ class Improviser:
 
     def act(self, agent: int) -> int:
         """Return the index of the action for the present state; an ended agent stays."""
-        scene = look(self.world)
+        scene = look(self.rules)
         if self._moment is None or scene != self._moment.scene:
             self._moment = _Moment(self.world, scene)
         return self._moment.act(agent)
@@ -95,6 +98,16 @@ class _Moment:
         self.cells, self.steps = scene.ground.cells, scene.ground.steps
         self.living = [a for a, alive in enumerate(scene.alive) if alive]
         self.at = {a: scene.walkers[a].place for a in self.living}
+        self.walks = scene.rules.walks(self.cells)
+        self.comes: list[list[int]] = [[] for _ in self.cells]
+        """From where a move leads to each place."""
+        for place, ends in enumerate(self.walks):
+            for to in ends:
+                if to != place:
+                    self.comes[to].append(place)
+        for place in self.at.values():
+            if self.cells[place] not in _OPEN:  # who stands there can be walked up to
+                self.comes[place] = self.sides(place)
         self.role, self.level = record["role"].tolist(), record["level"].tolist()
         self.energy = record["energy"].tolist()
         share = STEP_BUDGET // max(1, len(self.living))
@@ -121,7 +134,8 @@ class _Moment:
     def search(self, cells: bytes, agent: int) -> Track | None:
         """Return a way to a goal on a map, or None if there is none."""
         ground = Ground(cells, self.scene.ground.stride)
-        return search(ground, self.scene.walkers[agent], budget=self.budgets[agent])
+        me, budget = self.scene.walkers[agent], self.budgets[agent]
+        return search(self.scene.rules, ground, me, budget=budget)
 
     # -- ways ------------------------------------------------------------------------------
 
@@ -129,16 +143,21 @@ class _Moment:
         """Return the places that an agent cannot enter for others."""
         return {self.at[b] for b in self.living if b != agent} if self.scene.solid else set()
 
-    def far(self, targets: Iterable[int], closed: set[int]) -> dict[int, int]:
-        """Return the distance to the nearest target of every place from which there is a way."""
-        far = dict.fromkeys(targets, 0)
-        queue = list(far)
+    def far(
+        self, starts: Iterable[int], closed: Collection[int] = (), back: bool = False
+    ) -> dict[int, int]:
+        """Return how many moves lead from the nearest start to every place that can be reached.
+
+        With `back` they lead from the place to the start. Who stands on a closed place can come
+        from there, or go there, but nobody gets by.
+        """
+        far = dict.fromkeys(starts, 0)
+        queue, ways = list(far), self.comes if back else self.walks
         for place in queue:  # grows while it is walked through
-            for step in self.steps:
-                to = place + step
-                if to not in far and self.cells[to] in _OPEN:
+            for to in ways[place]:
+                if to not in far:
                     far[to] = far[place] + 1
-                    if to not in closed:  # who stands there can come, but nobody gets by
+                    if to not in closed:
                         queue.append(to)
         return far
 
@@ -146,11 +165,11 @@ class _Moment:
         """Return the first move of a shortest way to a target, if need be through others."""
         goals, here, others = set(targets), self.at[agent], self.others(agent)
         for closed in (others, set[int]()):
-            far = self.far(goals, closed - goals)
+            far = self.far(goals, closed - goals, back=True)
             if here not in far:
                 continue
-            ways = [(far.get(here + step, NEVER), h) for h, step in enumerate(self.steps)]
-            free = [way for way in ways if here + self.steps[way[1]] not in closed - goals]
+            ways = [(far.get(to, NEVER), h) for h, to in enumerate(self.walks[here])]
+            free = [way for way in ways if self.walks[here][way[1]] not in closed - goals]
             if free and min(free)[0] < far[here]:
                 return self.move(agent, min(free)[1])
         return None
@@ -171,8 +190,8 @@ class _Moment:
         others, here = self.others(agent), self.at[agent]
         free = [
             h
-            for h, step in enumerate(self.steps)
-            if self.cells[here + step] in _OPEN - {GOAL} and here + step not in others
+            for h, to in enumerate(self.walks[here])
+            if to != here and self.cells[to] != GOAL and to not in others
         ]
         return MOVE_OF[free[(roll >> 4) % len(free)]] if free else STAY
 
@@ -272,7 +291,7 @@ class _Moment:
         """Form teams around the food that can be lifted soonest; who is not needed waits."""
         acts = dict.fromkeys(self.living, STAY)
         free = set(self.living)
-        food = {place for place, code in enumerate(self.cells) if code >= FOOD}
+        food = {place for place, code in enumerate(self.cells) if code in FOODS}
         while food and free:
             teams = [team for place in food for team in [self.team(place, free)] if team]
             if not teams:
@@ -301,7 +320,7 @@ class _Moment:
         """Return (steps, food, post of each agent) of the team that lifts some food soonest."""
         weight = self.cells[place] - FOOD + 1
         posts = self.sides(place)
-        far = {post: self.far([post], set()) for post in posts}
+        far = {post: self.far([post], back=True) for post in posts}
         for size in range(1, min(len(posts), len(free)) + 1):
             found = [
                 (steps, place, given)
@@ -338,11 +357,11 @@ class _Moment:
     def flee(self, agent: int) -> int:
         """Return the step after which taggers are farthest, and the most places are nearer."""
         hunters = [self.at[b] for b in self.living if self.role[b] == TAGGER]
-        far, others, here = self.far(hunters, set()), self.others(agent), self.at[agent]
+        far, others, here = self.far(hunters), self.others(agent), self.at[agent]
         choices = [(self.refuge(here, far), STAY)]
-        for heading, step in enumerate(self.steps):
-            if self.cells[here + step] in _OPEN and here + step not in others:
-                choices.append((self.refuge(here + step, far), MOVE_OF[heading]))
+        for heading, to in enumerate(self.walks[here]):
+            if to != here and to not in others:
+                choices.append((self.refuge(to, far), MOVE_OF[heading]))
         return max(choices)[1]
 
     def refuge(self, place: int, hunted: dict[int, int]) -> tuple[int, int, int]:
@@ -351,7 +370,7 @@ class _Moment:
         Who is three steps off cannot tag in the next step, even if it moves first; farther than
         `WIDE_BERTH` it matters more not to be cornered.
         """
-        mine = self.far([place], set())
+        mine = self.far([place])
         room = sum(steps < hunted.get(to, NEVER) for to, steps in mine.items())
         away = hunted.get(place, NEVER)
         return min(away, WIDE_BERTH), room, away

@@ -8,7 +8,7 @@ passage too narrow to get by, agents hand the key on: see `Team.relay`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from piase_gym.worlds.grid_world.cells import (
     CLOSED,
@@ -18,19 +18,14 @@ from piase_gym.worlds.grid_world.cells import (
     LOCKED,
     OPEN,
     OUTSIDE,
-    WALKABLE,
 )
 from piase_gym.worlds.grid_world.players.search import (
     AFTER,
     BEFORE,
-    INTERACT,
-    MOVE_OF,
     NEVER,
-    STAY,
     STEPS,
     Budget,
     Fees,
-    Ground,
     Track,
     Traffic,
     Walker,
@@ -39,14 +34,21 @@ from piase_gym.worlds.grid_world.players.search import (
     fees_of,
     search,
 )
+from piase_gym.worlds.grid_world.players.successors import (
+    INTERACT,
+    MOVE_OF,
+    STAY,
+    Ground,
+    Successors,
+)
 from piase_gym.worlds.grid_world.rules.events import ARRIVED, BLOCKED, MOVE, PICK_UP
-from piase_gym.worlds.grid_world.world import GridWorld
 
 
 @dataclass(frozen=True)
 class Scene:
     """The true state at one moment."""
 
+    rules: Successors = field(compare=False, repr=False)
     ground: Ground
     walkers: tuple[Walker, ...]
     alive: tuple[bool, ...]
@@ -63,8 +65,9 @@ class Scene:
     """What actions cost, as the rewards say; where energy is used up, all cost a step."""
 
 
-def look(world: GridWorld) -> Scene:
+def look(rules: Successors) -> Scene:
     """Read the true state of a world."""
+    world = rules.world
     record, table = world.states[0], world.tables[0]
     side, width, height = world.side, int(record["width"]), int(record["height"])
     n, stride = int(record["agents"]), width + 2
@@ -73,6 +76,7 @@ def look(world: GridWorld) -> Scene:
     rows = zip(*(record[name][:n].tolist() for name in ("x", "y", "heading", "carry")), strict=True)
     order = record["order"][:n].tolist()
     return Scene(
+        rules,
         Ground((rim + rim).join((rim * width, *lines, rim * width)).join((rim, rim)), stride),
         tuple(Walker((y + 1) * stride + x + 1, heading, carry) for x, y, heading, carry in rows),
         tuple(record["alive"][:n].astype(bool).tolist()),
@@ -91,9 +95,10 @@ def lone(scene: Scene, agent: int, budget: Budget | None = None) -> Track | None
 
     The cheapest is taken if there is time for it, else the shortest.
     """
-    track = cheapest(scene.ground, scene.walkers[agent], scene.fees, budget)
+    me = scene.walkers[agent]
+    track = cheapest(scene.rules, scene.ground, me, scene.fees, budget)
     if track is not None and len(track.actions) > scene.left:
-        return cheapest(scene.ground, scene.walkers[agent], budget=budget)
+        return cheapest(scene.rules, scene.ground, me, budget=budget)
     return track
 
 
@@ -154,7 +159,7 @@ class Team:
         if not any(code in ground.cells for code in (KEY, LOCKED, CLOSED)):
             return []
         for agent in self.members:
-            way = search(ground, walkers[agent], budget=self.budget)
+            way = search(self.scene.rules, ground, walkers[agent], budget=self.budget)
             if way is not None and way.arrives and way.changes:
                 self.ways[agent] = way
         return [min(self.ways, key=self.cost)] if self.ways else []
@@ -217,11 +222,10 @@ class Team:
 
     def one_step(self, agent: int, action: int) -> Track:
         """Return the track of a single action (of which a drop or a pick-up is not foretold)."""
-        here, cells = self.scene.walkers[agent].place, self.scene.ground.cells
-        to = here
+        to = here = self.scene.walkers[agent].place
         if action in MOVE_OF:
-            to += self.scene.ground.steps[MOVE_OF.index(action)]
-        if cells[to] not in WALKABLE or (self.scene.solid and to in self.stand):
+            to = self.scene.rules.walks(self.scene.ground.cells)[here][MOVE_OF.index(action)]
+        if self.scene.solid and to in self.stand:
             to = here
         return Track([action], [here, to], arrives=False)
 
@@ -231,7 +235,8 @@ class Team:
         for number, agent in enumerate(order):
             traffic = self.traffic(agent, tracks, order[number + 1 :], hold)
             me = self.scene.walkers[agent]
-            found = search(self.scene.ground, me, traffic, budget=self.budget)
+            rules, ground = self.scene.rules, self.scene.ground
+            found = search(rules, ground, me, traffic, budget=self.budget)
             tracks[agent] = found or self.parked(agent)
         return tracks
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 import numpy as np
 
 from piase_gym.compiled import helper
-from piase_gym.worlds.grid_world.cells import BARE, CLOSED, FLOOR, FRUIT, GOAL, OPEN
+from piase_gym.worlds.grid_world.cells import CELLS, FLOOR, PASSABLE
 from piase_gym.worlds.grid_world.rules.events import ENTER, IN_PLAY
 from piase_gym.worlds.grid_world.rules.world import appear
 from piase_gym.worlds.grids.windows import DX, DY, cell_at, locate, top
 
-WALKED = np.zeros(256, np.bool_)
-WALKED[np.array([FLOOR, GOAL, CLOSED, OPEN, FRUIT, BARE])] = True
+WALKED = CELLS.array("reach") == PASSABLE
 """What everybody can walk over, with nothing in hand; a search for room goes over it."""
 
 

@@ -1,17 +1,29 @@
-"""GridWorld's kernels: reset and step, for many environments or for one; and agents that enter."""
+"""GridWorld's kernels: reset and step; agents that enter; and what would follow, for planners."""
 
 # Kernels are typed by numba, not by annotations.
 # mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
-from piase_gym.compiled import kernel
+import numpy as np
+
+from piase_gym.compiled import helper, kernel, load
 from piase_gym.compiled.stepping import Rules, compile_kernels
+from piase_gym.worlds.grid_world.cells import STANDS
 from piase_gym.worlds.grid_world.levels.build import begin, rebuild
 from piase_gym.worlds.grid_world.observe.sight import legal, sight
-from piase_gym.worlds.grid_world.rules.events import ENTER, STAY
+from piase_gym.worlds.grid_world.rules.events import BLOCKED, ENTER, ILLEGAL, IN_PLAY, STAY
 from piase_gym.worlds.grid_world.rules.joining import come
-from piase_gym.worlds.grid_world.rules.step import STAYING, tick
+from piase_gym.worlds.grid_world.rules.step import (
+    ENTERING,
+    STAYING,
+    interact,
+    interaction,
+    tick,
+    walk,
+)
+from piase_gym.worlds.grid_world.rules.world import uncover
+from piase_gym.worlds.grids.windows import cell_at, locate, paint_agent, put
 
 KERNELS = compile_kernels(
     Rules(begin, tick, sight, legal, rebuild, present=STAY, noop=STAYING), __name__
@@ -26,3 +38,90 @@ def enter_one(one, a):
     if entered:
         x.events[a] = ENTER
     return entered
+
+
+@helper
+def lay(s, w, cells):
+    """Put a map in the place of the present one."""
+    for y in range(w.height):
+        row = (y + 1) * (w.width + 2) + 1
+        for x in range(w.width):
+            code = cells[row + x]
+            if cell_at(s, w, x, y) != code:
+                put(s, w, x, y, code)
+
+
+@helper
+def copy_map(s, w, out):
+    """Write the map row by row, with the rim that is there already."""
+    for y in range(w.height):
+        row = (y + 1) * (w.width + 2) + 1
+        for x in range(w.width):
+            out[row + x] = cell_at(s, w, x, y)
+
+
+@helper
+def differs(s, w, cells):
+    """Tell whether the map is another than the given one."""
+    found = np.uint8(0)
+    for y in range(w.height):
+        row, own = (y + 1) * (w.width + 2) + 1, y * w.side
+        for x in range(w.width):
+            found |= s.cells[own + x] ^ cells[row + x]
+    return found != 0
+
+
+@helper
+def stand(s, w, place, heading, carry):
+    """Let the one agent stand on a place."""
+    stride = np.int64(w.width) + 2
+    s.x[0], s.y[0] = place % stride - 1, place // stride - 1
+    s.heading[0], s.carry[0], s.energy[0] = heading, carry, 255
+    s.alive[0], s.fate[0], s.can[0] = 1, IN_PLAY, 1
+    locate(s, w, 0)
+    paint_agent(s, 0)
+
+
+@kernel
+def follow(states, tables, cells, carry, first, last, found, after):
+    """Write what follows from each act of a lone agent at each of some places.
+
+    Acts are to move along each heading, and to interact while facing each.
+
+    Args:
+        states: One record, with room for one agent.
+        tables: Its table, for one agent.
+        cells: The map, row by row with a rim.
+        carry: What the agent carries.
+        first: The first place, as an index of `cells`.
+        last: The place after the last one.
+        found: Takes for each place, by act, four rows: where the agent is then, the events, what is
+            carried, and the row of `after` with the map as it is then; -1 where it stays the same.
+        after: Takes maps that differ, while there is room.
+    """
+    s, w = states[0], tables[0]
+    stride, rows = np.int64(w.width) + 2, 0
+    rewards, events = np.zeros(1), np.zeros(1, np.uint8)
+    lay(s, w, cells)
+    for place in range(first, last):
+        for act in range(8):
+            out, heading = found[place - first], act & 3
+            out[0, act], out[1, act], out[2, act], out[3, act] = place, BLOCKED, carry, -1
+            if load(ENTERING, cells[place]) < STANDS:
+                continue
+            stand(s, w, place, heading, carry)
+            if act < 4:
+                out[1, act] = walk(s, w, np.bool_(True), 0, heading, 0, rewards, events)
+            elif interaction(s, w, 0) == ILLEGAL:
+                out[1, act] = ILLEGAL
+            else:
+                out[1, act] = interact(s, w, 0)
+            uncover(s, w, s.x[0], s.y[0])
+            out[0, act] = (np.int64(s.y[0]) + 1) * stride + s.x[0] + 1
+            out[2, act] = s.carry[0]
+            if differs(s, w, cells):
+                if rows < len(after):
+                    copy_map(s, w, after[rows])
+                    out[3, act] = rows
+                    rows += 1
+                lay(s, w, cells)

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.compiled import helper, hot, inline
+from piase_gym.compiled import helper, hot, inline, load
 from piase_gym.compiled.stepping import ABSENT
 from piase_gym.worlds.grid_world.cells import (
     AGENT,
+    ARRIVES,
     BARE,
     BOX,
+    CELLS,
     CLOSED,
+    EATS,
     FLOOR,
-    FRUIT,
-    GOAL,
-    HAZARD,
     KEY,
     OPEN,
-    WALKABLE,
+    PUSHED,
+    STANDS,
 )
 from piase_gym.worlds.grid_world.rules.events import (
     ARRIVED,
@@ -63,8 +64,8 @@ MOVES = 4
 STAYING = 4
 INTERACTING = 5
 ACTIONS = 6
-ENTERED = sum(1 << code for code in WALKABLE)
-"""The cells that an agent can step onto, a bit a code."""
+ENTERING = CELLS.array("entering")
+"""What follows from walking into what is seen, by code; agents block."""
 
 
 # -- what an agent does -------------------------------------------------------------------
@@ -85,16 +86,17 @@ def walk(s, w, full, a, heading, o, rewards, events):
     """Turn agent `a` and let it try to step ahead. Returns the event."""
     s.heading[a] = heading
     ground, event = np.int64(seen_ahead(s, w, a, 1)), MOVE
-    if ground >= AGENT:
-        if full and w.taggers and chase(s, w, a, o, rewards, events):
+    if full and ground >= AGENT:
+        if w.taggers and chase(s, w, a, o, rewards, events):
             appear(s, w, full, a)
             return TAG
-        if full and w.pass_through:
+        if w.pass_through:
             x, y = ahead(s, a, 1)
             ground = np.int64(cell_at(s, w, x, y))
-    elif full and ground == BOX and push(s, w, a):
-        ground, event = FLOOR, PUSH
-    if ground >= AGENT or not ENTERED >> ground & 1:
+    entering = load(ENTERING, ground)
+    if full and entering == PUSHED and push(s, w, a):
+        entering, event = STANDS, PUSH
+    if entering < STANDS:
         appear(s, w, full, a)
         return BLOCKED
     x, y = np.int64(s.x[a]), np.int64(s.y[a])
@@ -102,21 +104,21 @@ def walk(s, w, full, a, heading, o, rewards, events):
     advance(s, w, a)
     if full and w.pass_through:
         uncover(s, w, x, y)
-    if ground == GOAL:
+    if entering == ARRIVES:
         s.alive[a] = 0
         s.fate[a] = ARRIVED
         return REACH_GOAL
-    if full and (ground == FRUIT or ground == HAZARD):
-        event = meet(s, w, a, ground)
+    if full and entering > ARRIVES:
+        event = meet(s, w, a, entering)
     if not full or s.alive[a]:
         appear(s, w, full, a)
     return event
 
 
 @helper
-def meet(s, w, a, ground):
-    """Let agent `a` meet fruit or a hazard on the cell that it entered. Returns the event."""
-    if ground == FRUIT:
+def meet(s, w, a, entering):
+    """Do what entering its cell does to agent `a`, beyond standing there. Returns the event."""
+    if entering == EATS:
         put(s, w, s.x[a], s.y[a], BARE)
         if w.energy:
             s.energy[a] = min(255, np.int64(s.energy[a]) + w.fruit_energy)

@@ -11,19 +11,14 @@ from piase_gym.compiled.memory import record
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.grid_world.cells import (
     BARE,
-    CLOSED,
+    CELLS,
     FLOOR,
     FOOD,
+    FOODS,
     FRUIT,
-    KEY,
-    LOCKED,
     MAX_AGENTS,
-    MAX_FOOD,
     MOVER,
-    OPEN,
     OUTSIDE,
-    SWITCH_OFF,
-    SWITCH_ON,
     WALL,
 )
 from piase_gym.worlds.grid_world.config import (
@@ -50,6 +45,7 @@ from piase_gym.worlds.grid_world.rules.events import (
     MARKS,
     MOVE,
     NO_KEY,
+    NONE,
     NUM_EVENTS,
     OPEN_DOOR,
     PICK_UP,
@@ -170,7 +166,8 @@ def new_table(
         table["join"][agent] = -1 if step is None else step
     table["levels"][: config.agents] = 1
     table["levels"][: len(config.levels)] = config.levels
-    table["interaction"] = _interactions()
+    use = CELLS.array("use")
+    table["interaction"] = np.where(use == NONE, ILLEGAL, use)  # what the mask forbids
     for event, mark in MARKS.items():
         table["mark"][event] = mark
     table["reward"], table["starved"] = reward_table(config), config.rewards.starved
@@ -230,22 +227,8 @@ def _set_plan(table: Any, config: GridWorldConfig) -> None:
         found = np.argwhere(np.isin(grid, codes))[:, ::-1]
         table[number] = len(found)
         table[places][: len(found)] = found
-    food = grid[grid >= FOOD]
+    food = grid[np.isin(grid, FOODS)]
     table["num_food"], table["all_food"] = food.size, int((food.astype(int) - FOOD + 1).sum())
-
-
-def _interactions() -> NDArray[np.uint8]:
-    """Return the event of interacting with each cell, with empty hands and with full ones.
-
-    `ILLEGAL` is what the mask forbids. Food is `TOO_HEAVY` until enough agents lift it together.
-    """
-    table = np.full((2, 256), ILLEGAL, np.uint8)
-    table[:, LOCKED] = NO_KEY, UNLOCK  # only keys can be carried
-    table[:, CLOSED], table[:, OPEN] = OPEN_DOOR, CLOSE_DOOR
-    table[:, SWITCH_OFF] = table[:, SWITCH_ON] = TOGGLE
-    table[:, FOOD : FOOD + MAX_FOOD] = TOO_HEAVY
-    table[0, KEY], table[1, FLOOR] = PICK_UP, DROP
-    return table
 
 
 def reward_table(config: GridWorldConfig) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Maps as text: one sign a cell (`cells.SYMBOLS`), one line a row."""
+"""Maps of your own, as text: one sign a cell, one line a row, in the field `map`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from piase_gym.errors import ConfigError
 from piase_gym.worlds.grid_world.cells import FLOOR, OUTSIDE, START, SYMBOLS
 from piase_gym.worlds.grid_world.limits import MAX_SIDE
 
+LAYOUT = 8
+PLAIN_RULES = False
 _CODES: Final = {sign: code for code, sign in SYMBOLS.items() if code != OUTSIDE}
 
 

@@ -1,0 +1,7 @@
+"""Boxes: six can be pushed out of the way, or into it."""
+
+from __future__ import annotations
+
+TASKS = {
+    "Boxes-8x8-v0": {"square": 8, "boxes": 6},
+}

@@ -1,0 +1,7 @@
+"""Drones: four fly about and turn at random."""
+
+from __future__ import annotations
+
+TASKS = {
+    "Drones-8x8-v0": {"square": 8, "movers": 4, "mover_chance": 0.25},
+}

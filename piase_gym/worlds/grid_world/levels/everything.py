@@ -1,0 +1,23 @@
+"""Everything at once, behind walls that hide what lies behind.
+
+There are rooms with all kinds of doors, boxes, hazards, fruit, drones, hunger and talk.
+"""
+
+from __future__ import annotations
+
+TASKS = {
+    "Everything-16x16-4p-v0": {
+        "square": 16,
+        "layout": "multi_room",
+        "doors": "mixed",
+        "rooms": 4,
+        "symbols": 4,
+        "energy": 250,
+        "boxes": 3,
+        "hazards": 3,
+        "fruits": 4,
+        "movers": 2,
+        "see_through_walls": False,
+        "agents": 4,
+    },
+}
