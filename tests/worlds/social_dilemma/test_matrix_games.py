@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import piase_gym
 from piase_gym import testing
 from piase_gym.core.rng import Stream
-from piase_gym.errors import ActionError, ConfigError, EnvelopeError
+from piase_gym.errors import ActionError, ConfigError, EnvelopeError, SnapshotError
 from piase_gym.worlds.social_dilemma.games import BIMATRICES, MATRIX_GAMES
 from tests.worlds.social_dilemma.reference_matrix_games import SlowGame
 
@@ -248,6 +248,7 @@ def test_a_symbol_that_there_is_not_makes_a_silent_defection() -> None:
     sizes = {"agents": 2, "symbols": 2, "memory": 4}
     env = piase_gym.parallel_env("SocialDilemma", view="vector", symbols=1, envelope=sizes)
     env.reset(seed=0)
+    assert [mask.tolist() for mask in env.world.masks()] == [[1, 1, 1, 1, 0, 0]] * 2
     infos = env.step({"agent_0": 4, "agent_1": 2})[-1]
     assert [info["outcome"] for info in infos.values()] == ["illegal", "ok"]
     assert env.facts("agent_0").history == ((False, 1),)
@@ -299,3 +300,24 @@ def test_nobody_looks_back_further_than_the_config_says(agents: int) -> None:
         facts = env.facts(name)
         assert [mine for mine, _ in facts.history] == [True, False]
         np.testing.assert_array_equal(env.world.vector(facts), env.world.vectors()[agent])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("played", 8, "0..7"),
+        ("t", 21, "0..20"),
+        ("talk", 3, "0..2"),
+        ("fate", [0, 3], "0..2"),
+        ("said", [2, 0], "0..1"),
+        ("cooperated", [2, 0], "0..played"),
+        ("agents", 1, "the config says 2"),
+    ],
+)
+def test_states_that_cannot_be_are_refused(field: str, value: Any, told: str) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", rounds=7, max_steps=20, symbols=1, talk=2)
+    env.reset(seed=0)
+    state = env.world.get_state()
+    with pytest.raises(SnapshotError, match=told):
+        env.world.set_state({**state, field: value})
+    assert env.world.get_state() == state

@@ -284,12 +284,18 @@ def test_bodies_gain_and_lose_by_the_step() -> None:
     assert dict(env.facts("ann").stats) == {"pulse": -1.0, "calm": 1.5}
 
 
-def test_who_has_ended_hears_nothing_and_nobody_through_a_wall() -> None:
-    env = make(story(rooms=ROOMS, object_details=THINGS, agent_setup=[
-        *TWO, {"agent_id": "cat", "start_room": "den"}]), hearing="room")  # fmt: skip
+def test_nobody_hears_through_a_wall_or_before_it_comes() -> None:
+    cat = {"agent_id": "cat", "start_room": "den"}
+    parts = {"rooms": ROOMS, "object_details": THINGS}
+    env = make(story(**parts, agent_setup=[*TWO, cat]), hearing="room")
     env.step({"ann": "say hush", "bob": "go east", "cat": "wait"})
     env.step(dict.fromkeys(env.agents, "wait"))
     assert [bool(env.facts(name).messages) for name in ("bob", "cat")] == [False, False]
+    late = [*TWO, {"agent_id": "cat", "start_room": "hall", "join_at": 1}]
+    env = make(story(**parts, agent_setup=late), message_delay=0)
+    env.step({"ann": "say hush", "bob": "wait"})
+    assert env.agents == ["ann", "bob", "cat"]
+    assert [bool(env.facts(name).messages) for name in ("bob", "cat")] == [True, False]
 
 
 def test_a_container_cannot_be_put_into_itself_and_vectors_tell_descriptions() -> None:
