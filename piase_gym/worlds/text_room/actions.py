@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,9 +113,6 @@ BETWEEN = {
     "give": ("to",),
 }
 """What stands between the two things of a command."""
-WORDING = Wording(OPENINGS, BETWEEN, ALONE + TOGETHER, SHORT_DIRECTIONS, implied="go")
-"""How TextRoom's commands can be typed: ``grab the old document``, ``n``, ``look at clock``."""
-
 PARAMETER_ALIASES = {
     "target_object": ("target", "object", "object_name", "item_name", "item", "container"),
     "item_name": ("item", "object", "object_name", "target_object", "target", "key"),
@@ -125,26 +122,22 @@ PARAMETER_ALIASES = {
     "message": ("content", "text"),
 }
 """Other names under which parameters of commands given as data are understood."""
+WORDING = Wording(
+    OPENINGS,
+    BETWEEN,
+    ALONE + TOGETHER,
+    SHORT_DIRECTIONS,
+    implied="go",
+    things=("item_name", "target_object", "container"),
+    people=("agent_id",),
+    aliases=PARAMETER_ALIASES,
+)
+"""How TextRoom's commands can be typed: ``grab the old document``, ``n``, ``look at clock``."""
 
 
 def grammar(several: bool) -> tuple[Verb, ...]:
     """Return the verbs, with those for several agents or without."""
     return ALONE + TOGETHER if several else ALONE
-
-
-def rename(verb: str, parameters: Mapping[str, Any], verbs: Sequence[Verb]) -> dict[str, Any]:
-    """Return parameters under their proper names, as far as they can be told."""
-    params = next((item.params for item in verbs if item.name == verb), ())
-    own = {param.name for param in params}
-    renamed = {str(key): value for key, value in parameters.items()}
-    for param in params:
-        if param.name in renamed:
-            continue
-        for alias in PARAMETER_ALIASES.get(param.name, ()):
-            if alias in renamed and alias not in own:
-                renamed[param.name] = renamed.pop(alias)
-                break
-    return renamed
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb, check_command
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.digest import canonical_json
 from piase_gym.core.mailbox import ChannelRules, Mailboxes
@@ -25,7 +25,6 @@ from piase_gym.worlds.text_room.actions import (
     WORDING,
     bases_of,
     grammar,
-    rename,
     table_of,
     vocabulary,
 )
@@ -371,12 +370,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         index = self._actions.place(command)
         if index is not None and self._allows(agent, index):
             return command
-        parameters = rename(command.verb, command.parameters, self._grammar)
-        checked = check_command(Command(command.verb, parameters), self._grammar)
-        if isinstance(checked, InvalidAction):
-            return checked
-        settled = self._parser.settle_names(checked.parameters, self._near(agent))
-        return settled if isinstance(settled, InvalidAction) else Command(checked.verb, settled)
+        return self._parser.check(command, self._near(agent))
 
     @property
     def manual(self) -> Manual:
