@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,7 @@ UNIT: Final = 1_000_000_000
 """Scores are counted in whole units of a thousand-millionth, so that sums are exact."""
 MAX_PAYOFF: Final = 100_000.0
 
-MatrixGame = Literal[
-    "prisoners_dilemma",
-    "stag_hunt",
-    "chicken",
-    "battle_of_the_sexes",
-    "matching_pennies",
-    "public_goods",
-    "volunteers_dilemma",
-]
 COMMONS: Final = ("harvest", "cleanup")
-MATRIX_GAMES: Final[tuple[str, ...]] = MatrixGame.__args__  # type: ignore[attr-defined]
 
 Bimatrix = tuple[tuple[tuple[float, float], ...], ...]
 """Shape (2, 2, 2)."""
@@ -145,6 +135,7 @@ GAMES_BY_NAME: Final[dict[str, Game]] = {
     ),
 }
 """Every matrix game."""
+MATRIX_GAMES: Final = tuple(GAMES_BY_NAME)
 _WIDE: Final = {"agents": 8, "width": 24, "height": 16}
 _COMMONS_IDS: Final[dict[str, tuple[Mapping[str, Any], str]]] = {
     "Harvest-4p": ({"game": "harvest", "agents": 4, "rounds": 500}, "random"),

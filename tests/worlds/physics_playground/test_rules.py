@@ -14,7 +14,9 @@ import pybullet as p
 
 import piase_gym
 from piase_gym.core.commands import Command, Outcome
-from piase_gym.worlds.physics_playground.state import EndReason
+from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.rules.grips import slipped
+from piase_gym.worlds.physics_playground.state import EndReason, Hold
 from tests.worlds.physics_playground.helpers import FULL, TASKS, make, oracle
 
 G = 9.81
@@ -319,3 +321,52 @@ def test_who_drives_against_a_wall_is_told_so(act: Any) -> None:
     infos = env.step({"agent_0": "back" if actions == "text" else 2})[-1]
     assert "feedback" not in infos["agent_0"]
     env.close()
+
+
+@pytest.mark.parametrize("away", [0.29, 0.31])
+def test_a_grip_slips_where_it_is_torn_by_more_than_0_3_m(away: float) -> None:
+    still = (0.0, 0.0, 0.0)
+    body, seat = (
+        ((1.0, 2.0, 0.5), (0.0, 0.0, 0.0, 1.0)),
+        ((1.0, 2.0 - away, 0.5), (0.0, 0.0, 0.0, 1.0)),
+    )
+    reading = Reading([(*body, still, still), (*seat, still, still)])
+    hold = Hold(0, True, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], 0)
+    assert slipped(hold, reading, 1) == (away > 0.3)
+
+
+def test_all_who_share_a_task_are_told_that_it_is_done() -> None:
+    box = {"kind": "box", "position": (0.0, 0.0)}
+    env = make("push", agents=2, objects=[box], goal_pos=(0.0, 0.0))
+    env.reset(seed=0)
+    infos = env.step(dict.fromkeys(env.agents, 0))[-1]
+    for info in infos.values():
+        assert (info["milestones"], info["reason"], info["result"]) == (
+            ["done"],
+            "task_done",
+            "won",
+        )
+    env.close()
+
+
+def test_time_that_is_up_is_the_reason() -> None:
+    env = make("reach", max_steps=1)
+    env.reset(seed=0)
+    info = env.step({"agent_0": 0})[-1]["agent_0"]
+    assert (info["reason"], info["result"]) == ("time_out", "lost")
+    env.close()
+
+
+def test_a_shared_reward_is_the_mean_of_those_in_play() -> None:
+    own, together = (
+        make("reach", agents=2, envelope={"agents": 4}, rays=0, shared_reward=shared)
+        for shared in (False, True)
+    )
+    own.reset(seed=4)
+    together.reset(seed=4)
+    for act in (1, 5, 1):
+        acts = {"agent_0": act, "agent_1": 2}
+        mine, ours = own.step(acts)[1], together.step(acts)[1]
+        assert list(ours.values()) == pytest.approx([sum(mine.values()) / 2] * 2)
+    own.close()
+    together.close()

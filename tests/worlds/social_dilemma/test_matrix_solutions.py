@@ -88,6 +88,8 @@ def test_social_optima() -> None:
     assert (best, set(ways)) == (7.0, {frozenset({0}), frozenset({1})})
     assert totals(config_of(game="public_goods", agents=5, multiplier=2.0)) == (0.0, 5.0)
     assert totals(config_of(game="volunteers_dilemma", agents=3)) == (0.0, 5.0)
+    assert totals(config_of(game="battle_of_the_sexes")) == (0.0, 5.0)
+    assert totals(config_of(game="matching_pennies")) == (0.0, 0.0)
     assert social_optimum(config_of(game="volunteers_dilemma", agents=3))[1] == [frozenset({0})]
 
 

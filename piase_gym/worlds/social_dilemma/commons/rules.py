@@ -152,25 +152,29 @@ def pollute(s, w):
 @helper
 def foul(s, w, stream):
     """Turn a random cell of water, on which nobody stands, to waste."""
+    cell = random_cell(s, w, stream, w.river, WATER)
+    if cell >= 0:
+        put(s, w, cell % w.side, cell // w.side, WASTE)
+        s.waste += 1
+
+
+@helper
+def random_cell(s, w, stream, width, code):
+    """Draw a cell of the first columns whose top is `code`, as y * side + x; -1 without any."""
     count = 0
     for y in range(w.height):
-        for x in range(w.river):
-            count += top(s, w, x, y) == WATER
+        for x in range(width):
+            count += top(s, w, x, y) == code
     if count == 0:
-        return
+        return -1
     left = integer(s, stream, count)
     for y in range(w.height):
-        for x in range(w.river):
-            if top(s, w, x, y) == WATER:
+        for x in range(width):
+            if top(s, w, x, y) == code:
                 if left == 0:
-                    put(s, w, x, y, WASTE)
-                    s.waste += 1
-                    return
+                    return y * w.side + x
                 left -= 1
-
-
-# Kernels are typed by numba, not by annotations.
-# mypy: disable-error-code="no-untyped-def, assignment"
+    return -1
 
 
 ZAP_BEAM, CLEANING_BEAM = 1, 2
@@ -250,7 +254,7 @@ def wait(s, w, a):
     s.away[a] += 1
     if s.out[a] > 0:
         return
-    cell = free_cell(s, w, DYNAMICS)
+    cell = random_cell(s, w, DYNAMICS, w.width, FLOOR)
     if cell < 0:
         s.out[a] = 1  # it has to wait for room
         return
@@ -263,29 +267,6 @@ def appear_at(s, w, a, cell):
     s.x[a], s.y[a], s.heading[a] = cell % w.side, cell // w.side, 0
     locate(s, w, a)
     paint_agent(s, a)
-
-
-@helper
-def free_cell(s, w, stream):
-    """Draw a cell of bare floor on which nobody stands, as y * side + x; -1 if there is none."""
-    count = 0
-    for y in range(w.height):
-        for x in range(w.width):
-            count += top(s, w, x, y) == FLOOR
-    if count == 0:
-        return -1
-    left = integer(s, stream, count)
-    for y in range(w.height):
-        for x in range(w.width):
-            if top(s, w, x, y) == FLOOR:
-                if left == 0:
-                    return y * w.side + x
-                left -= 1
-    return -1
-
-
-# Kernels are typed by numba, not by annotations.
-# mypy: disable-error-code="no-untyped-def, assignment"
 
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings

@@ -188,7 +188,7 @@ def longest_text(envelope: TextRoomEnvelope) -> int:
     return 1200 + envelope.text + letters + bodies + 10 * MAX_FEEDBACK + HINT_TEXT
 
 
-def seed_description(facts: TextRoomFacts) -> str:
+def document_description(facts: TextRoomFacts) -> str:
     """Return the room as the design document does: ``You are in a ... Exits are north.``."""
     text = facts.description or f"the {spaced(facts.room)}."
     ways = [way.direction for way in facts.exits]
@@ -221,7 +221,7 @@ def surroundings_of(facts: TextRoomFacts) -> Surroundings:
     visible = [{"name": seen.name, "description": seen.description} for seen in facts.objects]
     perceptions: dict[str, Any] = {
         "room_name": spaced(facts.room).title(),
-        "description": seed_description(facts),
+        "description": document_description(facts),
         "objects_visible": visible,
         "inventory": list(held),
         "exits": {way.direction: way.door or None for way in facts.exits},
@@ -241,7 +241,7 @@ def surroundings_of(facts: TextRoomFacts) -> Surroundings:
 def native_of(facts: TextRoomFacts) -> str:
     """Word the facts as the design document does: the answer, the room, what is there."""
     lines = [facts.feedback] if facts.feedback else []
-    lines.append(f"[{spaced(facts.room).title()}] {seed_description(facts)}")
+    lines.append(f"[{spaced(facts.room).title()}] {document_description(facts)}")
     if facts.objects:
         lines.append(f"You see: {', '.join(_brief(thing) for thing in facts.objects)}.")
     held = ", ".join(spaced(item.name) for item in facts.inventory)
