@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -14,6 +15,8 @@ import pybullet as p
 
 import piase_gym
 from piase_gym.core.commands import Command, Outcome
+from piase_gym.worlds.physics_playground.config import AGENT_RADIUS, PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.levels.generate import CLEAR, new_state
 from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.rules.grips import slipped
 from piase_gym.worlds.physics_playground.state import EndReason, Hold
@@ -370,3 +373,40 @@ def test_a_shared_reward_is_the_mean_of_those_in_play() -> None:
         assert list(ours.values()) == pytest.approx([sum(mine.values()) / 2] * 2)
     own.close()
     together.close()
+
+
+def test_scenes_keep_their_distances_and_factors() -> None:
+    factor = {"low": 0.5, "high": 2.0}
+    wide = {"mass": factor, "friction": factor, "restitution": factor, "gravity": factor}
+    kinds = ["box", "ball", "cylinder", "box", "ball"]
+    config = PhysicsPlaygroundConfig(
+        agents=3,
+        tolerance=0.8,
+        objects=[{"kind": kind} for kind in kinds],
+        randomise=wide,
+        restitution=0.4,
+    )
+    bounces = []
+    for seed in range(40):
+        state = new_state(config, 3, seed)
+        sizes = [thing.reach for thing in config.things] + [AGENT_RADIUS] * 3
+        circles = list(zip([*state.objects, *state.agents], sizes, strict=True))
+        for (one, r), (two, s) in itertools.combinations(circles, 2):
+            assert math.dist(one.position[:2], two.position[:2]) >= r + s + CLEAR
+        for agent, target in zip(state.agents, state.targets, strict=True):
+            assert math.dist(agent.position[:2], target) > 2.0 * config.tolerance
+        for one, two in itertools.combinations(state.targets, 2):
+            assert math.dist(one, two) > 2.0 * AGENT_RADIUS
+        bounces += [body.restitution / 0.4 for body in state.objects]
+    assert all(0.5 <= factor <= 2.0 for factor in bounces)
+    assert (min(bounces) < 0.6, max(bounces) > 1.9) == (True, True)
+
+
+def test_who_speaks_is_named() -> None:
+    env = make("reach", agents=3, messages=True, delay=0, actions="text")
+    env.reset(seed=0)
+    env.step({"agent_0": "wait", "agent_1": "say over here", "agent_2": "wait"})
+    heard = [[tuple(letter) for letter in env.facts(name).messages] for name in env.agents]
+    letter = ("agent_1", "all", "over here")
+    assert heard == [[letter], [], [letter]]
+    env.close()
