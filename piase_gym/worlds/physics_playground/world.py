@@ -85,7 +85,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
     zone); the other agents likewise; `rays` lidar ranges from ahead around by the left. Every
     number is a whole number of centimetres, centimetres a second or degrees, so that vector and
     text state the same. The vector is float32: metres, metres a second, codes, then the sine and
-    cosine of every bearing, then hashed words of messages and hint; see `views.Layout`.
+    cosine of every bearing, then hashed words of messages and hint; see `facts.Layout`.
 
     Pictures (`camera="overhead"` or `"egocentric"`, 512 pixels wide by default) are drawn only
     when they are asked for, because one costs more than many steps.
@@ -179,7 +179,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     @property
     def vector_space(self) -> Box:
-        """A float32 Box; see `views`."""
+        """A float32 Box; see `facts`."""
         return views.layout_of(self.config).box
 
     @property
@@ -303,7 +303,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """What every agent may know now, as whole numbers; see `views`."""
+        """What every agent may know now, as whole numbers; see `facts`."""
         return self._look()[0]
 
     def _look(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:

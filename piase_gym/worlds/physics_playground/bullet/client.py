@@ -326,7 +326,7 @@ class Simulation:
         """Take up what `save` returned, after `build` of the same scene.
 
         Args:
-            data: The bytes, which may come from anywhere; see `bullet_file`.
+            data: The bytes, which may come from anywhere; see `save_file`.
             holds: What each agent holds.
             joined: Those that hold something, in the order of their joints.
 

@@ -2,7 +2,7 @@
 
 A record is a single pointer for a kernel. Everything has room for the largest config, so that one
 compilation serves all. The first part holds for an episode; the second is filled in at every step
-from Bullet and from our state; the third is what `control.drive` and `rules.measure` find
+from Bullet and from our state; the third is what `driving.drive` and `tasks.measure` find
 out.
 """
 
@@ -53,7 +53,7 @@ SCENE: Final = np.dtype(
         ("turning", "<f8"),  # newton metres for each radian a second that a sphere's spin lacks
         ("stiff", "<f8"),  # of a sphere's gyroscope
         ("damp", "<f8"),
-        # -- where facts lie in rows; see `views.Layout`
+        # -- where facts lie in rows; see `facts.Layout`
         ("shown", "<i8"),  # how many objects an agent sees
         ("rays", "<i8"),
         ("objects_at", "<i8"),

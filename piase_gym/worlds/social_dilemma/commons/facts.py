@@ -1,9 +1,9 @@
 """The two views of the commons: facts as a vector and as text, and the way back from both.
 
-Everything here is pure: a function of facts and config. `commons_sight` writes the same vectors
+Everything here is pure: a function of facts and config. `sight` writes the same vectors
 faster; this module says what they mean. The vector (uint8) has these parts:
 
-* the window, row by row from the top, turned so that the heading is up: codes of `commons_codes`,
+* the window, row by row from the top, turned so that the heading is up: codes of `codes`,
   from 32 on ``32 + 4 * agent + turn``; one's own cell, in the middle of the lowest row, too;
 * own number, game (0 harvest, 1 cleanup), width, height, x, y, heading (0 up, 1 right, 2 down,
   3 left; in time-out x and y are 255 and the heading is 4), steps of time-out that are left;
@@ -64,7 +64,7 @@ class CommonsFacts(Facts):
         time_out: Steps of time-out that are left.
         steps: Steps done.
         rounds: Steps of the game.
-        cells: The window, row by row from the top: names of `commons_codes.NAMES`, or an agent as
+        cells: The window, row by row from the top: names of `codes.NAMES`, or an agent as
             ``agent_1 facing left`` (also away, right, you). The viewer's own cell is ``you``.
         eaten: Apples eaten.
         cleaned: Cells of waste cleaned.

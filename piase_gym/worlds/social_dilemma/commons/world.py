@@ -111,7 +111,7 @@ class Commons(SocialDilemma[CommonsFacts]):
 
     @property
     def vector_space(self) -> Box:
-        """A uint8 Box; see `commons_views`."""
+        """A uint8 Box; see `commons.facts`."""
         return commons_views.vector_box(self.envelope)
 
     @property

@@ -1,6 +1,6 @@
 """The two views of the matrix games: facts as a vector and as text, and the way back from both.
 
-Everything here is pure: a function of facts and config. `matrix_rules` writes the same vectors
+Everything here is pure: a function of facts and config. `rules` writes the same vectors
 faster; this module says what they mean. The vector (float32) has these parts, of fixed lengths in
 an envelope of A agents and M rounds of memory:
 

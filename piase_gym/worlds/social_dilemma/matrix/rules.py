@@ -1,7 +1,7 @@
 """The rules of the matrix games, and what agents see of them. Compiled.
 
 A step is a round, or a step of talk before one. Everybody chooses at once; `noise` turns choices;
-the table says what everybody gets. `matrix_views` says in plain Python what the vectors mean.
+the table says what everybody gets. `facts` says in plain Python what the vectors mean.
 """
 
 # Kernels are typed by numba, not by annotations.

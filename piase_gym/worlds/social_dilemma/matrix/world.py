@@ -36,7 +36,7 @@ OUTCOMES = (
     Outcome.TIMEOUT,
     Outcome.REFUSED,
 )
-"""The outcome of every event of `matrix_state`."""
+"""The outcome of every event of `matrix.state`."""
 _OF_AGENTS = "alive fate marks said cooperated".split()
 _COOPERATE = ("c", "contribute", "volunteer", "swerve", "stag", "opera", "heads")
 _DEFECT = ("d", "keep", "abstain", "straight", "hare", "match", "tails", "wait", "noop")
@@ -82,7 +82,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     @property
     def vector_space(self) -> Box:
-        """A float32 Box; see `matrix_views`."""
+        """A float32 Box; see `matrix.facts`."""
         return matrix_views.vector_box(self.envelope)
 
     @property
