@@ -287,7 +287,7 @@ def test_check_wants_to_know_what() -> None:
 
 
 def test_a_failed_check_is_the_exit_status(tmp_path: Path) -> None:
-    code = "from tests import zoo_worlds\n\nzoo_worlds.register()\n"
+    code = "from tests.testing import faulty_worlds\n\nfaulty_worlds.register()\n"
     (tmp_path / "my_zoo.py").write_text(code, encoding="utf-8")
     words = ["check", "SilentlyIllegal", "--only", "illegal_is_reported", "-m", "my_zoo"]
     done = piase(*words, cwd=tmp_path)

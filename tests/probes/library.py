@@ -46,8 +46,12 @@ def tolerant(*more: str) -> Iterator[None]:
 
 def check_parallel(name: str, **config: Any) -> None:
     """PettingZoo's tests of the parallel environment."""
+    env = parallel_env(name, **config)
+    env.reset(seed=1)
+    for number, agent in enumerate(env.possible_agents):
+        env.action_space(agent).seed(number + 1)
     with tolerant():
-        parallel_api_test(parallel_env(name, **config), num_cycles=60)
+        parallel_api_test(env, num_cycles=60)
         parallel_seed_test(lambda: parallel_env(name, **config))
 
 

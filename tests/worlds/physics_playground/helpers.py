@@ -83,9 +83,9 @@ def elsewhere(call: str, *args: Any, **variables: str) -> Any:
         variables: Further environment variables.
     """
     code = (
-        "import json, sys\nfrom tests.worlds.physics_playground import helpers as physics\n"
+        "import json, sys\nfrom tests.worlds.physics_playground import helpers\n"
         "call, args = json.load(sys.stdin)\n"
-        "print('\\n' + json.dumps(getattr(physics, call)(*args)))"
+        "print('\\n' + json.dumps(getattr(helpers, call)(*args)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
