@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import orjson
 
 from piase_gym.core.digest import digest_bytes
-from piase_gym.core.files import open_regular
+from piase_gym.core.files import open_regular, write_whole
 from piase_gym.curricula.progress import SCHEMA as PROGRESS
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.schema import DevelopmentalCurriculum
@@ -152,20 +151,13 @@ class ProgressStore:
         return path
 
     def _replace(self, path: Path, data: bytes) -> None:
-        """Write a file whole: beside its place first, then into it in one move."""
-        beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        """Write a file whole or not at all."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with beside.open("wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            beside.replace(path)
-        except OSError as error:
-            beside.unlink(missing_ok=True)
+            write_whole(path, data)
+        except StorageError as error:
+            told = getattr(error.__cause__, "strerror", None) or str(error)
             raise StorageError(
-                f"the progress cannot be written to {path}: {error.strerror}; what was there "
-                "before is kept"
+                f"the progress cannot be written to {path}: {told}; what was there before is kept"
             ) from None
 
 
@@ -178,6 +170,3 @@ def _encode(progress: Mapping[str, AgentProgress]) -> bytes:
     value = {"format": FORMAT, "schema": SCHEMA, "agents": agents}
     options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
     return orjson.dumps(value, option=options) + b"\n"
-
-
-__all__ = ["ProgressStore"]

@@ -2,8 +2,9 @@
 
 Run it with ``python -m piase_gym.benchmarks.logging [--events N]``; what is found is stored in
 ``benchmarks/measured/logging.json``, from which ``docs/make_pages.py`` writes a part of
-docs/runs.md. Times are CPU-seconds of one thread. The bare and the logged environment take turns in
-short bursts, so that a machine whose speed drifts treats both alike; medians are kept.
+docs/runs.md. Times are CPU-seconds of one thread, and with columns of the whole process. The bare
+and the logged environment take turns in short bursts, so that a machine whose speed drifts treats
+both alike; medians are kept.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ FILE = Path(__file__).parents[1] / "measured" / "logging.json"
 CONFIG: dict[str, Any] = {"agents": 4, "width": 12, "height": 12, "max_steps": 200}
 BURST, ROUNDS = 300, 1000
 BATCHES = (16, 256, 4096)
+COLUMNS = (64, 1024)
 EVENTS = 1_000_000
 
 
@@ -83,7 +85,7 @@ def measure_level(level: str, folder: Path, rounds: int) -> dict[str, Any]:
     logged = AvtLogger(make(), folder / f"{level}.jsonl", level=level)
     found = taken(player(make()), player(logged), rounds)
     logged.recorder.flush()
-    lines = logged.recorder.writer.encoder.count / logged.recorder.step
+    lines = logged.recorder.out.count / logged.recorder.step
     logged.close()
     return {"level": level, **found, "lines": lines}
 
@@ -97,17 +99,19 @@ def measure_live(rounds: int) -> dict[str, float]:
     return found
 
 
-def batch_player(env: Any, count: int) -> Callable[[int], float]:
+def batch_player(
+    env: Any, count: int, clock: Callable[[], float] = time.thread_time
+) -> Callable[[int], float]:
     """Return a function that says how long a step of one slot takes, in µs."""
     rng = np.random.default_rng(0)
-    draws = [rng.integers(6, size=(count, 4)) for _ in range(16)]
+    draws = [rng.integers(6, size=(count, 4), dtype=np.int32) for _ in range(BURST)]
     env.reset(seed=0)
 
     def play(steps: int) -> float:
-        start = time.thread_time()
+        start = clock()
         for step in range(steps):
-            env.step(draws[step & 15])
-        return (time.thread_time() - start) / steps / count * 1e6
+            env.step(draws[step % BURST])
+        return (clock() - start) / steps / count * 1e6
 
     return play
 
@@ -125,6 +129,22 @@ def measure_batch(count: int, folder: Path, rounds: int) -> dict[str, float]:
     logged.close()
     path.unlink()
     return {"slots": count, **_medians(pairs)}
+
+
+def measure_columns(count: int, folder: Path, rounds: int) -> dict[str, float]:
+    """Return the µs of a slot's bare step, what columns add to it, and how many bytes they take."""
+    path = folder / f"batch{count}.arrow"
+    bare, inner = (piase_gym.batch_env("GridWorld", num_envs=count, **CONFIG) for _ in range(2))
+    logged = AvtLogger(inner, path)
+    one, other = (batch_player(env, count, time.process_time) for env in (bare, logged))
+    one(BURST)
+    other(BURST)
+    pairs = [(one(BURST), other(BURST)) for _ in range(rounds)]
+    steps = logged.recorder.step * count
+    logged.close()
+    size = path.stat().st_size
+    path.unlink()
+    return {"slots": count, **_medians(pairs), "bytes": size / steps}
 
 
 def measure_replay(folder: Path, rounds: int) -> dict[str, Any]:
@@ -176,7 +196,8 @@ def measure_all(events: int = EVENTS, rounds: int = ROUNDS) -> dict[str, Any]:
 
     Returns:
         JSON-able, times in µs or, of reading, seconds: ``machine``, ``versions``, ``load`` (at the
-        start and at the end), ``levels``, ``live``, ``batches``, ``replay``, ``reading``.
+        start and at the end), ``levels``, ``live``, ``batches``, ``columns``, ``replay`` and
+        ``reading``.
     """
     found: dict[str, Any] = {"machine": machine(), "versions": versions()}
     load = os.getloadavg()[0]
@@ -186,6 +207,7 @@ def measure_all(events: int = EVENTS, rounds: int = ROUNDS) -> dict[str, Any]:
         found["live"] = measure_live(rounds)
         few = max(1, rounds // 10)
         found["batches"] = [measure_batch(count, folder, few) for count in BATCHES]
+        found["columns"] = [measure_columns(count, folder, few) for count in COLUMNS]
         found["replay"] = measure_replay(folder, few)
         found["reading"] = measure_reading(folder, events)
     return {**found, "load": [load, os.getloadavg()[0]]}
@@ -210,6 +232,16 @@ def sections(found: Mapping[str, Any]) -> dict[str, str]:
         for row in found["batches"]
     ]
     slots = ("environments", "bare step of one, µs", "added µs a line")
+    columns = [
+        (
+            f"{row['slots']:,}",
+            *(f"{row[key]:.3f}" for key in ("bare", "added")),
+            f"{row['added'] / row['bare']:.2f}",
+            f"{row['bytes']:.2f}",
+        )
+        for row in found["columns"]
+    ]
+    head_of_columns = ("environments", "bare step of one, µs", "added, µs", "share", "bytes a step")
     replay, reading, live = found["replay"], found["reading"], found["live"]
     told = (
         f"`runs.Metrics` over a live environment adds {live['added']:.2f} µs a step. A replay runs "
@@ -221,6 +253,7 @@ def sections(found: Mapping[str, Any]) -> dict[str, str]:
     return {
         "levels": markdown(head, levels),
         "batches": markdown(slots, batches),
+        "columns": markdown(head_of_columns, columns),
         "others": f"{told}\n{about(found)}",
     }
 

@@ -66,7 +66,7 @@ def make_course(
         slots = ParallelCurricula(
             name, curriculum, slots=num_envs, workers=0, **options, **seats, **fields
         )
-        return SlotBatch(slots, slots.run.agent)
+        return SlotBatch(slots, slots.controller.agent)
     batch = piase_gym.batch_env(
         name,
         num_envs=num_envs,
@@ -81,7 +81,7 @@ def make_course(
 
 def course_of(env: Any) -> Any:
     """Return the course that environments of `make_course` follow."""
-    return env.env.course if isinstance(env, SlotBatch) else env.course
+    return env.env.controller if isinstance(env, SlotBatch) else env.controller
 
 
 __all__ = ["course_of", "make_course"]
