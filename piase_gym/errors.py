@@ -8,7 +8,9 @@ derives from that too, so generic handlers keep working.
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable
+from typing import Any
 
 
 class PiaseError(Exception):
@@ -129,6 +131,23 @@ class MissingExtraError(PiaseError, ImportError):
     def __init__(self, need: str, extra: str) -> None:
         """Name the `extra` that provides what `need` describes."""
         super().__init__(f"{need} needs an optional part: pip install 'piase-gym[{extra}]'")
+
+
+def need(module: str, what: str, extra: str = "data") -> Any:
+    """Import an optional library.
+
+    Args:
+        module: Its name.
+        what: What needs it.
+        extra: The extra that brings it.
+
+    Raises:
+        MissingExtraError: If it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError(what, extra) from None
 
 
 def suggest(name: object, known: Iterable[object]) -> str:

@@ -12,11 +12,14 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 
 from piase_gym.envs.parallel import WorldParallelEnv
+from piase_gym.runs.columns import ColumnRecorder
 from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.recording import record
 
 if TYPE_CHECKING:
     from piase_gym.envs.batch import BatchEnv
+
+AnyRecorder = Recorder | ColumnRecorder
 
 
 def AvtLogger(  # the wrapper's name in the words of the design document, whatever it returns
@@ -30,10 +33,10 @@ def AvtLogger(  # the wrapper's name in the words of the design document, whatev
     Args:
         env: A ParallelEnv, AECEnv, Gymnasium Env, VectorEnv or `batch_env` of one of our worlds,
             or a wrapper around one.
-        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``; ``None`` if there
-            are `sinks`.
+        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``, or of batches with
+            ``.arrow``, for columns; ``None`` if there are `sinks`.
         options: See `piase_gym.runs.recording`: `level`, `levels`, `experiment_id`, `run_id`,
-            `sinks`, `snapshot_every`, `on_error`, `overwrite`, `more`.
+            `sinks`, `snapshot_every`, `digest_every`, `on_error`, `overwrite`, `more`.
 
     Returns:
         A wrapper of the same kind as `env`, with the attribute `recorder`.
@@ -52,7 +55,7 @@ def AvtLogger(  # the wrapper's name in the words of the design document, whatev
 class _Logged:
     """What the wrappers of all kinds share."""
 
-    def __init__(self, env: Any, recorder: Recorder) -> None:
+    def __init__(self, env: Any, recorder: AnyRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env)  # type: ignore[call-arg]  # of the kind's own wrapper
         self.recorder = recorder
@@ -65,7 +68,7 @@ class _Logged:
 class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
     """A logged ParallelEnv."""
 
-    def __init__(self, env: ParallelEnv[Any, Any, Any], recorder: Recorder) -> None:
+    def __init__(self, env: ParallelEnv[Any, Any, Any], recorder: AnyRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env, recorder)
         self._shorten()
@@ -119,7 +122,7 @@ class VectorLogger(_Logged, VectorWrapper):
 class BatchLogger(_Logged):
     """A logged `batch_env`; everything else is that of the batch."""
 
-    def __init__(self, env: BatchEnv, recorder: Recorder) -> None:
+    def __init__(self, env: BatchEnv, recorder: AnyRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         self.env, self.recorder = env, recorder
 

@@ -2,8 +2,9 @@
 
 Run it with ``python -m piase_gym.benchmarks.logging [--events N]``; what is found is stored in
 ``benchmarks/measured/logging.json``, from which ``docs/make_pages.py`` writes a part of
-docs/runs.md. Times are CPU-seconds of one thread. The bare and the logged environment take turns in
-short bursts, so that a machine whose speed drifts treats both alike; medians are kept.
+docs/runs.md. Times are CPU-seconds of one thread, and with columns of the whole process. The bare
+and the logged environment take turns in short bursts, so that a machine whose speed drifts treats
+both alike; medians are kept.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from piase_gym import runs
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.speed.shown import Section, Table, about, machine
 from piase_gym.benchmarks.speed.timing import (
+    Clock,
     Run,
     added,
     batch_steps,
@@ -36,6 +38,7 @@ FILE = OUT = Path(__file__).parents[1] / "measured" / "logging.json"
 CONFIG: dict[str, Any] = {"agents": 4, "width": 12, "height": 12, "max_steps": 200}
 BURST, ROUNDS = 300, 1000
 BATCHES = (16, 256, 4096)
+COLUMNS = (64, 1024)
 EVENTS = 1_000_000
 
 
@@ -44,11 +47,18 @@ def make() -> Any:
     return piase_gym.parallel_env("GridWorld", view="vector", **CONFIG)
 
 
-def compared(bare: Run, other: Run, rounds: int, steps: int, warm: int = 2000) -> dict[str, float]:
+def compared(
+    bare: Run,
+    other: Run,
+    rounds: int,
+    steps: int,
+    warm: int = 2000,
+    clock: Clock = time.thread_time,
+) -> dict[str, float]:
     """Return the µs of a bare step, and what another one adds; both take turns."""
     bare(warm)
     other(warm)
-    found = in_turns({"bare": bare, "added": other}, steps, rounds)
+    found = in_turns({"bare": bare, "added": other}, steps, rounds, clock)
     return {"bare": medians(found)["bare"], "added": added(found, "bare")["added"]}
 
 
@@ -57,7 +67,7 @@ def measure_level(level: str, folder: Path, rounds: int) -> dict[str, Any]:
     logged = AvtLogger(make(), folder / f"{level}.jsonl", level=level)
     found = compared(parallel_steps(make()), parallel_steps(logged), rounds, BURST)
     logged.recorder.flush()
-    lines = logged.recorder.writer.encoder.count / logged.recorder.step
+    lines = logged.recorder.out.count / logged.recorder.step
     logged.close()
     return {"level": level, **found, "lines": lines}
 
@@ -81,6 +91,21 @@ def measure_batch(count: int, folder: Path, rounds: int) -> dict[str, float]:
     logged.close()
     path.unlink()
     return {"slots": count, **{name: value / count for name, value in found.items()}}
+
+
+def measure_columns(count: int, folder: Path, rounds: int) -> dict[str, float]:
+    """Return the µs of a slot's bare step, what columns add to it, and how many bytes they take."""
+    path = folder / f"batch{count}.arrow"
+    bare, inner = (piase_gym.batch_env("GridWorld", num_envs=count, **CONFIG) for _ in range(2))
+    logged = AvtLogger(inner, path)
+    one, other = (batch_steps(env, drawn=BURST) for env in (bare, logged))
+    found = compared(one, other, rounds, BURST, BURST, time.process_time)
+    steps = logged.recorder.step * count
+    logged.close()
+    size = path.stat().st_size
+    path.unlink()
+    costs = {name: value / count for name, value in found.items()}
+    return {"slots": count, **costs, "bytes": size / steps}
 
 
 def measure_replay(folder: Path, rounds: int) -> dict[str, Any]:
@@ -132,7 +157,8 @@ def measure_all(events: int = EVENTS, rounds: int = ROUNDS) -> dict[str, Any]:
 
     Returns:
         JSON-able, times in µs or, of reading, seconds: ``machine``, ``versions``, ``load`` (at the
-        start and at the end), ``levels``, ``live``, ``batches``, ``replay``, ``reading``.
+        start and at the end), ``levels``, ``live``, ``batches``, ``columns``, ``replay`` and
+        ``reading``.
     """
     found: dict[str, Any] = {"machine": machine(), "versions": versions()}
     load = os.getloadavg()[0]
@@ -142,6 +168,7 @@ def measure_all(events: int = EVENTS, rounds: int = ROUNDS) -> dict[str, Any]:
         found["live"] = measure_live(rounds)
         few = max(1, rounds // 10)
         found["batches"] = [measure_batch(count, folder, few) for count in BATCHES]
+        found["columns"] = [measure_columns(count, folder, few) for count in COLUMNS]
         found["replay"] = measure_replay(folder, few)
         found["reading"] = measure_reading(folder, events)
     return {**found, "load": [load, os.getloadavg()[0]]}
@@ -166,6 +193,16 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
         for row in found["batches"]
     ]
     slots = ("environments", "bare step of one, µs", "added µs a line")
+    columns = [
+        (
+            f"{row['slots']:,}",
+            *(f"{row[key]:.3f}" for key in ("bare", "added")),
+            f"{row['added'] / row['bare']:.2f}",
+            f"{row['bytes']:.2f}",
+        )
+        for row in found["columns"]
+    ]
+    head_of_columns = ("environments", "bare step of one, µs", "added, µs", "share", "bytes a step")
     replay, reading, live = found["replay"], found["reading"], found["live"]
     told = (
         f"`runs.Metrics` over a live environment adds {live['added']:.2f} µs a step. A replay runs "
@@ -177,6 +214,7 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     return {
         "levels": Section([Table([head, *levels])]),
         "batches": Section([Table([slots, *batches])]),
+        "columns": Section([Table([head_of_columns, *columns])]),
         "others": Section(words=[told, about(found)]),
     }
 

@@ -122,16 +122,24 @@ def rate_table(title: str, rates: Mapping[str, float], bases: Sequence[str] = ()
 # -- what is stepped ----------------------------------------------------------------------
 
 
-def microseconds(run: Run, steps: int) -> float:
-    """Return the CPU-microseconds of one step, of this thread."""
-    start = time.thread_time()
+Clock = Callable[[], float]
+"""What tells CPU-seconds: of this thread, or of the process."""
+
+
+def microseconds(run: Run, steps: int, clock: Clock = time.thread_time) -> float:
+    """Return the CPU-microseconds of one step."""
+    start = clock()
     run(steps)
-    return (time.thread_time() - start) / steps * 1e6
+    return (clock() - start) / steps * 1e6
 
 
-def in_turns(runs: Mapping[str, Run], steps: int, rounds: int) -> dict[str, list[float]]:
+def in_turns(
+    runs: Mapping[str, Run], steps: int, rounds: int, clock: Clock = time.thread_time
+) -> dict[str, list[float]]:
     """Return the microseconds of a step of each in every round; they take turns."""
-    measures = {name: functools.partial(microseconds, run, steps) for name, run in runs.items()}
+    measures = {
+        name: functools.partial(microseconds, run, steps, clock) for name, run in runs.items()
+    }
     return interleaved(measures, rounds, warm=0)
 
 
@@ -161,19 +169,19 @@ def parallel_steps(env: Any, read: bool = False) -> Run:
     return run
 
 
-def batch_draws(envs: int, agents: int, count: int) -> list[NDArray[np.int32]]:
+def batch_draws(envs: int, agents: int, count: int, steps: int = 32) -> list[NDArray[np.int32]]:
     """Return some steps of random actions out of so many."""
     rng = np.random.default_rng(0)
-    return [rng.integers(0, count, (envs, agents), np.int32) for _ in range(32)]
+    return [rng.integers(0, count, (envs, agents), np.int32) for _ in range(steps)]
 
 
-def batch_steps(env: Any, count: int | None = None) -> Run:
-    """Return what steps a batch with random actions, all or the first `count`."""
+def batch_steps(env: Any, count: int | None = None, drawn: int = 32) -> Run:
+    """Return what steps a batch with so many random actions in turn, all or the first `count`."""
     env.reset(seed=0)
-    draws = batch_draws(env.num_envs, len(env.agents), count or int(env.action_space.n))
+    draws = batch_draws(env.num_envs, len(env.agents), count or int(env.action_space.n), drawn)
 
     def run(steps: int) -> None:
         for step in range(steps):
-            env.step(draws[step & 31])
+            env.step(draws[step % drawn])
 
     return run

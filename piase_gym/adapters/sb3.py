@@ -27,7 +27,7 @@ from piase_gym.worlds.array_world import ArrayWorld
 _WON = RESULTS.index(Result.WON)
 
 
-class Sb3BatchVec(AgentVecEnv):
+class BatchVecEnv(AgentVecEnv):
     """A batch of an array world, stepped by its kernel; see `AgentVecEnv`."""
 
     def __init__(self, batch: BatchEnv, render_mode: str | None = "rgb_array") -> None:
@@ -37,11 +37,11 @@ class Sb3BatchVec(AgentVecEnv):
         seen, acts = batch.observation_space, batch.action_space
         super().__init__(batch.num_envs, agents, seen, acts, render_mode)
 
-    def _begin(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
+    def _reset_all(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
         shown, infos = self.batch.reset(seed)
         return shown, infos["alive"], infos["seed"].tolist()
 
-    def _advance(self, actions: NDArray[Any]) -> VecStep:
+    def _step_all(self, actions: NDArray[Any]) -> VecStep:
         shown, rewards, terminated, truncated, infos = self.batch.step(actions)
         ended, last = infos["_final_obs"], infos["final_obs"]
         won = infos["result"] == _WON
@@ -50,13 +50,13 @@ class Sb3BatchVec(AgentVecEnv):
     def _masks(self) -> NDArray[Any]:
         return self.batch.masks()
 
-    def _picture(self, env: int) -> Any:
+    def _draw(self, env: int) -> Any:
         return self.batch.draw(env)
 
-    def _keep(self) -> Any:
+    def _save(self) -> Any:
         return self.batch.snapshot()
 
-    def _take_up(self, kept: Any) -> NDArray[np.bool_]:
+    def _load(self, kept: Any) -> NDArray[np.bool_]:
         self.batch.restore(kept)
         return self.batch.alive()
 
@@ -66,7 +66,7 @@ class Sb3BatchVec(AgentVecEnv):
         super().close()
 
 
-class Sb3ParallelVec(AgentVecEnv):
+class ParallelVecEnv(AgentVecEnv):
     """ParallelEnvs of any world, stepped one after the other; see `AgentVecEnv`.
 
     Args:
@@ -91,13 +91,13 @@ class Sb3ParallelVec(AgentVecEnv):
             size = (self._envs, self._agents, int(acts.n))  # type: ignore[attr-defined]
             self._bits = np.zeros(size, np.int8)
 
-    def _begin(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
+    def _reset_all(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
         for number, env in enumerate(self.envs):
             self._look(number, env.reset(None if seed is None else seed + number)[0])
         seeds = [int(env.runner.seed or 0) for env in self.envs]
         return self._shown.copy(), self._alive(), seeds
 
-    def _advance(self, actions: NDArray[Any]) -> VecStep:
+    def _step_all(self, actions: NDArray[Any]) -> VecStep:
         grid = (self._envs, self._agents)
         rewards, ended = np.zeros(grid), np.zeros(self._envs, np.bool_)
         terminated, truncated, won = (np.zeros(grid, np.bool_) for _ in range(3))
@@ -135,13 +135,13 @@ class Sb3ParallelVec(AgentVecEnv):
     def _masks(self) -> NDArray[Any] | None:
         return self._bits
 
-    def _picture(self, env: int) -> Any:
+    def _draw(self, env: int) -> Any:
         return self.envs[env].world.rgb()
 
-    def _keep(self) -> Any:
+    def _save(self) -> Any:
         return [env.snapshot() for env in self.envs]
 
-    def _take_up(self, kept: Any) -> NDArray[np.bool_]:
+    def _load(self, kept: Any) -> NDArray[np.bool_]:
         if not isinstance(kept, list) or len(kept) != len(self.envs):
             raise SnapshotError(f"this snapshot is not one of {len(self.envs)} environments")
         before = [None if env.runner.never_reset else env.snapshot() for env in self.envs]
@@ -198,7 +198,7 @@ def sb3_vec(
     """
     require_vector(view)
     if isinstance(getattr(env, "unwrapped", env), BatchEnv):
-        return Sb3BatchVec(_in_same_step(env), render_mode)
+        return BatchVecEnv(_in_same_step(env), render_mode)
     if not isinstance(env, str | WorldConfig):
         inner = own_env(env)
         if inner is not env:
@@ -245,11 +245,11 @@ def vec_of(
     """
     if isinstance(world, ArrayWorld):
         batch = BatchEnv(world, num_envs, partners=partners, autoreset="same_step", focal=focal)
-        return Sb3BatchVec(batch, render_mode)
+        return BatchVecEnv(batch, render_mode)
     num_envs = check_singles(num_envs, world.name)
     kind = "discrete" if world.capabilities.discrete else "continuous"
     seats = [copy.deepcopy(read_partners(partners)) for _ in range(num_envs)]
     config = world.config
     world.close()
     made = [parallel_env(config, view="vector", actions=kind, partners=row) for row in seats]
-    return Sb3ParallelVec(made, render_mode)
+    return ParallelVecEnv(made, render_mode)

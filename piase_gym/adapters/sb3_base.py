@@ -91,11 +91,11 @@ class AgentVecEnv(VecEnv):
 
     # -- what the two kinds do in their own way -------------------------------------------
 
-    def _begin(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
+    def _reset_all(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
         """Start all episodes; return observations, who is in play, and the effective seeds."""
         raise NotImplementedError
 
-    def _advance(self, actions: NDArray[Any]) -> VecStep:
+    def _step_all(self, actions: NDArray[Any]) -> VecStep:
         """Let everyone act once, actions (envs, agents, ...)."""
         raise NotImplementedError
 
@@ -103,16 +103,16 @@ class AgentVecEnv(VecEnv):
         """Return the masks (envs, agents, actions), or None where there are none."""
         raise NotImplementedError
 
-    def _picture(self, env: int) -> Any:
+    def _draw(self, env: int) -> Any:
         """Draw an environment."""
         raise NotImplementedError
 
-    def _keep(self) -> Any:
+    def _save(self) -> Any:
         """Return the environments as a JSON-able value."""
         raise NotImplementedError
 
-    def _take_up(self, kept: Any) -> NDArray[np.bool_]:
-        """Take up what `_keep` returned; return who is in play."""
+    def _load(self, kept: Any) -> NDArray[np.bool_]:
+        """Take up what `_save` returned; return who is in play."""
         raise NotImplementedError
 
     # -- what SB3 asks for ----------------------------------------------------------------
@@ -124,7 +124,7 @@ class AgentVecEnv(VecEnv):
 
     def reset(self) -> NDArray[Any]:
         """Start all episodes and return observations (slots, length)."""
-        shown, alive, seeds = self._begin(self._seed)
+        shown, alive, seeds = self._reset_all(self._seed)
         self._seed = None
         self._returns[:], self._lengths[:] = 0.0, 0
         self._playing = alive.reshape(-1)
@@ -138,7 +138,7 @@ class AgentVecEnv(VecEnv):
     def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """Let everyone act; return observations, rewards, dones and infos by slot."""
         given = self._checked(self._actions)
-        found = self._advance(given.reshape(self._envs, self._agents, *given.shape[1:]))
+        found = self._step_all(given.reshape(self._envs, self._agents, *given.shape[1:]))
         entered = found.alive.reshape(-1) & ~self._playing  # what they waited is over
         dones = (found.terminated | found.truncated | found.ended[:, None]).reshape(-1) | entered
         rewards = found.rewards.reshape(-1)
@@ -197,7 +197,7 @@ class AgentVecEnv(VecEnv):
     def snapshot(self) -> dict[str, Any]:
         """Return the environments and the running statistics as a JSON-able value."""
         counts = {"returns": self._returns.tolist(), "lengths": self._lengths.tolist()}
-        return {"envs": self._keep(), **counts}
+        return {"envs": self._save(), **counts}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of as many environments of the same config.
@@ -213,7 +213,7 @@ class AgentVecEnv(VecEnv):
             raise SnapshotError(f"this snapshot is damaged: {error!r:.200}") from None
         if not returns.shape == lengths.shape == self._returns.shape:
             raise SnapshotError(f"this snapshot is not one of {self.num_envs} slots")
-        self._playing = self._take_up(envs).reshape(-1)
+        self._playing = self._load(envs).reshape(-1)
         self._returns, self._lengths = returns, lengths
 
     def env_method(
@@ -251,7 +251,7 @@ class AgentVecEnv(VecEnv):
         """Draw all environments, tiled, as one picture, or in a window (``human``)."""
         if (mode or self.render_mode) != "human":
             return super().render(mode)
-        picture = tile_images([self._picture(env) for env in range(self._envs)])
+        picture = tile_images([self._draw(env) for env in range(self._envs)])
         self._window = self._window or Window()
         self._window.show(np.asarray(picture, np.uint8), "sb3_vec", self.metadata["render_fps"])
         return None
@@ -263,4 +263,4 @@ class AgentVecEnv(VecEnv):
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """Return a picture of every environment (once each, not once a slot)."""
-        return [self._picture(env) for env in range(self._envs)]
+        return [self._draw(env) for env in range(self._envs)]

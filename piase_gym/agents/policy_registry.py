@@ -9,7 +9,7 @@ from pathlib import Path
 from piase_gym import plugins
 from piase_gym.agents.base import Agent
 from piase_gym.agents.human import HumanAgent
-from piase_gym.agents.matrix_strategies import STRATEGIES
+from piase_gym.agents.matrix_strategies import STRATEGIES, BestResponseAgent
 from piase_gym.agents.population import POPULATION, make_population
 from piase_gym.agents.q_learning import QLearningAgent
 from piase_gym.agents.sb3_archive import require_file
@@ -145,13 +145,6 @@ def _plugged(name: str) -> Agent:
     return agent
 
 
-def _best_response(strategy: str) -> Agent:
-    """Make an agent that plays the best response; the games are imported only now."""
-    from piase_gym.agents.matrix_strategies import BestResponseAgent
-
-    return BestResponseAgent(strategy)
-
-
 def _allowed(policy: object = "") -> tuple[str, ...]:
     """Return what could have been meant: names of the same prefix, or all, prefixes in short."""
     prefix, colon, _ = str(policy).partition(":")
@@ -176,7 +169,7 @@ def _population(names: str, trusted: bool = True) -> Agent:
 
 
 for _name in (*STRATEGIES, "random"):
-    register_policy(f"best_response:{_name}", functools.partial(_best_response, _name))
+    register_policy(f"best_response:{_name}", functools.partial(BestResponseAgent, _name))
 register_family(POPULATION, _population)
 register_family("sb3", _sb3)
 register_family("sb3-greedy", functools.partial(_sb3, greedy=True))

@@ -132,6 +132,9 @@ def export(
     expand: Annotated[
         bool, typer.Option("--expand", help="Add the lines of single agents to each step.")
     ] = False,
+    level: Annotated[
+        str | None, typer.Option(help="Of columns: the level of the lines they expand to.")
+    ] = None,
     overwrite: Overwrite = False,
     module: Modules = None,
 ) -> None:
@@ -139,7 +142,7 @@ def export(
     from piase_gym import runs
 
     found = runs.export(
-        run,
+        runs.read(run, level=level),
         out,
         format=format,
         dialect=dialect,

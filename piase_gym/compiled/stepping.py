@@ -130,8 +130,6 @@ def single(
     """
     return record(
         [
-            ("clock", "<i8"),  # what runs note of a step, up to the events
-            ("digest", "<u8"),
             ("rewards", "<f8", agents),
             ("acts", "<i4", agents),
             ("events", "u1", agents),

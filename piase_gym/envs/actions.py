@@ -17,7 +17,7 @@ Actions = Literal["discrete", "continuous", "text"]
 ACTIONS = ("discrete", "continuous", "text")
 
 
-class ActionReader:
+class ActionDecoder:
     """Decodes the actions of one environment, and gives the space that they are in."""
 
     def __init__(self, world: World[Any, Any], kind: str) -> None:
@@ -46,7 +46,7 @@ class ActionReader:
             return self.world.action_box
         return spaces.Text(MAX_LINE, min_length=0, charset=CHARSET)
 
-    def read(self, agent: int, action: Any) -> Act:
+    def decode(self, agent: int, action: Any) -> Act:
         """Decode one action.
 
         A line that cannot be understood is an `InvalidAction`, which costs a step; an index or an

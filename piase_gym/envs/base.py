@@ -112,13 +112,13 @@ class WorldEnv(WorldAccess):
 
     metadata: dict[str, Any]
     render_mode: str | None
-    _viewer: ObservationBuilder
+    _builder: ObservationBuilder
     _window: Window | None
 
     @property
     def view(self) -> str:
         """The view: ``both``, ``vector`` or ``text``."""
-        return self._viewer.view
+        return self._builder.view
 
     def render(self) -> Any:
         """Draw the state: a string, an array of shape (height, width, 3), or a window."""
@@ -144,7 +144,7 @@ class WorldEnv(WorldAccess):
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot; the future is then the one it would have had."""
         self.runner.restore(snapshot)
-        self._viewer.renew()
+        self._builder.update_config()
 
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""

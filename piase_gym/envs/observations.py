@@ -193,11 +193,11 @@ class ObservationBuilder:
         bits = spaces.Box(0, 1, (self.world.num_actions,), np.int8)
         return spaces.Dict({"observation": shown, "action_mask": bits})
 
-    def renew(self) -> None:
+    def update_config(self) -> None:
         """Follow a change of the world's config."""
         self._write = self.world.text_writer()
 
-    def show(
+    def build(
         self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
     ) -> Mapping[int, Any] | Sequence[Any]:
         """Return observations of now, by the numbers of agents.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from piase_gym.core.world import Act, StepResult
-from piase_gym.envs.actions import INTEGERS, ActionReader, explain_failure
+from piase_gym.envs.actions import INTEGERS, ActionDecoder, explain_failure
 from piase_gym.envs.arguments import Name, build_runner
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
@@ -56,27 +57,27 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             "render_fps": 8,
             "is_parallelizable": True,
         }
-        self._reader = ActionReader(world, actions)
-        self._viewer = ObservationBuilder(world, style, actions)
-        self._show = self._viewer.show
+        self._decoder = ActionDecoder(world, actions)
+        self._builder = ObservationBuilder(world, style, actions)
+        self._build = self._builder.build
         self.possible_agents = [world.agents[i] for i in runner.own]
         self.agents: list[str] = []
-        self.observation_spaces = {name: self._viewer.space() for name in self.possible_agents}
-        self.action_spaces = {name: self._reader.space() for name in self.possible_agents}
+        self.observation_spaces = {name: self._builder.space() for name in self.possible_agents}
+        self.action_spaces = {name: self._decoder.space() for name in self.possible_agents}
         self._state_space = world.state_space
         self._acts = no_acts(world)
         self._live: list[tuple[str, int]] = []
-        self._shown: Sequence[int] = ()
+        self._buildn: Sequence[int] = ()
         self._nobody: dict[str, bool] = {}
         self._open = world.awaiting_agents
-        self._direct = False
+        self._values_of: Callable[[Any], Any] | None = None
 
     # -- what PettingZoo asks for ---------------------------------------------------------
 
     @property
     def actions(self) -> str:
         """The kind of actions: ``discrete``, ``continuous`` or ``text``."""
-        return self._reader.kind
+        return self._decoder.kind
 
     @property
     def max_cycles(self) -> int:
@@ -122,7 +123,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         """
         runner = self.runner
         runner.reset(seed, options)
-        self._viewer.renew()
+        self._builder.update_config()
         self._update_agents()
         if self.render_mode == "human":
             self.render()
@@ -134,8 +135,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         After `restore`, this is where to go on from.
         """
         self.runner.require_episode()
-        masks = self.runner.world.masks() if self._reader.count else []
-        shown = self._viewer.show(masks, self._shown)
+        masks = self.runner.world.masks() if self._decoder.count else []
+        shown = self._builder.build(masks, self._buildn)
         infos: dict[str, dict[str, Any]] = {}
         for name, i in self._live:
             infos[name] = {"seed": self.runner.seed}
@@ -150,11 +151,11 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._set_agents([name for name, _ in self._live])
         self._nobody = dict.fromkeys(self.agents, False)
         self._open = self.runner.world.awaiting_agents
-        self._shown = self.runner.own if self._open else list(self.runner.live)
+        self._buildn = self.runner.own if self._open else list(self.runner.live)
         everybody = len(self.agents) == len(names)
         batched = self.runner.world.capabilities.batched
-        plain = everybody and batched and self._reader.kind == "discrete"
-        self._direct = plain
+        plain = everybody and batched and self._decoder.kind == "discrete"
+        self._values_of = operator.itemgetter(*self.agents) if plain and self.agents else None
 
     def _set_agents(self, agents: list[str]) -> None:
         """Say who is in play, here and where wrappers show it."""
@@ -181,8 +182,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         acts = self._read(actions)
         runner = self.runner
         tick = runner.step(acts)
-        masks = runner.world.masks() if self._reader.count else ()
-        shown = self._show(masks, self._shown)
+        masks = runner.world.masks() if self._decoder.count else ()
+        shown = self._build(masks, self._buildn)
         rewards, terminated, truncated, outcomes, ended, notes = tick
         live = self._live
         if masks:
@@ -198,7 +199,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         )
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
-        if self._reader.kind == "text":
+        if self._decoder.kind == "text":
             for name, i in live:
                 explain_failure(infos[name], runner.world, i, actions[name])
         if self.render_mode == "human":
@@ -232,24 +233,24 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         try:
             if len(actions) != len(live) or not live:
                 raise KeyError
-            if self._direct:
-                given = list(map(actions.__getitem__, self.agents))
+            if self._values_of is not None:
+                given = self._values_of(actions) if len(live) > 1 else (self._values_of(actions),)
                 if INTEGERS.issuperset(map(type, given)):
                     return given  # the world itself refuses what is not in its table
             acts = self._acts.copy()
             for name, i in live:
-                acts[i] = self._reader.read(i, actions[name])
+                acts[i] = self._decoder.decode(i, actions[name])
         except (AttributeError, LookupError, TypeError) as error:
             raise self._wrong_agents(actions) from error
         return acts
 
     def read_action(self, number: int, action: Any) -> Act:
-        """Decode one action of agent number `number`, as `step` does; see `ActionReader.read`."""
-        return self._reader.read(number, action)
+        """Decode one action of agent number `number`, as `step` does."""
+        return self._decoder.decode(number, action)
 
     def check_action(self, agent: str, action: Any) -> None:
         """Raise `ActionError` if an action is not in the space of an agent."""
-        self._reader.read(self.runner.number(agent), action)
+        self._decoder.decode(self.runner.number(agent), action)
 
     def _wrong_agents(self, actions: object) -> Exception:
         """Say which agents should have acted."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.config import larger
 from piase_gym.core.rng import check_seed
-from piase_gym.envs.actions import ActionReader, explain_failure
+from piase_gym.envs.actions import ActionDecoder, explain_failure
 from piase_gym.envs.arguments import Name, build_focal_runner, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
@@ -78,10 +78,10 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
     def _make_spaces(self, actions: str) -> None:
         """Make what depends on the world and its spaces."""
         made = self.runner.world
-        self._reader = ActionReader(made, actions)
-        self._viewer = ObservationBuilder(made, self._style, actions)
-        self.observation_space = self._viewer.space()
-        self.action_space = self._reader.space()
+        self._decoder = ActionDecoder(made, actions)
+        self._builder = ObservationBuilder(made, self._style, actions)
+        self.observation_space = self._builder.space()
+        self.action_space = self._decoder.space()
         self._acts = no_acts(made)
 
     def enlarge(self, envelope: Mapping[str, int]) -> None:
@@ -93,7 +93,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         seats = partners_around(names, task, partners, self.agent)
         new = {name: seat for name, seat in seats.items() if name not in made.agents}
         self.runner.enlarge(envelope, new)
-        self._make_spaces(self._reader.kind)
+        self._make_spaces(self._decoder.kind)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -101,15 +101,15 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         """Start an episode; see `WorldParallelEnv.reset`."""
         self.runner.reset(seed, options)
         super().reset(seed=None if seed is None else check_seed(seed))
-        self._viewer.renew()
+        self._builder.update_config()
         self.runner.wait_for_entry()
-        masks = self.runner.world.masks() if self._reader.count else []
+        masks = self.runner.world.masks() if self._decoder.count else []
         info: dict[str, Any] = {"seed": self.runner.seed}
         if masks:
             info["action_mask"] = masks[self.agent_index]
         if self.render_mode == "human":
             self.render()
-        return self._viewer.show(masks, (self.agent_index,))[self.agent_index], info
+        return self._builder.build(masks, (self.agent_index,))[self.agent_index], info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Let the learner and the partners act once.
@@ -126,9 +126,9 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
             runner.require_episode()
             raise ResetNeededError("the episode is over; call reset() before the next step")
         acts = self._acts.copy()
-        acts[me] = self._reader.read(me, action)
+        acts[me] = self._decoder.decode(me, action)
         tick = runner.step(acts)
-        masks = runner.world.masks() if self._reader.count else []
+        masks = runner.world.masks() if self._decoder.count else []
         info: dict[str, Any] = {"outcome": tick.outcomes[me]}
         if masks:
             info["action_mask"] = masks[me]
@@ -136,7 +136,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         explain_failure(info, runner.world, me, action)
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = runner.world.result(me)
-        shown = self._viewer.show(masks, (me,))[me]
+        shown = self._builder.build(masks, (me,))[me]
         runner.end_step(tick)
         if self.render_mode == "human":
             self.render()

@@ -27,8 +27,9 @@ from piase_gym.errors import (
 )
 from piase_gym.registry import world_spec
 from piase_gym.runs.manifest import rebuild
-from piase_gym.runs.reader import Event, Run
+from piase_gym.runs.reader import Run
 from piase_gym.runs.replayer import Replayer, read_act
+from piase_gym.runs.schema import Event
 
 RECORDED = "recorded"
 """The policy that does what the log says, and nothing (the no-op) after its end."""

@@ -6,7 +6,7 @@ is not derived comes from outside: seeds, commands, hints, letters, restored sta
 
 from __future__ import annotations
 
-import time
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -71,7 +71,7 @@ class Deriver:
     # -- episodes and their goals ---------------------------------------------------------
 
     def open_episode_record(
-        self, old: EpisodeRecord | None, slot: int | None, seed: int, totals: Any = None
+        self, old: EpisodeRecord | None, slot: int | None, seed: int, ns: int = 0
     ) -> EpisodeRecord:
         """Begin an episode, after the one before was closed; a void one lends its number."""
         if old is not None and not old.begun:
@@ -80,8 +80,7 @@ class Deriver:
         else:
             number, self.episodes = self.episodes, self.episodes + 1
         self.targets.again(slot or 0)
-        now, prefix = time.monotonic_ns(), self.prefix
-        return EpisodeRecord(self.agents, slot, number, seed, now, self.step, totals, prefix)
+        return EpisodeRecord(self.agents, slot, number, seed, ns, self.step, self.prefix)
 
     def begun(self, episode_record: EpisodeRecord) -> list[AgentEvent]:
         """Open the goals of those in play, in the first step of an episode."""
@@ -242,17 +241,24 @@ class Deriver:
             letters: The letters sent in it.
             digest: The digest of the state after it.
         """
-        seats = list(zip(episode_record.names, episode_record.playing, strict=True))
-        return {
+        names, pick = episode_record.names, episode_record.pick
+        commands = [act if type(act) is int else act_value(act) for act in pick(acts)]
+        terminated = truncated = episode_record.nobody
+        if tick.ended:
+            terminated = dict(zip(names, map(bool, pick(tick.terminated)), strict=True))
+            truncated = dict(zip(names, map(bool, pick(tick.truncated)), strict=True))
+        data = {
             "kind": "step",
-            "commands": {name: act_value(acts[i]) for name, i in seats},
-            "outcomes": {name: str(tick.outcomes[i]) for name, i in seats},
-            "rewards": {name: float(tick.rewards[i]) for name, i in seats},
-            "terminated": {name: bool(tick.terminated[i]) for name, i in seats},
-            "truncated": {name: bool(tick.truncated[i]) for name, i in seats},
+            "commands": dict(zip(names, commands)),  # noqa: B905 - at every step; so below
+            "outcomes": _outcomes(names, pick(tick.outcomes)),
+            "rewards": dict(zip(names, map(float, pick(tick.rewards)))),  # noqa: B905
+            "terminated": terminated,
+            "truncated": truncated,
             "digest": digest,
-            **self.more(episode_record, world, tick, letters),
         }
+        if tick.ended or tick.notes or letters or self.targets or episode_record.slot is not None:
+            data |= self.more(episode_record, world, tick, letters)
+        return data
 
     def more(
         self,
@@ -343,6 +349,12 @@ class Deriver:
             "hints": self.hints,
             "agents": {name: tally.value(self.schema) for name, tally in self.tallies.items()},
         }
+
+
+@functools.lru_cache(maxsize=4096)
+def _outcomes(names: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, str]:
+    """Return outcomes by agent, as plain strings; nobody may change what is returned."""
+    return dict(zip(names, map(str.__str__, outcomes), strict=True))
 
 
 def act_value(act: Any) -> Any:

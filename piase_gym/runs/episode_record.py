@@ -6,9 +6,6 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from piase_gym.runs.expand import goal_id
 
 
@@ -25,11 +22,11 @@ class EpisodeRecord:
         start: Steps of the run at the reset.
         playing: Numbers of the agents in play.
         names: Their names.
-        everybody: Whether all agents are in play.
-        pick: Takes the entries of those in play out of a list.
+        nobody: For each of them, that it has not ended.
+        pick: Takes the entries of those in play out of those of all agents.
         joined: Agent number -> steps of the run when it entered, for open goals.
         results: Agent -> how its episode ended.
-        totals: Agent number -> sum of its rewards so far, float64.
+        totals: Agent number -> sum of its rewards so far.
         prefix: What the ids of the run's goals begin with.
     """
 
@@ -41,10 +38,9 @@ class EpisodeRecord:
         seed: int,
         ns: int,
         start: int,
-        totals: NDArray[np.float64] | None = None,
         prefix: str = "",
     ) -> None:
-        """Open the record at a reset; `totals` is where sums are kept, a new array if None."""
+        """Open the record at a reset."""
         self.agents, self.prefix = agents, prefix
         self.slot, self.episode, self.seed = slot, episode, seed
         self.where = {} if slot is None else {"slot": slot}
@@ -52,15 +48,14 @@ class EpisodeRecord:
         self.begun = False
         self.playing: tuple[int, ...] = ()
         self.names: tuple[str, ...] = ()
-        self.everybody = False
+        self.nobody: dict[str, bool] = {}
         self.pick: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
         self.joined: dict[int, int] = {}
         self.results: dict[str, str] = {}
         self.returns: dict[str, float] = {}
         self.lengths: dict[str, int] = {}
         self.measures: dict[str, Any] = {}
-        self.totals = np.empty(len(agents)) if totals is None else totals
-        self.totals[:] = 0.0
+        self.totals = [0.0] * len(agents)
 
     def goal(self, agent: int) -> str:
         """Return the id of an agent's goal."""
@@ -70,41 +65,24 @@ class EpisodeRecord:
         """Take note of who is in play from now on."""
         self.playing = tuple(playing)
         self.names = tuple(self.agents[i] for i in self.playing)
-        self.everybody = len(self.playing) == len(self.agents)
-        self.pick = picker(self.playing, len(self.agents))
+        self.nobody = dict.fromkeys(self.names, False)
+        if len(self.playing) == len(self.agents):
+            self.pick = tuple
+        elif len(self.playing) > 1:
+            self.pick = operator.itemgetter(*self.playing)
+        else:
+            self.pick = lambda values: tuple(values[i] for i in self.playing)
 
     def add(self, rewards: Sequence[float]) -> None:
-        """Add the rewards of one step, of those who are in play."""
-        for agent, reward in zip(self.playing, rewards, strict=True):
-            self.totals[agent] = float(self.totals[agent]) + reward
+        """Add the rewards of one step to the totals of those who are in play."""
+        for agent in self.playing:
+            self.totals[agent] += float(rewards[agent])
 
     def total(self, agent: int) -> float:
         """Return what an agent has got in this episode."""
-        return float(self.totals[agent])
+        return self.totals[agent]
 
     @property
     def over(self) -> bool:
         """Whether everybody who took part has ended."""
         return self.begun and not self.playing
-
-
-def add_up(rewards: NDArray[np.float64], totals: NDArray[np.float64]) -> None:
-    """Add rewards one after the other, so that sums do not depend on how steps are grouped.
-
-    Args:
-        rewards: Shape (steps, agents), at least one step.
-        totals: Sums so far, to be changed, shape (agents,).
-    """
-    rows = rewards.copy()
-    with np.errstate(over="ignore", invalid="ignore"):  # as sums of Python's floats
-        rows[0] += totals
-        totals[:] = np.add.accumulate(rows, axis=0, out=rows)[-1]
-
-
-def picker(playing: tuple[int, ...], count: int) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """Return what takes the entries of those in play out of a list of all agents."""
-    if len(playing) == count:
-        return tuple
-    if len(playing) > 1:
-        return operator.itemgetter(*playing)
-    return lambda values: tuple(values[i] for i in playing)

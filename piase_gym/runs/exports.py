@@ -10,16 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from piase_gym.core.files import replacing
-from piase_gym.errors import ConfigError, LogWriteError, RunError, suggest
+from piase_gym.errors import ConfigError, LogWriteError, RunError, need, suggest
 from piase_gym.runs.expand import goal_prefix, step_events
-from piase_gym.runs.json_values import encode
-from piase_gym.runs.reader import DAMAGE, Event, Run, damaged, read
-from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, component_id
+from piase_gym.runs.json_values import dumps, encode
+from piase_gym.runs.reader import DAMAGE, Run, damaged, read
+from piase_gym.runs.schema import EVENT_TYPES, FIELDS, MORE_FIELDS, Event, component_id
 from piase_gym.runs.sinks import check_out, packer
-from piase_gym.runs.tables import need
 
 DIALECTS = ("native", "legacy")
 TIMESTAMPS = ("iso", "epoch")
@@ -178,7 +175,7 @@ def _to_jsonl(rows: Iterator[Row], place: Path) -> None:
     """Write a line a row."""
     pack = packer(place)
     with place.open("wb") as file:
-        while lines := [orjson.dumps(row) + b"\n" for row in islice(rows, BATCH)]:
+        while lines := [dumps(row) + b"\n" for row in islice(rows, BATCH)]:
             file.write(b"".join(lines) if pack is None else pack.pack(b"".join(lines)))
         file.write(b"" if pack is None else pack.end())
 

@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from piase_gym.runs.episode_record import add_up
 from piase_gym.runs.expand import goal_prefix
+from piase_gym.runs.lines import Line
 from piase_gym.runs.manifest import check_manifest
-from piase_gym.runs.reader import Event
-from piase_gym.runs.recent_events import Item, Recent, Step
-from piase_gym.runs.schema import ATTEMPT, REBUILD, played_out
-from piase_gym.runs.stretch import Rows
+from piase_gym.runs.recent_events import Recent, Step
+from piase_gym.runs.schema import ATTEMPT, REBUILD, SCHEMA_VERSION, Event, played_out
 
 SPARE = -1
 """The attempt of episodes that count for none, because theirs had all of its episodes already."""
@@ -161,24 +157,32 @@ class History:
         return self.agents[agent]
 
     def feed(self, event: Event) -> None:
-        """Take in the next event of the run."""
-        if event["event_type"] in _DERIVED:
-            return
-        self.step = event["step"]
-        self.keep(event)
-        self.hear(event)
+        """Take in the next event of a log."""
+        if event["event_type"] == "SIMULATION_CONTROL":
+            version = event["event_data"].get("schema_version", SCHEMA_VERSION)
+            self.recent.prefix = goal_prefix(event["simulation_run_id"], version)
+        if event["event_type"] not in _DERIVED:
+            self._keep(event["step"], event)
+            self._hear(
+                event["event_type"], event["agent_id"], event["episode"], event["event_data"]
+            )
 
-    def keep(self, item: Item, count: int = 1) -> None:
-        """Remember something that happened: so many events."""
-        self.sequence += count
-        self.recent.add(self.sequence, count, item)
+    def take(self, line: Line) -> None:
+        """Take in the next event of a live run."""
+        self._keep(line.step, line)
+        self._hear(line.event_type, line.agent, line.episode, line.data)
 
-    def hear(self, event: Event) -> None:
+    def _keep(self, step: int, item: Event | Line) -> None:
+        """Remember an event."""
+        self.step = step
+        self.sequence += 1
+        self.recent.add(self.sequence, item)
+
+    def _hear(self, kind: str, agent: str, episode: int, data: Mapping[str, Any]) -> None:
         """Take in what an event means."""
-        kind, data = event["event_type"], event["event_data"]
         if kind == "ENVIRONMENT_EVENT_OCCURRED":
             if data.get("kind") == "step":
-                self.take_step(event, data)
+                self._take_step(episode, data)
             elif data.get("kind") == "reset":
                 self._begin(data)
             elif data.get("kind") == "hint" and data.get("agent") is not None:
@@ -186,17 +190,15 @@ class History:
         elif kind == "ENVIRONMENT_STATE_CHANGED" and data.get("kind") == "restore":
             self._begin(data)
         elif kind == ATTEMPT:
-            self._take_attempt(event["agent_id"], data)
+            self._take_attempt(agent, data)
         elif kind == "LEARNING_EPISODE_END":
-            self._end(event, data)
+            self._end(episode, data)
         elif kind == "SIMULATION_CONTROL" and data.get("control") in ("start", REBUILD):
             check_manifest(data)
             self.manifest = data
             self.recent.table = data.get("actions", ())
-            if "simulation_run_id" in event:
-                self.recent.prefix = goal_prefix(event["simulation_run_id"], data["schema_version"])
-            for agent in data.get("agents", ()):
-                self.of(agent)
+            for name in data.get("agents", ()):
+                self.of(name)
 
     def _take_attempt(self, agent: str, data: Mapping[str, Any]) -> None:
         """Take in the beginning of an attempt."""
@@ -236,9 +238,9 @@ class History:
             if attempt in self._begun:
                 self._begun[attempt] -= 1
 
-    def take_step(self, event: Event, data: Mapping[str, Any]) -> None:
+    def _take_step(self, number: int, data: Mapping[str, Any]) -> None:
         """Take in a step line."""
-        slot, number, step = data.get("slot", 0), event["episode"], event["step"]
+        slot, step = data.get("slot", 0), self.step
         rewards, outcomes = data["rewards"], data["outcomes"]
         letters = Counter(letter["sender"] for letter in data.get("messages", ()))
         milestones, results = data.get("milestones", {}), data.get("results", {})
@@ -260,28 +262,6 @@ class History:
                 del self._open[slot, agent]
                 self._seats.pop((slot, agent), None)
 
-    def take_rows(self, rows: Rows) -> None:
-        """Take in plain steps, as a live environment has them."""
-        count = len(rows)
-        if not count:
-            return
-        slot, first = rows.slot or 0, self.sequence + 1
-        self.keep(rows, count)
-        self.step = rows.step + count
-        open_rows = [
-            self._open.get((slot, agent))
-            or self._new_row(self.of(agent), agent, slot, rows.episode, rows.step + 1, first)
-            for agent in rows.names
-        ]
-        sums = np.array([row.total for row in open_rows])
-        add_up(rows.rewards, sums)
-        totals: list[float] = sums.tolist()
-        for place, row in enumerate(open_rows):
-            row.end, row.length, row.total = self.step, row.length + count, totals[place]
-            for event, times in enumerate(np.bincount(rows.events[:, place]).tolist()):
-                if times:
-                    row.outcomes[rows.notation.outcomes[event]] += times
-
     def _new_row(
         self,
         history: AgentHistory,
@@ -289,15 +269,13 @@ class History:
         slot: int,
         number: int,
         step: int,
-        sequence: int | None = None,
     ) -> Episode:
         """Open an agent's episode in its first step."""
         attempt = self._seats.get((slot, agent))
         if attempt is None:  # it entered after the reset
             attempt = history.attempt_in(slot)
         seed = self._seeds.get(slot)
-        begun = self.sequence if sequence is None else sequence
-        row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=begun)
+        row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=self.sequence)
         row.hints = self._hints.pop(agent, 0)
         self._open[slot, agent] = row
         history.episodes.append(row)
@@ -316,10 +294,10 @@ class History:
         else:
             self._hints[agent] = self._hints.get(agent, 0) + 1
 
-    def _end(self, event: Event, data: Mapping[str, Any]) -> None:
+    def _end(self, episode: int, data: Mapping[str, Any]) -> None:
         """Take in the report of an episode: what was broken off, what was measured."""
         self._abandon(data.get("slot", 0))
         for agent, measures in data.get("measures", {}).items():
-            row = self.of(agent).numbered.get((data.get("slot", 0), event["episode"]))
+            row = self.of(agent).numbered.get((data.get("slot", 0), episode))
             if row is not None:
                 row.measures = dict(measures)

@@ -21,23 +21,30 @@ MAX_DEPTH = 40
 """Deepest nesting that is written; of what lies deeper only the type is shown."""
 _BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 """Characters that JSON allows in a string, and at which other programs break lines."""
-_OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+_OTHER_KEYS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
 def encode(value: Any) -> str:
-    """Return `value` as JSON in one line.
+    """Return `value` as JSON in one line; see `dumps`."""
+    return dumps(value).decode()
+
+
+def dumps(value: Any) -> bytes:
+    """Return `value` as JSON in one line, UTF-8.
 
     NaN and infinities become null, for JSON has no such numbers; bytes become
     ``{"base64": ...}``; what JSON does not know at all becomes its `repr`. This never fails.
     """
     try:
-        found = orjson.dumps(value, option=_OPTIONS)
+        found = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
     except (TypeError, ValueError, RecursionError):
-        found = orjson.dumps(plain(value))
+        try:
+            found = orjson.dumps(value, option=_OTHER_KEYS)
+        except (TypeError, ValueError, RecursionError):
+            found = orjson.dumps(plain(value))
     if len(found) > MAX_STRING:
         found = orjson.dumps(plain(value))
-    text = found.decode()
-    return text if text.isascii() else text.translate(_BREAKS)
+    return found if found.isascii() else found.decode().translate(_BREAKS).encode()
 
 
 def plain(value: Any, depth: int = 0) -> Any:

@@ -27,6 +27,8 @@ MOST_BAD = 1000
 GIVEN_UP = f"more than {MOST_BAD} lines are bad; the rest is not read"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _GZIP = b"\x1f\x8b"
+_ARROW = b"\xff\xff\xff\xff"
+"""How a stream of Arrow begins."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,14 @@ class Problem:
         line: Number of the line, from 1; 0 if the file as a whole is meant.
         reason: What is wrong, in words.
         severity: ``error``, or ``warning`` for what is normal in a run that was cut short.
+        drift: Of columns whose states are no longer those of the day: the step, the episode, the
+            slot, the digest of the day and that of now.
     """
 
     line: int
     reason: str
     severity: str = "error"
+    drift: tuple[int, int, int, str, str] | None = None
 
     def __str__(self) -> str:
         """Return ``line 3: ...``."""
@@ -56,8 +61,12 @@ class Raw(NamedTuple):
     torn: bool
 
 
-def open_log(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a log: plain, or compressed by zstandard or gzip, as its first bytes say.
+def open_log(path: str | os.PathLike[str], level: str | None = None) -> BinaryIO:
+    """Open a log: plain, compressed by zstandard or gzip, or columns, as its first bytes say.
+
+    Args:
+        path: The file.
+        level: The level of the lines to which columns expand, by default the recorded one.
 
     Raises:
         RunError: If there is no such file, it cannot be opened, or is a device or a pipe.
@@ -71,11 +80,24 @@ def open_log(path: str | os.PathLike[str]) -> BinaryIO:
         raise RunError(f"the log {place} cannot be read: {reason}") from None
     start = file.read(4)
     file.seek(0)
+    if start == _ARROW:
+        from piase_gym.runs.expansion import Expansion  # which needs much that lines do not
+
+        return Expansion(place, file, level)  # type: ignore[return-value]
+    if level is not None:
+        file.close()
+        raise RunError(f"{place} has lines already; only columns expand to lines of any level")
     if start == _ZSTD:
         return _Unpacked(file, *_zstd(file))  # type: ignore[return-value]
     if start[:2] == _GZIP:
         return _Unpacked(file, _Gunzip().decompress, zlib.error)  # type: ignore[return-value]
     return file
+
+
+def has_columns(path: str | os.PathLike[str]) -> bool:
+    """Tell from its first bytes whether a log has columns instead of lines."""
+    with Path(path).open("rb") as file:
+        return file.read(4) == _ARROW
 
 
 def _zstd(file: BinaryIO) -> tuple[Callable[[bytes], bytes], type[Exception]]:
@@ -146,9 +168,9 @@ class _Unpacked:
         self._file.close()
 
 
-def raw_lines(path: str | os.PathLike[str]) -> Iterator[Raw | Problem]:
+def raw_lines(path: str | os.PathLike[str], level: str | None = None) -> Iterator[Raw | Problem]:
     """Yield the lines of a log; where it cannot be read on, a `Problem` comes last."""
-    file = open_log(path)
+    file = open_log(path, level)
     number, size = 0, 0
     begun: list[bytes] = []  # the pieces of a line that is not yet whole
     try:
@@ -169,7 +191,12 @@ def raw_lines(path: str | os.PathLike[str]) -> Iterator[Raw | Problem]:
         if size and not fault:
             yield Raw(number + 1, b"".join(begun), True)
         if fault:
-            yield Problem(number + 1, fault)
+            yield Problem(number + 1, fault, "warning" if getattr(file, "cut", False) else "error")
+        drift = getattr(file, "drift", None)
+        if drift is not None:
+            step, _, slot, logged, replayed = drift
+            told = f"after step {step} the state of slot {slot} was {logged}, is now {replayed}"
+            yield Problem(number + 1, told, "error", drift)
     finally:
         file.close()
 

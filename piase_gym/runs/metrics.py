@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from piase_gym.errors import AgentError, ConfigError, PiaseError, UnknownNameError
+from piase_gym.runs.expand import goal_prefix
 from piase_gym.runs.history import History
+from piase_gym.runs.json_values import dumps
+from piase_gym.runs.lines import Encoder, Line
 from piase_gym.runs.metric_definitions import (
     MEASURE,
     METRICS,
@@ -23,6 +28,7 @@ from piase_gym.runs.metric_definitions import (
     metric_types,
 )
 from piase_gym.runs.reader import DAMAGE, Run, damaged, read
+from piase_gym.runs.schema import SCHEMA_VERSION
 from piase_gym.runs.windows import Value, View, Window, check_window, look
 
 __all__ = [
@@ -98,9 +104,12 @@ class Metrics(PiaAVTInterface):
         if isinstance(run_or_env, Run):
             self._read(run_or_env)
         elif not given:
-            from piase_gym.runs.live import follow
+            # Whoever reads a log needs none of what writes one.
+            from piase_gym.runs.options import NEVER, Options
+            from piase_gym.runs.recording import tap
 
-            self._recorder = follow(run_or_env, self.history)
+            options = Options(snapshot_every=NEVER)
+            self._recorder = tap(run_or_env)(lambda e: _Follower(self.history, e), options)
 
     def _read(self, run: Run) -> None:
         """Take in a log.
@@ -120,12 +129,10 @@ class Metrics(PiaAVTInterface):
     @property
     def agents(self) -> tuple[str, ...]:
         """The agents of the run."""
-        self._catch_up()
         return tuple(self.history.agents)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all metrics of this run: common, of its world, user-defined."""
-        self._catch_up()
         manifest = self.history.manifest
         orders = {
             attempt.order
@@ -142,11 +149,6 @@ class Metrics(PiaAVTInterface):
         if self._recorder is not None:
             self._recorder.finish("closed")
             self._recorder = None
-
-    def _catch_up(self) -> None:
-        """Take in what has happened since the last question."""
-        if self._recorder is not None and not self._recorder.closed:
-            self._recorder.flush()
 
     # -- questions ------------------------------------------------------------------------
 
@@ -230,11 +232,35 @@ class Metrics(PiaAVTInterface):
 
     def view(self, agent: str, window: Window = None, slot: int | None = None) -> View:
         """Return what is known of an agent, as far as a window goes."""
-        self._catch_up()
         if agent not in self.history.agents:
             names = ", ".join(self.history.agents)
             raise AgentError(f"there is no agent {agent!r} in this run; agents are {names}")
         return look(self.history, agent, check_window(window), slot)
+
+
+class _Follower:
+    """Hands the lines of a live environment to a history, as they would be read from a log."""
+
+    final = full = False
+
+    def __init__(self, history: History, encoder: Encoder) -> None:
+        """Feed `history`, whose later questions `encoder` puts into lines."""
+        self.history = history
+        history.recent.encoder = encoder
+        history.recent.prefix = goal_prefix(encoder.run_id, SCHEMA_VERSION)
+        self.finish: Callable[[], Callable[[], None] | None] = lambda: None
+
+    def take(self, line: Line) -> None:
+        """Hand over a line; what users may change later is copied."""
+        if line.data.get("kind") != "step":
+            line = line._replace(data=orjson.loads(dumps(line.data)))
+        self.history.take(line)
+
+    def flush(self) -> None:
+        """Do nothing: everything was handed over."""
+
+    def close(self, last: Line) -> None:
+        """Do nothing: a summary says nothing new."""
 
 
 def _matches(event: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -10,10 +10,10 @@ from typing import Any
 
 from gymnasium.spaces import Discrete
 
-from piase_gym.errors import ConfigError, LogWriteError, RunError, UnsupportedError
-from piase_gym.runs.reader import Event, Run
+from piase_gym.errors import ConfigError, LogWriteError, RunError, UnsupportedError, need
+from piase_gym.runs.reader import Run
 from piase_gym.runs.replayer import Replayer
-from piase_gym.runs.tables import need
+from piase_gym.runs.schema import Event
 
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 

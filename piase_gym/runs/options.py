@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.errors import ConfigError
-from piase_gym.runs.bulk import BulkEncoder
 from piase_gym.runs.schema import (
     ACTIONS,
     EVENT_TYPES,
@@ -17,9 +18,9 @@ from piase_gym.runs.schema import (
     played_out,
     rank,
 )
-from piase_gym.runs.sinks import LoggerInterface
-from piase_gym.runs.writer import Writer
 
+NEVER = 2**62
+"""The `snapshot_every` of those who want no snapshots."""
 _UNKNOWN = EventType("engine", ACTIONS)
 
 
@@ -67,16 +68,22 @@ class Levels:
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is to be logged; see `piase_gym.wrappers.AvtLogger` for the fields."""
+    """How a run is to be logged; see `piase_gym.wrappers.AvtLogger` for the first fields.
+
+    Attributes:
+        clock: Returns nanoseconds; read once for each thing that happens.
+        epoch: What is to be added for nanoseconds since 1970; ``None`` for a monotonic clock.
+    """
 
     level: str = "actions"
     levels: Mapping[str, str] | None = None
     experiment_id: str = "default"
     run_id: str | None = None
     snapshot_every: int = 1000
-    on_error: str = "warn"
     more: Mapping[str, Any] = field(default_factory=dict)
-    writer: Callable[[BulkEncoder, Sequence[LoggerInterface], str], Writer] = Writer
+    digest_every: int = 100
+    clock: Callable[[], int] = time.monotonic_ns
+    epoch: int | None = None
 
     def check(self) -> None:
         """Raise `ConfigError` if a field is not allowed."""
@@ -85,9 +92,14 @@ class Options:
             blank = not isinstance(value, str) or not value.strip()
             if blank and not (name == "run_id" and value is None):
                 raise ConfigError(f"{name} must be a string that is not blank, not {value!r}")
-        every = self.snapshot_every
-        if not isinstance(every, int) or isinstance(every, bool) or every < 1:
-            raise ConfigError(f"snapshot_every must be a positive number of steps, not {every!r}")
+        for name in ("snapshot_every", "digest_every"):
+            every = getattr(self, name)
+            if not isinstance(every, int) or isinstance(every, bool) or every < 1:
+                raise ConfigError(f"{name} must be a positive number of steps, not {every!r}")
+
+    def name(self, world: str) -> str:
+        """Return the name of the run, which is a new one if none is given."""
+        return self.run_id or f"{world}-{uuid.uuid4().hex[:16]}"
 
 
 class Tally:

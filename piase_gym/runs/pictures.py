@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.files import replacing
-from piase_gym.errors import ConfigError, LogWriteError, RunError
+from piase_gym.errors import ConfigError, LogWriteError, RunError, need
 from piase_gym.runs.history import History
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.sinks import check_out
-from piase_gym.runs.tables import need
 
 KINDS = (".gif", ".mp4", ".png")
 SMOOTH = 20

@@ -12,9 +12,8 @@ from typing import Any
 from piase_gym.errors import RunError
 from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, parse, raw_lines
 from piase_gym.runs.manifest import check_manifest
-from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD
+from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD, Event, rank
 
-Event = dict[str, Any]
 DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 """What happens to who takes a line's `event_data` at its word, if it is damaged."""
 _TEXTS = tuple(
@@ -32,11 +31,12 @@ class Run:
         manifest: The `event_data` of its first line, or of a rebuilding before the first reset.
         run_id: The run's id.
         experiment_id: The experiment's id.
+        level: The level of the lines to which columns expand; ``None`` for the recorded one.
     """
 
-    def __init__(self, path: Path, first: Event) -> None:
+    def __init__(self, path: Path, first: Event, level: str | None = None) -> None:
         """Take the first line."""
-        self.path = path
+        self.path, self.level = path, level
         self.manifest: dict[str, Any] = first["event_data"]
         self.run_id: str = first["simulation_run_id"]
         self.experiment_id: str = first["experiment_id"]
@@ -82,7 +82,7 @@ class Run:
     ) -> Iterator[tuple[int, Event]]:
         """Yield line numbers and events."""
         bad = 0
-        for raw in raw_lines(self.path):
+        for raw in raw_lines(self.path, self.level):
             found = raw if isinstance(raw, Problem) else parse(raw)
             if isinstance(found, dict):
                 problem = lacking(found)
@@ -160,7 +160,7 @@ class Run:
         """
         from piase_gym.runs.tables import duckdb_views
 
-        return duckdb_views(self.path)
+        return duckdb_views(self.path, self.level)
 
     def sql(self, query: str) -> Any:
         """Return what a query over the views of `duckdb` finds, as a list of tuples."""
@@ -200,10 +200,15 @@ def damaged(path: Path, number: int, error: Exception) -> RunError:
     return RunError(f"{path}: line {number}: event_data {reason}")
 
 
-def read(path: str | os.PathLike[str]) -> Run:
+def read(path: str | os.PathLike[str], *, level: str | None = None) -> Run:
     """Open a run.
 
+    Args:
+        path: The log: lines, or the columns of a batch, which are played again to lines.
+        level: The level of the lines to which columns expand; by default that of the recording.
+
     Raises:
+        ConfigError: If there is no such level.
         RunError: If there is no such file, it is empty, its first line is no manifest, or it was
             written by a later version.
     """
@@ -213,7 +218,9 @@ def read(path: str | os.PathLike[str]) -> Run:
         folder = place.is_dir()
     if folder:
         raise RunError(f"{place} is a folder, not a log")
-    first = next(iter(raw_lines(place)), None)
+    if level is not None:
+        rank(level)
+    first = next(iter(raw_lines(place, level)), None)
     if first is None:
         raise RunError(f"{place}: line 1: the log is empty")
     found = first if isinstance(first, Problem) else parse(first)
@@ -228,18 +235,18 @@ def read(path: str | os.PathLike[str]) -> Run:
         raise RunError(
             f"{place}: line 1: a run starts with its manifest, not {found['event_type']}"
         )
-    found = {**found, "event_data": _last_manifest(place, found["event_data"])}
+    found = {**found, "event_data": _last_manifest(place, level, found["event_data"])}
     try:
         check_manifest(found["event_data"])
     except RunError as error:
         raise RunError(f"{place}: {error}") from None
-    return Run(place, found)
+    return Run(place, found, level)
 
 
-def _last_manifest(path: Path, first: dict[str, Any]) -> dict[str, Any]:
+def _last_manifest(path: Path, level: str | None, first: dict[str, Any]) -> dict[str, Any]:
     """Return the manifest that holds: that of the first line, or of a rebuilding before a reset."""
     manifest = first
-    for raw in itertools.islice(raw_lines(path), 1, FIRST_LINES):
+    for raw in itertools.islice(raw_lines(path, level), 1, FIRST_LINES):
         event = raw if isinstance(raw, Problem) else parse(raw)
         if isinstance(event, Problem) or lacking(event):
             continue

@@ -1,74 +1,90 @@
 """Writes a run: manifest, goals, steps, snapshots, summary. It knows events and no files.
 
-`Recorder` has what single environments and batches share; `piase_gym.runs.env_recorder` feeds it.
+`Recorder` has what single environments and batches share; `EnvRecorder` listens to one environment.
 Which lines follow from what happens is the matter of `piase_gym.runs.derive`.
 """
 
 from __future__ import annotations
 
 import time
-import uuid
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from piase_gym.core.world import World
-from piase_gym.runs.bulk import BulkEncoder
-from piase_gym.runs.derive import Deriver
+from piase_gym.core.events import Event
+from piase_gym.core.world import StepResult, World
+from piase_gym.runs.derive import PERCEPT, Deriver
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
-from piase_gym.runs.json_values import encode
-from piase_gym.runs.lines import Group, Line, StepItem
-from piase_gym.runs.options import Levels, Options
-from piase_gym.runs.press import Block
-from piase_gym.runs.schema import SYSTEM, UNSEALED
-from piase_gym.runs.sinks import LoggerInterface
-from piase_gym.runs.stretch import Notation, Stretch
-from piase_gym.runs.writer import LONG
+from piase_gym.runs.lines import Encoder, Line
+from piase_gym.runs.manifest import make_manifest
+from piase_gym.runs.options import NEVER, Levels, Options
+from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SYSTEM
 
-NEVER = 2**62
-"""The `snapshot_every` of those who want no snapshots."""
+if TYPE_CHECKING:
+    from piase_gym.envs.runner import EpisodeRunner
+
+
+class Out(Protocol):
+    """Where the lines of a recorder go.
+
+    Attributes:
+        final: Whether they are written for good, so that states are hashed.
+        finish: Completes the run if nobody else does, when the process ends.
+    """
+
+    final: bool
+    finish: Callable[[], Callable[[], None] | None]
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to `flush`."""
+
+    def take(self, line: Line) -> None:
+        """Take a line."""
+
+    def flush(self) -> None:
+        """Pass on what was taken."""
+
+    def close(self, last: Line) -> None:
+        """Take the summary, which lacks what only the writer knows, and end."""
 
 
 class Recorder(Deriver):
     """Writes one run.
 
     Attributes:
-        writer: What turns events into lines.
+        out: Where lines go.
+        ns: The clock at what happens now; all that follows from it bears this time.
     """
 
     def __init__(
-        self,
-        world: World[Any, Any],
-        sinks: Sequence[LoggerInterface],
-        options: Options,
+        self, world: World[Any, Any], make: Callable[[Encoder], Out], options: Options
     ) -> None:
         """Open the run; `start` writes its first line."""
         options.check()
         self.options = options
-        self.run_id = options.run_id or f"{world.name}-{uuid.uuid4().hex[:16]}"
+        self.run_id = options.name(world.name)
         levels = Levels(options.level, options.levels, world.name)
         super().__init__(world, levels, self.run_id)
-        encoder = BulkEncoder(self.run_id, options.experiment_id, world.name, self.levels.wants)
-        encoder.set_detail(self.levels.highest, self.levels.steps)
-        self.writer = options.writer(encoder, sinks, options.on_error)
-        self.stretch: Stretch | None = None
-        """Where plain steps go, as long as nothing else happens."""
-        self._last_ns = 0
+        self.ns = self._began = self._last_ns = options.clock()
+        since = time.time_ns() - self.ns if options.epoch is None else options.epoch
+        self.encoder = Encoder(self.run_id, options.experiment_id, world.name, since)
+        self.out = make(self.encoder)
+        self.table: Sequence[Mapping[str, Any]] = ()
         self.closed = False
-        self._began = time.monotonic_ns()
+        self._due = options.snapshot_every
         self._leave: list[Callable[[], None]] = []
         method = weakref.WeakMethod(self.finish)
-        self.writer.finish = method
+        self.out.finish = method
 
     # -- lines ----------------------------------------------------------------------------
 
     def start(self, manifest: Mapping[str, Any]) -> None:
         """Write the first line, at once: a run that dies early still says what it was."""
-        self.writer.encoder.table = manifest["actions"]
-        self.writer.encoder.agents = self.agents
+        self.table = manifest["actions"]
         self.post("SIMULATION_CONTROL", manifest)
-        self.writer.flush()
+        self.out.flush()
 
     def post(
         self,
@@ -77,77 +93,75 @@ class Recorder(Deriver):
         agent: str | None = None,
         *,
         episode: int | None = None,
-        ns: int | None = None,
         component: str | None = None,
         log_level: str | None = None,
     ) -> None:
-        """Queue one line, if the levels want it."""
+        """Write one line, if the levels want it, and what follows from it for goals."""
         name = agent or SYSTEM
         self.targets.hear(event_type, agent, data)
         data, goals = self.step_goals.hear(event_type, agent, data)
         number = self.present if episode is None else episode
-        clock = time.monotonic_ns() if ns is None else ns
         if self.wants(name, event_type, component):
-            text = encode(data)
-            line = Line(clock, name, event_type, self.step, number, text, component, log_level)
-            self.put(line)
-            if len(self.writer.queue) >= LONG:
-                self.writer.flush()
+            line = Line(self.ns, name, event_type, self.step, number, data, component, log_level)
+            self._last_ns = self.ns
+            self.out.take(line)
+            if self.out.full:
+                self.out.flush()
         wanted = [line for line in goals if self.wants(line[0], line[1])]
-        self.put_entries(wanted, number, clock)
+        self.put_entries(wanted, number)
 
-    def put(self, item: Line | Group | StepItem | Block) -> None:
-        """Queue something."""
-        self.interrupt()
-        self._last_ns = item[0]
-        self.writer.queue.append(item)
+    def put_entries(
+        self, entries: Sequence[AgentEvent], episode: int, ns: int | None = None
+    ) -> None:
+        """Write lines of one moment, by default the present."""
+        clock = self.ns if ns is None else ns
+        for agent, event_type, data in entries:
+            self._last_ns = clock
+            self.out.take(Line(clock, agent, event_type, self.step, episode, data))
 
-    def interrupt(self) -> None:
-        """Let no plain step follow those before."""
-        if self.stretch is not None:
-            self.settle()
-            self.stretch.closed, self.stretch = True, None
-
-    def open_stretch(self, episode_record: EpisodeRecord, notation: Notation, time: int) -> None:
-        """Let plain steps follow; they become text later, all at once."""
-        self.stretch = Stretch(episode_record, notation, self.step, time)
-        self.writer.queue.append(self.stretch)
-
-    def settle(self) -> None:
-        """Add up the rewards of all plain steps so far."""
-        if self.stretch is not None:
-            with self.writer.lock:  # others may take steps out of the stretch
-                self.stretch.settle()
+    def put_step(
+        self,
+        record: EpisodeRecord,
+        world: World[Any, Any],
+        acts: Sequence[Any],
+        tick: StepResult,
+        letters: Sequence[Mapping[str, Any]],
+        digest: str,
+    ) -> None:
+        """Write the line of a step, and those of single agents; see `step_data`."""
+        record.add(tick.rewards)
+        if self.levels.highest == CRITICAL:
+            self.more(record, world, tick, letters)
+            return
+        data = self.step_data(record, world, acts, tick, letters, digest)
+        if self.levels.steps:
+            kind = "ENVIRONMENT_EVENT_OCCURRED"
+            self._last_ns = self.ns
+            self.out.take(Line(self.ns, SYSTEM, kind, self.step, record.episode, data))
+        if self.levels.highest > ACTIONS:
+            self.put_entries(self.singles(data, record.episode, self.table), record.episode)
 
     def flush(self) -> None:
         """Write everything that has happened so far."""
-        self.writer.flush()
+        self.out.flush()
 
     # -- episodes and their goals ---------------------------------------------------------
 
-    def put_entries(self, entries: Sequence[AgentEvent], episode: int, ns: int) -> None:
-        """Queue events of one moment."""
-        if entries:
-            parts = [(agent, event_type, encode(data)) for agent, event_type, data in entries]
-            self.put(Group(ns, self.step, episode, parts))
-
-    def begin(self, episode_record: EpisodeRecord) -> None:
+    def begin(self, record: EpisodeRecord) -> None:
         """Open the goals of those in play, in the first step of an episode."""
-        ns = max(episode_record.ns, self._last_ns)  # lines stay in the order of their clocks
-        self.put_entries(self.begun(episode_record), episode_record.episode, ns)
+        ns = max(record.ns, self._last_ns)  # lines stay in the order of their clocks
+        self.put_entries(self.begun(record), record.episode, ns)
 
-    def break_off(self, episode_record: EpisodeRecord | None, reason: str) -> None:
+    def break_off(self, record: EpisodeRecord | None, reason: str) -> None:
         """End an episode that did not come to its own end."""
-        ns = time.monotonic_ns()
-        self.settle()
-        entries = self.broken_off(episode_record, reason)
-        if episode_record is not None:
-            self.put_entries(entries, episode_record.episode, ns)
+        entries = self.broken_off(record, reason)
+        if record is not None:
+            self.put_entries(entries, record.episode)
 
     # -- the end --------------------------------------------------------------------------
 
     def episode_records(self) -> Sequence[EpisodeRecord | None]:
-        """Return the books of all environments."""
+        """Return the records of all environments."""
         return ()
 
     def final_state(self) -> None:
@@ -158,28 +172,217 @@ class Recorder(Deriver):
         if self.closed:
             return
         self.closed = True
+        self.ns = self.options.clock()
         for leave in self._leave:
             leave()
-        for episode_record in self.episode_records():
-            self.break_off(episode_record, reason)
+        for record in self.episode_records():
+            self.break_off(record, reason)
         goals = [line for line in self.step_goals.end() if self.wants(line[0], line[1])]
-        self.put_entries(goals, self.present, time.monotonic_ns())
+        self.put_entries(goals, self.present)
         if self.options.snapshot_every < NEVER:
             self.final_state()
-        self.writer.drain()
-        with self.writer.lock:
-            self.post("SIMULATION_CONTROL", self._end(reason))
-            self.writer.seal()
-        self.writer.close()
+        seconds = (self.ns - self._began) / 1e9
+        summary = self.summary(self.episode_records(), seconds)
+        data = {"control": "end", "reason": reason, "summary": summary}
+        self.out.close(Line(self.ns, SYSTEM, "SIMULATION_CONTROL", self.step, self.present, data))
 
-    def _end(self, reason: str) -> dict[str, Any]:
-        """Return the `event_data` of the last line."""
-        seconds = (time.monotonic_ns() - self._began) / 1e9
-        return {
-            "control": "end",
-            "reason": reason,
-            "summary": self.summary(self.episode_records(), seconds),
-            "lines": self.writer.encoder.count + 1,
-            "checksum": self.writer.checksum,
-            "seal": UNSEALED,
-        }
+
+KINDS = (
+    "reset reconfigure hint message order send poll letter restore rebuild state log close".split()
+)
+
+
+class EnvRecorder(Recorder):
+    """Writes the run of one environment.
+
+    Args:
+        runner: What steps the environment.
+        make: Makes what takes the lines.
+        options: How to log.
+        face: Name of the environment, for the manifest.
+
+    Attributes:
+        record: The present episode.
+    """
+
+    def __init__(
+        self,
+        runner: EpisodeRunner,
+        make: Callable[[Encoder], Out],
+        options: Options,
+        face: str,
+    ) -> None:
+        """Write the manifest and start to listen."""
+        super().__init__(runner.world, make, options)
+        self.runner, self.face = runner, face
+        self.record: EpisodeRecord | None = None
+        self._letters: list[dict[str, Any]] = []
+        self._find_seers()
+        self.start(self._manifest())
+        self._take_over()
+        events = runner.events
+        self._leave.append(events.subscribe(self._hear, KINDS))
+        decoded = not (runner.world.capabilities.batched and self.table)
+        self._leave.append(events.watch(self._watch, decoded=decoded))
+
+    def _find_seers(self) -> None:
+        """Find out whose perceptions are logged, and whether states are hashed."""
+        self._seers = [n for n in self.agents if self.wants(n, PERCEPT)]
+        self._hashes = self.levels.steps and self.out.final
+
+    def _manifest(self) -> dict[str, Any]:
+        """Return what is needed to execute the run again."""
+        runner = self.runner
+        origin, world = runner.events.origin, runner.world
+        return make_manifest(world, runner.partners, self.face, self.options, origin)
+
+    def episode_records(self) -> Sequence[EpisodeRecord | None]:
+        """Return the one record."""
+        return (self.record,)
+
+    def _percepts(self, names: Sequence[str]) -> list[AgentEvent]:
+        """Return what agents perceive now."""
+        return self.percepts(names, self.world, self.runner.steps, None) if self._seers else []
+
+    def _take_over(self) -> None:
+        """Begin with an environment that is in the midst of an episode or has a config waiting."""
+        runner = self.runner
+        if runner.seed is not None and any(runner.world.alive):
+            self._restored(runner.snapshot())
+        elif runner.next_config is not None:
+            changes = runner.world.config.diff(runner.next_config)
+            self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "reconfigure", "changes": changes})
+
+    def final_state(self) -> None:
+        """Write the state of now, if it can be had."""
+        if self.record is not None and self.record.begun and self.levels.steps:
+            self._snapshot(self.record)
+
+    def _snapshot(self, record: EpisodeRecord) -> None:
+        """Write the whole state."""
+        data = {"kind": "snapshot", "snapshot": self.world.snapshot()}
+        self.post("ENVIRONMENT_STATE_CHANGED", data, episode=record.episode)
+
+    # -- events ---------------------------------------------------------------------------
+
+    def _hear(self, event: Event) -> None:
+        """Take note of an event that is not a step."""
+        self.ns = self.options.clock()
+        getattr(self, f"_on_{event.kind}")(event.agent, event.data)
+
+    def _on_reset(self, _agent: str | None, data: Mapping[str, Any]) -> None:
+        """An episode begins."""
+        self.break_off(self.record, "reset")
+        self._letters.clear()
+        record = self._enter(data["seed"])
+        entry = {"kind": "reset", "seed": data["seed"], "agents": list(record.names)}
+        entry["digest"] = self.world.digest()
+        self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=record.episode)
+        self.put_entries(self._percepts(record.names), record.episode)
+
+    def _enter(self, seed: int) -> EpisodeRecord:
+        """Open the record of an episode."""
+        self.record = self.open_episode_record(self.record, None, seed, self.ns)
+        self.record.seat(i for i, playing in enumerate(self.world.alive) if playing)
+        return self.record
+
+    def _on_reconfigure(self, _agent: str | None, data: Mapping[str, Any]) -> None:
+        """From the next reset on, the config is another."""
+        changes = {"kind": "reconfigure", "changes": data["changes"]}
+        self.post("ENVIRONMENT_STATE_CHANGED", changes)
+
+    def _on_hint(self, agent: str | None, data: Mapping[str, Any]) -> None:
+        """An agent is given a hint."""
+        self.hints += 1
+        entry = {"kind": "hint", "agent": agent, "message": data["message"]}
+        self.post("ENVIRONMENT_EVENT_OCCURRED", entry)
+
+    def _on_message(self, _agent: str | None, data: Mapping[str, Any]) -> None:
+        """A letter was sent; the line of its step has it."""
+        self.messages += 1
+        self._letters.append(dict(data))
+
+    def _on_send(self, agent: str | None, data: Mapping[str, Any]) -> None:
+        """A letter was put into a mailbox between two steps."""
+        if not data["own"]:
+            self.post("ENVIRONMENT_EVENT_OCCURRED", {"kind": "send", **_letter(data)})
+
+    def _on_poll(self, agent: str | None, data: Mapping[str, Any]) -> None:
+        """An agent emptied its mailbox."""
+        if not data["own"]:
+            self.post("ENVIRONMENT_EVENT_OCCURRED", {"kind": "poll", "agent": agent})
+        for letter in data["messages"]:
+            self.post("NLU_OUTPUT_GENERATED", _letter(letter), agent)
+
+    def _on_letter(self, agent: str | None, data: Mapping[str, Any]) -> None:
+        """An agent was shown a letter."""
+        self.post("NLU_OUTPUT_GENERATED", _letter(data), agent)
+
+    def _on_order(self, _agent: str | None, data: Mapping[str, Any]) -> None:
+        """Agents act in another order."""
+        entry = {"kind": "order", "order": data["order"]}
+        self.post("ENVIRONMENT_EVENT_OCCURRED", entry)
+
+    def _on_restore(self, _agent: str | None, data: Mapping[str, Any]) -> None:
+        """The environment was put into another state."""
+        self.break_off(self.record, "restored")
+        self._restored(data["snapshot"])
+
+    def _restored(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        record = self._enter(self.runner.seed or 0)
+        entry: dict[str, Any] = {"kind": "restore", "seed": self.runner.seed}
+        entry |= {"agents": list(record.names)}
+        entry |= {"digest": self.world.digest(), "snapshot": snapshot}
+        self.post("ENVIRONMENT_STATE_CHANGED", entry, episode=record.episode)
+
+    def _on_rebuild(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
+        """The environment has got larger spaces before its first reset."""
+        self.take_world(self.runner.world)
+        self._find_seers()
+        self.start({**self._manifest(), "control": REBUILD})
+
+    def _on_state(self, agent: str | None, data: Mapping[str, Any]) -> None:
+        """An agent shows its inner state."""
+        self.post("STATE_UPDATE", dict(data["state"]), agent)
+
+    def _on_log(self, agent: str | None, data: Mapping[str, Any]) -> None:
+        """Somebody has a line of their own to write; see `piase_gym.runs.log`."""
+        kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
+        self.post(data["event_type"], data["data"], agent, **kinds)
+
+    def _on_close(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
+        """The environment is closed."""
+        self.finish("closed")
+
+    # -- steps ----------------------------------------------------------------------------
+
+    def _watch(self, acts: Sequence[Any], tick: StepResult) -> None:
+        """Take note of a step."""
+        record, world = self.record, self.world
+        if record is None:
+            return
+        self.ns = self.options.clock()
+        if not record.begun:
+            self.begin(record)
+        self.step += 1
+        digest = world.digest() if self._hashes else ""
+        names = record.names
+        letters, self._letters = self._letters, []
+        self.put_step(record, world, acts, tick, letters, digest)
+        if self._seers:
+            self.put_entries(self._percepts(names), record.episode)
+        if tick.ended or world.awaiting_agents:
+            self.put_entries(self.seats_changed(record, world), record.episode)
+        if self.step >= self._due:
+            self._due += self.options.snapshot_every
+            self._snapshot(record)
+        if self.out.full or (
+            tick.ended and not any(agent in record.playing for agent in self.runner.own)
+        ):
+            self.out.flush()
+
+
+def _letter(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a letter as plain values."""
+    return {key: data[key] for key in ("sender", "recipient", "message")}

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from piase_gym.core.events import Events
 from piase_gym.errors import ConfigError
+from piase_gym.runs.columns import ENDING, ColumnRecorder
 from piase_gym.runs.options import Options
-from piase_gym.runs.recorder import Recorder
+from piase_gym.runs.recorder import EnvRecorder, Recorder
 from piase_gym.runs.sinks import FileSink, LoggerInterface
+from piase_gym.runs.writer import Sinks, Writer, clerk
 
 FACES = {
     "WorldParallelEnv": "parallel",
@@ -32,20 +36,22 @@ def record(
     snapshot_every: int = 1000,
     on_error: str = "warn",
     overwrite: bool = False,
+    digest_every: int = 100,
     more: Mapping[str, Any] | None = None,
-) -> Recorder:
+) -> Recorder | ColumnRecorder:
     """Log an environment from now on, without wrapping it.
 
     Args:
         env: An environment of piase_gym with any environment, or a wrapper around one.
-        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``; ``None`` if there
-            are `sinks`.
+        path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``, or of batches with
+            ``.arrow``, for columns; ``None`` if there are `sinks`.
         level: ``"critical"``, ``"actions"``, ``"events"`` or ``"full"``.
         levels: Other levels for some agents and components.
         experiment_id: The experiment that the run belongs to.
         run_id: Name of the run; default: a new one.
         sinks: Further places for the lines.
         snapshot_every: Steps between two full snapshots of the state.
+        digest_every: Of columns, steps between two digests of all states.
         on_error: What to do when lines cannot be written: ``"warn"`` or ``"stop"``.
         overwrite: Whether a log that is at `path` already may be lost.
         more: Further entries of the manifest, with names of your own.
@@ -69,9 +75,8 @@ def record(
         >>> [event["event_type"] for event in memory.events][:2]
         ['SIMULATION_CONTROL', 'ENVIRONMENT_EVENT_OCCURRED']
     """
-    options = Options(
-        level, levels, experiment_id, run_id, snapshot_every, on_error, dict(more or {})
-    )
+    entries = dict(more or {})
+    options = Options(level, levels, experiment_id, run_id, snapshot_every, entries, digest_every)
     options.check()
     places = list(sinks)
     wrong = [sink for sink in places if not isinstance(sink, LoggerInterface)]
@@ -79,12 +84,16 @@ def record(
         raise ConfigError(f"a sink is a LoggerInterface, not {type(wrong[0]).__name__}")
     if path is None and not places:
         raise ConfigError("a log needs a place to go: give a path, or sinks")
-    listen = tap(env)
+    listen, columns = tap(env), path is not None and Path(path).suffix == ENDING
+    if columns:
+        listen = _columns(env, places)
     if path is not None:
         places.insert(0, FileSink(path, overwrite))
     try:
-        recorder: Recorder = listen(places, options)
-        return recorder
+        out = Sinks(places, on_error)
+        if columns:
+            return listen(out, options)  # type: ignore[no-any-return]
+        return listen(lambda encoder: clerk.take(Writer(encoder, out)), options)  # type: ignore[no-any-return]
     except BaseException:
         for sink in places:
             sink.close()
@@ -92,23 +101,44 @@ def record(
 
 
 def tap(env: Any) -> Any:
-    """Return what makes the recorder for an environment."""
-    core = env.unwrapped if hasattr(env, "unwrapped") else env
-    face = FACES.get(type(core).__name__, type(core).__name__)
+    """Return what makes the recorder of the lines of an environment."""
+    core, face = _core(env)
     runner = core if type(core).__name__ == "EpisodeRunner" else getattr(core, "runner", None)
     if runner is not None:
-        from piase_gym.runs.env_recorder import EnvRecorder
-
-        return lambda sinks, options: EnvRecorder(runner, sinks, options, face)
-    batch = next((e for e in (core, getattr(core, "batch", None)) if hasattr(e, "digests")), None)
+        return lambda make, options: EnvRecorder(runner, make, options, face)
+    batch = _batch(core)
     if batch is not None:
         from piase_gym.runs.batch_recorder import BatchRecorder
 
-        return lambda sinks, options: BatchRecorder(batch, sinks, options, face)
+        return lambda make, options: BatchRecorder(batch, make, options, face)
     raise ConfigError(
         f"{type(core).__name__} is not an environment of piase_gym; allowed: a ParallelEnv, AEC, "
         "Gymnasium or batched environment of one of its worlds, or a wrapper around one"
     )
+
+
+def _core(env: Any) -> tuple[Any, str]:
+    """Return the environment inside of wrappers, and its name for the manifest."""
+    core = env.unwrapped if hasattr(env, "unwrapped") else env
+    return core, FACES.get(type(core).__name__, type(core).__name__)
+
+
+def _batch(core: Any) -> Any:
+    """Return the batch that an environment is or has, or ``None``."""
+    return next((e for e in (core, getattr(core, "batch", None)) if hasattr(e, "digests")), None)
+
+
+def _columns(env: Any, sinks: Sequence[LoggerInterface]) -> Any:
+    """Return what makes the recorder of the columns of a batch."""
+    core, face = _core(env)
+    batch = _batch(core)
+    if batch is None:
+        raise ConfigError(
+            f"columns ({ENDING}) are for batches; allowed here: .jsonl, .jsonl.gz, .jsonl.zst"
+        )
+    if sinks:
+        raise ConfigError(f"sinks take lines, and a log that ends with {ENDING} has none")
+    return lambda out, options: ColumnRecorder(batch, out, options, face)
 
 
 def declare_curriculum(
@@ -128,8 +158,7 @@ def declare_curriculum(
     """
     entry = {"name": name, "version": version, "sha256": sha256}
     log(env, "DSE_AGENT_CURRICULUM_START", {**entry, **more}, agent)
-    core = env.unwrapped if hasattr(env, "unwrapped") else env
-    core.events.origin.setdefault("curricula", {})[agent] = entry
+    _bus(env).origin.setdefault("curricula", {})[agent] = entry
 
 
 def log(
@@ -151,10 +180,17 @@ def log(
         component: The `source_component_id`; by default what is usual for the event type.
         log_level: The `log_level`, likewise.
     """
-    core = env.unwrapped if hasattr(env, "unwrapped") else env
-    events = getattr(core, "events", None)
-    if events is None:
-        raise ConfigError(f"{type(core).__name__} has no events bus")
+    events = _bus(env)
     if events.active:
         more = {"component": component, "log_level": log_level}
         events.post("log", agent, event_type=event_type, data=data, **more)
+
+
+def _bus(env: Any) -> Events:
+    """Return the events bus of an environment, or of the batch in it."""
+    core = env.unwrapped if hasattr(env, "unwrapped") else env
+    for owner in (core, getattr(core, "batch", None)):
+        events = getattr(owner, "events", None)
+        if isinstance(events, Events):
+            return events
+    raise ConfigError(f"{type(core).__name__} has no events bus")

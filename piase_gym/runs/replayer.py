@@ -11,14 +11,14 @@ import orjson
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.world import Act, World
 from piase_gym.errors import PiaseError, RunError
-from piase_gym.runs.divergence import ReplayReport, differences
+from piase_gym.runs.divergence import Divergence, ReplayReport, differences
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import Problem
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.options import Levels
-from piase_gym.runs.reader import DAMAGE, Event, Run, read
-from piase_gym.runs.schema import event_number, moment_of
+from piase_gym.runs.reader import DAMAGE, Run, read
+from piase_gym.runs.schema import Event, event_number, moment_of
 from piase_gym.runs.seal import check_seal
 from piase_gym.runs.verify import Verifier
 
@@ -123,7 +123,12 @@ class Replayer:
         """Yield the lines that can be read, and report the others."""
 
         def report(problem: Problem) -> None:
-            self.report.problems.append(problem)
+            if problem.drift is not None:
+                step, episode, slot, was, now = problem.drift
+                found = Divergence(step, episode, None, "digest", was, now, problem.line, slot)
+                self.report.add(found)
+            else:
+                self.report.problems.append(problem)
 
         yield from self.run.numbered(report)
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from piase_gym.errors import ConfigError, suggest
+
+Event = dict[str, Any]
+"""A line of a log, as it was read."""
 
 SCHEMA_VERSION = 2
 """Version of what we write; logs of earlier versions stay readable, later ones are refused.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import xxhash
 
-from piase_gym.runs.log_file import Problem, Raw, parse, raw_lines
+from piase_gym.runs.columns import seal_of
+from piase_gym.runs.log_file import CHUNK, Problem, Raw, has_columns, parse, raw_lines
 from piase_gym.runs.schema import sealed
 
 CHANGED = "lines were changed after they were written"
@@ -40,6 +42,8 @@ def check_seal(path: str | os.PathLike[str], schema: int) -> Seal:
         path: The log.
         schema: The version of its schema.
     """
+    if has_columns(path):
+        return check_columns(Path(path))
     digest, last = xxhash.xxh3_64(), None
     for raw in raw_lines(path):
         if isinstance(raw, Problem):
@@ -59,6 +63,23 @@ def check_seal(path: str | os.PathLike[str], schema: int) -> Seal:
     if seal != digest.hexdigest():
         return Seal("broken", "the summary was changed after it was written")
     return Seal()
+
+
+def check_columns(path: Path) -> Seal:
+    """Compare the seal of columns with what is before it."""
+    with path.open("rb") as file:
+        found = seal_of(file)
+        if found is None:
+            return Seal("unsealed", "the run was cut short: it does not end with a seal")
+        left, seal = found
+        digest = xxhash.xxh3_64()
+        while left:
+            part = file.read(min(left, CHUNK))
+            digest.update(part)
+            left -= len(part)
+    return (
+        Seal() if digest.hexdigest() == seal else Seal("broken", CHANGED.replace("lines", "bytes"))
+    )
 
 
 def _summary(raw: Raw) -> dict[str, object] | None:

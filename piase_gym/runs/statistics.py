@@ -1,29 +1,16 @@
-"""Counts over logs of any size: which events, whose goals, what returns.
-
-Lines as we write them are counted without being parsed; other lines are parsed one by one.
-"""
+"""Counts over logs of any size: which events, whose goals, what returns."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
-from piase_gym.runs.log_file import CHUNK, MAX_LINE, open_log
+from piase_gym.runs.log_file import Problem, raw_lines
 from piase_gym.runs.schema import played_out
-
-_HEAD = re.compile(
-    rb'^\{"timestamp":"[^"\n]*","simulation_run_id":"[^"\\\n]*","experiment_id":"[^"\\\n]*",'
-    rb'"event_id":"[^"\\\n]*","agent_id":"([^"\\\n]*","source_component_id":"[^"\\\n]*",'
-    rb'"source_type":"\w*","log_level":"\w*","event_type":"\w*)","step":',
-    re.MULTILINE,
-)
-_GOAL = b'"event_type":"GOAL_STATUS_CHANGED"'
 
 
 @dataclass
@@ -86,59 +73,24 @@ def stats(path: str | os.PathLike[str]) -> Stats:
     Raises:
         RunError: If there is no such file.
     """
-    found, heads = Stats(), Counter[bytes]()
-    for block in _blocks(path):
-        found.size += len(block)
-        count = block.count(b"\n")
-        found.lines += count
-        heads_here = _HEAD.findall(block)
-        if len(heads_here) == count:
-            heads.update(heads_here)
-            _count_goals(block, found)
-        else:
-            for line in block.splitlines():
-                _count_line(line, found)
-    for head, count in heads.items():
-        parts = head.decode("utf-8", "replace").split('"')
-        found.agents[parts[0]] += count
-        found.event_types[parts[-1]] += count
+    found = Stats()
+    for raw in raw_lines(path):
+        if isinstance(raw, Problem):
+            break
+        found.lines += 1
+        found.size += len(raw.data) + 1
+        try:
+            event = orjson.loads(raw.data)
+            found.event_types[event["event_type"]] += 1
+            found.agents[event["agent_id"]] += 1
+            _count_goal(event, found)
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            found.unread += 1
     return found
 
 
-def _blocks(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Yield pieces of a log that end with the end of a line."""
-    file = open_log(path)
-    try:
-        rest = b""
-        while chunk := file.read(8 * CHUNK):
-            end = chunk.rfind(b"\n") + 1
-            if not end:
-                rest += chunk
-                if len(rest) > MAX_LINE:
-                    return
-                continue
-            yield rest + chunk[:end]
-            rest = chunk[end:]
-        if rest:
-            yield rest + b"\n"
-    finally:
-        file.close()
-
-
-def _count_goals(block: bytes, found: Stats) -> None:
-    """Count the goals that ended in a block."""
-    place = block.find(_GOAL)
-    while place >= 0:
-        start, end = block.rfind(b"\n", 0, place) + 1, block.find(b"\n", place)
-        try:
-            _count_goal(orjson.loads(block[start:end]), found)
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            found.unread += 1
-        place = block.find(_GOAL, end)
-
-
 def _count_goal(event: dict[str, Any], found: Stats) -> None:
-    """Count one goal that ended."""
+    """Count a goal that ended."""
     data = event["event_data"]
     if event["event_type"] == "GOAL_STATUS_CHANGED" and "metrics" in data:
         goal = found.goals.setdefault(event["agent_id"], GoalCount())
@@ -147,14 +99,3 @@ def _count_goal(event: dict[str, Any], found: Stats) -> None:
             goal.played += 1
             goal.returns += data["metrics"]["return"] or 0.0
             goal.steps += data["metrics"]["steps"]
-
-
-def _count_line(line: bytes, found: Stats) -> None:
-    """Count a line that is not as we write it."""
-    try:
-        event = orjson.loads(line)
-        found.event_types[event["event_type"]] += 1
-        found.agents[event["agent_id"]] += 1
-        _count_goal(event, found)
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        found.unread += 1

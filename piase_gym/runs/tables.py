@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from piase_gym.errors import ConfigError, MissingExtraError, RunError
-from piase_gym.runs.reader import Event
-from piase_gym.runs.schema import FIELDS, MORE_FIELDS
+from piase_gym.errors import ConfigError, RunError, need
+from piase_gym.runs.log_file import Raw, has_columns, raw_lines
+from piase_gym.runs.schema import FIELDS, MORE_FIELDS, Event
 
 if TYPE_CHECKING:
     from piase_gym.runs.windows import View
 
 _TYPES = {"step": "BIGINT", "episode": "BIGINT", "event_data": "JSON"}
 COLUMNS = {name: _TYPES.get(name, "VARCHAR") for name in (*FIELDS, *MORE_FIELDS)}
-
-
-def need(module: str, what: str, extra: str = "data") -> Any:
-    """Import an optional library.
-
-    Raises:
-        MissingExtraError: If it is not installed.
-    """
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise MissingExtraError(what, extra) from None
 
 
 def to_pandas(events: Iterable[Event]) -> Any:
@@ -45,16 +32,27 @@ def to_pandas(events: Iterable[Event]) -> Any:
     return frame
 
 
-def duckdb_views(path: str | os.PathLike[str]) -> Any:
-    """Return a connection with the views ``events`` and ``steps`` over a log."""
+def duckdb_views(path: str | os.PathLike[str], level: str | None = None) -> Any:
+    """Return a connection with the views ``events`` and ``steps`` over a log.
+
+    Columns are expanded to lines of a level first, into a table.
+    """
     duckdb = need("duckdb", "SQL over a log")
     connection = duckdb.connect()
-    columns = ", ".join(f"{name}: '{kind}'" for name, kind in COLUMNS.items())
-    place = str(Path(path).resolve()).replace("'", "''")
-    connection.execute(
-        f"CREATE VIEW events AS SELECT * FROM read_json('{place}', format='newline_delimited', "
-        f"columns={{{columns}}}, ignore_errors=true, maximum_object_size=67108864)"
-    )
+    fields = ", ".join(f"{name}: '{kind}'" for name, kind in COLUMNS.items())
+    expands, place = has_columns(path), Path(path)
+    with tempfile.TemporaryDirectory() as folder:
+        if expands:
+            place = Path(folder) / "run.jsonl"
+            with place.open("wb") as file:
+                lines = (raw for raw in raw_lines(path, level) if isinstance(raw, Raw))
+                file.writelines(raw.data + b"\n" for raw in lines)
+        quoted = str(place.resolve()).replace("'", "''")
+        connection.execute(
+            f"CREATE {'TABLE' if expands else 'VIEW'} events AS SELECT * FROM read_json('{quoted}',"
+            f" format='newline_delimited', columns={{{fields}}}, ignore_errors=true,"
+            " maximum_object_size=67108864)"
+        )
     connection.execute(_STEPS_VIEW)
     return connection
 

@@ -6,13 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import xxhash
 
 from piase_gym.errors import PiaseError
 from piase_gym.registry import world_spec
-from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, parse, raw_lines
+from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, has_columns, parse, raw_lines
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.reader import lacking
 from piase_gym.runs.schema import (
@@ -24,6 +25,7 @@ from piase_gym.runs.schema import (
     moment_of,
     sealed,
 )
+from piase_gym.runs.seal import check_columns
 
 MOST = 100
 """So many problems are listed; of a file that has more the rest is only counted."""
@@ -95,6 +97,8 @@ def validate(path: str | os.PathLike[str]) -> ValidationReport:
             report.add(raw.number, GIVEN_UP)
             break
     checker.end()
+    if has_columns(path) and (seal := check_columns(Path(path))).state == "broken":
+        report.add(0, str(seal))
     return report
 
 

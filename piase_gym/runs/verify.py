@@ -31,7 +31,7 @@ from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
 from piase_gym.runs.manifest import command_table
 from piase_gym.runs.options import Levels
-from piase_gym.runs.reader import Event, Run
+from piase_gym.runs.reader import Run
 from piase_gym.runs.schema import (
     ATTEMPT,
     EVENT_TYPES,
@@ -39,6 +39,7 @@ from piase_gym.runs.schema import (
     MORE_FIELDS,
     REBUILD,
     SYSTEM,
+    Event,
     component_id,
     played_out,
 )
@@ -477,7 +478,7 @@ class Verifier(Deriver):
         self.messages += len(letters)
         wanted = self.step_data(episode_record, world, acts, tick, letters, world.digest())
         names = episode_record.names
-        episode_record.add([float(tick.rewards[i]) for i in episode_record.playing])
+        episode_record.add(tick.rewards)
         entries: list[AgentEvent] = [(SYSTEM, "ENVIRONMENT_EVENT_OCCURRED", wanted)]
         entries += self.singles(wanted, episode_record.episode, self.run.manifest["actions"])
         entries += self.percepts(names, world, self._times[slot], slot)

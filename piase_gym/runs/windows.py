@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from piase_gym.errors import ConfigError, suggest
 from piase_gym.runs.history import SPARE, AgentHistory, Attempt, Episode, History
-from piase_gym.runs.reader import Event
 from piase_gym.runs.recent_events import Step
+from piase_gym.runs.schema import Event
 
 WINDOWS = ("attempts", "episodes", "env_steps")
 Value = float | int | bool | str | None

@@ -11,8 +11,8 @@ import copy
 import functools
 import struct
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,26 +65,6 @@ def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
     return codes
 
 
-class StepNotes(NamedTuple):
-    """How to keep what a step did, without making Python objects of it.
-
-    Attributes:
-        take: Returns the record of the last step, as bytes.
-        dtype: What it is, with the fields `clock`, `digest`, `rewards`, `acts` and `events`.
-        clock: Where the clock of a step is to be put, before it is taken: ``clock[0]``.
-        digest: Where the digest of the state is to be put, likewise.
-        state: The canonical state, as it is at any time.
-        outcomes: The outcome of every event.
-    """
-
-    take: Callable[[], bytes]
-    dtype: np.dtype[Any]
-    clock: memoryview
-    digest: memoryview
-    state: memoryview
-    outcomes: Sequence[Outcome]
-
-
 _FIRST = np.zeros(1, np.int64)
 _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does, for steps in which nothing ends."""
@@ -95,11 +75,7 @@ _VIEWS = (
 
 
 class ArrayWorld(World[C, F]):
-    """A world whose rules are kernels over records; this is its batch of one.
-
-    Attributes:
-        decodings: How many acts so far were no plain indices.
-    """
+    """A world whose rules are kernels over records; this is its batch of one."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True)
     canonical: ClassVar[Sequence[str]]
@@ -120,7 +96,6 @@ class ArrayWorld(World[C, F]):
         """Allocate the record of a batch of one."""
         super().__init__(config)
         self.one = self.new_single(config)
-        self.decodings = 0
         self._marks = [0] * len(self.agents)
         self._bind()
 
@@ -325,7 +300,6 @@ class ArrayWorld(World[C, F]):
         """
         if act is not None and not isinstance(act, InvalidAction | Command):
             return check_index(act, self.num_actions, self.agents[agent])
-        self.decodings += 1
         if act is None:
             return ABSENT
         if isinstance(act, Command):
@@ -374,17 +348,6 @@ class ArrayWorld(World[C, F]):
                 self._marks[agent] = marks
         return notes
 
-    def step_notes(self) -> StepNotes:
-        """Return how runs note steps; it holds until the world is copied."""
-        fields: Mapping[str, Any] = self.one.dtype.fields or {}
-        names = ("clock", "digest", "rewards", "acts", "events")
-        kinds, places = zip(*(fields[name][:2] for name in names), strict=True)
-        size = -(-fields["state"][1] // 8) * 8  # whole numbers of eight bytes
-        layout: Any = {"names": names, "formats": kinds, "offsets": places, "itemsize": size}
-        take = self.one.view(np.uint8)[:size].data.tobytes
-        clock, digest = (self.one[name].data for name in names[:2])
-        return StepNotes(take, np.dtype(layout), clock, digest, self._canonical, self.outcome_of)
-
     def set_order(self, order: Sequence[int]) -> None:
         """Let agents act in this order until it is changed; conflicts go to the first."""
         self.states["order"][0, : len(order)] = order
@@ -403,10 +366,6 @@ class ArrayWorld(World[C, F]):
         if kept is None:
             return [row.copy() for row in self._obs_rows]
         return [entry[0] if isinstance(entry, tuple) else entry for entry in kept]
-
-    def packed_vectors(self) -> bytes:
-        """Return the vectors of all agents, one after the other, as bytes."""
-        return bytes(self._obs.data)
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask, a fresh array each."""

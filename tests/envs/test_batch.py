@@ -634,7 +634,7 @@ def test_partners_play_on_when_the_callers_agents_have_ended(name: str, mode: st
             else:  # only partners, and whoever is still to come
                 waited += 1
                 env.runner.end_step(env.runner.step([None] * len(env.world.agents)))
-                env._meet()
+                env._update_agents()
                 assert not rewards[slot].any()
                 assert not infos["result"][slot].any()
             if mode == "same_step" and not any(env.world.alive):

@@ -78,7 +78,7 @@ def note(seen: Seen, name: str, result: str, rewards: list[float]) -> None:
 
 def choose(env: Any, name: str, rng: np.random.Generator, say: bool) -> Any:
     """Choose any index, legal or not, or a line of text."""
-    if env.unwrapped._reader.kind == "text":
+    if env.unwrapped._decoder.kind == "text":
         lines = [*env.unwrapped.admissible_commands(name), "dance", "say Grüße, \u4f60\u597d!", ""]
         return lines[int(rng.integers(len(lines)))]
     return int(rng.integers(env.action_space(name).n))

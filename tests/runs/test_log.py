@@ -18,7 +18,7 @@ from piase_gym import runs
 from piase_gym.errors import ConfigError, LogWriteError
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.piaavt import Goals, lines, refusal
-from tests.helpers.run_worlds import WORLDS, Seen, grid, play, text
+from tests.helpers.run_worlds import WORLDS, Seen, grid, keys, play, text
 
 LEVELS = ("critical", "actions", "events", "full")
 
@@ -388,3 +388,81 @@ def test_loggers_say_who_is_in_play(tmp_path: Path) -> None:
     seen.append([other.agents for other in envs])
     assert all(names == row[0] for row in seen for names in row)
     assert {len(row[0]) for row in seen} >= {0, 3}
+
+
+def chaos(env: Any, seed: int) -> None:
+    """Do anything at any time, the same for the same seed."""
+    dice = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    for _ in range(200):
+        what = int(dice.integers(100))
+        if what == 0 or not env.agents:
+            env.reset(seed=int(dice.integers(100)))
+        elif what == 1:
+            env.unwrapped.give_hint(env.agents[0], "left \u2028 right")
+        elif what == 2:
+            env.recorder.flush()
+        elif what == 3:
+            env.unwrapped.reconfigure({"max_steps": int(dice.integers(5, 40))})
+        elif what == 4:
+            data = {"order": 1, "target_coords": [1, 1]}
+            runs.log(env, "DSE_STEP_ATTEMPT_START", data, env.agents[0])
+        elif what == 5:
+            env.unwrapped.restore(env.unwrapped.snapshot())
+        if env.agents:
+            env.step({name: int(dice.integers(env.action_space(name).n)) for name in env.agents})
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("make", [grid, keys], ids=["grid", "keys"])
+def test_whatever_happens_is_logged_and_comes_out_again(
+    make: Any, level: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    others = {"agent_1": "full"} if level == "events" else None
+    env = AvtLogger(make(max_steps=60), path, level=level, levels=others, snapshot_every=70)
+    for seed in range(2):
+        chaos(env, seed)
+    env.close()
+    assert runs.validate(path).ok, str(runs.validate(path))
+    if level != "critical":
+        assert runs.replay(path).verdict == "sound", str(runs.replay(path))
+
+
+@pytest.mark.parametrize("num_envs", [1, 3])
+@pytest.mark.parametrize("autoreset", ["disabled", "next_step", "same_step"])
+def test_slots_that_are_reset_at_any_time_come_out_again(
+    num_envs: int, autoreset: str, tmp_path: Path
+) -> None:
+    path, dice = tmp_path / "run.jsonl", np.random.default_rng(0)
+    config: dict[str, Any] = {"agents": 3, "width": 4, "height": 4, "max_steps": 7}
+    inner = piase_gym.batch_env("GridWorld", num_envs=num_envs, autoreset=autoreset, **config)
+    env = AvtLogger(inner, path, snapshot_every=20)
+    env.reset(seed=3)
+    for _ in range(50):
+        env.step(dice.integers(6, size=(num_envs, 3)))
+        if dice.random() < 0.1:
+            env.reset(which=dice.random(num_envs) < 0.5)
+    env.close()
+    assert runs.validate(path).ok, str(runs.validate(path))
+    assert runs.replay(path).verdict == "sound", str(runs.replay(path))
+
+
+def test_odd_acts_are_logged_as_they_were_understood(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(piase_gym.parallel_env("GridWorld", agents=2, actions="text"), path)
+    env.reset(seed=0)
+    for _ in range(5):
+        for act in ["stay", "dance", "turn left", "STAY ", "x" * 5000]:
+            if env.agents:
+                env.step(dict.fromkeys(env.agents, act))
+    env.close()
+    assert runs.validate(path).ok
+    assert runs.replay(path).ok
+
+
+def test_rewards_of_every_kind_are_written() -> None:
+    from piase_gym.runs.json_values import encode
+
+    rewards = {"a": float("nan"), "b": -0.0, "c": float("inf"), "d": 0.0}
+    assert encode(rewards) == '{"a":null,"b":-0.0,"c":null,"d":0.0}'

@@ -25,6 +25,8 @@ def test_everything_is_stored() -> None:
     found = json.loads(logs.FILE.read_text("utf-8"))
     assert [row["level"] for row in found["levels"]] == list(runs.LEVELS)
     assert [row["slots"] for row in found["batches"]] == list(logs.BATCHES)
+    assert [row["slots"] for row in found["columns"]] == list(logs.COLUMNS)
+    assert all(row["added"] < row["bare"] for row in found["columns"])
     assert found["replay"]["equal"]
     assert found["reading"]["events"] == found["reading"]["lines"] >= logs.EVENTS
     lines = {row["level"]: row["lines"] for row in found["levels"]}
@@ -33,6 +35,7 @@ def test_everything_is_stored() -> None:
 
 def test_everything_is_measured_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "BATCHES", (2, 3))
+    monkeypatch.setattr(logs, "COLUMNS", (4,))
     monkeypatch.setattr(logs, "BURST", 20)
     found = json.loads(json.dumps(logs.measure_all(events=500, rounds=2)))
     parts = {name: part.markdown() for name, part in logs.sections(found).items()}

@@ -1,0 +1,376 @@
+"""Columns of batches: they expand, byte for byte, to the lines that would have been written."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import xxhash
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import piase_gym
+from piase_gym import runs
+from piase_gym.errors import ConfigError, MissingExtraError, PiaseError, RunError
+from piase_gym.runs import columns, recording
+from piase_gym.runs.columns import KEY, SEAL
+from piase_gym.runs.log_file import Problem, Raw, raw_lines
+from piase_gym.runs.options import Options
+from piase_gym.wrappers import AvtLogger, CurriculumWrapper
+from tests.curricula.test_batch import stages
+from tests.helpers.cli_runner import piase
+
+pytest.importorskip("pyarrow")
+GRID: dict[str, Any] = {"agents": 3, "width": 5, "height": 5, "max_steps": 9}
+LEVELS = ("critical", "actions", "events", "full")
+
+
+@pytest.fixture(autouse=True)
+def same_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the clock of each recorder count how often it was read."""
+
+    def made(*given: Any) -> Options:  # in place of the class
+        clock = itertools.count(10**18, 123_457).__next__
+        return dataclasses.replace(Options(*given), clock=clock, epoch=0)
+
+    monkeypatch.setattr(recording, "Options", made)
+
+
+def text_of(path: Path, level: str | None = None) -> bytes:
+    """Return the lines of a log."""
+    found = list(raw_lines(path, level))
+    assert not [raw for raw in found if isinstance(raw, Problem)]
+    return b"".join(raw.data + b"\n" for raw in found if isinstance(raw, Raw))
+
+
+def anything(env: Any, seed: int = 0, steps: int = 120) -> None:
+    """Do anything that can be done with a batch, the same for the same seed."""
+    dice = np.random.default_rng(seed)
+    batch = env.unwrapped if hasattr(env.unwrapped, "digests") else env.unwrapped.batch
+    count, kept = batch.num_envs, None
+    env.reset(seed=seed)
+    for _ in range(steps):
+        what, slot = int(dice.integers(30)), int(dice.integers(count))
+        if what == 0:
+            env.reset()
+        elif what == 1 and env.unwrapped is batch:
+            batch.reset(which=[slot], seed=[int(dice.integers(99))] * count)
+        elif what == 2:
+            batch.give_hint(slot, batch.agents[0], "left \u2028 ünd right")
+        elif what == 3:
+            batch.reconfigure({"max_steps": int(dice.integers(3, 12))}, [slot])
+        elif what == 4:
+            data = {"order": 1, "target_coords": [1, 1], "odd": {3: float("nan")}}
+            runs.log(env, "DSE_STEP_ATTEMPT_START", data, batch.agents[0])
+        elif what == 5:
+            kept = batch.snapshot()
+        elif what == 6 and kept is not None and len(kept["configs"]) == len(batch.configs):
+            batch.restore(kept)
+        acts = dice.integers(batch.world.num_actions, size=(count, len(batch.agents)))
+        env.step(acts if env.unwrapped is batch else acts[:, 0])
+
+
+def both(make: Callable[[], Any], folder: Path, play: Callable[[Any], None], **options: Any) -> Any:
+    """Log one run as lines and as columns."""
+    inner = make()
+    paths = folder / "run.jsonl", folder / "run.arrow"
+    for path in paths:
+        env = AvtLogger(inner, path, run_id="the run", **options)
+    play(env)
+    env.close()
+    return paths
+
+
+def grid(**config: Any) -> Any:
+    return piase_gym.batch_env("GridWorld", num_envs=5, **{**GRID, **config})
+
+
+BATCHES: dict[str, Callable[[], Any]] = {
+    "next step": lambda: grid(partners={"agent_1": "random"}),
+    "same step": lambda: grid(autoreset="same_step"),
+    "disabled": lambda: grid(autoreset="disabled"),
+    "key": lambda: grid(layout="door_key", width=6, height=6, agents=2),
+    "late": lambda: grid(join_at=(0, 2, 5)),
+    "matrix": lambda: piase_gym.batch_env("piase/SocialDilemma-StagHunt-Talk-v0", num_envs=4),
+    "commons": lambda: piase_gym.batch_env("piase/SocialDilemma-Harvest-4p-v0", num_envs=2),
+    "vector": lambda: gymnasium.make_vec(
+        "piase_gym:piase/GridWorld-v0", num_envs=3, width=4, height=4, agents=2, max_steps=9
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_columns_expand_to_the_very_lines(name: str, tmp_path: Path) -> None:
+    options = {"level": "events", "snapshot_every": 20, "digest_every": 7}
+    lines, packed = both(BATCHES[name], tmp_path, anything, **options)
+    assert text_of(packed) == lines.read_bytes()
+    assert packed.stat().st_size < lines.stat().st_size / 20
+    assert runs.validate(packed).ok, str(runs.validate(packed))
+    report = runs.replay(packed)
+    assert report.verdict == runs.replay(lines).verdict
+    assert report.verdict == "sound" or name == "vector", str(report)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_columns_expand_to_any_level(level: str, tmp_path: Path) -> None:
+    lines, packed = both(grid, tmp_path, lambda env: anything(env, 1, 30), level=level)
+    other = tmp_path / "other.arrow"
+    env = AvtLogger(grid(), other, run_id="the run")
+    anything(env, 1, 30)
+    env.close()
+    assert text_of(other, level) == text_of(packed) == lines.read_bytes()
+    out = tmp_path / "out.jsonl"
+    done = piase("export", str(other), str(out), "--level", level)
+    assert done.returncode == 0, done.stderr
+    assert out.read_bytes() == lines.read_bytes()
+
+
+def test_a_log_may_begin_at_any_time(tmp_path: Path) -> None:
+    inner = grid(agents=2)
+    inner.enlarge({"agents": 3, "width": 7})
+    paths = tmp_path / "run.jsonl", tmp_path / "run.arrow"
+    envs = [AvtLogger(inner, path, run_id="one", level="full") for path in paths]
+    inner.enlarge({"agents": 4})
+    anything(envs[0], 2, 20)
+    later = tmp_path / "later.jsonl", tmp_path / "later.arrow"
+    envs = [AvtLogger(inner, path, run_id="two", level="full") for path in later]
+    anything(envs[0], 3, 20)
+    inner.close()
+    for lines, packed in (paths, later):
+        assert text_of(packed) == lines.read_bytes()
+        assert runs.replay(packed).verdict == "sound"
+
+
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+def test_curricula_are_in_columns(mode: str, tmp_path: Path) -> None:
+    paths = tmp_path / "run.jsonl", tmp_path / "run.arrow"
+    inner = piase_gym.batch_env("GridWorld", num_envs=4, autoreset=mode)
+    for path in paths:
+        AvtLogger(inner, path, run_id="the run")
+    env = CurriculumWrapper(inner, stages())
+    dice = np.random.default_rng(0)
+    env.reset(seed=3)
+    for _ in range(400):
+        env.step(dice.choice([1, 3, 3, 4], (4, 1)))
+    env.close()
+    assert text_of(paths[1]) == paths[0].read_bytes()
+    kinds = runs.stats(paths[1]).event_types
+    assert kinds["DSE_ADAPTATION_EVAL"] > 3
+    assert runs.replay(paths[1]).verdict == "sound", str(runs.replay(paths[1]))
+
+
+def small(path: Path, **options: Any) -> Path:
+    """Log a short run in several chunks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "CHUNK", 40)
+        env = AvtLogger(
+            piase_gym.batch_env("GridWorld", num_envs=2, agents=2, width=3, height=3, max_steps=5),
+            path,
+            run_id="the run",
+            digest_every=4,
+            **options,
+        )
+        dice = np.random.default_rng(0)
+        env.reset(seed=0)
+        for _ in range(24):
+            env.step(dice.integers(6, size=(2, 2)))
+        env.close()
+    return path
+
+
+def test_a_file_that_is_cut_at_any_byte_reads_to_its_last_whole_chunk(tmp_path: Path) -> None:
+    path, cut = small(tmp_path / "run.arrow"), tmp_path / "cut.arrow"
+    data, text = path.read_bytes(), text_of(path)
+    lengths, refused, whole = set[int](), list[str](), text.splitlines(keepends=True)
+    for size in range(0, len(data), 1 if len(data) < 3000 else 7):
+        cut.write_bytes(data[:size])
+        try:
+            found = list(raw_lines(cut))
+        except RunError as error:
+            refused.append(str(error))
+            continue
+        lines = [raw.data + b"\n" for raw in found if isinstance(raw, Raw) and not raw.torn]
+        if not lines:
+            continue
+        assert lines == whole[: len(lines)]
+        assert len(lines) < len(whole)
+        assert all(raw.severity == "warning" for raw in found if isinstance(raw, Problem))
+        if len(lines) not in lengths:
+            lengths.add(len(lines))
+            report = runs.replay(cut)
+            assert report.verdict == "equal but unsealed", str(report)
+            assert "cut short" in str(report)
+            assert runs.validate(cut).readable
+            assert not runs.read(cut).complete
+    assert len(lengths) > 3
+    assert refused
+    assert all("line 1" in message for message in refused)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that is whole."""
+    return small(tmp_path_factory.mktemp("whole") / "run.arrow")
+
+
+@settings(max_examples=40, deadline=None)
+@given(share=st.floats(0, 1, exclude_max=True), change=st.integers(1, 255))
+def test_an_altered_byte_is_found(whole: Path, share: float, change: int) -> None:
+    data = bytearray(whole.read_bytes())
+    data[int(share * len(data))] ^= change
+    path = whole.with_name("altered.arrow")
+    path.write_bytes(data)
+    try:
+        assert runs.replay(path).verdict != "sound"
+        assert not runs.validate(path).ok
+    except PiaseError:
+        pass
+
+
+def forged(path: Path, change: Callable[[dict[str, Any], list[Any]], None]) -> None:
+    """Write a file again with other rows, and seal it as we do."""
+    import pyarrow as pa
+
+    with path.open("rb") as file:
+        stream = pa.ipc.open_stream(file)
+        header, rows = json.loads(stream.schema.metadata[KEY]), stream.read_all().to_pylist()
+        schema = stream.schema
+    change(header, rows)
+    buffer = pa.BufferOutputStream()
+    with pa.ipc.new_stream(buffer, schema.with_metadata({KEY: json.dumps(header)})) as out:
+        out.write_table(pa.Table.from_pylist(rows, schema))
+    data = buffer.getvalue().to_pybytes()
+    path.write_bytes(data + SEAL + xxhash.xxh3_64(data).hexdigest().encode())
+
+
+def test_a_forged_action_differs_at_the_next_digest(tmp_path: Path) -> None:
+    path = small(tmp_path / "run.arrow")
+
+    def change(_header: dict[str, Any], rows: list[Any]) -> None:
+        acts = next(row for row in rows if row["actions"])["actions"]
+        acts[:] = [(act + 1) % 3 for act in acts]
+
+    forged(path, change)
+    report = runs.replay(path)
+    assert report.seal.state == "sealed"
+    assert report.verdict == "different"
+    found = report.first_divergence
+    assert found is not None
+    assert (found.field, found.step) == ("digest", 4)
+    assert not runs.validate(path).ok
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h, _: h.update(format=99), "format 99"),
+        (lambda h, _: h.pop("manifest"), "header"),
+        (lambda h, _: h["manifest"].update(world_version=99), "rules differ"),
+        (lambda _, rows: rows[1]["actions"].__setitem__(0, 200), "damaged"),
+        (lambda _, rows: rows[1]["actions"].pop(), "damaged"),
+        (lambda _, rows: rows[0].update(events=b"[3]"), "damaged"),
+        (lambda _, rows: rows[0].update(events=b"{"), "damaged"),
+    ],
+)
+def test_what_makes_no_sense_is_named(change: Any, message: str, tmp_path: Path) -> None:
+    path = small(tmp_path / "run.arrow")
+    forged(path, change)
+    try:
+        report = runs.replay(path)
+    except RunError as error:
+        assert message in str(error)  # noqa: PT017 - or a report
+    else:
+        assert report.verdict == "damaged"
+        assert message in str(report)
+
+
+def test_every_tool_takes_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines, packed = both(grid, tmp_path, lambda env: anything(env, 4, 40), level="events")
+    assert runs.stats(packed) == runs.stats(lines)
+    one, other = runs.read(lines), runs.read(packed)
+    assert list(one) == list(other)
+    assert other.complete
+    assert other.summary == one.summary
+    asked = [("agent_0", name, {"env_steps": 30}) for name in ("mean_return", "illegal_rate")]
+    for question in asked:
+        values = [runs.Metrics(path).get_performance_metric(*question) for path in (lines, packed)]
+        assert values[0] == values[1] is not None
+    query = "SELECT agent_id, sum(reward) FROM steps GROUP BY agent_id ORDER BY agent_id"
+    pytest.importorskip("duckdb")
+    assert one.sql(query) == other.sql(query)
+    forks = [runs.fork(p, at=3, actions={"agent_0": "stay"}, slot=1) for p in (lines, packed)]
+    assert forks[0].effect == forks[1].effect
+    for name in ("run.csv", "run.parquet", "run.jsonl.gz"):
+        outs = [runs.export(p, tmp_path / f"{p.suffix}{name}") for p in (lines, packed)]
+        same = [Path(str(out)).read_bytes() for out in outs]
+        assert same[0] == same[1]
+    runs.render(packed, tmp_path / "run.gif", slot=1, stop=3)
+    runs.plot(packed, tmp_path / "run.png")
+    for words in (["validate"], ["replay"], ["stats"]):
+        done = piase(*words, str(packed))
+        assert done.returncode == 0, done.stderr
+
+
+def test_what_is_not_allowed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.arrow"
+    with pytest.raises(ConfigError, match="for batches"):
+        AvtLogger(piase_gym.parallel_env("GridWorld"), path)
+    with pytest.raises(ConfigError, match="sinks take lines"):
+        AvtLogger(grid(), path, sinks=[runs.MemorySink()])
+    with pytest.raises(ConfigError, match="digest_every"):
+        AvtLogger(grid(), path, digest_every=0)
+    with pytest.raises(ConfigError, match="unknown level"):
+        AvtLogger(grid(), path, level="loud")
+    assert not path.exists() or not path.stat().st_size
+    AvtLogger(grid(), path, overwrite=True).close()
+    with pytest.raises(ConfigError, match="loud"):
+        runs.read(path, level="loud")
+    with pytest.raises(RunError, match="lines already"):
+        runs.read(Path(__file__).with_name("run_v2_grid.jsonl"), level="full")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"piase-gym\[data\]"):
+        AvtLogger(grid(), tmp_path / "other.arrow")
+    with pytest.raises(MissingExtraError, match=r"piase-gym\[data\]"):
+        runs.read(path)
+
+
+def test_rows_are_read_while_the_run_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.arrow"
+    env = AvtLogger(grid(), path, run_id="the run")
+    assert runs.read(path).run_id == "the run"
+    env.reset(seed=0)
+    for number in range(1, 4):
+        env.step(np.zeros((5, 3), np.int32))
+        env.recorder.flush()
+        assert max(event["step"] for event in runs.read(path)) == number
+    assert not runs.read(path).complete
+    env.close()
+    assert runs.read(path).complete
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "CHUNK", 40)
+    path = tmp_path / "run.arrow"
+    env = AvtLogger(grid(), path, run_id="the run")
+    env.reset(seed=0)
+    child = os.fork()
+    for _ in range(20):
+        env.step(np.zeros((5, 3), np.int32))
+    if not child:
+        env.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    env.close()
+    report = runs.replay(path)
+    assert (report.verdict, report.steps) == ("sound", 90), str(report)
