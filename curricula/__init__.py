@@ -17,7 +17,6 @@ from piase_gym.lazy import lazy
 
 if TYPE_CHECKING:
     from piase_gym.curricula.actions import Action
-    from piase_gym.curricula.async_curricula import AsyncCurricula
     from piase_gym.curricula.conditions import Condition, ConditionResult
     from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision
     from piase_gym.curricula.directors import (
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from piase_gym.curricula.manager import CurriculumManager
     from piase_gym.curricula.metrics import CurriculumMetrics
     from piase_gym.curricula.modifier import EnvironmentModifierInterface
-    from piase_gym.curricula.parallel import ParallelCurricula
+    from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
     from piase_gym.curricula.progress import AgentProgress
     from piase_gym.curricula.schema import (
         Criterion,

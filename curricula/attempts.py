@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,25 +72,23 @@ class EpisodeCounts:
             already or was over.
     """
 
-    counted: dict[int, int] = field(default_factory=dict)
-    won: dict[int, int] = field(default_factory=dict)
+    counted: Counter[int] = field(default_factory=Counter)
+    won: Counter[int] = field(default_factory=Counter)
     uncounted: int = 0
 
     def add(self, order: int, won: bool) -> None:
         """Count an episode for an attempt at a step."""
-        self.counted[order] = self.counted.get(order, 0) + 1
-        self.won[order] = self.won.get(order, 0) + won
+        self.counted[order] += 1
+        self.won[order] += won
 
     def since(self, before: EpisodeCounts) -> EpisodeCounts:
         """Return what was counted since `before`."""
-        counted = {o: n - before.counted.get(o, 0) for o, n in self.counted.items()}
-        played = {order: n for order, n in counted.items() if n}
-        won = {order: self.won[order] - before.won.get(order, 0) for order in played}
-        return EpisodeCounts(played, won, self.uncounted - before.uncounted)
+        counted, won = self.counted - before.counted, self.won - before.won
+        return EpisodeCounts(counted, won, self.uncounted - before.uncounted)
 
     def copy(self) -> EpisodeCounts:
         """Return the counts as they are now."""
-        return EpisodeCounts(dict(self.counted), dict(self.won), self.uncounted)
+        return EpisodeCounts(self.counted.copy(), self.won.copy(), self.uncounted)
 
 
 @dataclass(frozen=True)

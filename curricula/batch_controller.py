@@ -1,4 +1,4 @@
-"""Connects a batch with a `CurriculumController`: one controller, many environments."""
+"""The controller of a batch: one for many environments."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from piase_gym.core.events import Event
 from piase_gym.curricula.attempts import Participation
 from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.episode_collector import BatchEpisodeCollector
-from piase_gym.curricula.options import Curricula, CurriculumOptions
-from piase_gym.curricula.setup import union_envelope
+from piase_gym.curricula.options import CurriculumOptions
+from piase_gym.curricula.setup import ensure_envelope
 from piase_gym.curricula.tutors import require_text
 from piase_gym.errors import ConfigError, UnsupportedError
 
@@ -23,24 +23,7 @@ if TYPE_CHECKING:
 KINDS = ("batch_step", "batch_ended", "batch_begun", "batch_restore")
 
 
-def ensure_batch_envelope(
-    batch: BatchEnv, given: Curricula, enlarge: Callable[[Mapping[str, int]], None]
-) -> None:
-    """Give a batch that was never reset the envelope that curricula need.
-
-    Args:
-        batch: The batch.
-        given: The curricula.
-        enlarge: Makes room for larger configs.
-    """
-    if not batch.ready.any():
-        wanted = union_envelope(given.values(), batch.configs[0])
-        now = batch.world.envelope.model_dump()
-        if any(size > now[name] for name, size in wanted.items()):
-            enlarge(wanted)
-
-
-class BatchController:
+class BatchController(CurriculumController):
     """Lets the agents of a batch follow curricula, all slots with one controller.
 
     An episode that begins at a step of the batch depends on those that ended
@@ -48,35 +31,38 @@ class BatchController:
     waits.
 
     Args:
-        batch: The batch; see `ensure_batch_envelope`.
+        batch: The batch; one that was never reset gets the envelope that curricula need.
         options: What to follow, and how.
-
-    Attributes:
-        course: Progress, metrics, decisions.
+        enlarge: Makes room for larger configs.
 
     Raises:
         CurriculumError, EnvelopeError, ProgressError, AgentError: See `CurriculumController`.
         UnsupportedError: If a tutor wants to watch the steps of a batch.
     """
 
-    def __init__(self, batch: BatchEnv, options: CurriculumOptions) -> None:
+    def __init__(
+        self,
+        batch: BatchEnv,
+        options: CurriculumOptions,
+        enlarge: Callable[[Mapping[str, int]], object],
+    ) -> None:
         """Make the controller, and subscribe to the events of the batch."""
         self.batch = batch
-        if options.tutor is not None and getattr(options.tutor, "watches", True):
+        if options.watched:
             raise UnsupportedError(
                 "a batch is too fast to be watched: give its tutor the attribute watches = False; "
                 "then it chooses and words hints"
             )
-        self.course = CurriculumController(
-            batch.world, options, batch.events, batch.num_envs, batch.configs[0]
-        )
-        self.collector = BatchEpisodeCollector(batch, list(options.curricula), self.course.inputs)
-        self.collector.step = self.course.step
-        self.course.attempt_listeners.append(self.collector.set_target)
+        if not batch.ready.any():
+            ensure_envelope(options.curricula, batch.configs[0], batch.world, enlarge)
+        super().__init__(batch.world, options, batch.events, batch.num_envs, batch.configs[0])
+        self.collector = BatchEpisodeCollector(batch, list(options.curricula), self.inputs)
+        self.collector.step = self.step
+        self.attempt_listeners.append(self.collector.set_target)
         self._numbers: dict[int, tuple[Any, int]] = {}
         self._same_step = batch.autoreset == "same_step"
         self._ended: list[int] = []
-        self._subscriptions = [batch.events.subscribe(self._on_event, KINDS)]
+        self._subscriptions.append(batch.events.subscribe(self._on_event, KINDS))
 
     # -- what the wrapper calls ------------------------------------------------------------
 
@@ -87,30 +73,19 @@ class BatchController:
 
     def after_step(self) -> None:
         """Decide what can be decided for episodes that begin with the next step or later."""
-        decided = self.course.process_ended_episodes(
-            self.collector.step + 1 - self.course.options.lag
-        )
+        decided = self.process_ended_episodes(self.collector.step + 1 - self.options.lag)
         ended, self._ended = self._ended, []
         if ended and not self._same_step:
             self._assign(ended)
         elif decided:
-            self.course.next_configs([])
-
-    def close(self) -> None:
-        """Unsubscribe, decide what is left, and save the progress."""
-        for unsubscribe in self._subscriptions:
-            unsubscribe()
-        if self._subscriptions:
-            self._subscriptions = []
-            self.course.process_ended_episodes()
-            self.course.finish()
+            self.next_configs([])
 
     # -- configs ---------------------------------------------------------------------------
 
     def _assign(self, slots: Iterable[int]) -> None:
         """Let slots take the configs of the steps that they are in at their next reset."""
         chosen = list(slots)
-        numbers = [self._number(config) for config in self.course.next_configs(chosen)]
+        numbers = [self._number(config) for config in self.next_configs(chosen)]
         self.batch.batch.states["next_config"][chosen] = numbers
 
     def _number(self, config: Any) -> int:
@@ -133,39 +108,39 @@ class BatchController:
             self._on_ended(event.data["slots"])
         elif event.kind == "batch_begun":
             for slot in event.data["slots"]:
-                self._start_episode(slot, hints=True)
+                self._begin_episode(slot, hints=True)
         else:
             for slot in self.batch.ready.nonzero()[0].tolist():
-                self._start_episode(slot, hints=False)
+                self._begin_episode(slot, hints=False)
 
     def _on_ended(self, slots: list[int]) -> None:
         """Hand over the episodes that ended; under reset in the same step, assign the next."""
-        self.course.step = self.collector.step
+        self.step = self.collector.step
         for slot in slots:
-            records = self.collector.finish_episode(slot, self.course.attempts(slot))
-            self.course.end_episode(slot, records)
+            records = self.collector.finish_episode(slot, self.attempts(slot))
+            self.end_episode(slot, records)
         self._ended += slots
         if self._same_step and slots:
             self._assign(slots)
 
-    def _start_episode(self, slot: int, hints: bool) -> None:
+    def _begin_episode(self, slot: int, hints: bool) -> None:
         """An episode of a slot begins; one that goes on is broken off."""
-        course, world = self.course, self.batch.world
-        course.step = self.collector.step
-        if course.participants[slot]:
-            course.abort_episode(slot, self.collector.finish_episode(slot, course.attempts(slot)))
+        world = self.batch.world
+        self.step = self.collector.step
+        if self.participants[slot]:
+            self.abort_episode(slot, self.collector.finish_episode(slot, self.attempts(slot)))
         self.collector.begin(slot)
         alive = self.batch.batch.states["alive"][slot, : len(world.agents)].tolist()
         playing = [name for name, here in zip(world.agents, alive, strict=True) if here]
-        for participation in course.start_episode(slot, playing).values():
-            message = course.hint_text(participation)
+        for participation in self.start_episode(slot, playing).values():
+            message = self.hint_text(participation)
             if hints and message is not None:
                 self._show(slot, participation, message)
 
     def _show(self, slot: int, participation: Participation, message: str) -> None:
         """Show words to an agent of a slot, from now on."""
         self.batch.give_hint(slot, participation.agent, require_text(message))
-        self.course.record_hint(participation, message, "hint", slot)
+        self.record_hint(participation, message, "hint", slot)
 
 
 def require_batch(env: Any, kind: type) -> Any:

@@ -162,20 +162,21 @@ def plain_value(value: object) -> Value:
     return plain if isinstance(plain, bool | int | float) else None
 
 
-_SIGNS = {
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "tdiv": "/",
-    "fdiv": "//",
-    "mod": "%",
-    "pow": "**",
+_SIGNS = dict(
+    zip(
+        "eq ne lt le gt ge add sub mul tdiv fdiv mod pow".split(),
+        "== != < <= > >= + - * / // % **".split(),
+        strict=True,
+    )
+)
+"""How operations are written, by their names in rule-engine."""
+
+
+_CONSTANTS: Mapping[str, Any] = {
+    "FloatExpression": "number",
+    "BooleanExpression": "boolean",
+    "StringExpression": "string",
+    "NullExpression": "null",
 }
 
 
@@ -185,26 +186,19 @@ class TypeChecker:
     def __init__(self, symbols: Mapping[str, tuple[str, Kind | None]]) -> None:
         self.symbols = symbols
 
-    def kind(self, node: Any) -> Kind | Literal["null", "list"] | None:
+    def kind(self, node: Any) -> Any:
         """Return the kind of a node.
 
         Raises:
             CurriculumError: If its parts do not fit.
         """
-        kinds: Mapping[str, Any] = {
-            "FloatExpression": "number",
-            "BooleanExpression": "boolean",
-            "StringExpression": "string",
-            "NullExpression": "null",
-        }
         name = type(node).__name__
-        if name in kinds:
-            found: Any = kinds[name]
-            return found  # type: ignore[no-any-return]
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
         handler = getattr(self, f"_{name}", None)
         if handler is None:
             raise CurriculumError(f"the condition has a part that is not allowed; {ALLOWED}")
-        return handler(node)  # type: ignore[no-any-return]
+        return handler(node)
 
     def _SymbolExpression(self, node: Any) -> Any:
         return self.symbols[node.name][1]

@@ -24,7 +24,7 @@ from piase_gym.curricula.decisions import Decision, replace_action
 from piase_gym.curricula.directors import AttemptResult, StepChoice
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.metrics import CurriculumMetrics, EpisodeRecord, MetricInputs
-from piase_gym.curricula.modifier import WorldModifier
+from piase_gym.curricula.modifier import EnvironmentModifierInterface, WorldModifier
 from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.schema import CurriculumStep
@@ -55,8 +55,9 @@ IN_EPISODE = "nudge"
 class CurriculumController:
     """Agents on their way through curricula: it assigns configs, counts episodes, and decides.
 
-    An owner (`EnvController`, `BatchController`, `SlotRun`) asks for `next_configs` before a reset,
-    says `start_episode` and `end_episode` or `abort_episode`, and then `process_ended_episodes`.
+    Its subclasses (`EnvController`, `BatchController`, `SlotController`) ask for `next_configs`
+    before a reset, say `start_episode` and `end_episode` or `abort_episode`, and then
+    `process_ended_episodes`.
 
     Args:
         world: The world that they are in.
@@ -107,7 +108,8 @@ class CurriculumController:
         self._resumed = self._load_progress()
         self.director = options.director
         self.director.open(self.manager, self.metrics, options.seed, list(self.curricula))
-        self.modifier = WorldModifier(self.setup, self._refuse_hint, self._post_overrides)
+        self.modifier = WorldModifier(self)
+        self.orders: Mapping[str, int] = {}
         self.decisions: list[Decision] = []
         self.counts = {agent: EpisodeCounts() for agent in self.curricula}
         self.participants: list[dict[str, Participation]] = [{} for _ in range(slots)]
@@ -119,6 +121,7 @@ class CurriculumController:
         self._started = False
         self._config: Any = None
         self.attempt_listeners: list[Callable[[str, Mapping[str, Any]], None]] = []
+        self._subscriptions: list[Callable[[], None]] = []
         self._name_in_manifests()
 
     # -- state ---------------------------------------------------------------------------
@@ -234,12 +237,8 @@ class CurriculumController:
         """Configure these agents from now on, when they come to a step."""
         self.agent_configurator = AgentConfigurator(agents, self.curricula)
 
-    def on_hint(self, give: Callable[[str, str], None]) -> None:
-        """Let the modifier give hints through a wrapper."""
-        self.modifier = WorldModifier(self.setup, give, self._post_overrides)
-
-    def _refuse_hint(self, agent: str, hint: str) -> None:
-        """Refuse hints where nobody can give them."""
+    def give_hint(self, agent: str, message: str) -> None:
+        """Show words to an agent in the midst of an episode, where that can be done."""
         raise ConfigError("hints are given through the wrapper of an environment")
 
     # -- configs of the next episodes ----------------------------------------------------
@@ -321,7 +320,7 @@ class CurriculumController:
     def _config_for(self, orders: Mapping[str, int]) -> Any:
         """Return the config of an episode, and post it if it is another one than before."""
         config = self.setup.config(orders)
-        self.modifier.orders = dict(orders)
+        self.orders = dict(orders)
         if config is not self._config:
             self._config = config
             fields = self.setup.fields(orders) | self.setup.overrides
@@ -519,8 +518,12 @@ class CurriculumController:
                     save_windows(self.metrics.history, progress, self.curricula[agent].needs)
             self.options.store.save(self.progress)
 
-    def finish(self) -> None:
-        """Keep what was not kept yet, when the environment is closed."""
+    def close(self) -> None:
+        """Unsubscribe, decide what is left, and keep what was not kept yet."""
+        for unsubscribe in self._subscriptions:
+            unsubscribe()
+        self._subscriptions.clear()
+        self.process_ended_episodes()
         if self._unsaved:
             self.save()
 
@@ -529,7 +532,35 @@ class CurriculumController:
         if self.events.active:
             self.events.post("log", agent, event_type=event_type, data=dict(data))
 
-    def _post_overrides(self, fields: Fields) -> None:
-        """Post what the modifier changes from the next reset on."""
-        data = {"orders": dict(self.modifier.orders), "config": fields, "by": "modifier"}
+    def override(self, fields: Fields) -> Fields:
+        """Let fields of the config hold from the next reset on, for the rest of the step."""
+        self.setup.add_overrides(fields, self.orders)
+        data = {"orders": dict(self.orders), "config": fields, "by": "modifier"}
         self.post("DSE_ENV_RECONFIG_APPLIED", data)
+        return fields
+
+
+class CurriculumProperties:
+    """What every environment with a controller offers of it."""
+
+    controller: CurriculumController
+
+    @property
+    def progress(self) -> dict[str, AgentProgress]:
+        """How far each agent has come."""
+        return self.controller.progress
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """What was decided since this environment was made, in order."""
+        return self.controller.decisions
+
+    @property
+    def prompts(self) -> dict[str, str | None]:
+        """The prompt of the step that each agent is in, if it has one."""
+        return self.controller.prompts
+
+    @property
+    def modifier(self) -> EnvironmentModifierInterface:
+        """Changes the environment by the dials and elements of its world."""
+        return self.controller.modifier

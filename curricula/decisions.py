@@ -22,14 +22,13 @@ from piase_gym.curricula.schema import Criterion, CurriculumStep, DevelopmentalC
 from piase_gym.runs.metrics import PiaAVTInterface
 from piase_gym.runs.windows import Value
 
-_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = dict(
+    zip(
+        ("==", "!=", "<", "<=", ">", ">="),
+        (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
+        strict=True,
+    )
+)
 
 
 @dataclass(frozen=True)

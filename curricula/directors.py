@@ -139,16 +139,9 @@ def read_memory(memory: Mapping[str, Any], name: str, kind: type[T], default: T)
 class ScriptedDirector(Director):
     """Does what the curriculum says: criteria first, then the first rule that holds."""
 
-    def open(
-        self, manager: CurriculumManager, avt: PiaAVTInterface, seed: int, agents: Sequence[str]
-    ) -> None:
-        """Begin."""
-        super().open(manager, avt, seed, agents)
-        self._module = AdaptationDecisionModule(avt)
-
     def decide(self, tried: AttemptResult) -> Decision:
         """Decide by criteria and rules."""
-        return self._module.decide(
+        return AdaptationDecisionModule(self.avt).decide(
             tried.agent,
             self.curriculum(tried.agent),
             tried.step,
@@ -204,7 +197,7 @@ def sample_index(weights: Sequence[float], unit: float) -> int:
         ConfigError: If the weights are not numbers from 0 on, one of them positive.
 
     Example:
-        >>> [pick([1.0, 0.0, 3.0], unit) for unit in (0.0, 0.24, 0.26, 0.99)]
+        >>> [sample_index([1.0, 0.0, 3.0], unit) for unit in (0.0, 0.24, 0.26, 0.99)]
         [0, 0, 2, 2]
     """
     total = sum(weights)
@@ -381,18 +374,3 @@ def make_director(director: Any) -> Director:
     if director not in DIRECTORS:
         raise UnknownNameError("director", director, DIRECTORS)
     return DIRECTORS[director]()
-
-
-__all__ = [
-    "DIRECTORS",
-    "AttemptResult",
-    "Director",
-    "LearningProgress",
-    "Randomisation",
-    "SamplingDirector",
-    "ScriptedDirector",
-    "StepChoice",
-    "Threshold",
-    "make_director",
-    "sample_index",
-]

@@ -68,6 +68,3 @@ def json_schema() -> dict[str, Any]:
     schema["properties"]["version"]["anyOf"].append({"type": "number"})
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**head, **schema, "title": "piase_gym curriculum"}
-
-
-__all__ = ["dumps", "json_schema", "plain", "to_prompt_suite"]

@@ -160,7 +160,7 @@ class _Row:
 
 
 def read_paths(path: str | Path) -> list[LearningPath]:
-    """Return the journeys in a run's folder, a log, or a file of progress.
+    """Return the paths in a run's folder, a log, or a file of progress.
 
     Raises:
         ProgressError: If there is nothing of the kind, or it is damaged.
@@ -182,47 +182,47 @@ def read_paths(path: str | Path) -> list[LearningPath]:
 
 
 def _of_progress(progress: AgentProgress) -> LearningPath:
-    """Return the journey that progress tells of."""
-    journey = LearningPath(progress.agent_id, progress.curriculum, "steps of counted attempts")
+    """Return the path that progress tells of."""
+    path = LearningPath(progress.agent_id, progress.curriculum, "steps of counted attempts")
     at = 0
     for decision in progress.decisions:
         at += decision.env_steps
-        journey.add(at, decision)
+        path.add(at, decision)
     if not progress.decisions and "draws" in progress.memory:
-        journey.drawn = dict(progress.step_episodes)
+        path.drawn = dict(progress.step_episodes)
     elif progress.active and progress.attempt:
-        journey.under_way = UnderWay(progress.current_step_order, progress.attempt)
-    journey.outcome = progress.outcome
-    return journey
+        path.under_way = UnderWay(progress.current_step_order, progress.attempt)
+    path.outcome = progress.outcome
+    return path
 
 
 def _of_folder(folder: Path) -> list[LearningPath]:
-    """Return the journeys of a run of `piase curriculum run`."""
+    """Return the paths of a run of `piase curriculum run`."""
     place = folder / PROGRESS
     if not place.exists():
         raise ProgressError(f"{folder} has no {PROGRESS}; give the folder of a curriculum's run")
-    journeys = {agent: _of_progress(p) for agent, p in ProgressStore(place).read().items()}
+    paths = {agent: _of_progress(p) for agent, p in ProgressStore(place).read().items()}
     rows = list(read_rows(folder / PATH))
-    for agent, journey in journeys.items():
+    for agent, path in paths.items():
         mine = [(row["steps"], row["agents"][agent]) for row in rows if agent in row["agents"]]
-        journey.counted = "environment steps"
+        path.counted = "environment steps"
         # Progress may be ahead of the rows by what was decided since the last of them.
         ends = [at for _, entry in mine for at in entry["decided_at"]]
         last = rows[-1]["steps"] if rows else 0
-        journey.moves = [
+        path.moves = [
             DecisionAt(ends[n] if n < len(ends) else max(last, 0), move.decision)
-            for n, move in enumerate(journey.moves)
+            for n, move in enumerate(path.moves)
         ]
         for at, entry in mine:
             played = {int(order): n for order, (n, _) in entry["episodes"].items()}
             won = {int(order): n for order, (_, n) in entry["episodes"].items()}
-            journey.stretches.append(EpisodeCountsAt(at, played, won))
-            journey.names |= {int(order): name for order, name in entry.get("names", {}).items()}
-            journey.director = entry.get("director", journey.director)
-            journey.uncounted += entry.get("uncounted", 0)
-            if journey.under_way is not None and entry.get("under_way") is not None:
-                journey.under_way = UnderWay(**entry["under_way"])
-    return list(journeys.values())
+            path.stretches.append(EpisodeCountsAt(at, played, won))
+            path.names |= {int(order): name for order, name in entry.get("names", {}).items()}
+            path.director = entry.get("director", path.director)
+            path.uncounted += entry.get("uncounted", 0)
+            if path.under_way is not None and entry.get("under_way") is not None:
+                path.under_way = UnderWay(**entry["under_way"])
+    return list(paths.values())
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -244,9 +244,9 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _of_log(run: Run) -> list[LearningPath]:
-    """Return the journeys that a log tells of."""
+    """Return the paths that a log tells of."""
     slots = int(run.manifest.get("num_envs") or 1)
-    journeys: dict[str, LearningPath] = {}
+    paths: dict[str, LearningPath] = {}
     history, drawn, number = History(1), set[str](), 0
     try:
         for number, event in run.numbered():  # noqa: B007
@@ -255,101 +255,102 @@ def _of_log(run: Run) -> list[LearningPath]:
             if kind not in (BEGIN, ATTEMPT, EVAL):
                 continue
             name = str(data.get("name" if kind == BEGIN else "curriculum", ""))
-            journey = journeys.setdefault(agent, LearningPath(agent, name, "environment steps"))
+            path = paths.setdefault(agent, LearningPath(agent, name, "environment steps"))
             if kind == BEGIN:
-                journey.director = data.get("director")
+                path.director = data.get("director")
             elif kind == ATTEMPT:
-                journey.names[data["order"]] = data["name"]
-                journey.under_way = UnderWay(data["order"], data["attempt"])
+                path.names[data["order"]] = data["name"]
+                path.under_way = UnderWay(data["order"], data["attempt"])
                 if "drawn_by" in data:
                     drawn.add(agent)
             else:
                 known = Decision.__dataclass_fields__
                 told = {name: value for name, value in data.items() if name in known}
-                journey.add(event["step"] * slots, typed(Decision, told))
-                journey.under_way = None
+                path.add(event["step"] * slots, typed(Decision, told))
+                path.under_way = None
     except DAMAGE as error:
         if isinstance(error, PiaseError):
             raise
         raise damaged(run.path, number, error) from error
-    if not journeys:
+    if not paths:
         raise RunError(f"{run.path}: nobody follows a curriculum in this run")
-    for agent, journey in journeys.items():
-        _count_episodes(journey, history.of(agent), slots, agent in drawn)
-    return list(journeys.values())
+    for agent, path in paths.items():
+        _count_episodes(path, history.of(agent), slots, agent in drawn)
+    return list(paths.values())
 
 
-def _count_episodes(journey: LearningPath, known: AgentHistory, slots: int, drawn: bool) -> None:
+def _count_episodes(path: LearningPath, known: AgentHistory, slots: int, drawn: bool) -> None:
     """Count what was played, from the history of an agent in a log."""
     finished = sorted((row for row in known.episodes if row.finished), key=lambda row: row.end)
     for row in finished:
         if row.attempt < 1:
-            journey.uncounted += 1
+            path.uncounted += 1
             continue
         order = known.attempts[row.attempt - 1].order or 0
         won = {order: int(row.result == "won")}
-        journey.stretches.append(EpisodeCountsAt(row.end * slots, {order: 1}, won))
+        path.stretches.append(EpisodeCountsAt(row.end * slots, {order: 1}, won))
         if drawn:
-            journey.drawn[order] = journey.drawn.get(order, 0) + 1
+            path.drawn[order] = path.drawn.get(order, 0) + 1
     if drawn:
-        journey.under_way = None
-    elif journey.under_way is not None:
+        path.under_way = None
+    elif path.under_way is not None:
         last = known.attempts[-1]
         mine = [row for row in known.episodes if row.attempt == last.number]
         ended = sum(row.finished for row in mine)
-        journey.under_way = replace(journey.under_way, ended=ended, wanted=last.episodes)
+        path.under_way = replace(path.under_way, ended=ended, wanted=last.episodes)
 
 
 # -- in words ----------------------------------------------------------------------------------
 
 
-def explain(journey: LearningPath) -> Iterator[str]:
+def explain(path: LearningPath) -> Iterator[str]:
     """Yield lines that say what was decided after each attempt, and why.
 
     Attempts in a row with one decision and one reason but for its numbers are not drawn together:
     every decision has its line.
     """
-    head = f"{journey.agent} in '{journey.curriculum}'"
-    if journey.drawn:
+    head = f"{path.agent} in '{path.curriculum}'"
+    if path.drawn:
         yield f"{head}: each episode's step was drawn; nothing was decided between attempts."
-        total = sum(journey.drawn.values())
-        for order, count in sorted(journey.drawn.items()):
-            yield f"  {_label(journey, order)}: {_count(count, 'episode')}, {count / total:.0%}"
+        total = sum(path.drawn.values())
+        for order, count in sorted(path.drawn.items()):
+            yield f"  {_label(path, order)}: {_count(count, 'episode')}, {count / total:.0%}"
         return
-    if not journey.moves:
+    if not path.moves:
         yield f"{head}: nothing was decided yet."
-        yield from describe_open(journey)
+        yield from describe_open(path)
         return
-    last = journey.moves[-1]
-    yield f"{head}: {_count(len(journey.moves), 'decision')}; the curriculum {_end(journey)}."
-    for move in journey.moves:
-        yield from _decision_lines(journey, move)
-    if journey.under_way is None and journey.outcome == "running":
-        yield f"Now in {_label(journey, last.decision.next_step or 0)}."
-    yield from describe_open(journey)
+    last = path.moves[-1]
+    told = f"{_count(len(path.moves), 'decision')}; the curriculum {describe_outcome(path.outcome)}"
+    yield f"{head}: {told}."
+    for move in path.moves:
+        yield from _decision_lines(path, move)
+    if path.under_way is None and path.outcome == "running":
+        yield f"Now in {_label(path, last.decision.next_step or 0)}."
+    yield from describe_open(path)
 
 
-def describe_open(journey: LearningPath) -> Iterator[str]:
+def describe_open(path: LearningPath) -> Iterator[str]:
     """Yield lines about what no decision rests on: the attempt under way, uncounted episodes."""
-    now = journey.under_way
+    now = path.under_way
     if now is not None:
-        told = f"Now in {_label(journey, now.step)}, attempt {now.attempt}"
+        told = f"Now in {_label(path, now.step)}, attempt {now.attempt}"
         if now.ended is not None and now.wanted is not None:
             told += f": {now.ended} of {_count(now.wanted, 'episode')} ended"
             if now.begun is not None and now.begun > now.ended:
                 told += f", {now.begun - now.ended} in play"
         yield f"{told}."
-    if journey.uncounted:
+    if path.uncounted:
         which = "counted for no attempt: others had begun before and filled it"
-        yield f"{_count(journey.uncounted, 'more episode')} {which}."
+        yield f"{_count(path.uncounted, 'more episode')} {which}."
 
 
-def _decision_lines(journey: LearningPath, move: DecisionAt) -> Iterator[str]:
+def _decision_lines(path: LearningPath, move: DecisionAt) -> Iterator[str]:
     """Yield the lines of one decision."""
     decision = move.decision
     after = f"after {_count(decision.episodes, 'episode')}"
-    yield f"{_label(journey, decision.step)}, attempt {decision.attempt}, {after}:"
-    yield f"  {decision.decision}: {_meaning(journey, decision)}"
+    yield f"{_label(path, decision.step)}, attempt {decision.attempt}, {after}:"
+    yield f"  {decision.decision}: {_meaning(path, decision)}"
     yield f"  why: {decision.reason}"
     values = ", ".join(
         f"{name} = {_format_value(value)}" for name, value in decision.values.items()
@@ -357,7 +358,7 @@ def _decision_lines(journey: LearningPath, move: DecisionAt) -> Iterator[str]:
     yield f"  read: {values or 'nothing'}"
 
 
-def _meaning(journey: LearningPath, decision: Decision) -> str:
+def _meaning(path: LearningPath, decision: Decision) -> str:
     """Return what a decision does, in words."""
     if decision.outcome == "failed":
         return "the curriculum is failed"
@@ -369,17 +370,17 @@ def _meaning(journey: LearningPath, decision: Decision) -> str:
         return "the step is tried again"
     way = "on" if decision.next_step is not None and decision.next_step > decision.step else "back"
     done = "complete; " if decision.completed else "not complete, but "
-    return f"{done}{way} to {_label(journey, decision.next_step or 0)}"
+    return f"{done}{way} to {_label(path, decision.next_step or 0)}"
 
 
-def _label(journey: LearningPath, order: int) -> str:
-    name = journey.names.get(order)
+def _label(path: LearningPath, order: int) -> str:
+    name = path.names.get(order)
     return f"step {order}" if name is None else f"step {order} '{name}'"
 
 
-def _end(journey: LearningPath) -> str:
-    words = {"running": "goes on", "finished": "is finished", "failed": "is failed"}
-    return words[journey.outcome]
+def describe_outcome(outcome: str) -> str:
+    """Return what became of a curriculum, in words."""
+    return "goes on" if outcome == "running" else f"is {outcome}"
 
 
 def _count(number: int, what: str) -> str:
@@ -395,28 +396,28 @@ def _format_value(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
-def table_rows(journey: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str, ...]]:
+def table_rows(path: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str, ...]]:
     """Return for each step: order, name, attempts, hints, branches away, episodes, last success.
 
     Args:
-        journey: The journey.
+        path: The path.
         orders: Steps to list even if they were never reached.
     """
-    seen = {move.decision.step for move in journey.moves} | set(journey.drawn)
-    seen |= {order for stretch in journey.stretches for order in stretch.played}
+    seen = {move.decision.step for move in path.moves} | set(path.drawn)
+    seen |= {order for stretch in path.stretches for order in stretch.played}
     rows: list[tuple[str, ...]] = []
     for order in sorted(seen | set(orders)):
-        mine = [move.decision for move in journey.moves if move.decision.step == order]
-        episodes = sum(d.episodes for d in mine) or journey.drawn.get(order, 0)
+        mine = [move.decision for move in path.moves if move.decision.step == order]
+        episodes = sum(d.episodes for d in mine) or path.drawn.get(order, 0)
         rows.append(
             (
                 str(order),
-                journey.names.get(order, ""),
+                path.names.get(order, ""),
                 str(len(mine)),
                 str(sum(d.hint is not None for d in mine)),
                 str(sum(d.decision.startswith("BRANCH_TO_") for d in mine)),
                 f"{episodes:,}",
-                _last_success(journey, order, mine),
+                _last_success(path, order, mine),
                 "yes" if any(d.completed for d in mine) else "no",
             )
         )
@@ -433,24 +434,24 @@ def short_name(metric: str) -> str:
     return "won" if metric == SUCCESS else metric.rpartition(".")[2]
 
 
-def headings(journey: LearningPath) -> tuple[str, ...]:
+def headings(path: LearningPath) -> tuple[str, ...]:
     """Return what the columns of `table_rows` are."""
-    return (*HEADINGS[:-2], short_name(journey.judged_by), HEADINGS[-1])
+    return (*HEADINGS[:-2], short_name(path.judged_by), HEADINGS[-1])
 
 
-def _last_success(journey: LearningPath, order: int, mine: list[Decision]) -> str:
+def _last_success(path: LearningPath, order: int, mine: list[Decision]) -> str:
     """Return the share that was won at the end, of the last attempt or the last episodes.
 
     Where attempts are judged by another share, return that.
     """
-    metric = journey.judged_by
+    metric = path.judged_by
     rates = [d.values[metric] for d in mine if metric in d.values]
     if rates and isinstance(rates[-1], int | float):
         return f"{rates[-1]:.0%}"
     if metric != SUCCESS:
         return ""
     played = won = 0
-    for stretch in reversed(journey.stretches):
+    for stretch in reversed(path.stretches):
         if played < 100 and stretch.won:
             played += stretch.played.get(order, 0)
             won += stretch.won.get(order, 0)
@@ -459,17 +460,3 @@ def _last_success(journey: LearningPath, order: int, mine: list[Decision]) -> st
 
 HEADINGS = ("step", "name", "attempts", "hints", "branches", "episodes", "won", "done")
 """What the columns of `table_rows` are, where attempts are judged by success."""
-
-__all__ = [
-    "HEADINGS",
-    "DecisionAt",
-    "EpisodeCountsAt",
-    "LearningPath",
-    "describe_open",
-    "explain",
-    "headings",
-    "judged_by",
-    "read_paths",
-    "short_name",
-    "table_rows",
-]

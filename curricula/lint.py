@@ -6,12 +6,14 @@ are worth knowing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from piase_gym.core.world import MAX_HINT
 from piase_gym.curricula import validation
+from piase_gym.curricula.actions import plain
+from piase_gym.curricula.condition_syntax import tokenize
 from piase_gym.curricula.decisions import default_action, follow
 from piase_gym.curricula.loader import load
 from piase_gym.curricula.rule_analysis import COMPLETE, DEFAULT, Analysis, Outcome, analyse
@@ -75,14 +77,25 @@ def _all(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]
         for step in curriculum.steps
     }
     for step in curriculum.steps:
-        yield from _rules(step, analyses[step.order])
-        yield from _hints(step)
-        yield from _metrics(curriculum, step)
-        yield from _names(curriculum, step)
-        yield from _stages(curriculum, step)
-        yield from _exits(step, analyses[step.order])
-    yield from _ways(curriculum, analyses)
+        found = analyses[step.order]
+        yield from _named(step, _rules(step, found))
+        yield from _named(step, _hints(step))
+        yield from _named(step, _metrics(curriculum, step))
+        yield from _named(step, _names(curriculum, step))
+        yield from _named(step, _stages(curriculum, step))
+        yield from _named(step, _exits(step, found))
+    ways = {s.order: _next(curriculum, s, analyses[s.order]) for s in curriculum.steps}
+    for step in curriculum.steps:
+        yield from _named(step, _reachability(curriculum, step, ways))
     yield from _world(curriculum, world)
+
+
+def _named(step: CurriculumStep, found: Iterable[_Found]) -> Iterator[_Found]:
+    """Yield what is found in a step, with its place in the file, naming step and rule."""
+    for level, path, told in found:
+        of_rule = path[:1] == ("adaptation_rules",)
+        label = validation.rule_label(step, int(path[1])) if of_rule else step.label
+        yield level, ("steps", step._index, *path), f"{label}: {told}"
 
 
 def _comes_back(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> bool:
@@ -96,39 +109,32 @@ def _comes_back(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> bo
     )
 
 
-def _at(step: CurriculumStep, *rest: str | int) -> validation.Path:
-    return ("steps", step._index, *rest)
-
-
 # -- rules ----------------------------------------------------------------------------------------
 
 
 def _rules(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
     """Yield rules that never decide, and criteria that never hold."""
     if not found.sure:
-        told = "its rules tell too many cases apart, so dead rules were not looked for"
-        yield "note", _at(step), f"{step.label}: {told}"
+        yield "note", (), "its rules tell too many cases apart, so dead rules were not looked for"
         return
     if step.completion_criteria and COMPLETE not in found.all:
         told = "its criteria can never hold together, so it is never complete"
-        yield "warning", _at(step, "completion_criteria"), f"{step.label}: {told}"
+        yield "warning", ("completion_criteria",), told
     for number in range(len(step.rules)):
         if number in found.all:
             continue
-        path, label = _at(step, "adaptation_rules", number), validation.rule_label(step, number)
         if number not in found.alone:
             told = "its condition can never hold"
         elif _only_when_complete(step, number):
             told = "it holds only where the step is complete, and then it is not asked"
         else:
             told = "it never decides: where it holds, a rule before it does, or the step is over"
-        yield "warning", path, f"{label}: {told}"
+        yield "warning", ("adaptation_rules", number), told
 
 
 def _only_when_complete(step: CurriculumStep, number: int) -> bool:
     """Tell whether a rule by itself never decides, because the step is complete where it holds."""
-    alone = step.alone(number)
-    return 0 not in analyse(alone).all
+    return 0 not in analyse(step.alone(number)).all
 
 
 # -- ways -----------------------------------------------------------------------------------------
@@ -148,8 +154,6 @@ def _next(curriculum: DevelopmentalCurriculum, step: CurriculumStep, found: Anal
 def _action(step: CurriculumStep, attempt: int, outcome: Outcome) -> Any:
     """Return what is decided for an outcome."""
     if outcome == COMPLETE:
-        from piase_gym.curricula.actions import plain
-
         return plain("PROCEED")
     if outcome == DEFAULT:
         return default_action(step, attempt)[0]
@@ -167,21 +171,17 @@ def _reach(ways: Mapping[int, set[int]], start: int) -> set[int]:
     return seen
 
 
-def _ways(
-    curriculum: DevelopmentalCurriculum, analyses: Mapping[int, Analysis]
+def _reachability(
+    curriculum: DevelopmentalCurriculum, step: CurriculumStep, ways: Mapping[int, set[int]]
 ) -> Iterator[_Found]:
-    """Yield steps that cannot be reached, and steps without a way to the end."""
-    ways = {s.order: _next(curriculum, s, analyses[s.order]) for s in curriculum.steps}
-    reached = _reach(ways, curriculum.steps[0].order)
-    for step in curriculum.steps:
-        if step.order not in reached:
-            told = "no way leads to it from the first step"
-            yield "warning", _at(step), f"{step.label}: {told}"
-        elif END not in _reach(ways, step.order):
-            others = sorted(_reach(ways, step.order) - {step.order})
-            where = f"; it leads only to the steps {others}" if others else _remedy(step)
-            told = f"there is no way out, whatever the agent does{where}"
-            yield "error", _at(step), f"{step.label}: {told}"
+    """Yield whether a step cannot be reached, or has no way to the end."""
+    reached = _reach(ways, step.order)
+    if step.order not in _reach(ways, curriculum.steps[0].order):
+        yield "warning", (), "no way leads to it from the first step"
+    elif END not in reached:
+        others = sorted(reached - {step.order})
+        where = f"; it leads only to the steps {others}" if others else _remedy(step)
+        yield "error", (), f"there is no way out, whatever the agent does{where}"
 
 
 def _remedy(step: CurriculumStep) -> str:
@@ -204,7 +204,7 @@ def _exits(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
     ]
     if stays and not any(leaves):
         told = "an agent that never completes it stays in it; max_attempts or a rule would end that"
-        yield "note", _at(step), f"{step.label}: {told}"
+        yield "note", (), told
 
 
 # -- the rest -------------------------------------------------------------------------------------
@@ -215,11 +215,10 @@ def _hints(step: CurriculumStep) -> Iterator[_Found]:
     given = {rule.action.target for rule in step.rules if rule.action.kind == "APPLY_HINT"}
     for key, hint in step.hints.items():
         if key not in given:
-            told = f"no rule gives the hint {key!r}"
-            yield "warning", _at(step, "hints", key), f"{step.label}: {told}"
+            yield "warning", ("hints", key), f"no rule gives the hint {key!r}"
         if len(hint.message) > MAX_HINT:
             told = f"the hint {key!r} has {len(hint.message)} characters; agents see {MAX_HINT}"
-            yield "warning", _at(step, "hints", key), f"{step.label}: {told}"
+            yield "warning", ("hints", key), told
 
 
 def _metrics(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
@@ -229,26 +228,22 @@ def _metrics(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Itera
         name = need.metric
         if name.startswith(REACHED) and name != own and need.window is None:
             told = f"{name} is always false here: it is true only in attempts at that step"
-            yield "warning", _at(step), f"{step.label}: {told}; this step has {own}"
+            yield "warning", (), f"{told}; this step has {own}"
         if name == "hints_used" and not step.hints and need.window is None:
-            told = "hints_used is always 0 here, for the step has no hints"
-            yield "warning", _at(step), f"{step.label}: {told}"
+            yield "warning", (), "hints_used is always 0 here, for the step has no hints"
         if name in curriculum.metrics and curriculum.metrics[name].metric is None:
             told = f"{name} is a metric of your own, which whoever runs the curriculum must define"
-            yield "note", _at(step), f"{step.label}: {told}"
+            yield "note", (), told
     for number, rule in enumerate(step.rules):
         unsure = [n for n in rule.condition.names if step.need(n).metric == "steps_to_goal"]
         if unsure and len(rule.condition.names) > 1 and _has_or(rule.condition.text):
             told = f"{unsure[0]} has no value before the goal is reached, and then the whole "
             told += "condition is false; give each side of 'or' a rule of its own"
-            path = _at(step, "adaptation_rules", number)
-            yield "warning", path, f"{validation.rule_label(step, number)}: {told}"
+            yield "warning", ("adaptation_rules", number), told
 
 
 def _has_or(text: str) -> bool:
     """Tell whether a condition has an ``or``."""
-    from piase_gym.curricula.condition_syntax import tokenize
-
     return any(word.text in ("or", "||") for word in tokenize(text))
 
 
@@ -257,7 +252,7 @@ def _names(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterato
     other = curriculum.find_step(int(step.name)) if step.name.isdecimal() else None
     if other is not None and other is not step:
         told = f"BRANCH_TO_{step.name} leads to {other.label}, for orders come before names"
-        yield "warning", _at(step, "name"), f"{step.label}: {told}"
+        yield "warning", ("name",), told
 
 
 def _stages(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
@@ -267,8 +262,7 @@ def _stages(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterat
         return
     if wanted not in {other.developmental_stage_reached for other in curriculum.steps}:
         told = f"no step leads to the stage {wanted!r}, so only agents that bring it take this step"
-        path = _at(step, "developmental_stage_prerequisite")
-        yield "warning", path, f"{step.label}: {told}"
+        yield "warning", ("developmental_stage_prerequisite",), told
 
 
 def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]:
@@ -290,18 +284,14 @@ def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Foun
     if given.excess(larger):
         told = f"the steps need more than the world at its start: {', '.join(given.excess(larger))}"
         yield "note", (), f"{told}; make it with envelope={wanted}"
-    yield from _silent(curriculum, base)
-
-
-def _silent(curriculum: DevelopmentalCurriculum, base: Any) -> Iterator[_Found]:
-    """Yield steps that count messages where nobody can send any."""
     for step in curriculum.steps:
-        if not any(need.metric == "messages_sent" for need in step.needs):
-            continue
+        yield from _named(step, _silent(step, base))
+
+
+def _silent(step: CurriculumStep, base: Any) -> Iterator[_Found]:
+    """Yield that a step counts messages where nobody can send any."""
+    if any(need.metric == "messages_sent" for need in step.needs):
         config = base.model_copy(update={"envelope": None}).changed(step.fields)
         if getattr(config, "symbols", None) == 0:
             told = "messages_sent is always 0 here: the config has no symbols to say"
-            yield "warning", _at(step), f"{step.label}: {told}"
-
-
-__all__ = ["Finding", "lint"]
+            yield "warning", (), told

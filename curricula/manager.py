@@ -248,6 +248,3 @@ class CurriculumManager:
             if all(statuses.get(step.order) == "completed_success" for step in steps):
                 stage = self.curricula[progress.agent_id].target_developmental_stage
                 self._reach(progress, stage)
-
-
-__all__ = ["CurriculumManager"]

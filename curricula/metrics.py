@@ -15,8 +15,7 @@ from typing import Any
 from piase_gym.errors import UnsupportedError
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
 from piase_gym.runs.metric_definitions import METRICS
-from piase_gym.runs.metrics import Metrics as RunMetrics
-from piase_gym.runs.metrics import PiaAVTInterface
+from piase_gym.runs.metrics import Metrics
 from piase_gym.runs.recent_events import Step
 from piase_gym.runs.schema import ATTEMPT
 from piase_gym.runs.windows import Value, View, Window
@@ -63,7 +62,7 @@ class EpisodeRecord:
     steps: Sequence[Step] = ()
 
 
-class CurriculumMetrics(PiaAVTInterface):
+class CurriculumMetrics(Metrics):
     """Answers for the agents of curricula.
 
     Args:
@@ -86,25 +85,12 @@ class CurriculumMetrics(PiaAVTInterface):
         retain: int = 100_000,
     ) -> None:
         """Begin without episodes."""
-        self.history = History(retain)
+        super().__init__(History(retain))
         self.history.manifest = {"milestones": milestones, "measures": measures}
         for agent in agents:
             self.history.of(agent)
-        self._metrics = RunMetrics(self.history)
         for name, metric in (own or {}).items():
-            self._metrics.define(name, metric)
-
-    # -- questions ------------------------------------------------------------------------
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names of all metrics that have been heard of."""
-        return self._metrics.names()
-
-    def get_performance_metric(
-        self, agent_id: str, metric: str, window: Window = None, *, slot: int | None = None
-    ) -> Value:
-        """Return the value of a metric; see `piase_gym.runs.Metrics`."""
-        return self._metrics.get_performance_metric(agent_id, metric, window, slot=slot)
+            self.define(name, metric)
 
     def check_event_occurred(
         self,
@@ -125,7 +111,7 @@ class CurriculumMetrics(PiaAVTInterface):
                 f"the meter of a curriculum does not hear of {kind or 'events without a type'}; "
                 f"it hears of {', '.join(FOLLOWED)}; piase_gym.runs.Metrics hears of all"
             )
-        return self._metrics.check_event_occurred(agent_id, signature, window, slot=slot)
+        return super().check_event_occurred(agent_id, signature, window, slot=slot)
 
     # -- what is recorded ----------------------------------------------------------------
 

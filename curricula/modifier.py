@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from piase_gym.core.difficulty import Fields, adjust, introduce
-from piase_gym.curricula.setup import Orders, ScenarioSetupModule
+
+if TYPE_CHECKING:
+    from piase_gym.curricula.controller import CurriculumController
 
 
 class EnvironmentModifierInterface(ABC):
@@ -31,23 +33,11 @@ class EnvironmentModifierInterface(ABC):
 
 
 class WorldModifier(EnvironmentModifierInterface):
-    """Changes the environment of a controller by its world's dials and elements.
+    """Changes the environment of a controller by its world's dials and elements."""
 
-    Args:
-        setup: What makes the configs.
-        give: Shows words to an agent, at once.
-        told: Called with the fields that changed.
-    """
-
-    def __init__(
-        self,
-        setup: ScenarioSetupModule,
-        give: Callable[[str, str], None],
-        told: Callable[[Fields], None],
-    ) -> None:
-        """Wait for changes."""
-        self._setup, self._give, self._on_change = setup, give, told
-        self.orders: Orders = {}
+    def __init__(self, controller: CurriculumController) -> None:
+        """Change the environment of `controller`."""
+        self._controller = controller
 
     def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
         """Turn dials of the world, such as ``{"hazards": 3}`` or ``{"by": -0.1}``.
@@ -56,8 +46,9 @@ class WorldModifier(EnvironmentModifierInterface):
             ConfigError: If there is no such dial, or the value is not allowed.
             EnvelopeError: If the world does not fit its envelope then.
         """
-        config = self._setup.config(self.orders)
-        return self._change(adjust(self._setup.world.difficulty_parameters, config, params))
+        setup = self._controller.setup
+        config = setup.config(self._controller.orders)
+        return self._controller.override(adjust(setup.world.difficulty_parameters, config, params))
 
     def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
         """Put something into the world, such as ``{"type": "wall", "position": [2, 3]}``.
@@ -66,15 +57,10 @@ class WorldModifier(EnvironmentModifierInterface):
             ConfigError: If there is no such element, or it cannot be put there.
             EnvelopeError: If the world does not fit its envelope then.
         """
-        config = self._setup.config(self.orders)
-        return self._change(introduce(self._setup.world.elements, config, element_config))
+        setup = self._controller.setup
+        config = setup.config(self._controller.orders)
+        return self._controller.override(introduce(setup.world.elements, config, element_config))
 
     def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
         """Show words to an agent, in its text and its vector, until the episode ends."""
-        self._give(agent_id, hint)
-
-    def _change(self, fields: Fields) -> Fields:
-        """Let fields hold from the next reset on, for the rest of the step."""
-        self._setup.add_overrides(fields, self.orders)
-        self._on_change(fields)
-        return fields
+        self._controller.give_hint(agent_id, hint)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.core.rng import check_seed
 from piase_gym.curricula import loader, window_memory
-from piase_gym.curricula.directors import Director, make_director
+from piase_gym.curricula.directors import make_director
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.store import ProgressStore
 from piase_gym.curricula.tutors import Tutor
@@ -21,33 +20,37 @@ if TYPE_CHECKING:
 Curricula = Mapping[str, DevelopmentalCurriculum]
 
 
-@dataclass(frozen=True)
 class CurriculumOptions:
-    """What to follow, and how.
+    """What to follow, and how, from what users write.
+
+    Args:
+        curricula: Agent -> curriculum, its name or its path; or one curriculum, for the agent
+            that it is written for, the only agent of the caller or, if it names a `lead`, all.
+        own: The caller's agents.
+        director: A director or its name; by default what the curriculum says.
+        tutor: Who may choose among decisions, and word hints.
+        progress: A file in which progress is kept.
+        agents: Agents to be configured when they come to a step.
+        seed: The seed of the curricula, from which all draws of the director follow:
+            ``0..2**63-1``.
+        metrics: Metrics of one's own by name, as `piase_gym.runs.Metrics.define` takes them.
+        lag: An episode that begins at a step depends on those that ended so many steps before it;
+            1 or more.
 
     Attributes:
         curricula: The curriculum of each agent.
         director: What says which step comes next.
-        tutor: Who may choose among decisions, and word hints.
         store: Where progress is kept.
-        agents: Agents to be configured when they come to a step.
-        seed: The seed of the curricula, from which all draws of the director follow.
-        metrics: Metrics of one's own.
-        lag: An episode that begins at a step depends on those that ended so many steps before it.
+
+    Raises:
+        AgentError: If an agent is not there.
+        CurriculumError: If a curriculum cannot be used.
+        ProgressError: If progress is damaged, or does not belong to the curricula.
+        ConfigError: If something else is not allowed.
     """
 
-    curricula: Curricula
-    director: Director
-    tutor: Tutor | None = None
-    store: ProgressStore | None = None
-    agents: Mapping[str, Agent] = field(default_factory=dict)
-    seed: int = 0
-    metrics: Mapping[str, Any] = field(default_factory=dict)
-    lag: int = 1
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         curricula: Any,
         own: Sequence[str],
         *,
@@ -58,52 +61,29 @@ class CurriculumOptions:
         seed: int = 0,
         metrics: Mapping[str, Any] | None = None,
         lag: int = 1,
-    ) -> CurriculumOptions:
-        """Return the options from what users write.
-
-        Args:
-            curricula: Agent -> curriculum, its name or its path; or one curriculum, for the agent
-                that it is written for, the only agent of the caller or, if it names a `lead`, all.
-            own: The caller's agents.
-            director: A director or its name; by default what the curriculum says.
-            tutor: A tutor.
-            progress: A file in which progress is kept.
-            agents: Agents to be configured.
-            seed: ``0..2**63-1``.
-            metrics: Metrics of one's own by name, as `piase_gym.runs.Metrics.define` takes them.
-            lag: 1 or more.
-
-        Raises:
-            AgentError: If an agent is not there.
-            CurriculumError: If a curriculum cannot be used.
-            ProgressError: If progress is damaged, or does not belong to the curricula.
-            ConfigError: If something else is not allowed.
-        """
+    ) -> None:
+        """Check everything before anything is changed."""
         if tutor is not None and not isinstance(tutor, Tutor):
             raise ConfigError(f"a tutor has choose, word and watch; {type(tutor).__name__} has not")
         if not isinstance(lag, int) or isinstance(lag, bool) or lag < 1:
             raise ConfigError(f"lag is a positive number of steps, not {lag!r}")
-        store = progress
         if isinstance(progress, str | Path):
-            store = ProgressStore(progress)
-        if store is not None and not isinstance(store, ProgressStore):
+            progress = ProgressStore(progress)
+        if progress is not None and not isinstance(progress, ProgressStore):
             raise ConfigError(f"progress is kept in a file, named by a path, not by {progress!r}")
-        plan = cls(
-            _assign(curricula, own),
-            make_director(director),
-            tutor,
-            store,
-            dict(agents or {}),
-            check_seed(seed),
-            dict(metrics or {}),
-            lag,
-        )
-        # What is wrong with progress is told before anything is changed.
-        for kept in ({} if store is None else store.load(plan.curricula)).values():
-            plan.director.check(kept.memory)
+        self.curricula: Curricula = _assign(curricula, own)
+        self.director, self.tutor, self.store = make_director(director), tutor, progress
+        self.agents, self.seed = dict(agents or {}), check_seed(seed)
+        self.metrics, self.lag = dict(metrics or {}), lag
+        for kept in ({} if progress is None else progress.load(self.curricula)).values():
+            self.director.check(kept.memory)
             if window_memory.RECENT in kept.memory:
                 window_memory.check(kept)
-        return plan
+
+    @property
+    def watched(self) -> bool:
+        """Whether a tutor looks at every step."""
+        return self.tutor is not None and bool(getattr(self.tutor, "watches", True))
 
 
 def _assign(curricula: Any, own: Sequence[str]) -> dict[str, DevelopmentalCurriculum]:

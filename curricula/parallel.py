@@ -6,8 +6,9 @@ steps of the whole vector, so a fixed policy gets the same curriculum from 0, 1,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -15,11 +16,9 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from numpy.typing import NDArray
 
 from piase_gym.core.rng import spread_seeds
-from piase_gym.curricula.controller import CurriculumController
-from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.controller import CurriculumController, CurriculumProperties
 from piase_gym.curricula.metrics import EpisodeRecord
 from piase_gym.curricula.options import CurriculumOptions
-from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.setup import union_envelope
 from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotResult, WorkerPool
 from piase_gym.curricula.tutors import require_text
@@ -30,8 +29,8 @@ CURRICULUM_OPTIONS = ("director", "tutor", "progress", "seed", "metrics", "lag")
 """Options that are the curriculum's; all others are the environment's."""
 
 
-class SlotRun:
-    """What runs in slots have in common: a controller, workers, and what goes between them.
+class SlotController(CurriculumController):
+    """The controller of slots that workers host, and what goes between it and them.
 
     Args:
         world: An id, a world or a config.
@@ -43,8 +42,9 @@ class SlotRun:
             `CurriculumWrapper` takes them, and arguments of `GymEnv`.
 
     Attributes:
-        course: Progress, metrics, decisions.
-        events: The bus on which the controller posts.
+        model: An environment like those of the slots.
+        agent: The learner.
+        workers: What hosts the slots.
 
     Raises:
         ConfigError: If a number is not allowed.
@@ -57,35 +57,34 @@ class SlotRun:
         curriculum: Any,
         *,
         slots: int,
-        workers: int,
-        context: str,
-        options: dict[str, Any],
+        workers: int = 1,
+        context: str = "forkserver",
+        **options: Any,
     ) -> None:
         """Make the environment of each slot."""
         for name, value, least in (("slots", slots, 1), ("workers", workers, 0)):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ConfigError(f"{name} is a number from {least} on, not {value!r}")
-        course = {name: options.pop(name) for name in CURRICULUM_OPTIONS if name in options}
+        own = {name: options.pop(name) for name in CURRICULUM_OPTIONS if name in options}
         self.model = GymEnv(world, **options)
-        plan = CurriculumOptions.of(curriculum, (self.model.agent,), **course)
-        if plan.tutor is not None and getattr(plan.tutor, "watches", True):
+        self.agent = self.model.agent
+        plan = CurriculumOptions(curriculum, (self.agent,), **own)
+        if plan.watched:
             raise UnsupportedError(
                 "slots are not watched: give their tutor the attribute watches = False; then it "
                 "chooses and words hints"
             )
         envelope = union_envelope(plan.curricula.values(), self.model.config)
         self.model.enlarge(envelope)
-        self.events = self.model.events
-        self.course = CurriculumController(self.model.world, plan, self.events, slots)
-        self.agent, self.slots = self.model.agent, slots
-        spec = EnvSpec(world, {**options, "envelope": envelope}, self.course.inputs)
+        super().__init__(self.model.world, plan, self.model.events, slots)
+        spec = EnvSpec(world, {**options, "envelope": envelope}, self.inputs)
         self.workers = WorkerPool(spec, slots, min(workers, slots), context)
-        self.configs: list[Any] = [None] * slots
+        self._configs: list[Any] = [None] * slots
         self._sent_configs: list[Any] = [None] * slots
         self._attempt_data: dict[int | None, Any] = {}
         self._sent_attempts: list[Any] = [None] * slots
         self._start = [0] * slots
-        self.course.attempt_listeners.append(self._on_attempt)
+        self.attempt_listeners.append(self._on_attempt)
 
     def _on_attempt(self, _agent: str, data: Any) -> None:
         """Take note of where the learner is to go."""
@@ -93,43 +92,48 @@ class SlotRun:
 
     def assign(self, slots: Sequence[int]) -> None:
         """Fix the configs of the next episodes of some slots."""
-        for slot, config in zip(slots, self.course.next_configs(slots), strict=True):
-            self.configs[slot] = config
+        for slot, config in zip(slots, self.next_configs(slots), strict=True):
+            self._configs[slot] = config
+
+    def reset_commands(self, seed: Any, step: int) -> list[SlotCommand]:
+        """Let an episode begin in every slot; those that go on are broken off."""
+        seeds, everyone = spread_seeds(seed, self.slots), range(self.slots)
+        for slot in everyone:
+            if self.participants[slot]:
+                self.abort_episode(slot, {})
+        self.assign(everyone)
+        return [self.reset_command(slot, seeds[slot], step) for slot in everyone]
 
     def reset_command(self, slot: int, seed: int | None, step: int) -> SlotCommand:
         """Let an episode begin, and return what its slot is to be told."""
-        course = self.course
-        participation = course.start_episode(slot, [self.agent])[self.agent]
-        words = course.hint_text(participation)
+        participation = self.start_episode(slot, [self.agent])[self.agent]
+        words = self.hint_text(participation)
         if words is not None:
-            course.record_hint(participation, require_text(words), "hint", slot)
-        config = None if self.configs[slot] is self._sent_configs[slot] else self.configs[slot]
-        attempt = self._attempt_data.get(
-            slot if course.director.per_slot and self.slots > 1 else None
-        )
+            self.record_hint(participation, require_text(words), "hint", slot)
+        config = None if self._configs[slot] is self._sent_configs[slot] else self._configs[slot]
+        own = self.director.per_slot and self.slots > 1
+        attempt = self._attempt_data.get(slot if own else None)
         attempt = None if attempt is self._sent_attempts[slot] else attempt
-        self._sent_configs[slot], self._start[slot] = self.configs[slot], step
+        self._sent_configs[slot], self._start[slot] = self._configs[slot], step
         if attempt is not None:
             self._sent_attempts[slot] = attempt
         return SlotCommand(slot, reset=True, seed=seed, config=config, hint=words, attempt=attempt)
 
-    def abort_episode(self, slot: int) -> None:
-        """Take note that an episode was broken off before its end."""
-        if self.course.participants[slot]:
-            self.course.abort_episode(slot, {})
-
-    def end_episode(self, result: SlotResult, step: int) -> None:
-        """Take in an episode that has ended at a step of the run."""
-        assert result.record is not None
-        number = self.course.attempts(result.slot).get(self.agent, 0)
-        moved = shift_to_run(result.record, result.slot, number, self._start[result.slot])
-        self.course.step = step
-        self.course.end_episode(result.slot, {self.agent: moved})
+    def process(self, results: Sequence[SlotResult], step: int) -> None:
+        """Take in what slots answered at a step of the run: count, decide, assign."""
+        ended = [result for result in results if result.terminated or result.truncated]
+        self.step = step
+        for result in ended:
+            assert result.record is not None
+            number = self.attempts(result.slot).get(self.agent, 0)
+            moved = shift_to_run(result.record, result.slot, number, self._start[result.slot])
+            self.end_episode(result.slot, {self.agent: moved})
+        self.process_ended_episodes(step + 1 - self.options.lag)
+        self.assign([result.slot for result in ended])
 
     def close(self) -> None:
         """Decide what is left, keep the progress, and stop the workers."""
-        self.course.process_ended_episodes()
-        self.course.finish()
+        super().close()
         self.workers.close()
         self.model.close()
 
@@ -146,7 +150,20 @@ def shift_to_run(record: EpisodeRecord, slot: int, attempt: int, start: int) -> 
     return EpisodeRecord(episode, steps)
 
 
-class ParallelCurricula(VectorEnv[Any, Any, Any]):
+class _Slots(CurriculumProperties):
+    """What environments of one learner in many slots have in common."""
+
+    controller: SlotController
+
+    def __init__(self, world: Any, curriculum: Any, *, slots: int, **options: Any) -> None:
+        """Make the slots."""
+        self.controller = SlotController(world, curriculum, slots=slots, **options)
+        self.events, self.num_envs = self.controller.events, slots
+        self.single_observation_space = self.controller.model.observation_space
+        self.single_action_space = self.controller.model.action_space
+
+
+class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
     """A Gymnasium VectorEnv of one learner that follows a curriculum in many slots.
 
     For worlds without a batched kernel, whose steps take long: array worlds are faster as a batch.
@@ -167,7 +184,7 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
             fields of the config.
 
     Attributes:
-        course: Progress, metrics, decisions.
+        controller: Progress, metrics, decisions.
         events: The bus on which the controller posts.
 
     Raises:
@@ -188,52 +205,20 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
-    def __init__(
-        self,
-        world: Any,
-        curriculum: Any,
-        *,
-        slots: int,
-        workers: int = 1,
-        context: str = "forkserver",
-        **options: Any,
-    ) -> None:
+    def __init__(self, world: Any, curriculum: Any, *, slots: int, **options: Any) -> None:
         """Make the slots."""
-        self.run = SlotRun(
-            world, curriculum, slots=slots, workers=workers, context=context, options=options
-        )
-        self.course, self.events = self.run.course, self.run.events
-        self.num_envs = slots
+        super().__init__(world, curriculum, slots=slots, **options)
         self.render_mode = None
-        self.single_observation_space = self.run.model.observation_space
-        self.single_action_space = self.run.model.action_space
         self.observation_space = batch_space(self.single_observation_space, slots)
         self.action_space = batch_space(self.single_action_space, slots)
         self._over: NDArray[np.bool_] | None = None
-        self._step = self.course.step
-
-    @property
-    def progress(self) -> dict[str, AgentProgress]:
-        """How far the learner has come."""
-        return self.course.progress
-
-    @property
-    def decisions(self) -> list[Decision]:
-        """What was decided, in order."""
-        return self.course.decisions
+        self._step = self.controller.step
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode in every slot; see `BatchVectorEnv.reset`."""
-        seeds = spread_seeds(seed, self.num_envs)
-        everyone = list(range(self.num_envs))
-        for slot in everyone:
-            self.run.abort_episode(slot)
-        self.run.assign(everyone)
-        commands = [self.run.reset_command(slot, seeds[slot], self._step) for slot in everyone]
-        self.run.workers.send(commands)
-        results = self.run.workers.gather(self.num_envs)
+        results = self._tell(self.controller.reset_commands(seed, self._step))
         self._over = np.zeros(self.num_envs, np.bool_)
         infos = {"seed": np.array([result.info["seed"] for result in results], np.int64)}
         return self._stack(results), {**infos, **self._masks(results)}
@@ -245,33 +230,28 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
         if self._over is None:
             raise ResetNeededError("call reset() before the first step")
         self._step += 1
-        given = list(iterate(self.action_space, actions))
-        commands = []
-        for slot in range(self.num_envs):
-            if self._over[slot]:
-                commands.append(self.run.reset_command(slot, None, self._step))
-            else:
-                commands.append(SlotCommand(slot, given[slot]))
-        self.run.workers.send(commands)
-        results = self.run.workers.gather(self.num_envs)
-        ended = [result for result in results if result.terminated or result.truncated]
-        for result in ended:
-            self.run.end_episode(result, self._step)
-        self.course.step = self._step
-        self.course.process_ended_episodes(self._step + 1 - self.course.options.lag)
-        self.run.assign([result.slot for result in ended])
+        given = iterate(self.action_space, actions)
+        results = self._tell(
+            [
+                self.controller.reset_command(slot, None, self._step)
+                if self._over[slot]
+                else SlotCommand(slot, action)
+                for slot, action in enumerate(given)
+            ]
+        )
+        self.controller.process(results, self._step)
         terminated = np.array([result.terminated for result in results], np.bool_)
         truncated = np.array([result.truncated for result in results], np.bool_)
         self._over = terminated | truncated
         rewards = np.array([result.reward for result in results])
         infos = {"result": np.array([r.info.get("result") for r in results], object)}
-        return (
-            self._stack(results),
-            rewards,
-            terminated,
-            truncated,
-            {**infos, **self._masks(results)},
-        )
+        infos |= self._masks(results)
+        return self._stack(results), rewards, terminated, truncated, infos
+
+    def _tell(self, commands: list[SlotCommand]) -> list[SlotResult]:
+        """Let all slots do something, and wait for what comes of it."""
+        self.controller.workers.send(commands)
+        return self.controller.workers.gather(len(commands))
 
     def _stack(self, results: Sequence[SlotResult]) -> Any:
         """Put the observations together."""
@@ -287,11 +267,152 @@ class ParallelCurricula(VectorEnv[Any, Any, Any]):
 
     def render(self) -> tuple[Any, ...]:
         """Draw every environment."""
-        return tuple(self.run.workers.picture(slot) for slot in range(self.num_envs))
+        return tuple(self.controller.workers.picture(slot) for slot in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Decide what is left, keep the progress, and stop the workers."""
-        self.run.close()
+        self.controller.close()
 
 
-__all__ = ["ParallelCurricula", "SlotRun"]
+class AsyncStep(NamedTuple):
+    """What a slot answers.
+
+    Attributes:
+        slot: The slot.
+        observation: What the learner observes.
+        reward: Its reward; 0.0 at the beginning of an episode.
+        terminated: Whether its episode ended by the rules.
+        truncated: Whether it ended by a limit.
+        info: The environment's info.
+    """
+
+    slot: int
+    observation: Any
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: Mapping[str, Any]
+
+
+class AsyncCurricula(_Slots):
+    """One learner in many slots that answer when they are ready, on its way through a curriculum.
+
+    After an episode's end the next `send` to that slot begins another one; its action is ignored.
+    The clock of the run counts arrivals: an episode that begins after n of them depends on those
+    that ended with arrival ``n - lag`` or before.
+
+    Args:
+        world: An id, a world or a config.
+        curriculum: A curriculum, its name or its path.
+        slots: How many environments there are.
+        workers: How many processes host them; 0 hosts all in this process.
+        arrivals: The order of arrivals of another run, to be followed as far as it goes.
+        context: How processes are started.
+        options: See `piase_gym.curricula.parallel.ParallelCurricula`.
+
+    Attributes:
+        controller: Progress, metrics, decisions.
+        arrivals: The slots in the order in which they have answered.
+
+    Example:
+        >>> from piase_gym.curricula import DevelopmentalCurriculum
+        >>> plan = DevelopmentalCurriculum(name="c", steps=[{"order": 1, "name": "a"}])
+        >>> env = AsyncCurricula("GridWorld", plan, slots=2, workers=0)
+        >>> env.reset(seed=0)
+        >>> first = env.recv()
+        >>> env.send(first.slot, 4)
+        >>> env.close()
+    """
+
+    def __init__(
+        self,
+        world: Any,
+        curriculum: Any,
+        *,
+        slots: int,
+        arrivals: Iterable[int] = (),
+        **options: Any,
+    ) -> None:
+        """Make the slots."""
+        super().__init__(world, curriculum, slots=slots, **options)
+        self.arrivals: list[int] = []
+        self._before = self.controller.step
+        self._script = deque(arrivals)
+        self._here: deque[SlotResult] = deque()
+        self._busy: set[int] = set()
+        self._over: set[int] = set()
+        self._begun = False
+
+    def reset(self, *, seed: Any = None) -> None:
+        """Let an episode begin in every slot; `recv` has what the learner observes.
+
+        Raises:
+            ConfigError: If a slot is still busy.
+        """
+        if self._busy:
+            raise ConfigError(f"slots {sorted(self._busy)} are busy; recv their answers first")
+        self._send(self.controller.reset_commands(seed, self._clock))
+        self._over.clear()
+        self._begun = True
+
+    def send(self, slot: int, action: Any) -> None:
+        """Let the learner act in a slot, or begin another episode there if the last one is over.
+
+        Raises:
+            ResetNeededError: Before the first reset.
+            ConfigError: If there is no such slot, or it is busy.
+        """
+        if not self._begun:
+            raise ResetNeededError("call reset() before the first step")
+        if slot not in range(self.num_envs) or slot in self._busy:
+            free = [s for s in range(self.num_envs) if s not in self._busy]
+            raise ConfigError(f"slot {slot!r} cannot be told anything now; free slots are {free}")
+        if slot in self._over:
+            self._over.discard(slot)
+            self._send([self.controller.reset_command(slot, None, self._clock)])
+        else:
+            self._send([SlotCommand(slot, action)])
+
+    def recv(self) -> AsyncStep:
+        """Wait for the next answer: of any slot, or of the one whose turn it is in `arrivals`.
+
+        Raises:
+            ConfigError: If nobody is busy, or the slot whose turn it is is not.
+        """
+        result = self._next()
+        self._busy.discard(result.slot)
+        self.arrivals.append(result.slot)
+        if result.terminated or result.truncated:
+            self._over.add(result.slot)
+        self.controller.process([result], self._clock)
+        return AsyncStep._make(result[: len(AsyncStep._fields)])
+
+    @property
+    def _clock(self) -> int:
+        """The time: how many answers have arrived."""
+        return self._before + len(self.arrivals)
+
+    def _send(self, commands: list[SlotCommand]) -> None:
+        """Let slots do something."""
+        self._busy |= {command.slot for command in commands}
+        self.controller.workers.send(commands)
+
+    def _next(self) -> SlotResult:
+        """Wait for the report whose turn it is."""
+        wanted = self._script.popleft() if self._script else None
+        if not self._busy or (wanted is not None and wanted not in self._busy):
+            whose = "nobody" if wanted is None else f"slot {wanted}, whose turn it is,"
+            raise ConfigError(f"{whose} is busy; send an action first")
+        while True:
+            for result in self._here:
+                if wanted in (None, result.slot):
+                    self._here.remove(result)
+                    return result
+            self._here += self.controller.workers.receive()
+
+    def close(self) -> None:
+        """Wait for who is busy, decide what is left, and stop the workers."""
+        waiting = len(self._busy) - len(self._here)
+        if waiting > 0:
+            self.controller.workers.gather(waiting)
+        self.controller.close()

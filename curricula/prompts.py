@@ -300,6 +300,3 @@ def prompt_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> PiaA
     told = objectives if isinstance(objectives, str) else "; ".join(objectives)
     values = {"curriculum": curriculum.name, "step": step.name, "objective": told}
     return load(path).filled({**values, **(given if isinstance(given, Mapping) else {})})
-
-
-__all__ = ["PiaAGIPrompt", "load", "prompt_of", "prompt_path"]

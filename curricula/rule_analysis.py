@@ -20,15 +20,9 @@ from piase_gym.runs.windows import Value
 
 MOST_CASES = 50_000
 RANGES: Mapping[str, tuple[float, float]] = {
-    "success_rate": (0.0, 1.0),
-    "illegal_rate": (0.0, 1.0),
-    "invalid_rate": (0.0, 1.0),
-    "episode_length": (0.0, math.inf),
-    "steps_to_goal": (0.0, math.inf),
-    "messages_sent": (0.0, math.inf),
-    "hints_used": (0.0, math.inf),
-    "episodes": (0.0, math.inf),
-    "env_steps": (0.0, math.inf),
+    **dict.fromkeys("success_rate illegal_rate invalid_rate".split(), (0.0, 1.0)),
+    **dict.fromkeys("episode_length steps_to_goal messages_sent".split(), (0.0, math.inf)),
+    **dict.fromkeys("hints_used episodes env_steps".split(), (0.0, math.inf)),
     "attempts": (1.0, math.inf),
 }
 """What the values of metrics can be."""

@@ -534,6 +534,3 @@ class DevelopmentalCurriculum(CurriculumModel):
         for _, config in self.configs(world):
             sizes = sizes.union(config.sizes())
         return {name: int(value) for name, value in sizes.model_dump().items()}
-
-
-__all__ = ["CurriculumStep", "DevelopmentalCurriculum"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from piase_gym.core.difficulty import Fields
@@ -206,14 +206,10 @@ class ScenarioSetupModule:
             for a, b in itertools.product(rows[one], rows[other]):
                 yield {one: a, other: b}
 
-    def envelope(self) -> dict[str, int]:
-        """Return the envelope that all curricula need; see `DevelopmentalCurriculum.envelope`."""
-        return union_envelope(self.curricula.values(), self.base)
-
     def _too_small(self, error: EnvelopeError) -> EnvelopeError:
         """Return the error of an envelope that is too small, with the line to write."""
         try:
-            wanted = self.envelope()
+            wanted = union_envelope(self.curricula.values(), self.base)
         except CurriculumError:
             return error
         now = self.world.envelope.model_dump()
@@ -232,6 +228,37 @@ def union_envelope(curricula: Any, config: Any) -> dict[str, int]:
         for name, size in curriculum.envelope(config).items():
             found[name] = max(size, found.get(name, 0))
     return found
+
+
+def ensure_envelope(
+    given: Mapping[str, DevelopmentalCurriculum],
+    config: Any,
+    world: World[Any, Any],
+    enlarge: Callable[[Mapping[str, int]], object],
+    fixed: str | None = None,
+) -> None:
+    """Give an environment that was never reset the envelope that curricula need.
+
+    Args:
+        given: The curricula.
+        config: The config that they change.
+        world: The world of the environment.
+        enlarge: Makes room for larger configs.
+        fixed: Name of a wrapper that has fixed the spaces already, if there is one.
+
+    Raises:
+        EnvelopeError: If there is such a wrapper, and the spaces are too small.
+    """
+    wanted, now = union_envelope(given.values(), config), world.envelope.model_dump()
+    if all(size <= now[name] for name, size in wanted.items()):
+        return
+    if fixed is not None:
+        raise EnvelopeError(
+            f"{fixed} has fixed its spaces, which are too small for the curricula: put it around "
+            "CurriculumWrapper, or make the environment with the envelope of the curricula: "
+            f"parallel_env(..., envelope={wanted!r})"
+        )
+    enlarge(wanted)
 
 
 def _lead(curricula: Mapping[str, DevelopmentalCurriculum]) -> str | None:

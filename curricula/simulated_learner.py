@@ -73,13 +73,13 @@ class SimulationResult:
     """What came of a simulation.
 
     Attributes:
-        journey: The way through the curriculum.
+        path: The way through the curriculum.
         episodes: How many episodes were played.
         steps: How many environment steps.
         skill: The learner's skill at the end.
     """
 
-    journey: LearningPath
+    path: LearningPath
     episodes: int
     steps: int
     skill: float
@@ -96,7 +96,7 @@ def simulate(
     director: Any = None,
     most: int = 2000,
 ) -> SimulationResult:
-    """Send a learner of some skill through a curriculum; the same seed gives the same journey.
+    """Send a learner of some skill through a curriculum; the same seed gives the same path.
 
     Other agents are the curriculum's partners, or play as the oracle does.
 
@@ -124,20 +124,20 @@ def simulate(
     agent = agent_of(curriculum, bare.possible_agents)
     others = _others(curriculum, bare.unwrapped.world, agent)
     env = CurriculumWrapper(bare, {agent: curriculum}, director=director, seed=seed)
-    journey = LearningPath(agent, curriculum.name, "environment steps")
-    journey.names = {step.order: step.name for step in curriculum.steps}
+    path = LearningPath(agent, curriculum.name, "environment steps")
+    path.names = {step.order: step.name for step in curriculum.steps}
     episodes = steps = 0
     while episodes < most and env.progress[agent].active:
         steps += _episode(env, {agent: learner, **others}, seed if episodes == 0 else None)
         episodes += 1
         learner.improve()
-        for decision in env.decisions[len(journey.moves) :]:
-            journey.add(steps, decision)
-    journey.outcome = env.progress[agent].outcome
-    if env.course.director.per_slot:
-        journey.drawn = dict(env.progress[agent].step_episodes)
+        for decision in env.decisions[len(path.moves) :]:
+            path.add(steps, decision)
+    path.outcome = env.progress[agent].outcome
+    if env.controller.director.per_slot:
+        path.drawn = dict(env.progress[agent].step_episodes)
     env.close()
-    return SimulationResult(journey, episodes, steps, learner.skill)
+    return SimulationResult(path, episodes, steps, learner.skill)
 
 
 def _episode(env: Any, players: Mapping[str, Agent], seed: int | None) -> int:
@@ -212,6 +212,3 @@ def agent_of(curriculum: DevelopmentalCurriculum, agents: Any) -> str:
     if wanted not in names:
         raise AgentError(f"{curriculum.source} is for {wanted!r}; agents are {', '.join(names)}")
     return str(wanted)
-
-
-__all__ = ["SimulationResult", "SkilledLearner", "simulate"]

@@ -47,7 +47,7 @@ class SlotCommand(NamedTuple):
         seed: Its seed; ``None`` to go on from the last.
         config: Its config, if that is another one.
         hint: Words that the learner is shown from its beginning on.
-        aim: Data of an attempt that begins with it.
+        attempt: Data of an attempt that begins with it.
     """
 
     slot: int
@@ -69,7 +69,7 @@ class SlotResult(NamedTuple):
         terminated: Whether its episode ended by the rules.
         truncated: Whether it ended by a limit.
         info: The environment's info.
-        passage: What the episode left behind, if it ended or was broken off.
+        record: What the episode left behind, if it ended or was broken off.
         error: What went wrong, if anything.
     """
 
@@ -101,8 +101,11 @@ class _SlotEnv:
             self.env.world.give_hint(self.env.agent_index, self._hint)
 
     def execute(self, command: SlotCommand) -> SlotResult:
-        """Do what a slot is to do."""
-        return self._reset(command) if command.reset else self._step(command)
+        """Do what a slot is to do; an error is raised again where the command came from."""
+        try:
+            return self._reset(command) if command.reset else self._step(command)
+        except Exception as error:
+            return SlotResult(command.slot, error=error)
 
     def _reset(self, command: SlotCommand) -> SlotResult:
         """Begin an episode; one that goes on is broken off."""
@@ -145,13 +148,7 @@ class SlotWorker:
 
         An error of one slot does not keep the others from doing their part.
         """
-        return [self._execute_one(command) for command in commands]
-
-    def _execute_one(self, command: SlotCommand) -> SlotResult:
-        try:
-            return self._slots[command.slot].execute(command)
-        except Exception as error:  # it is raised again where the order came from
-            return SlotResult(command.slot, error=error)
+        return [self._slots[command.slot].execute(command) for command in commands]
 
     def picture(self, slot: int) -> Any:
         """Draw an environment."""
@@ -187,7 +184,7 @@ class WorkerPool:
     """All slots of a run, hosted by so many processes.
 
     Args:
-        recipe: How to make an environment.
+        spec: How to make an environment.
         slots: How many slots there are; slot s is hosted by worker ``s % workers``.
         workers: How many processes; 0 hosts all slots in this one.
         context: How processes are started: ``forkserver``, ``spawn`` or ``fork``.
@@ -287,6 +284,3 @@ class WorkerPool:
                 process.terminate()
                 process.join()
         self._pipes, self._processes = [], []
-
-
-__all__ = ["EnvSpec", "SlotCommand", "SlotResult", "SlotWorker", "WorkerPool"]

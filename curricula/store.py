@@ -170,6 +170,3 @@ def _encode(progress: Mapping[str, AgentProgress]) -> bytes:
     value = {"format": FORMAT, "schema": SCHEMA, "agents": agents}
     options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
     return orjson.dumps(value, option=options) + b"\n"
-
-
-__all__ = ["ProgressStore"]

@@ -196,13 +196,11 @@ def curriculum_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem
     yield from _world_problems(curriculum)
     yield from _partner_problems(curriculum)
     yield from _duplicate_problems(curriculum)
-    from piase_gym.curricula import validation
-
     try:
-        kinds = validation.metric_types_of(curriculum, validation.world_metrics(curriculum))
+        kinds = metric_types_of(curriculum, world_metrics(curriculum))
     except PiaseError:
         return  # the world is unknown or cannot be imported, which is told already
-    yield from validation.metric_name_problems(curriculum, kinds)
+    yield from metric_name_problems(curriculum, kinds)
 
 
 def _world_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:

@@ -51,7 +51,10 @@ class Film:
 
 FILMS = {
     "GridWorld": Film(
-        "grid_world.gif", "GridWorld", options={"layout": "door_key", "width": 10, "agents": 4}
+        "grid_world.gif",
+        "GridWorld",
+        options={"layout": "door_key", "width": 10, "agents": 4},
+        colours=256,
     ),
     "PhysicsPlayground": Film(
         "physics_playground.gif", "piase/PhysicsPlayground-Stack-v0", every=3, duration=120

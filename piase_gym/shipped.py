@@ -13,6 +13,9 @@ from piase_gym.registry import (
     register_task,
     register_world,
 )
+from piase_gym.worlds.physics_playground.levels import tasks
+from piase_gym.worlds.social_dilemma import games
+from piase_gym.worlds.text_room.levels import ids as room_ids
 
 
 def register_shipped() -> None:
@@ -72,21 +75,10 @@ def _register_text_room() -> None:
         )
     )
     register_task(TaskSpec(id="piase/TextRoom-v1", world="TextRoom"))
-    told = {
-        "LostKey": "lost_key",
-        "StoneGate": "stone_gate",
-        "ThreeLevers": "three_levers",
-        "Sluice": "sluice",
-    }
-    for name, scenario in told.items():
+    for name, scenario in room_ids.STORIES.items():
         task = f"piase/TextRoom-{name}-v1"
         register_task(TaskSpec(id=task, world="TextRoom", scenario=scenario))
-    quests = {
-        "Easy": {"rooms": 3, "depth": 1, "distractors": 2},
-        "Medium": {"rooms": 6, "depth": 3, "distractors": 4},
-        "Hard": {"rooms": 12, "depth": 6, "distractors": 10, "max_steps": 400},
-    }
-    for name, fields in quests.items():
+    for name, fields in room_ids.QUESTS.items():
         task = f"piase/TextRoom-Quest-{name}-v1"
         register_task(TaskSpec(id=task, world="TextRoom", config=fields))
 
@@ -108,16 +100,7 @@ def _register_physics() -> None:
         )
     )
     register_task(TaskSpec(id="piase/PhysicsPlayground-v0", world="PhysicsPlayground"))
-    rows: dict[str, dict[str, Any]] = {
-        "Reach": {"task": "reach"},
-        "Reach-Sphere": {"task": "reach", "body": "sphere"},
-        "Push": {"task": "push", "max_steps": 400},
-        "Stack": {"task": "stack", "max_steps": 400},
-        "Gather": {"task": "gather", "max_steps": 800},
-        "KeepAway-2p": {"task": "keep_away", "agents": 2},
-        "Carry-2p": {"task": "carry", "agents": 2, "max_steps": 400},
-    }
-    for name, fields in rows.items():
+    for name, fields in tasks.IDS.items():
         task = f"{NAMESPACE}/PhysicsPlayground-{name}-v0"
         register_task(TaskSpec(id=task, world="PhysicsPlayground", config=fields))
 
@@ -139,48 +122,8 @@ def _register_dilemma() -> None:
     )
     answering = {"*": "tit_for_tat"}
     register_task(TaskSpec(id="piase/SocialDilemma-v0", world="SocialDilemma", partners=answering))
-    for name, fields in _DILEMMAS.items():
+    for name, (config, partner) in games.IDS.items():
         task = f"{NAMESPACE}/SocialDilemma-{name}-v0"
-        partner = fields.get("partner", "tit_for_tat")
-        config = {key: value for key, value in fields.items() if key != "partner"}
         register_task(
             TaskSpec(id=task, world="SocialDilemma", config=config, partners={"*": partner})
         )
-
-
-_MANY = {"agents": 4, "rounds": 20}
-_DILEMMAS: dict[str, dict[str, Any]] = {
-    "PrisonersDilemma": {"horizon": "geometric", "rounds": 20, "partner": "pavlov"},
-    "PrisonersDilemma-TitForTat": {"rounds": 10},
-    "PrisonersDilemma-Grudger": {"rounds": 10, "partner": "grudger"},
-    "PrisonersDilemma-Noisy": {
-        "rounds": 20,
-        "noise": 0.05,
-        "partner": "generous_tit_for_tat",
-    },
-    "StagHunt": {"game": "stag_hunt", "rounds": 20},
-    "StagHunt-Talk": {"game": "stag_hunt", "rounds": 10, "symbols": 2, "talk": 1},
-    "Chicken": {"game": "chicken", "rounds": 20},
-    "BattleOfTheSexes": {"game": "battle_of_the_sexes", "rounds": 20, "partner": "random"},
-    "MatchingPennies": {"game": "matching_pennies", "rounds": 20, "partner": "random"},
-    "PublicGoods-4p": {"game": "public_goods", **_MANY},
-    "PublicGoods-Reputation-4p": {"game": "public_goods", "reputation": True, **_MANY},
-    "VolunteersDilemma-4p": {"game": "volunteers_dilemma", "partner": "random", **_MANY},
-    "Harvest-4p": {"game": "harvest", "agents": 4, "rounds": 500, "partner": "random"},
-    "Harvest-8p": {
-        "game": "harvest",
-        "agents": 8,
-        "width": 24,
-        "height": 16,
-        "patches": 8,
-        "partner": "random",
-    },
-    "Cleanup-4p": {"game": "cleanup", "agents": 4, "rounds": 500, "partner": "random"},
-    "Cleanup-8p": {
-        "game": "cleanup",
-        "agents": 8,
-        "width": 24,
-        "height": 16,
-        "partner": "random",
-    },
-}

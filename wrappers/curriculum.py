@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -11,17 +10,10 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
-from piase_gym.curricula.batch_controller import (
-    BatchController,
-    ensure_batch_envelope,
-    require_batch,
-)
-from piase_gym.curricula.controller import CurriculumController
-from piase_gym.curricula.decisions import Decision
-from piase_gym.curricula.env_controller import EnvController, ensure_envelope
-from piase_gym.curricula.modifier import EnvironmentModifierInterface
+from piase_gym.curricula.batch_controller import BatchController, require_batch
+from piase_gym.curricula.controller import CurriculumProperties
+from piase_gym.curricula.env_controller import EnvController
 from piase_gym.curricula.options import CurriculumOptions
-from piase_gym.curricula.progress import AgentProgress
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.envs.single import GymEnv
@@ -53,7 +45,7 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
 
     Returns:
         A wrapper of the same kind as `env`, with `progress`, `decisions`, `prompts`, `modifier` and
-        `course`.
+        `controller`.
 
     Raises:
         AgentError: If there is a curriculum for an agent that is not there.
@@ -90,33 +82,7 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
     )
 
 
-class _CurriculumProperties:
-    """What every wrapper offers of its controller."""
-
-    course: CurriculumController
-
-    @property
-    def progress(self) -> Mapping[str, AgentProgress]:
-        """How far each agent has come."""
-        return self.course.progress
-
-    @property
-    def decisions(self) -> list[Decision]:
-        """What was decided since this wrapper was made, in order."""
-        return self.course.decisions
-
-    @property
-    def prompts(self) -> Mapping[str, str | None]:
-        """The prompt of the step that each agent is in, if it has one."""
-        return self.course.prompts
-
-    @property
-    def modifier(self) -> EnvironmentModifierInterface:
-        """Changes the environment by the dials and elements of its world."""
-        return self.course.modifier
-
-
-class ParallelCurriculum(_CurriculumProperties, BaseParallelWrapper[Any, Any, Any]):
+class ParallelCurriculum(CurriculumProperties, BaseParallelWrapper[Any, Any, Any]):
     """A ParallelEnv whose agents follow curricula."""
 
     def __init__(self, env: ParallelEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
@@ -127,10 +93,8 @@ class ParallelCurriculum(_CurriculumProperties, BaseParallelWrapper[Any, Any, An
             (env.observation_space(n), inner.observation_space(n)) for n in env.possible_agents
         ]
         fixed = None if all(one is other for one, other in spaces) else type(env).__name__
-        plan = CurriculumOptions.of(curricula, inner.possible_agents, **options)
-        ensure_envelope(inner, plan.curricula, fixed)
-        self.controller = EnvController(inner, plan)
-        self.course = self.controller.course
+        plan = CurriculumOptions(curricula, inner.possible_agents, **options)
+        self.controller: EnvController = EnvController(inner, plan, fixed)
         # A step costs eight microseconds, so what is looked up in each is looked up here.
         self._runner = inner.runner
         self._step = env.step
@@ -177,7 +141,7 @@ class ParallelCurriculum(_CurriculumProperties, BaseParallelWrapper[Any, Any, An
 
 
 class GymCurriculum(
-    _CurriculumProperties, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
+    CurriculumProperties, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
 ):
     """A Gymnasium Env whose learner follows a curriculum.
 
@@ -189,10 +153,8 @@ class GymCurriculum(
         RecordConstructorArgs.__init__(self, curricula=curricula, _disable_deepcopy=True, **options)
         inner = _inner_env(env, GymEnv)
         fixed = None if env.observation_space is inner.observation_space else type(env).__name__
-        plan = CurriculumOptions.of(curricula, (inner.agent,), **options)
-        ensure_envelope(inner, plan.curricula, fixed)
-        self.controller = EnvController(inner, plan)
-        self.course = self.controller.course
+        plan = CurriculumOptions(curricula, (inner.agent,), **options)
+        self.controller: EnvController = EnvController(inner, plan, fixed)
         super().__init__(env)
 
     def reset(
@@ -221,17 +183,15 @@ class GymCurriculum(
         self.env.close()
 
 
-class BatchCurriculum(_CurriculumProperties):
+class BatchCurriculum(CurriculumProperties):
     """A `batch_env` whose agents follow curricula; everything else is that of the batch."""
 
     def __init__(self, env: Any, curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
         batch = require_batch(env, BatchEnv)
         self.env = env
-        plan = CurriculumOptions.of(curricula, batch.agents, **options)
-        ensure_batch_envelope(batch, plan.curricula, batch.enlarge)
-        self.controller = BatchController(batch, plan)
-        self.course = self.controller.course
+        plan = CurriculumOptions(curricula, batch.agents, **options)
+        self.controller: BatchController = BatchController(batch, plan, batch.enlarge)
 
     @property
     def unwrapped(self) -> BatchEnv:
@@ -256,21 +216,19 @@ class BatchCurriculum(_CurriculumProperties):
 
     def __getattr__(self, name: str) -> Any:
         """Offer what the batch offers."""
-        if name.startswith("__") or name in ("env", "controller", "course"):
+        if name.startswith("__") or name in ("env", "controller"):
             raise AttributeError(name)
         return getattr(self.env, name)
 
 
-class VectorCurriculum(_CurriculumProperties, VectorWrapper):
+class VectorCurriculum(CurriculumProperties, VectorWrapper):
     """A VectorEnv over a batch whose learner follows a curriculum."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
         """Wrap `env`; see `CurriculumWrapper`."""
         inner = require_batch(env, BatchVectorEnv)
-        plan = CurriculumOptions.of(curricula, inner.batch.agents, **options)
-        ensure_batch_envelope(inner.batch, plan.curricula, inner.enlarge)
-        self.controller = BatchController(inner.batch, plan)
-        self.course = self.controller.course
+        plan = CurriculumOptions(curricula, inner.batch.agents, **options)
+        self.controller: BatchController = BatchController(inner.batch, plan, inner.enlarge)
         super().__init__(env)
 
     def reset(

@@ -2,9 +2,8 @@
 
 Run it with ``python -m piase_gym.benchmarks.logging [--events N]``; what is found is stored in
 ``benchmarks/measured/logging.json``, from which ``docs/make_pages.py`` writes a part of
-docs/runs.md. Times are CPU-seconds of one thread, and with columns of the whole process. The bare
-and the logged environment take turns in short bursts, so that a machine whose speed drifts treats
-both alike; medians are kept.
+docs/runs.md. Times are CPU-seconds of all threads. The bare and the logged environment take turns
+in short bursts, so that a machine whose speed drifts treats both alike; medians are kept.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from piase_gym import runs
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.speed.shown import Section, Table, about, machine
 from piase_gym.benchmarks.speed.timing import (
-    Clock,
     Run,
     added,
     batch_steps,
@@ -47,18 +45,11 @@ def make() -> Any:
     return piase_gym.parallel_env("GridWorld", view="vector", **CONFIG)
 
 
-def compared(
-    bare: Run,
-    other: Run,
-    rounds: int,
-    steps: int,
-    warm: int = 2000,
-    clock: Clock = time.thread_time,
-) -> dict[str, float]:
+def compared(bare: Run, other: Run, rounds: int, steps: int, warm: int = 2000) -> dict[str, float]:
     """Return the µs of a bare step, and what another one adds; both take turns."""
     bare(warm)
     other(warm)
-    found = in_turns({"bare": bare, "added": other}, steps, rounds, clock)
+    found = in_turns({"bare": bare, "added": other}, steps, rounds)
     return {"bare": medians(found)["bare"], "added": added(found, "bare")["added"]}
 
 
@@ -99,13 +90,13 @@ def measure_columns(count: int, folder: Path, rounds: int) -> dict[str, float]:
     bare, inner = (piase_gym.batch_env("GridWorld", num_envs=count, **CONFIG) for _ in range(2))
     logged = AvtLogger(inner, path)
     one, other = (batch_steps(env, drawn=BURST) for env in (bare, logged))
-    found = compared(one, other, rounds, BURST, BURST, time.process_time)
+    found = compared(one, other, rounds, BURST, BURST)
     steps = logged.recorder.step * count
     logged.close()
     size = path.stat().st_size
     path.unlink()
-    costs = {name: value / count for name, value in found.items()}
-    return {"slots": count, **costs, "bytes": size / steps}
+    found = {name: value / count for name, value in found.items()}
+    return {"slots": count, **found, "bytes": size / steps}
 
 
 def measure_replay(folder: Path, rounds: int) -> dict[str, Any]:

@@ -122,24 +122,16 @@ def rate_table(title: str, rates: Mapping[str, float], bases: Sequence[str] = ()
 # -- what is stepped ----------------------------------------------------------------------
 
 
-Clock = Callable[[], float]
-"""What tells CPU-seconds: of this thread, or of the process."""
-
-
-def microseconds(run: Run, steps: int, clock: Clock = time.thread_time) -> float:
-    """Return the CPU-microseconds of one step."""
-    start = clock()
+def microseconds(run: Run, steps: int) -> float:
+    """Return the CPU-microseconds of one step, of all threads."""
+    start = time.process_time()
     run(steps)
-    return (clock() - start) / steps * 1e6
+    return (time.process_time() - start) / steps * 1e6
 
 
-def in_turns(
-    runs: Mapping[str, Run], steps: int, rounds: int, clock: Clock = time.thread_time
-) -> dict[str, list[float]]:
+def in_turns(runs: Mapping[str, Run], steps: int, rounds: int) -> dict[str, list[float]]:
     """Return the microseconds of a step of each in every round; they take turns."""
-    measures = {
-        name: functools.partial(microseconds, run, steps, clock) for name, run in runs.items()
-    }
+    measures = {name: functools.partial(microseconds, run, steps) for name, run in runs.items()}
     return interleaved(measures, rounds, warm=0)
 
 

@@ -262,10 +262,10 @@ def explain(source: Source) -> None:
     from piase_gym.curricula.learning_path import explain as told
     from piase_gym.curricula.learning_path import read_paths
 
-    for number, journey in enumerate(read_paths(source)):
+    for number, path in enumerate(read_paths(source)):
         if number:
             console.print()
-        for line in told(journey):
+        for line in told(path):
             say(line)
 
 
@@ -311,6 +311,7 @@ def simulate(
     else something legal at random.
     """
     from piase_gym.curricula import load
+    from piase_gym.curricula.learning_path import describe_outcome
     from piase_gym.curricula.learning_path import explain as told
     from piase_gym.curricula.simulated_learner import simulate as send
     from piase_gym.curricula.simulated_learner import world_of
@@ -327,22 +328,22 @@ def simulate(
         director=director,
         most=episodes,
     )
-    journey = found.journey
-    for line in told(journey) if verbose else path_lines(journey):
+    path = found.path
+    for line in told(path) if verbose else path_lines(path):
         say(line)
-    console.print(table_of(journey, [step.order for step in curriculum.steps]))
-    words = {"running": "is not over", "finished": "is finished", "failed": "is failed"}
+    console.print(table_of(path, [step.order for step in curriculum.steps]))
+    outcome = "is not over" if path.outcome == "running" else describe_outcome(path.outcome)
     say(
-        f"The curriculum {words[journey.outcome]} after {found.episodes:,} episodes and "
+        f"The curriculum {outcome} after {found.episodes:,} episodes and "
         f"{found.steps:,} steps; the skill is {found.skill:.2f}."
     )
 
 
-def path_lines(journey: LearningPath) -> list[str]:
+def path_lines(path: LearningPath) -> list[str]:
     """Return a line for each decision, equal ones in a row together."""
-    decisions = [move.decision for move in journey.moves]
+    decisions = [move.decision for move in path.moves]
     groups = itertools.groupby(decisions, key=lambda made: (made.step, made.decision))
-    return [_stay_line(list(group), journey.judged_by) for _, group in groups]
+    return [_stay_line(list(group), path.judged_by) for _, group in groups]
 
 
 def _stay_line(stay: list[Decision], metric: str) -> str:

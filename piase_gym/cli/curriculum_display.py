@@ -85,15 +85,14 @@ def told(look: TrainingStatus) -> str:
 
 def show_run(course: CurriculumTraining, folder: Path) -> None:
     """Print what came of a run, and draw its path."""
-    from piase_gym.curricula.learning_path import describe_open, read_paths
+    from piase_gym.curricula.learning_path import describe_open, describe_outcome, read_paths
 
-    journeys = read_paths(folder)
-    for journey in journeys:
-        console.print(table_of(journey, [step.order for step in course.curriculum.steps]))
-        for line in describe_open(journey):
+    paths = read_paths(folder)
+    for path in paths:
+        console.print(table_of(path, [step.order for step in course.curriculum.steps]))
+        for line in describe_open(path):
             say(line)
-    words = {"running": "goes on", "finished": "is finished", "failed": "is failed"}
-    outcome = words[course.course.progress[course.agent].outcome]
+    outcome = describe_outcome(course.course.progress[course.agent].outcome)
     if course.course.director.per_slot:
         outcome = "has no end: its steps were drawn"
     spent = f"{course.trainer.steps:,} environment steps"
@@ -104,7 +103,7 @@ def show_run(course: CurriculumTraining, folder: Path) -> None:
     try:
         from piase_gym.training.curriculum_plot import plot_journeys
 
-        plot_journeys(journeys, folder / "path.png")
+        plot_journeys(paths, folder / "path.png")
     except MissingExtraError as error:
         errors.print(f"no picture: {error}", markup=False, soft_wrap=True)
     except ConfigError:
@@ -113,11 +112,11 @@ def show_run(course: CurriculumTraining, folder: Path) -> None:
         say(f"The path is drawn in {folder / 'path.png'}")
 
 
-def table_of(journey: LearningPath, orders: list[int] | None = None) -> Table:
-    """Return the table of a journey's steps."""
+def table_of(path: LearningPath, orders: list[int] | None = None) -> Table:
+    """Return the table of a path's steps."""
     from piase_gym.curricula.learning_path import headings, table_rows
 
-    columns = headings(journey)
+    columns = headings(path)
     numbers = set(columns) - {"name", "done"}
-    title = f"{journey.curriculum}: {journey.agent}"
-    return make_table(columns, table_rows(journey, orders or ()), title, numbers)
+    title = f"{path.curriculum}: {path.agent}"
+    return make_table(columns, table_rows(path, orders or ()), title, numbers)

@@ -373,10 +373,10 @@ class World(ABC, Generic[C, F]):
         return write_command(command, self.grammar)
 
     def why_failed(self, agent: int) -> str | None:
-        """Say what was in the way of an agent whose last command had the outcome ``failed``.
+        """Say what was in the way of an agent's last command, if it was without effect.
 
-        Environments tell those who act by commands or lines of text, where a step's notes say
-        nothing. It speaks of nothing that the agent does not perceive; ``None`` says no more.
+        Environments tell those who act or see in text, where a step's notes say nothing. It
+        speaks of nothing that the agent does not perceive; ``None`` says no more.
         """
         return None
 

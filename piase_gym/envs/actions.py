@@ -95,8 +95,8 @@ def any_out_of_range(indices: NDArray[Any], count: int) -> bool:
 
 
 def explain_failure(info: dict[str, Any], world: World[Any, Any], agent: int, action: Any) -> None:
-    """Add to an info what was in the way of a command or a line that had no effect."""
-    if info["outcome"] is Outcome.FAILED and isinstance(action, str | Command):
+    """Add to an info what was in the way of an action that had no effect."""
+    if info["outcome"] in (Outcome.OK, Outcome.FAILED) and action is not None:
         told = None if info.get("feedback") else world.why_failed(agent)
         if told:
             info["feedback"] = told

@@ -60,6 +60,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._decoder = ActionDecoder(world, actions)
         self._builder = ObservationBuilder(world, style, actions)
         self._build = self._builder.build
+        self._tells = actions == "text" or style.view != "vector"
         self.possible_agents = [world.agents[i] for i in runner.own]
         self.agents: list[str] = []
         self.observation_spaces = {name: self._builder.space() for name in self.possible_agents}
@@ -199,7 +200,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         )
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
-        if self._decoder.kind == "text":
+        if self._tells:
             for name, i in live:
                 explain_failure(infos[name], runner.world, i, actions[name])
         if self.render_mode == "human":

@@ -133,7 +133,8 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         if masks:
             info["action_mask"] = masks[me]
         info.update(tick.notes.get(me, {}))
-        explain_failure(info, runner.world, me, action)
+        if self._reader.kind == "text" or self._style.view != "vector":
+            explain_failure(info, runner.world, me, action)
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = runner.world.result(me)
         shown = self._builder.build(masks, (me,))[me]

@@ -243,7 +243,7 @@ class TurnEngine:
         i = record.number
         outcome = tick.outcomes[i]
         told = record.notes.get("feedback")
-        if not told and outcome is Outcome.FAILED:
+        if not told and outcome in (Outcome.OK, Outcome.FAILED):
             told = self.runner.world.why_failed(i)
         message = str(told or OUTCOME_SENTENCES[outcome])
         details = {

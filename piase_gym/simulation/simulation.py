@@ -115,7 +115,7 @@ class Simulation:
         if curricula is not None and not own:
             follow = load("piase_gym.wrappers:CurriculumWrapper")  # which stands on simulations
             self.env = follow(self.world_env, curricula)
-        self.course: Any = getattr(self.env, "course", None) if not own else None
+        self.course: Any = getattr(self.env, "controller", None) if not own else None
         for wrapper in wrap:
             self.env = wrapper(self.env)
         names = tuple(self.world_env.possible_agents)

@@ -103,9 +103,8 @@ def base_env_is_the_same_game(subject: Subject) -> None:
         lines = base.get_available_actions()
         require(lines, f"at step {number} BaseEnv lists no action")
         action = lines[dice.integer(len(lines))]
-        _, reward, terminated, truncated, info = gym.step(
-            gym.world.read(gym.agent_index, action.text)
-        )
+        command = gym.world.read(gym.agent_index, action.text)
+        _, reward, terminated, truncated, info = gym.step(command)
         _, same_reward, done, same_info = base.step(action)
         ends = (reward, terminated or truncated, info["outcome"])
         found = (same_reward, done, same_info["outcome"])

@@ -131,7 +131,7 @@ def make_curriculum_env(
         slots = ParallelCurricula(
             name, curriculum, slots=num_envs, workers=0, **options, **seats, **fields
         )
-        return SlotBatch(slots, slots.run.agent)
+        return SlotBatch(slots, slots.controller.agent)
     batch = piase_gym.batch_env(
         name,
         num_envs=num_envs,
@@ -145,8 +145,8 @@ def make_curriculum_env(
 
 
 def controller_of(env: Any) -> Any:
-    """Return the course that environments of `make_curriculum_env` follow."""
-    return env.env.course if isinstance(env, SlotBatch) else env.course
+    """Return the controller that environments of `make_curriculum_env` follow."""
+    return env.env.controller if isinstance(env, SlotBatch) else env.controller
 
 
 __all__ = ["controller_of", "make_curriculum_env"]

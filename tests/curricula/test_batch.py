@@ -161,12 +161,12 @@ def test_the_log_has_the_same_metrics_and_replays(mode: str, inside: bool, tmp_p
     env.reset(seed=5)
     for _ in range(150):
         env.step(rng.choice([0, 1, 3, 4, 5], (4, 1)))
-        assert _of_episodes(env.course.metrics) == _of_episodes(follower)
-    mine, theirs = (whole_episodes(m, "agent_0") for m in (env.course.metrics, follower))
+        assert _of_episodes(env.controller.metrics) == _of_episodes(follower)
+    mine, theirs = (whole_episodes(m, "agent_0") for m in (env.controller.metrics, follower))
     for row in (*mine, *theirs):
-        del row["episode"]  # the meter numbers them slot by slot
+        del row["episode"]  # live metrics number them slot by slot
     assert mine == theirs != []
-    attempts = len(env.course.metrics.history.of("agent_0").attempts)
+    attempts = len(env.controller.metrics.history.of("agent_0").attempts)
     done = [(d.step, d.attempt, dict(d.values)) for d in env.decisions]
     assert len(done) >= 3
     env.close()

@@ -16,7 +16,9 @@ from piase_gym.curricula import (
     CurriculumStep,
     Decision,
     DevelopmentalCurriculum,
+    actions,
 )
+from piase_gym.curricula.decisions import replace_action
 from piase_gym.errors import AgentError, CurriculumError, ProgressError
 from tests.curricula.helpers import SIMPLE, Table, curriculum
 
@@ -342,6 +344,40 @@ def test_stages_gate_steps() -> None:
     manager.start("b", stage="walker")
     open_to_b = module.decide("b", made, made.steps[0], 1, stages=["walker"])
     assert open_to_b.next_step == 2
+
+
+def test_a_stage_that_a_step_leads_to_opens_the_next_one() -> None:
+    won = [{"metric": "task_success", "value": True}]
+    made = curriculum(
+        {"completion_criteria": won, "developmental_stage_reached": "walker"},
+        {"developmental_stage_prerequisite": "walker"},
+        {},
+    )
+    for success, after in ((True, 2), (False, 3)):
+        module = AdaptationDecisionModule(Table({"task_success": success}))
+        on = made if success else made.model_copy(update={"on_no_rule": "PROCEED"})
+        on = DevelopmentalCurriculum.model_validate(on.model_dump(exclude_defaults=True))
+        decision = module.decide("a", on, on.steps[0], 1)
+        assert (decision.completed, decision.next_step) == (success, after)
+
+
+def test_a_decision_that_is_replaced_names_no_rule() -> None:
+    made = curriculum(
+        {
+            "adaptation_rules": [["true", "APPLY_HINT_01"]],
+            "hints": {"HINT_01": {"data": {"message": "Go."}}},
+        },
+        {},
+    )
+    decision = AdaptationDecisionModule(Table()).decide("a", made, made.steps[0], 1)
+    assert (decision.rule, decision.hint) == ("true", "HINT_01")
+    other = replace_action(decision, made, actions.plain("PROCEED"), (), "the tutor chose it")
+    assert (other.decision, other.rule, other.hint) == ("PROCEED", None, None)
+    assert (other.next_step, other.status, other.reason) == (
+        2,
+        "completed_failure",
+        "the tutor chose it",
+    )
 
 
 def test_a_rule_cannot_lead_to_a_step_whose_stage_is_not_reached() -> None:

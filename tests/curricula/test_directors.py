@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import piase_gym
 from piase_gym import runs
+from piase_gym.curricula import CurriculumManager
 from piase_gym.curricula.directors import LearningProgress, Randomisation, Threshold, sample_index
 from piase_gym.curricula.tutors import ScriptedTutor, TimedHint
 from piase_gym.errors import ConfigError
@@ -29,6 +30,7 @@ from tests.curricula.example_curricula import (
     step,
     told,
 )
+from tests.curricula.helpers import Table
 
 PLAN = curriculum(
     step(1),
@@ -128,6 +130,16 @@ def test_learning_progress_draws_what_is_changing() -> None:
     count = env.progress["agent_0"].step_attempts[2]
     assert fast == pytest.approx(1 - 0.5**count)
     assert slow == pytest.approx(1 - 0.95**count)
+
+
+def test_learning_progress_draws_what_gets_worse_as_what_gets_better() -> None:
+    director = LearningProgress(rate=0.05, speed=10, explore=0.1)
+    manager = CurriculumManager(PLAN)
+    manager.start("agent_0")
+    director.open(manager, Table(), 0, ["agent_0"])
+    director.memory("agent_0")["means"] = {"1": [0.2, 0.6], "2": [0.9, 0.7], "4": [0.5, 0.5]}
+    shares = [0.4 / 0.6, 0.2 / 0.6, 0.0]
+    assert director.weights("agent_0") == pytest.approx([0.1 / 3 + 0.9 * s for s in shares])
 
 
 def test_each_slot_of_a_batch_draws_its_own_step(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_who_does_nothing_wins_no_test_and_who_does_anything_some() -> None:
 
     plan = curricula.load("text_quest")
     env = make_curriculum_env(plan, num_envs=2)
-    config = env.env.course.setup.config({"agent_0": 1})
+    config = env.env.controller.setup.config({"agent_0": 1})
     seeds = range(2_000_000, 2_000_012)
 
     def lazy(shown: torch.Tensor, masks: torch.Tensor) -> tuple[Categorical, None]:

@@ -43,12 +43,12 @@ def test_a_training_is_summed_up_and_tested_and_not_done_again(tmp_path: Path) -
     assert [line["settings"]["seed"] for line in lines] == [2, 3]
     for line in lines:
         folder = tmp_path / f"corner-scripted-{line['settings']['seed']}"
-        (journey,) = read_paths(folder)
-        assert line["outcome"] == journey.outcome
-        assert line["env_steps"] == journey.end
+        (learning_path,) = read_paths(folder)
+        assert line["outcome"] == learning_path.outcome
+        assert line["env_steps"] == learning_path.end
         assert [row["order"] for row in line["steps"]] == [1, 2]
         for row in line["steps"]:
-            moves = [move for move in journey.moves if move.decision.step == row["order"]]
+            moves = [move for move in learning_path.moves if move.decision.step == row["order"]]
             assert row["attempts"] == len(moves)
             done = [move.at for move in moves if move.decision.completed]
             assert row["completed_at"] == (done[0] if done else None)

@@ -1,4 +1,4 @@
-"""The meter says what a log says, in every world, at every moment between two episodes."""
+"""Live metrics say what a log says, in every world, at every moment between two episodes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def rows(metrics: Any, agent: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_the_meter_says_what_a_log_says(world: str, tmp_path: Path) -> None:
+def test_live_metrics_say_what_a_log_says(world: str, tmp_path: Path) -> None:
     path, inner = tmp_path / "run.jsonl", WORLDS[world]()
     plans = {agent: plan_of(world, agent) for agent in inner.possible_agents[:2]}
     follower = runs.Metrics(inner)
@@ -73,10 +73,10 @@ def test_the_meter_says_what_a_log_says(world: str, tmp_path: Path) -> None:
                 break
         if not broken:
             names = names or [*follower.names(), "reached_goal_0", "reached_goal_1"]
-            assert answers(env.course.metrics, plans, names) == answers(follower, plans, names)
+            assert answers(env.controller.metrics, plans, names) == answers(follower, plans, names)
     assert len(env.decisions) > 8
     for agent in plans:
-        mine, theirs = rows(env.course.metrics, agent), rows(follower, agent)
+        mine, theirs = rows(env.controller.metrics, agent), rows(follower, agent)
         assert len(mine) > 8
         assert mine == theirs
     live = [(d.agent, d.step, d.attempt, dict(d.values)) for d in env.decisions]
@@ -152,15 +152,15 @@ def test_a_restored_episode_is_another_one() -> None:
     assert env.unwrapped.config.width == 4
 
 
-def test_the_meter_says_what_it_hears_of() -> None:
-    meter = CurriculumMetrics(["agent_0"])
-    meter.attempt("agent_0", {"order": 1})
-    meter.hint("agent_0", "Look!")
+def test_curriculum_metrics_say_what_they_follow() -> None:
+    metrics = CurriculumMetrics(["agent_0"])
+    metrics.attempt("agent_0", {"order": 1})
+    metrics.hint("agent_0", "Look!")
     kind = "ENVIRONMENT_EVENT_OCCURRED"
-    assert meter.check_event_occurred("agent_0", {"event_type": kind, "message": "Look!"})
-    assert not meter.check_event_occurred("agent_0", {"event_type": kind, "message": "Run!"})
-    assert meter.get_performance_metric("agent_0", "hints_used") == 1
+    assert metrics.check_event_occurred("agent_0", {"event_type": kind, "message": "Look!"})
+    assert not metrics.check_event_occurred("agent_0", {"event_type": kind, "message": "Run!"})
+    assert metrics.get_performance_metric("agent_0", "hints_used") == 1
     with pytest.raises(UnsupportedError, match="does not hear of REWARD_SIGNAL_ISSUED"):
-        meter.check_event_occurred("agent_0", "REWARD_SIGNAL_ISSUED")
+        metrics.check_event_occurred("agent_0", "REWARD_SIGNAL_ISSUED")
     with pytest.raises(UnsupportedError, match="without a type"):
-        meter.check_event_occurred("agent_0", {"outcome": "illegal"})
+        metrics.check_event_occurred("agent_0", {"outcome": "illegal"})

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym.curricula.async_curricula import AsyncCurricula
-from piase_gym.curricula.parallel import ParallelCurricula
+from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
 from piase_gym.errors import ActionError, ClosedError, ConfigError, ResetNeededError
 from piase_gym.wrappers import CurriculumWrapper
 from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
@@ -128,7 +127,7 @@ def test_progress_of_slots_is_kept(tmp_path: Path) -> None:
 def test_a_worker_that_dies_is_named() -> None:
     env = ParallelCurricula("GridWorld", CORNER, slots=2, workers=1)
     env.reset(seed=0)
-    (process,) = env.run.workers._processes
+    (process,) = env.controller.workers._processes
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(ClosedError, match="worker 0 of 1 has died"):
         env.step(np.full(2, STAY))

@@ -34,18 +34,18 @@ def plan(**fields: Any) -> DevelopmentalCurriculum:
 )
 def test_a_simulation_meets_the_partners(partner: str, outcome: str) -> None:
     made = plan(partners={"agent_1": partner})
-    assert simulated_learner.simulate(made, 1.0).journey.outcome == outcome
+    assert simulated_learner.simulate(made, 1.0).path.outcome == outcome
 
 
 def test_partners_draw_the_same_for_the_same_seed() -> None:
     made = plan(partners={"agent_1": "random"})
     runs = [simulated_learner.simulate(made, 1.0, seed=seed, most=4) for seed in (3, 3, 4)]
-    values = [[m.decision.values for m in run.journey.moves] for run in runs]
+    values = [[m.decision.values for m in run.path.moves] for run in runs]
     assert values[0] == values[1] != values[2]
 
 
 def test_without_partners_others_are_oracles_and_hashes_stay() -> None:
-    assert simulated_learner.simulate(plan(), 1.0).journey.outcome == "finished"
+    assert simulated_learner.simulate(plan(), 1.0).path.outcome == "finished"
     assert plan().sha256 == plan(partners={}).sha256 != plan(partners={"agent_1": "noop"}).sha256
 
 
@@ -95,6 +95,6 @@ def test_training_leaves_the_partners_their_seats(tmp_path: Path) -> None:
     run.close()
     assert looks[-1].steps >= 2048
     assert looks[-1].won == 0.0  # nobody wins these games, though episodes end
-    (journey,) = read_paths(tmp_path)
-    assert journey.judged_by == "measure.efficiency"
-    assert table_rows(journey)[0][6].endswith("%")
+    (learning_path,) = read_paths(tmp_path)
+    assert learning_path.judged_by == "measure.efficiency"
+    assert table_rows(learning_path)[0][6].endswith("%")

@@ -14,7 +14,17 @@ import pytest
 
 import piase_gym
 from piase_gym import curricula
-from piase_gym.curricula.learning_path import LearningPath, explain, read_paths, table_rows
+from piase_gym.curricula.decisions import Decision
+from piase_gym.curricula.learning_path import (
+    EpisodeCountsAt,
+    LearningPath,
+    UnderWay,
+    describe_open,
+    explain,
+    judged_by,
+    read_paths,
+    table_rows,
+)
 from piase_gym.curricula.simulated_learner import SkilledLearner, simulate
 from piase_gym.errors import (
     AgentError,
@@ -30,8 +40,8 @@ from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
 from tests.helpers.cli_runner import environment, piase
 
 
-def decided(journey: LearningPath) -> list[tuple[int, int, str]]:
-    return [(m.decision.step, m.decision.attempt, m.decision.decision) for m in journey.moves]
+def decided(learning_path: LearningPath) -> list[tuple[int, int, str]]:
+    return [(m.decision.step, m.decision.attempt, m.decision.decision) for m in learning_path.moves]
 
 
 # -- simulated learners --------------------------------------------------------------------------
@@ -39,21 +49,19 @@ def decided(journey: LearningPath) -> list[tuple[int, int, str]]:
 
 def test_a_perfect_learner_goes_straight_through_and_a_bad_one_is_failed() -> None:
     perfect = simulate(curricula.load(CORNER), 1.0, world="GridWorld")
-    assert decided(perfect.journey) == [(1, 1, "PROCEED"), (2, 1, "PROCEED")]
-    assert perfect.journey.outcome == "finished"
+    assert decided(perfect.path) == [(1, 1, "PROCEED"), (2, 1, "PROCEED")]
+    assert perfect.path.outcome == "finished"
     far = curriculum(step(1, config={"width": 30, "goal_pos": [29, 0]}, max_attempts=3))
     bad = simulate(far, 0.0, world="GridWorld")
-    assert [kind for _, _, kind in decided(bad.journey)] == ["REPEAT_STEP"] * 2 + [
-        "FAIL_CURRICULUM"
-    ]
+    assert [kind for _, _, kind in decided(bad.path)] == ["REPEAT_STEP"] * 2 + ["FAIL_CURRICULUM"]
     assert bad.episodes == 3
-    assert bad.steps == bad.journey.end == 18
+    assert bad.steps == bad.path.end == 18
 
 
-def test_the_seed_decides_the_whole_journey() -> None:
+def test_the_seed_decides_the_whole_path() -> None:
     plan = curricula.load("door_key")
     first, again, other = (simulate(plan, 0.2, seed=s, most=25) for s in (4, 4, 5))
-    assert [m.decision for m in first.journey.moves] == [m.decision for m in again.journey.moves]
+    assert [m.decision for m in first.path.moves] == [m.decision for m in again.path.moves]
     assert first.steps == again.steps != other.steps
 
 
@@ -96,7 +104,7 @@ def test_a_simulation_needs_a_world_and_the_agent() -> None:
         simulate(bare, 1.0, world="GridWorld", most=0)
 
 
-# -- journeys read back --------------------------------------------------------------------------
+# -- learning paths read back --------------------------------------------------------------------
 
 
 def walk(folder: Path) -> Any:
@@ -110,7 +118,7 @@ def walk(folder: Path) -> Any:
     return env
 
 
-def test_log_and_progress_tell_the_same_journey(tmp_path: Path) -> None:
+def test_log_and_progress_tell_the_same_path(tmp_path: Path) -> None:
     env = walk(tmp_path)
     (logged,) = read_paths(tmp_path / "run.jsonl")
     (kept,) = read_paths(tmp_path / "p.json")
@@ -122,32 +130,63 @@ def test_log_and_progress_tell_the_same_journey(tmp_path: Path) -> None:
     # The log knows all steps of both environments; progress those of the counted episodes.
     assert kept.end == sum(d.env_steps for d in env.decisions)
     assert logged.end >= kept.end
+    assert logged.moves[0].at == 2 * 20
+    assert {m.at for m in logged.moves} <= {stretch.at for stretch in logged.stretches}
+
+
+def test_success_is_that_of_the_last_episodes() -> None:
+    """Where no decision has a rate, the last rows count, until they have 100 episodes."""
+    rows = [({1: 90}, {1: 0}), ({1: 60, 2: 9}, {1: 30, 2: 9}), ({1: 50}, {1: 50})]
+    learning_path = LearningPath("agent_0", "c", "steps")
+    learning_path.stretches = [EpisodeCountsAt(n, *row) for n, row in enumerate(rows)]
+    assert [row[6] for row in table_rows(learning_path)] == ["73%", "100%"]
+
+
+def test_an_open_attempt_says_how_many_episodes_are_in_play() -> None:
+    learning_path = LearningPath("agent_0", "c", "steps", names={1: "Walk"})
+    for begun, more in ((None, ""), (2, ""), (3, ", 1 in play")):
+        learning_path.under_way = UnderWay(1, 5, ended=2, wanted=4, begun=begun)
+        told = f"Now in step 1 'Walk', attempt 5: 2 of 4 episodes ended{more}."
+        assert list(describe_open(learning_path)) == [told]
+
+
+def test_attempts_are_judged_by_success_wherever_it_was_read() -> None:
+    """Else by the first share, by name, that every decision has read."""
+
+    def made(**values: Any) -> Decision:
+        return Decision("agent_0", "c", 1, "a", 1, "PROCEED", None, "", values)
+
+    share, both = made(b=0.5, a=0.0, count=3), made(b=1.0, a=1.0, success_rate=0.0)
+    assert judged_by([]) == judged_by([share, both]) == judged_by([both]) == "success_rate"
+    assert judged_by([share]) == "a"
+    assert judged_by([share, made(b=0.1)]) == "b"
+    assert judged_by([share, made(count=1)]) == "success_rate"
 
 
 def test_every_decision_is_explained_with_its_rule_and_values(tmp_path: Path) -> None:
     walk(tmp_path)
-    (journey,) = read_paths(tmp_path / "run.jsonl")
-    text = "\n".join(explain(journey))
-    for move in journey.moves:
+    (learning_path,) = read_paths(tmp_path / "run.jsonl")
+    text = "\n".join(explain(learning_path))
+    for move in learning_path.moves:
         d = move.decision
         assert f"'{d.name}', attempt {d.attempt}" in text
         assert d.reason in text
         assert d.rule is None or d.rule in text
     assert "with the hint HINT_01" in text
     assert "the curriculum is failed" in text
-    assert f"step_attempts = {journey.moves[-1].decision.attempt}" in text
+    assert f"step_attempts = {learning_path.moves[-1].decision.attempt}" in text
 
 
 def test_tables_count_attempts_hints_and_episodes(tmp_path: Path) -> None:
     walk(tmp_path)
-    (journey,) = read_paths(tmp_path / "p.json")
-    rows = table_rows(journey, [1, 2, 3])
+    (learning_path,) = read_paths(tmp_path / "p.json")
+    rows = table_rows(learning_path, [1, 2, 3])
     assert [row[0] for row in rows] == ["1", "2", "3"]
     assert [row[2] for row in rows] == ["3", "3", "0"]
     assert [row[3] for row in rows] == ["0", "1", "0"]
 
 
-def test_what_is_no_journey_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_learning_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProgressError, match="there is no"):
         read_paths(tmp_path / "nothing.json")
     with pytest.raises(ProgressError, match="progress"):
@@ -162,19 +201,19 @@ def test_what_is_no_journey_is_refused(tmp_path: Path) -> None:
         read_paths(tmp_path / "plain.jsonl")
 
 
-def test_journeys_are_drawn(tmp_path: Path) -> None:
+def test_learning_paths_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from PIL import Image
 
     from piase_gym.training.curriculum_plot import plot_journeys
 
     walk(tmp_path)
-    journeys = read_paths(tmp_path / "run.jsonl")
-    picture = Image.open(plot_journeys(journeys, tmp_path / "path.png")).convert("RGB")
+    learning_paths = read_paths(tmp_path / "run.jsonl")
+    picture = Image.open(plot_journeys(learning_paths, tmp_path / "path.png")).convert("RGB")
     colours = {colour for _, colour in picture.getcolors(1 << 24) or ()}
     assert {(0, 114, 178), (230, 159, 0)} <= colours  # attempts and hints
     with pytest.raises(ConfigError, match=r"\.png, \.svg or \.pdf"):
-        plot_journeys(journeys, tmp_path / "path.txt")
+        plot_journeys(learning_paths, tmp_path / "path.txt")
     with pytest.raises(ConfigError, match="nothing to draw"):
         plot_journeys([LearningPath("agent_0", "c", "steps")], tmp_path / "path.png")
 
@@ -201,9 +240,9 @@ def test_a_run_leaves_its_path_and_is_the_same_for_the_same_seed(tmp_path: Path)
         look = run.train()
         run.close()
         assert look.steps == run.trainer.steps == 1024
-        (journey,) = read_paths(tmp_path / name)
-        assert [m.decision for m in journey.moves] == run.course.decisions != []
-        times = [m.at for m in journey.moves]
+        (learning_path,) = read_paths(tmp_path / name)
+        assert [m.decision for m in learning_path.moves] == run.course.decisions != []
+        times = [m.at for m in learning_path.moves]
         assert times == sorted(times)
         assert 0 < times[0] <= times[-1] <= 1024
         runs.append((tmp_path / name / "progress.json").read_bytes())
@@ -260,18 +299,18 @@ def test_decisions_log_path_table_and_progress_have_one_count(
     assert sum(look.episodes for look in looks) == sum(counts.counted.values())
     tables = []
     for source in ("run", "run/log.jsonl", "run/progress.json"):
-        (journey,) = read_paths(tmp_path / source)
-        tables.append([row[5] for row in table_rows(journey, [1, 2])])
+        (learning_path,) = read_paths(tmp_path / source)
+        tables.append([row[5] for row in table_rows(learning_path, [1, 2])])
         if source == "run/progress.json":
             continue
         totals: dict[int, list[int]] = {}
-        for stretch in journey.stretches:
+        for stretch in learning_path.stretches:
             for order, n in stretch.played.items():
                 total = totals.setdefault(order, [0, 0])
                 total[0], total[1] = total[0] + n, total[1] + stretch.won[order]
         assert totals == {order: [n, counts.won[order]] for order, n in counts.counted.items()}
-        assert journey.uncounted == counts.uncounted
-        now = journey.under_way
+        assert learning_path.uncounted == counts.uncounted
+        now = learning_path.under_way
         assert (now and (now.step, now.attempt, now.ended, now.wanted)) == (
             tried and (tried.step.order, tried.attempt, tried.ended, tried.wanted)
         )
@@ -434,12 +473,12 @@ def test_drawn_steps_are_counted_and_told(tmp_path: Path) -> None:
     run = run_of(tmp_path, director="randomisation")
     run.train()
     run.close()
-    (journey,) = read_paths(tmp_path)
-    assert journey.drawn
-    assert set(journey.drawn) == {1, 2}
-    assert "each episode's step was drawn" in "\n".join(explain(journey))
-    played = sum(sum(s.played.values()) for s in journey.stretches)
-    assert 0 < played <= sum(journey.drawn.values())
+    (learning_path,) = read_paths(tmp_path)
+    assert learning_path.drawn
+    assert set(learning_path.drawn) == {1, 2}
+    assert "each episode's step was drawn" in "\n".join(explain(learning_path))
+    played = sum(sum(s.played.values()) for s in learning_path.stretches)
+    assert 0 < played <= sum(learning_path.drawn.values())
 
 
 def test_slots_between_two_episodes_count_for_nothing() -> None:

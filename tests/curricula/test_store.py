@@ -16,9 +16,12 @@ from piase_gym.curricula import (
     AdaptationDecisionModule,
     AgentProgress,
     CurriculumManager,
+    Need,
     ProgressStore,
 )
+from piase_gym.curricula.window_memory import save_windows
 from piase_gym.errors import ProgressError, StorageError
+from piase_gym.runs.history import Attempt, Episode, History
 from tests.curricula.helpers import Table, curriculum
 from tests.paths import ROOT
 
@@ -187,6 +190,17 @@ def test_bytes_are_the_same_for_the_same_progress(tmp_path: Path) -> None:
     assert AgentProgress.from_json(tried(2).progress("a").as_json()) == tried(2).progress("a")
 
 
+def test_windows_of_steps_keep_the_episodes_that_reach_into_them() -> None:
+    progress, history = AgentProgress("a", "c"), History()
+    history.step = 20
+    for start, end in ((0, 5), (5, 10), (10, 12), (12, 20)):
+        row = Episode("a", start, 0, 1, 0, start, end, end - start, result="lost")
+        history.of("a").episodes.append(row)
+    history.of("a").attempts += [Attempt(n, 1, None, False, 0, 0) for n in (1, 2, 3)]
+    save_windows(history, progress, [Need("mean_return", ("env_steps", 10))])
+    assert [row["end"] for row in progress.memory["recent"]["episodes"]] == [12, 20]
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_attempt_that_begins_anew_is_judged_by_its_own_episodes(
     times: int, tmp_path: Path
@@ -194,12 +208,12 @@ def test_an_attempt_that_begins_anew_is_judged_by_its_own_episodes(
     """What was played before it was broken off counts for longer windows alone."""
     import piase_gym
     from piase_gym.wrappers import CurriculumWrapper
-    from tests.curricula import example_curricula as courses
+    from tests.curricula import example_curricula
 
     lately = {"metric": "success_rate", "operator": ">=", "value": 0.99, "window": {"episodes": 5}}
     rules = [["success_rate > 0.99 or hints_used > 0", "PROCEED"]]
-    plan = courses.curriculum(
-        courses.step(
+    plan = example_curricula.curriculum(
+        example_curricula.step(
             1, completion_criteria=[lately], episodes_per_attempt=3, adaptation_rules=rules
         )
     )
@@ -210,22 +224,24 @@ def test_an_attempt_that_begins_anew_is_judged_by_its_own_episodes(
         )
         for _ in range(episodes):
             env.reset(seed=0)
-            env.modifier.provide_indirect_hint("agent_0", "Go.") if player is courses.arrive else 0
+            env.modifier.provide_indirect_hint(
+                "agent_0", "Go."
+            ) if player is example_curricula.arrive else 0
             while env.agents:
                 env.step({"agent_0": player(env, "agent_0")})
         env.close()
         return env.decisions
 
     for _ in range(times):
-        assert go_on(courses.arrive, 2) == []
-    (made,) = go_on(courses.stay, 3)
+        assert go_on(example_curricula.arrive, 2) == []
+    (made,) = go_on(example_curricula.stay, 3)
     assert (made.attempt, made.episodes) == (1, 3)
     share = 0.4
     assert made.values == {
         "success_rate over 5 episodes": share, "success_rate": 0.0, "hints_used": 0,
     }  # fmt: skip
     # so the second attempt, in yet another process, looks back over what was decided on
-    (made,) = go_on(courses.stay, 3)
+    (made,) = go_on(example_curricula.stay, 3)
     assert (made.attempt, made.values["success_rate over 5 episodes"]) == (2, 0.0)
 
 
@@ -268,15 +284,15 @@ def test_damaged_progress_is_refused_or_can_be_gone_on_with(director: str, tmp_p
     import piase_gym
     from piase_gym.curricula.learning_path import explain, headings, read_paths, table_rows
     from piase_gym.wrappers import CurriculumWrapper
-    from tests.curricula import example_curricula as courses
+    from tests.curricula import example_curricula
 
     lately = {"metric": "success_rate", "operator": ">=", "value": 0.5, "window": {"episodes": 3}}
     common = {"completion_criteria": [lately], "max_attempts": 6}
     rules = [["step_attempts >= 2", "APPLY_HINT_H"]]
     hints = {"H": {"data": {"message": "Go."}}}
-    plan = courses.curriculum(
-        courses.step(1, adaptation_rules=rules, hints=hints, **common),
-        courses.step(2, config={"width": 9, "goal_pos": [8, 0]}, **common),
+    plan = example_curricula.curriculum(
+        example_curricula.step(1, adaptation_rules=rules, hints=hints, **common),
+        example_curricula.step(2, config={"width": 9, "goal_pos": [8, 0]}, **common),
     )
     path = tmp_path / "progress.json"
 
@@ -293,7 +309,7 @@ def test_damaged_progress_is_refused_or_can_be_gone_on_with(director: str, tmp_p
         for _ in range(2):
             env.reset(seed=0)
             while env.agents:
-                env.step({"agent_0": courses.STAY})
+                env.step({"agent_0": example_curricula.STAY})
         env.close()
 
     for _ in range(2):
@@ -310,8 +326,12 @@ def test_damaged_progress_is_refused_or_can_be_gone_on_with(director: str, tmp_p
             assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
         path.write_bytes(wrong)
         try:
-            for journey in read_paths(path):
-                assert [*explain(journey), *table_rows(journey, [1, 2]), *headings(journey)]
+            for learning_path in read_paths(path):
+                assert [
+                    *explain(learning_path),
+                    *table_rows(learning_path, [1, 2]),
+                    *headings(learning_path),
+                ]
         except ProgressError:
             assert path.read_bytes() == wrong
     assert 60 < refused < 120

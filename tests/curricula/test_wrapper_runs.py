@@ -441,7 +441,7 @@ def test_a_milestone_in_mid_episode_is_heard_of(kind: str) -> None:
         env.step(act(command))
     values = [decision.values["milestone.box_pushed"] for decision in env.decisions]
     assert values == [False, True]
-    first, second = env.course.metrics.history.of("agent_0").episodes
+    first, second = env.controller.metrics.history.of("agent_0").episodes
     assert (first.milestones, first.length) == ({}, 4)
     assert second.milestones == {"box_pushed": second.start + 1}
     assert second.end == second.start + 4
@@ -467,6 +467,8 @@ def test_a_restored_episode_is_another_one_and_shows_no_hint_again() -> None:
         env.step({"agent_0": STAY})
     play(env, stay, most=1)
     assert [(d.attempt, d.episodes) for d in env.decisions] == [(1, 2), (2, 2)]
-    finished = [row for row in env.course.metrics.history.of("agent_0").episodes if row.finished]
+    finished = [
+        row for row in env.controller.metrics.history.of("agent_0").episodes if row.finished
+    ]
     assert [row.attempt for row in finished] == [1, 1, 2, 2]
-    assert env.course.counts["agent_0"].uncounted == 0
+    assert env.controller.counts["agent_0"].uncounted == 0

@@ -378,3 +378,14 @@ def test_who_bumps_is_told_into_what(
         infos = env.step({"agent_0": line} if name == "parallel" else line)[-1]
         info = infos["agent_0"] if name == "parallel" else infos
         assert (info["outcome"], told in info["feedback"]) == ("failed", True)
+
+
+@pytest.mark.parametrize("view", ["both", "text", "vector"])
+def test_an_index_is_told_what_it_bumps_into_where_there_is_text(view: str) -> None:
+    for space in (piase_gym.parallel_env, GymEnv):
+        env: Any = space("GridWorld", start_pos=(0, 0), view=view)
+        env.reset(seed=0)
+        infos = env.step(0 if space is GymEnv else {"agent_0": 0})[-1]
+        info = infos if space is GymEnv else infos["agent_0"]
+        told = None if view == "vector" else "The edge of the grid is in the way."
+        assert (info["outcome"], info.get("feedback")) == ("failed", told)

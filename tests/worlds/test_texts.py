@@ -31,6 +31,7 @@ WORDING = Wording(
     implied="climb",
     things=("food", "stove"),
     people=("cook",),
+    aliases={"food": ("stove", "item"), "stove": ("on", "food")},
 )
 NEAR = ("apple_1", "gas_stove", "stove_on_wheels")
 
@@ -64,11 +65,19 @@ def test_any_grammar_is_read(line: str, found: Any) -> None:
         assert read == found
 
 
-def test_names_in_data_are_settled_by_the_wording() -> None:
+def test_commands_in_data_are_settled_by_the_wording() -> None:
     parser = CommandParser(WORDING, ("ann",), VERBS)
-    given = {"food": "apple 1", "cook": "Ann", "question": "apple 1"}
-    settled = {"food": "apple_1", "cook": "ann", "question": "apple 1"}
-    assert parser.settle_names(given, NEAR) == settled
+    heat = Command("heat", {"food": "apple_1", "stove": "gas_stove"})
+    assert parser.check(Command("heat", {"food": "apple 1", "stove": "gas"}), NEAR) == heat
+    assert parser.check(Command("heat", {"item": "apple 1", "on": "gas"}), NEAR) == heat
+    asked = parser.check(Command("ask", {"cook": "Ann", "question": "apple 1"}), NEAR)
+    assert asked == Command("ask", {"cook": "ann", "question": "apple 1"})
+    for wrong in (
+        {"food": "apple_1", "on": "pear"},
+        {"food": "apple_1"},
+        {**heat.parameters, "x": 1},
+    ):
+        assert isinstance(parser.check(Command("heat", wrong), NEAR), InvalidAction)
 
 
 def test_a_table_of_actions_knows_lines_and_places() -> None:

@@ -203,13 +203,4 @@ FOODS: Final = tuple(range(FOOD, FOOD + MAX_FOOD))
 START: Final = "@"
 """The sign of an agent's start in a map."""
 
-__all__ = [
-    "AGENT",
-    "FLOOR",
-    "HEADINGS",
-    "MAX_AGENTS",
-    "MAX_CODE",
-    "OUTSIDE",
-    "UNSEEN",
-    "WALL",
-]
+__all__ = ["AGENT", "FLOOR", "HEADINGS", "MAX_AGENTS", "MAX_CODE", "OUTSIDE", "UNSEEN", "WALL"]

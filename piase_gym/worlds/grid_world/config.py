@@ -8,15 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.grid_world.cells import (
-    BARE,
-    FOODS,
-    FRUIT,
-    GOAL,
-    MAX_AGENTS,
-    MAX_FOOD,
-    MOVER,
-)
+from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.levels import LAYOUTS, custom, of_layout
 from piase_gym.worlds.grid_world.limits import (
     MAX_GOALS,
@@ -26,10 +18,7 @@ from piase_gym.worlds.grid_world.limits import (
     MAX_SYMBOLS,
 )
 
-Position = tuple[
-    Annotated[int, Field(ge=0, lt=MAX_SIDE)],
-    Annotated[int, Field(ge=0, lt=MAX_SIDE)],
-]
+Position = tuple[Annotated[int, Field(ge=0, lt=MAX_SIDE)], Annotated[int, Field(ge=0, lt=MAX_SIDE)]]
 """(x, y) with (0, 0) at the top left."""
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 if TYPE_CHECKING:
@@ -64,7 +53,7 @@ class Rewards(BaseModel):
 class GridWorldEnvelope(Envelope):
     """The sizes that fix GridWorld's spaces."""
 
-    agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
+    agents: int = Field(1, ge=1, le=kinds.MAX_AGENTS, description="most agents")
     width: int = Field(1, ge=1, le=MAX_SIDE, description="widest map")
     height: int = Field(1, ge=1, le=MAX_SIDE, description="highest map")
     window: int = Field(1, ge=1, le=15, description="largest window")
@@ -82,7 +71,7 @@ class GridWorldConfig(WorldConfig):
 
     world: ClassVar[str] = "GridWorld"
 
-    agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
+    agents: int = Field(1, ge=1, le=kinds.MAX_AGENTS, description="how many agents take part")
     layout: Layout = Field("empty", description="what stands on the grid")
     width: int = Field(8, ge=2, le=MAX_SIDE, description="columns")
     height: int = Field(8, ge=2, le=MAX_SIDE, description="rows")
@@ -111,12 +100,16 @@ class GridWorldConfig(WorldConfig):
     food: int | None = Field(
         None, ge=0, le=32, description="pieces of food; default 3 for layout 'foraging', else 0"
     )
-    min_food_level: int = Field(1, ge=1, le=MAX_FOOD, description="lightest food")
-    food_level: int = Field(2, ge=1, le=MAX_FOOD, description="heaviest food, in agents' strength")
-    levels: tuple[Annotated[int, Field(ge=1, le=MAX_FOOD)], ...] = Field(
+    min_food_level: int = Field(1, ge=1, le=kinds.MAX_FOOD, description="lightest food")
+    food_level: int = Field(
+        2, ge=1, le=kinds.MAX_FOOD, description="heaviest food, in agents' strength"
+    )
+    levels: tuple[Annotated[int, Field(ge=1, le=kinds.MAX_FOOD)], ...] = Field(
         (), description="strength of each agent at lifting food; default 1"
     )
-    taggers: int = Field(1, ge=1, le=MAX_AGENTS, description="agents that chase in layout 'tag'")
+    taggers: int = Field(
+        1, ge=1, le=kinds.MAX_AGENTS, description="agents that chase in layout 'tag'"
+    )
     energy: int = Field(0, ge=0, le=255, description="steps until an agent starves; 0: never")
     fruit_energy: int = Field(20, ge=0, le=255, description="energy in a fruit")
     symbols: int = Field(
@@ -230,7 +223,10 @@ class GridWorldConfig(WorldConfig):
                 f"layout 'tag' needs agents to chase: {self.agents} agents, {self.taggers} taggers"
             )
         codes = list(self.plan.values())
-        movers, fruits = codes.count(MOVER), codes.count(FRUIT) + codes.count(BARE)
+        movers, fruits = (
+            codes.count(kinds.MOVER),
+            codes.count(kinds.FRUIT) + codes.count(kinds.BARE),
+        )
         if movers + self.movers > MAX_MOVERS:
             raise ValueError(f"map and movers make {movers + self.movers}; at most {MAX_MOVERS}")
         if fruits + self.fruits > MAX_PATCHES:
@@ -251,7 +247,7 @@ class GridWorldConfig(WorldConfig):
     def goals(self) -> tuple[Position, ...]:
         """Where goals are fixed: `goal_pos`, and the signs of the map."""
         given = _positions(self.goal_pos)
-        marked = tuple(place for place, code in self.plan.items() if code == GOAL)
+        marked = tuple(place for place, code in self.plan.items() if code == kinds.GOAL)
         return given + tuple(place for place in marked if place not in given)
 
     @property
@@ -267,7 +263,7 @@ class GridWorldConfig(WorldConfig):
     @property
     def clearing(self) -> bool:
         """Whether the task is to gather all food, rather than to reach a goal."""
-        food = any(code in FOODS for code in self.plan.values()) or self.num_food > 0
+        food = any(code in kinds.FOODS for code in self.plan.values()) or self.num_food > 0
         return food and not self.goals
 
     @property

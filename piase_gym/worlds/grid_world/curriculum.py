@@ -16,18 +16,7 @@ from piase_gym.core.difficulty import (
     number_parameter,
 )
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.grid_world.cells import (
-    BOX,
-    FLOOR,
-    FOOD,
-    FRUIT,
-    GOAL,
-    HAZARD,
-    KEY,
-    MOVER,
-    SYMBOLS,
-    WALL,
-)
+from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES
 
 _OPTIONS: Final = ("count", "position")
@@ -60,8 +49,8 @@ def _place(config: Any, said: Mapping[str, Any]) -> tuple[int, int]:
 def _draw(config: Any, place: tuple[int, int], code: int) -> Fields:
     """Put a sign on the map."""
     x, y = place
-    sign, rows = SYMBOLS[code], list(config.map)
-    if rows[y][x] != SYMBOLS[FLOOR]:
+    sign, rows = kinds.SYMBOLS[code], list(config.map)
+    if rows[y][x] != kinds.SYMBOLS[kinds.FLOOR]:
         raise ConfigError(f"GridWorld: {place} of the map is {rows[y][x]!r}, not free floor")
     rows[y] = rows[y][:x] + sign + rows[y][x + 1 :]
     return {"map": tuple(rows)}
@@ -88,7 +77,7 @@ def _wall(config: Any, said: Mapping[str, Any]) -> Fields:
     """Add a wall."""
     place = _place(config, said)
     if config.map is not None:
-        return _draw(config, place, WALL)
+        return _draw(config, place, kinds.WALL)
     return {"walls": tuple(dict.fromkeys((*config.walls, place)))}
 
 
@@ -101,7 +90,7 @@ def _goal(config: Any, said: Mapping[str, Any]) -> Fields:
         return {"random_goals": config.random_goals + count}
     place = _place(config, said)
     if config.map is not None:
-        return _draw(config, place, GOAL)
+        return _draw(config, place, kinds.GOAL)
     return {"goal_pos": tuple(dict.fromkeys((*config.goals, place)))}
 
 
@@ -109,7 +98,7 @@ def _key(config: Any, said: Mapping[str, Any]) -> Fields:
     """Put a key on the map."""
     if config.map is None:
         raise ConfigError("GridWorld: a key can be put on a map (layout 'custom') only")
-    return _draw(config, _place(config, said), KEY)
+    return _draw(config, _place(config, said), kinds.KEY)
 
 
 DIALS: Final = (
@@ -136,11 +125,17 @@ DIALS: Final = (
 ELEMENTS: Final = (
     Element("wall", "blocks a cell", ("position",), _wall, ("position",)),
     Element("goal", "ends the episode of who reaches it", _OPTIONS, _goal),
-    Element("hazard", "hurts who steps onto it", _OPTIONS, _strewn(HAZARD, "hazards", "a hazard")),
-    Element("box", "can be pushed", _OPTIONS, _strewn(BOX, "boxes", "a box")),
-    Element("drone", "moves and is in the way", _OPTIONS, _strewn(MOVER, "movers", "a drone")),
-    Element("fruit", "can be eaten, and regrows", _OPTIONS, _strewn(FRUIT, "fruits", "fruit")),
-    Element("food", "is lifted together", _OPTIONS, _strewn(FOOD, "food", "food")),
+    Element(
+        "hazard", "hurts who steps onto it", _OPTIONS, _strewn(kinds.HAZARD, "hazards", "a hazard")
+    ),
+    Element("box", "can be pushed", _OPTIONS, _strewn(kinds.BOX, "boxes", "a box")),
+    Element(
+        "drone", "moves and is in the way", _OPTIONS, _strewn(kinds.MOVER, "movers", "a drone")
+    ),
+    Element(
+        "fruit", "can be eaten, and regrows", _OPTIONS, _strewn(kinds.FRUIT, "fruits", "fruit")
+    ),
+    Element("food", "is lifted together", _OPTIONS, _strewn(kinds.FOOD, "food", "food")),
     Element("key", "opens locked doors", ("position",), _key, ("position",)),
 )
 """What `introduce_element` can add."""

@@ -29,16 +29,7 @@ from piase_gym.worlds.grid_world.rules.events import ROLES
 from piase_gym.worlds.grid_world.rules.tables import frame_shape
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS, vector_length
 from piase_gym.worlds.grids.codes import TURNS
-from piase_gym.worlds.grids.prose import (
-    ROW,
-    SIGNS,
-    YOU,
-    blank,
-    cell_text,
-    read_row,
-    require,
-    way,
-)
+from piase_gym.worlds.grids.prose import ROW, SIGNS, YOU, blank, cell_text, read_row, require, way
 
 FLOOR_CODE = bytes([CODES["floor"]])
 GRID_OFFSET = 64
@@ -148,10 +139,7 @@ def layout_of(config: GridWorldConfig) -> Layout:
 
 
 def facts_of(
-    vector: NDArray[np.uint8],
-    agent: str,
-    form: Layout,
-    hint: str | None = None,
+    vector: NDArray[np.uint8], agent: str, form: Layout, hint: str | None = None
 ) -> GridFacts:
     """Read a vector back; `hint` is given because its code in the vector is lossy."""
     values = vector.tolist()
@@ -281,11 +269,7 @@ def text_of(facts: GridFacts, form: Layout) -> str:
 
 
 def _head(
-    agent: str,
-    size: tuple[int, int],
-    position: tuple[int, int],
-    heading: str,
-    carrying: str | None,
+    agent: str, size: tuple[int, int], position: tuple[int, int], heading: str, carrying: str | None
 ) -> str:
     """Write who and where an agent is and what it carries: the first two lines."""
     return (

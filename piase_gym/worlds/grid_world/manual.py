@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.grid_world.cells import BARE, CELLS, FOOD, FRUIT, GATE, HAZARD, SWITCH_OFF
+from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.levels import of_layout
-from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL
+from piase_gym.worlds.grid_world.rules import events
 
 
 def fault_sentence(fault: int, config: GridWorldConfig) -> str:
     """Say why no level could be made."""
     what = f"layout {config.layout!r} of {config.width} by {config.height}"
-    if fault == NO_FREE_CELL:
+    if fault == events.NO_FREE_CELL:
         return (
             f"GridWorld: {what} has no free cell left for {config.agents} agents, the goals and "
             f"the objects; take a larger grid, fewer agents, fewer objects or fewer walls"
@@ -67,18 +67,22 @@ def _rules(config: GridWorldConfig) -> str:
 def _present(config: GridWorldConfig) -> set[int]:
     """Return the codes of the kinds that levels of a config can have and the prompt explains."""
     found = set(config.plan.values())
-    found |= {kind.code for kind in CELLS.kinds if kind.strewn and getattr(config, kind.strewn)}
-    if found & {GATE} or (config.layout == "multi_room" and config.doors in ("gates", "mixed")):
-        found.add(SWITCH_OFF)
-    if found & {BARE}:
-        found.add(FRUIT)
-    return found | {FOOD} if config.clearing or config.num_food else found - {FOOD}
+    found |= {
+        kind.code for kind in kinds.CELLS.kinds if kind.strewn and getattr(config, kind.strewn)
+    }
+    if found & {kinds.GATE} or (
+        config.layout == "multi_room" and config.doors in ("gates", "mixed")
+    ):
+        found.add(kinds.SWITCH_OFF)
+    if found & {kinds.BARE}:
+        found.add(kinds.FRUIT)
+    return found | {kinds.FOOD} if config.clearing or config.num_food else found - {kinds.FOOD}
 
 
 def _extras(config: GridWorldConfig) -> list[str]:
     """Explain what only some levels have."""
     present, ends = _present(config), " and ends the episode for" if config.hazard_ends else ""
-    rules = [kind.rule for kind in CELLS.kinds if kind.rule and kind.code in present]
+    rules = [kind.rule for kind in kinds.CELLS.kinds if kind.rule and kind.code in present]
     said = [rule.format(ends=ends, regrow=config.regrow) for rule in rules]
     if config.energy:
         said.append(
@@ -95,8 +99,8 @@ def _extras(config: GridWorldConfig) -> list[str]:
 
 
 _USED: Mapping[str, Callable[[GridWorldConfig], object]] = {
-    "hazard": lambda c: HAZARD in _present(c),
-    "fruit": lambda c: FRUIT in _present(c),
+    "hazard": lambda c: kinds.HAZARD in _present(c),
+    "fruit": lambda c: kinds.FRUIT in _present(c),
     "food": lambda c: c.clearing or c.num_food,
     "heavy": lambda c: c.clearing or c.num_food,
     "tag": lambda c: c.num_taggers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.grid_world import facts as views
 from piase_gym.worlds.grid_world.actions import commands_of, grammar_of
-from piase_gym.worlds.grid_world.cells import CELLS, KEY, MAX_CODE, START, WALL
+from piase_gym.worlds.grid_world.cells import CELLS, HEADINGS, KEY, MAX_CODE, START, UNSEEN, WALL
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
     MAX_SYMBOLS,
@@ -49,6 +50,7 @@ from piase_gym.worlds.grid_world.state import (
     new_single,
     new_states,
 )
+from piase_gym.worlds.grids.codes import on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
 from piase_gym.worlds.grids.obstacles import ahead_in_grid, ahead_in_window, in_the_way
 
@@ -382,7 +384,18 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def _scene(self) -> pictures.Scene:
         """Describe the state for the painters."""
-        return pictures.scene(self.states[0], self.side, self.agents)
+        scene = pictures.scene(self.states[0], self.side, self.agents)
+        if self.config.observe == "grid" or not scene.present:
+            return scene
+        form, width, height = self.form, self.config.width, self.config.height
+        lit = np.zeros((height, width), np.bool_)
+        for agent in scene.present:
+            frame = self._obs[agent.number, : form.area].reshape(form.rows, form.columns)
+            cells, place = np.nonzero(frame != UNSEEN), (agent.x, agent.y)
+            x, y = on_map(frame.shape, (cells[0], cells[1]), place, HEADINGS[agent.heading])
+            inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+            lit[y[inside], x[inside]] = True
+        return dataclasses.replace(scene, lit=lit)
 
     def ansi(self) -> str:
         """Draw the grid with letters."""

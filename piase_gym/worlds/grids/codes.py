@@ -7,7 +7,7 @@ does, 1 is a quarter turn clockwise, and so on. What stands on top hides what li
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 UNSEEN: Final = 0
 OUTSIDE: Final = 1
@@ -17,6 +17,24 @@ AGENT: Final = 32
 MAX_AGENTS: Final = 32
 MAX_CODE: Final = AGENT + 4 * MAX_AGENTS - 1
 
-HEADINGS: Final = ("up", "right", "down", "left")
+AHEAD: Final = {"up": (0, -1), "right": (1, 0), "down": (0, 1), "left": (-1, 0)}
+"""Columns and rows to the cell ahead, by heading."""
+HEADINGS: Final = tuple(AHEAD)
 TURNS: Final = ("away", "right", "you", "left")
 """Where another agent faces, as the viewer of a window that is turned to its heading sees it."""
+
+
+def on_map(
+    size: tuple[int, ...], cell: tuple[Any, Any], place: tuple[int, int], heading: str
+) -> tuple[Any, Any]:
+    """Return the column and the row of the grid that a cell of a window shows, or many at once.
+
+    Args:
+        size: Rows and columns of the window.
+        cell: Row and column of the cell.
+        place: Where the viewer stands, in the middle of the last row.
+        heading: Where it looks.
+    """
+    ahead, aside = size[0] - 1 - cell[0], cell[1] - size[1] // 2
+    (x, y), (dx, dy) = place, AHEAD[heading]
+    return x + ahead * dx - aside * dy, y + ahead * dy + aside * dx

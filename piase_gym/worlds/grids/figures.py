@@ -26,6 +26,8 @@ from piase_gym.worlds.drawing import (
 
 Painter = Callable[[int, Brush], None]
 """Paints the object with a code."""
+SHADE: Final = np.array((16, 20, 30), np.uint8)
+"""What is added to pixels in the dark, once they have lost three eighths."""
 LONG_SIDE: Final = 512
 SMALLEST_TILE: Final = 8
 LARGEST_TILE: Final = 64
@@ -113,6 +115,7 @@ def picture(
     pieces: Iterable[tuple[int, int, NDArray[np.uint8]]],
     tile: int,
     tile_of: Callable[[int, int], NDArray[np.uint8]],
+    lit: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.uint8]:
     """Set tiles together and lay figures over them.
 
@@ -121,6 +124,7 @@ def picture(
         pieces: Column, row and picture of each figure, the topmost last.
         tile: The side of a cell in pixels.
         tile_of: Returns the picture of a code in this size.
+        lit: Which cells are not in the dark, of the shape of `cells`; ``None`` for all.
 
     Returns:
         A new array of shape (height * tile, width * tile, 3).
@@ -135,6 +139,9 @@ def picture(
     tiles = np.stack([tile_of(code, tile) for code in codes.tolist()])
     mosaic = tiles[places.reshape(height, width)].swapaxes(1, 2)
     found = np.ascontiguousarray(mosaic).reshape(height * tile, width * tile, 3)
+    if lit is not None:
+        dark = ~lit.repeat(tile, 0).repeat(tile, 1)
+        found[dark] = found[dark] // 8 * 5 + SHADE
     for x, y, figure in pieces:
         lay(figure, found[y * tile :, x * tile :][:tile, :tile])
     return found

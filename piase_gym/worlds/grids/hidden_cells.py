@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from piase_gym.worlds.grids.codes import FLOOR
+from piase_gym.worlds.grids.codes import AHEAD, FLOOR
 
-AHEAD = ((0, -1), (1, 0), (0, 1), (-1, 0))
-"""Columns and rows to the cell ahead, by heading: up, right, down, left."""
+STEPS = tuple(AHEAD.values())
 
 
 def unseen_floor(state: Any, agent: int, window: int) -> list[int]:
@@ -28,8 +27,8 @@ def unseen_floor(state: Any, agent: int, window: int) -> list[int]:
     found = []
     for place in (cells == FLOOR).nonzero()[0].tolist():
         dx, dy = place % side - x, place // side - y
-        ahead = dx * AHEAD[heading][0] + dy * AHEAD[heading][1]
-        aside = abs(dx * AHEAD[heading][1] - dy * AHEAD[heading][0])
+        ahead = dx * STEPS[heading][0] + dy * STEPS[heading][1]
+        aside = abs(dx * STEPS[heading][1] - dy * STEPS[heading][0])
         seen = 0 <= ahead < window and aside <= window // 2
         if not seen and (x + dx, y + dy) not in taken:
             found.append(place)

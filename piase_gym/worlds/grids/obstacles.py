@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from piase_gym.worlds.grids.codes import HEADINGS
-
-_AHEAD = {"up": (0, -1), "right": (1, 0), "down": (0, 1), "left": (-1, 0)}
-assert tuple(_AHEAD) == HEADINGS
+from piase_gym.worlds.grids.codes import AHEAD
 
 
 def ahead_in_window(cells: Sequence[Sequence[str]]) -> str:
@@ -17,7 +14,7 @@ def ahead_in_window(cells: Sequence[Sequence[str]]) -> str:
 
 def ahead_in_grid(cells: Sequence[Sequence[str]], place: tuple[int, int], heading: str) -> str:
     """Return the name of the cell ahead of a place in a grid that is shown whole."""
-    x, y = place[0] + _AHEAD[heading][0], place[1] + _AHEAD[heading][1]
+    x, y = place[0] + AHEAD[heading][0], place[1] + AHEAD[heading][1]
     return cells[y][x] if 0 <= y < len(cells) and 0 <= x < len(cells[y]) else "outside"
 
 

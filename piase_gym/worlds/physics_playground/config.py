@@ -26,6 +26,8 @@ from piase_gym.worlds.physics_playground.levels.items import (
     Wall,
     gap,
 )
+from piase_gym.worlds.physics_playground.levels.tasks import TASKS
+from piase_gym.worlds.physics_playground.levels.tasks import Task as TaskRow
 
 HERTZ = 128
 """Bullet's substeps a second. A power of two makes every sum of substeps exact in binary, which
@@ -33,19 +35,7 @@ Bullet's clock needs to do the same number of them in every step."""
 MAX_AGENTS = 8
 AGENT_RADIUS = 0.25
 """Radius of the circle on the floor that any agent needs."""
-TASKS = ("reach", "push", "stack", "gather", "keep_away", "carry")
 Task = Literal["reach", "push", "stack", "gather", "keep_away", "carry"]
-TEAMS = {"keep_away": 2, "carry": 2}
-"""Tasks that need more than one agent, and how many."""
-OBJECTS: dict[str, tuple[Kind, ...]] = {
-    "reach": (),
-    "push": ("box",),
-    "stack": ("box", "box"),
-    "gather": ("ball", "box", "cylinder", "box"),
-    "keep_away": ("ball",),
-    "carry": ("crate",),
-}
-"""The objects of each task, unless the config says otherwise."""
 
 
 class Rewards(Part):
@@ -134,13 +124,13 @@ class PhysicsPlaygroundConfig(WorldConfig):
     def _fill(cls, fields: Any) -> Any:
         """Fill in how many agents the task needs, if nothing is said about it."""
         task = fields.get("task") if isinstance(fields, Mapping) else None
-        if isinstance(task, str) and task in TEAMS and "agents" not in fields:
-            return {**fields, "agents": TEAMS[task]}
+        if isinstance(task, str) and task in TASKS and "agents" not in fields:
+            return {**fields, "agents": TASKS[task].agents}
         return fields
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        need = TEAMS.get(self.task, 1)
+        need = self.row.agents
         if self.agents < need:
             raise ValueError(f"task {self.task!r} needs at least {need} agents, not {self.agents}")
         if len(self.start_pos) > self.agents:
@@ -168,12 +158,13 @@ class PhysicsPlaygroundConfig(WorldConfig):
     @property
     def needs(self) -> dict[Kind, int]:
         """How many objects of which kind the task is about."""
-        needs: dict[str, dict[Kind, int]] = {
-            "stack": {"box": self.tower},
-            "keep_away": {"ball": 1},
-            "carry": {"crate": 1},
-        }
-        return needs.get(self.task, {})
+        kind = self.row.about
+        return {} if kind is None else {kind: self.tower if self.task == "stack" else 1}
+
+    @property
+    def row(self) -> TaskRow:
+        """What is known of the task."""
+        return TASKS[self.task]
 
     def _check_places(self) -> None:
         """Check that what has a place is on the floor, and in nobody else's place."""
@@ -225,17 +216,14 @@ class PhysicsPlaygroundConfig(WorldConfig):
         """The objects: those that were given, or those that the task needs."""
         if self.objects is not None:
             return self.objects
-        kinds: tuple[Kind, ...] = OBJECTS[self.task]
         if self.task == "stack":
             return (Thing(kind="box"),) * self.tower
-        return tuple(Thing(kind=kind) for kind in kinds)
+        return tuple(Thing(kind=kind) for kind in self.row.objects)
 
     @property
     def can_grip(self) -> bool:
         """Whether agents have a gripper."""
-        if self.gripper is not None:
-            return self.gripper
-        return self.task in ("stack", "gather", "carry")
+        return self.row.gripper if self.gripper is None else self.gripper
 
     @property
     def raised(self) -> float:

@@ -31,16 +31,8 @@ def manual(config: PhysicsPlaygroundConfig) -> Manual:
 
 def goal(config: PhysicsPlaygroundConfig, agent: int) -> str:
     """Return what an agent is to achieve."""
-    zone = f"the zone, a circle of {config.zone:g} m around your goal"
-    goals = {
-        "reach": f"come within {config.tolerance:g} m of your goal.",
-        "push": f"together, push every object into {zone}.",
-        "stack": f"together, stack {config.tower} boxes on each other, and let go.",
-        "gather": f"together, bring every object into {zone}, and let go.",
-        "carry": f"together, drag the crate into {zone}; it is too heavy for one of you.",
-    }
     if config.task != "keep_away":
-        return goals[config.task]
+        return config.row.goal.format(config=config)
     if role(agent) == "chaser":
         return f"you are a chaser: touch the ball within {config.hold_steps} steps."
     return f"you are a keeper: keep chasers from touching the ball for {config.hold_steps} steps."
@@ -55,7 +47,7 @@ def _rewards(config: PhysicsPlaygroundConfig) -> str:
         f"{table.step:+g} every step",
         f"{table.illegal:+g} for an illegal command",
     ]
-    if config.task in ("push", "stack", "gather", "carry"):
+    if config.row.places:
         told[1:1] = [
             f"{table.placed:+g} when another thing is in its place",
             f"{table.taken:+g} when one is there no more",

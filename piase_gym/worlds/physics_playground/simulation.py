@@ -1,6 +1,7 @@
 """The arena: one episode's bodies in Bullet, what is read of them, and the grips between them.
 
-It knows nothing of rewards or views: `rules` measures, `referee` judges, `sensing` tells.
+It knows nothing of rewards or views: `rules.tasks` measures, `rules.rewards` judges,
+`observe.sensors` tells.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Arena:
         state: The episode's state; grips are changed here.
         config: The episode's config.
         sim: The Bullet client; the arena is built in it.
-        scene: What kernels read and write, shape (1,); see `scene`.
+        scene: What kernels read and write, shape (1,); see `rules.record`.
         reading: Where everything is now.
     """
 
@@ -132,7 +133,7 @@ class Arena:
 
     @property
     def touches(self) -> NDArray[np.uint8]:
-        """What each agent touches, shape (agents, columns); see `scene.GROUNDED` and others."""
+        """What each agent touches, shape (agents, columns); see `record.GROUNDED` and others."""
         felt: NDArray[np.uint8] = self._felt.reshape(-1, FELT)
         return felt
 

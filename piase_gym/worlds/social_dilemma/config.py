@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
-from piase_gym.worlds.social_dilemma.limits import (
+from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
     MAX_MEMORY,
     MAX_ROUNDS,
@@ -20,9 +20,10 @@ from piase_gym.worlds.social_dilemma.limits import (
     MAX_TIMEOUT,
     MAX_WINDOW,
 )
-from piase_gym.worlds.social_dilemma.matrix.games import (
+from piase_gym.worlds.social_dilemma.games import (
     BIMATRICES,
     COMMONS,
+    GAMES_BY_NAME,
     MATRIX_GAMES,
     MAX_PAYOFF,
     profile_table,
@@ -42,8 +43,6 @@ Game = Literal[
     "cleanup",
 ]
 GAMES: tuple[str, ...] = Game.__args__  # type: ignore[attr-defined]
-PLAYERS = {"public_goods": 4, "volunteers_dilemma": 4, "harvest": 4, "cleanup": 4}
-"""How many agents a game has by default, where they are not two."""
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 _OF_MATRIX_GAMES = "horizon continuation payoffs multiplier benefit cost noise memory talk".split()
 _OF_COMMONS = (
@@ -152,7 +151,7 @@ class SocialDilemmaConfig(WorldConfig):
         plain = super().plain(fields)
         game = plain.get("game")
         if "agents" not in plain and game in GAMES:
-            plain["agents"] = PLAYERS.get(game, 2)
+            plain["agents"] = 4 if game in COMMONS else GAMES_BY_NAME[game].players
         if plain.get("continuation") is not None:
             plain.setdefault("horizon", "geometric")
         if isinstance(plain.get("payoffs"), np.ndarray):

@@ -14,8 +14,8 @@ from piase_gym.core.difficulty import (
     count_element,
     number_parameter,
 )
-from piase_gym.worlds.social_dilemma.limits import MAX_MEMORY, MAX_ROUNDS
-from piase_gym.worlds.social_dilemma.matrix.games import BIMATRICES, COOPERATE, DEFECT
+from piase_gym.worlds.social_dilemma.constants import MAX_MEMORY, MAX_ROUNDS
+from piase_gym.worlds.social_dilemma.games import BIMATRICES, COOPERATE, DEFECT
 
 MOST_TEMPTATION: Final = 10.0
 SURE: Final = 0.999

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from piase_gym.core.world import Manual
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.matrix.games import WORDS
+from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME
 
 
 def matrix_manual(config: SocialDilemmaConfig) -> Manual:
     """Return the words of the prompt of a matrix game."""
-    words = WORDS[config.game]
+    words = GAMES_BY_NAME[config.game]
     others = "the other player" if config.agents == 2 else f"{config.agents - 1} other players"
     rules = [
         f"You play {words.title} with {others}, round after round. In each round everybody chooses "

@@ -10,6 +10,7 @@ from piase_gym.errors import EnvelopeError
 from piase_gym.worlds.array_world import ArrayWorld, F
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.curriculum import DIALS, ELEMENTS
+from piase_gym.worlds.social_dilemma.games import games_table
 
 
 class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
@@ -20,15 +21,7 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     Matrix games: in each round everybody chooses at once, to cooperate or to defect, and a table
     says what everybody gets.
 
-    | game | cooperate is to | payoffs |
-    |---|---|---|
-    | `prisoners_dilemma` | keep silent | both 3, none 1; betraying 5, being betrayed 0 |
-    | `stag_hunt` | hunt the stag | both 4, none 1; 3 for the hare, 0 for the stag alone |
-    | `chicken` | swerve | both 3, none 0; 4 for driving on, 1 for swerving alone |
-    | `battle_of_the_sexes` | go to the opera | both 3 and 2, none 2 and 3, apart 0 |
-    | `matching_pennies` | show heads | agent 0 wins 1 if they are equal, else it loses 1 |
-    | `public_goods` | contribute 1 | contributions grow by `multiplier` and are shared by all |
-    | `volunteers_dilemma` | volunteer | `benefit` for all if anyone does, who pays `cost` |
+    {games}
 
     The last two are games of many, the others of two.
 
@@ -204,3 +197,8 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
         """Return commands without a message, then the same with each symbol."""
         said = [{}, *({"symbol": symbol} for symbol in range(1, self.envelope.symbols + 1))]
         return tuple(Command(c.verb, {**c.parameters, **more}) for more in said for c in silent)
+
+
+SocialDilemma.__doc__ = (SocialDilemma.__doc__ or "").replace(
+    "{games}", games_table().replace("\n", "\n    ")
+)

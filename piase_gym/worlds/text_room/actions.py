@@ -1,16 +1,16 @@
-"""TextRoom's commands: its verbs, the words in which they can be typed, and commands by index."""
+"""TextRoom's commands: verbs, the words in which they are typed, names, and commands by index."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from piase_gym.core.commands import Command, Param, Verb
-from piase_gym.worlds.text_room.config import PHRASES, TextRoomEnvelope
+from piase_gym.worlds.text_room.config import PHRASES, TextRoomConfig, TextRoomEnvelope
+from piase_gym.worlds.text_room.levels import names, words
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
-from piase_gym.worlds.text_room.levels.vocabulary import Vocabulary
 from piase_gym.worlds.texts.action_table import ActionTable
 from piase_gym.worlds.texts.parser import Wording
 
@@ -113,9 +113,6 @@ BETWEEN = {
     "give": ("to",),
 }
 """What stands between the two things of a command."""
-WORDING = Wording(OPENINGS, BETWEEN, ALONE + TOGETHER, SHORT_DIRECTIONS, implied="go")
-"""How TextRoom's commands can be typed: ``grab the old document``, ``n``, ``look at clock``."""
-
 PARAMETER_ALIASES = {
     "target_object": ("target", "object", "object_name", "item_name", "item", "container"),
     "item_name": ("item", "object", "object_name", "target_object", "target", "key"),
@@ -125,26 +122,22 @@ PARAMETER_ALIASES = {
     "message": ("content", "text"),
 }
 """Other names under which parameters of commands given as data are understood."""
+WORDING = Wording(
+    OPENINGS,
+    BETWEEN,
+    ALONE + TOGETHER,
+    SHORT_DIRECTIONS,
+    implied="go",
+    things=("item_name", "target_object", "container"),
+    people=("agent_id",),
+    aliases=PARAMETER_ALIASES,
+)
+"""How TextRoom's commands can be typed: ``grab the old document``, ``n``, ``look at clock``."""
 
 
 def grammar(several: bool) -> tuple[Verb, ...]:
     """Return the verbs, with those for several agents or without."""
     return ALONE + TOGETHER if several else ALONE
-
-
-def rename(verb: str, parameters: Mapping[str, Any], verbs: Sequence[Verb]) -> dict[str, Any]:
-    """Return parameters under their proper names, as far as they can be told."""
-    params = next((item.params for item in verbs if item.name == verb), ())
-    own = {param.name for param in params}
-    renamed = {str(key): value for key, value in parameters.items()}
-    for param in params:
-        if param.name in renamed:
-            continue
-        for alias in PARAMETER_ALIASES.get(param.name, ()):
-            if alias in renamed and alias not in own:
-                renamed[param.name] = renamed.pop(alias)
-                break
-    return renamed
 
 
 @dataclass(frozen=True)
@@ -276,3 +269,48 @@ def _spoken(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
             for a, agent in enumerate(words.agents):
                 given = {"item_name": item, "agent_id": agent}
                 yield bases.give + i * words.envelope.agents + a, Command("give", given)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names of one config, in the order of the vector's places.
+
+    Attributes:
+        agents: Names of the agents, as many as the envelope has.
+        rooms: Names of the rooms.
+        objects: Name of each object -> its place; those that can be taken come first.
+        stats: Names of the stats.
+        envelope: The envelope.
+    """
+
+    agents: tuple[str, ...]
+    rooms: tuple[str, ...]
+    objects: dict[str, int]
+    stats: tuple[str, ...]
+    envelope: TextRoomEnvelope
+
+    def __deepcopy__(self, _memo: Any) -> Vocabulary:
+        """Return itself: it never changes."""
+        return self
+
+
+def vocabulary(config: TextRoomConfig) -> Vocabulary:
+    """Return the names of a config."""
+    envelope = config.fixed_sizes()
+    agents = config.names(envelope.agents)
+    if config.story is None:
+        quest_names = words.quest_names(
+            config.theme, config.rooms, config.depth, config.distractors
+        )
+        rooms, items, fixtures = quest_names.rooms, quest_names.items, quest_names.fixtures
+        stats: tuple[str, ...] = ()
+    else:
+        can = names.takeable(config.story)
+        rooms = tuple(config.story.rooms)
+        items = tuple(name for name in can if can[name])
+        fixtures = tuple(name for name in can if not can[name])
+        setups = config.story.agent_setup
+        stats = tuple(dict.fromkeys(name for setup in setups for name in setup.stats))
+    objects = {name: k for k, name in enumerate(items)}
+    objects |= {name: envelope.items + k for k, name in enumerate(fixtures)}
+    return Vocabulary(agents, rooms, objects, stats, envelope)

@@ -12,7 +12,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb, check_command
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
 from piase_gym.core.digest import canonical_json
 from piase_gym.core.mailbox import ChannelRules, Mailboxes
@@ -21,13 +21,18 @@ from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import AgentError, SnapshotError
 from piase_gym.worlds.text_room import manual
-from piase_gym.worlds.text_room.actions import WORDING, bases_of, grammar, rename, table_of
+from piase_gym.worlds.text_room.actions import (
+    WORDING,
+    bases_of,
+    grammar,
+    table_of,
+    vocabulary,
+)
 from piase_gym.worlds.text_room.config import MAX_MESSAGE, TextRoomConfig, TextRoomEnvelope
 from piase_gym.worlds.text_room.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS, PER_AGENT_FIELDS
 from piase_gym.worlds.text_room.facts import StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.levels.generator import generate
-from piase_gym.worlds.text_room.levels.vocabulary import vocabulary
-from piase_gym.worlds.text_room.observe import native_text, pictures, text, twin, vector, view_cache
+from piase_gym.worlds.text_room.observe import pictures, text, twin, vector, view_cache
 from piase_gym.worlds.text_room.observe.view_cache import ObservedStep, ViewCache
 from piase_gym.worlds.text_room.observe.visibility import Sight
 from piase_gym.worlds.text_room.rules.legality import Scene, is_legal, why_illegal
@@ -102,7 +107,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         late_join=True, native_text=True, messages=True
     )
     milestones: ClassVar[tuple[str, ...]] = MILESTONES
-    perception_types: ClassVar[Mapping[str, str]] = native_text.PERCEPTION_TYPES
+    perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
@@ -276,11 +281,11 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def native_text(self, agent: int) -> str:
         """Return the facts as the seed's text adventure words them."""
-        return native_text.native_of(self.facts(agent))
+        return text.native_of(self.facts(agent))
 
     def surroundings(self, facts: TextRoomFacts) -> Surroundings:
         """Return facts in the words of the documents: `room_name`, `objects_visible`, ..."""
-        return native_text.surroundings_of(facts)
+        return text.surroundings_of(facts)
 
     # -- what agents can do ---------------------------------------------------------------
 
@@ -365,12 +370,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         index = self._actions.place(command)
         if index is not None and self._allows(agent, index):
             return command
-        parameters = rename(command.verb, command.parameters, self._grammar)
-        checked = check_command(Command(command.verb, parameters), self._grammar)
-        if isinstance(checked, InvalidAction):
-            return checked
-        settled = self._parser.settle_names(checked.parameters, self._near(agent))
-        return settled if isinstance(settled, InvalidAction) else Command(checked.verb, settled)
+        return self._parser.check(command, self._near(agent))
 
     @property
     def manual(self) -> Manual:

@@ -24,6 +24,7 @@ from piase_gym.core.commands import (
     Outcome,
     Param,
     Verb,
+    check_command,
     unparsable,
 )
 from piase_gym.errors import suggest
@@ -44,6 +45,7 @@ class Wording:
         things: The parameters that name things.
         people: The parameters that name agents.
         verbs: Every verb that openings stand for.
+        aliases: Parameter -> other names for it in commands that come as data.
     """
 
     openings: Mapping[str, Sequence[str]]
@@ -51,8 +53,9 @@ class Wording:
     verbs: tuple[Verb, ...]
     choices: Mapping[str, str] = field(default_factory=dict)
     implied: str = ""
-    things: tuple[str, ...] = ("item_name", "target_object", "container")
-    people: tuple[str, ...] = ("agent_id",)
+    things: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    aliases: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @functools.cached_property
     def shapes(self) -> Mapping[str, Verb]:
@@ -210,12 +213,13 @@ class CommandParser:
 
     # -- commands that came as data ---------------------------------------------------------
 
-    def settle_names(
-        self, parameters: Mapping[str, object], near: Sequence[str]
-    ) -> dict[str, object] | InvalidAction:
-        """Replace the names in parameters by those that the world uses."""
+    def check(self, command: Command, near: Sequence[str]) -> Command | InvalidAction:
+        """Check a command that came as data, and return it in the world's own names."""
+        checked = check_command(Command(command.verb, self._own_keys(command)), self.grammar)
+        if isinstance(checked, InvalidAction):
+            return checked
         settled: dict[str, object] = {}
-        for key, value in parameters.items():
+        for key, value in checked.parameters.items():
             found: object = value
             if isinstance(value, str) and key in self.wording.things:
                 found = value if value in near else thing_named(value[:MAX_LINE], near)
@@ -224,7 +228,18 @@ class CommandParser:
             if isinstance(found, InvalidAction):
                 return found
             settled[key] = found
-        return settled
+        return Command(checked.verb, settled)
+
+    def _own_keys(self, command: Command) -> dict[str, Any]:
+        """Return the parameters of a command under their proper keys, as far as can be told."""
+        params = next((verb.params for verb in self.grammar if verb.name == command.verb), ())
+        own = {param.name for param in params}
+        found = {str(key): value for key, value in command.parameters.items()}
+        for name in (param.name for param in params if param.name not in found):
+            others = (a for a in self.wording.aliases.get(name, ()) if a in found and a not in own)
+            if (alias := next(others, None)) is not None:
+                found[name] = found.pop(alias)
+        return found
 
 
 def thing_named(words: str, near: Sequence[str]) -> str | InvalidAction:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
+from piase_gym.registry import literals, task_spec
 from piase_gym.worlds.grid_world import cells as codes
+from piase_gym.worlds.grid_world import levels
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.world import GridWorld
 
@@ -113,3 +117,27 @@ def test_every_level_can_be_solved(name: str, strewn: bool) -> None:
     needed = {"rooms locked": codes.LOCKED, "rooms gates": codes.GATE, "rooms closed": codes.CLOSED}
     assert needed.get(name, codes.FLOOR) in kinds
     assert not strewn or {codes.HAZARD, codes.MOVER} <= kinds
+
+
+# -- a level is a file ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted(Path(levels.__file__).parent.glob("*.py")), ids=str)
+def test_what_is_read_of_a_level_is_what_it_says(path: Path) -> None:
+    """Files are read without being imported; an import says the same."""
+    said = literals(path)
+    module = importlib.import_module(f"{levels.__name__}.{path.stem}".removesuffix(".__init__"))
+    for name in ("TASKS", "LAYOUT", "LEAST_INSIDE", "REWARDS", "AIM", "MAY_FAIL", "PLAIN_RULES"):
+        assert said.get(name) == getattr(module, name, None), name
+    for task, fields in said.get("TASKS", {}).items():
+        config = task_spec(f"piase/GridWorld-{task}").config
+        side = fields.pop("square", None)
+        assert fields.items() <= config.items()
+        assert side is None or config["width"] == config["height"] == side
+
+
+def test_layouts_are_numbered_from_zero() -> None:
+    numbers = [levels.of_layout(name, "LAYOUT", None) for name in levels.LAYOUTS]
+    assert numbers == list(range(len(numbers)))
+    assert levels.LAYOUTS[0] == GridWorldConfig().layout == "empty"
+    assert set(get_args(GridWorldConfig.model_fields["layout"].annotation)) == set(levels.LAYOUTS)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import piase_gym
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.drawing import Brush
 from piase_gym.worlds.grid_world.cells import (
@@ -254,3 +255,37 @@ def test_who_has_ended_is_pale_and_below_who_plays() -> None:
     top = pictures.rgb(replace(TWO, agents=both), 32).astype(int)
     alone = pictures.rgb(replace(TWO, agents=both[1:]), 32).astype(int)
     assert (abs(top - alone).max(axis=2) > 0).mean() < 0.02  # but for soft edges
+
+
+# -- what is seen is lit --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("see_through", [True, False])
+def test_what_some_agent_sees_is_lit(see_through: bool) -> None:
+    env = piase_gym.parallel_env(
+        "GridWorld", agents=2, layout="four_rooms", width=11, height=11, window=5,
+        see_through_walls=see_through,
+    )  # fmt: skip
+    env.reset(seed=1)
+    world = env.world
+    seen = set()
+    for agent in range(2):
+        facts = world.facts(agent)
+        seen.add(facts.position)
+        seen |= {tuple(t.properties["position"]) for t in world.surroundings(facts).objects}
+    scene = world._scene()
+    assert scene.lit is not None
+    assert all(scene.lit[y, x] for x, y in seen)
+    assert 2 < scene.lit.sum() < 50
+    picture, bright = world.rgb(), pictures.rgb(replace(scene, lit=None))
+    size = len(picture) // 11
+    for y in range(11):
+        for x in range(11):
+            tile = (slice(y * size, (y + 1) * size), slice(x * size, (x + 1) * size))
+            assert np.array_equal(picture[tile], bright[tile]) == bool(scene.lit[y, x]), (x, y)
+
+
+def test_a_grid_that_is_seen_whole_has_no_dark() -> None:
+    env = piase_gym.parallel_env("GridWorld", observe="grid")
+    env.reset(seed=1)
+    assert env.world._scene().lit is None

@@ -14,7 +14,7 @@ import piase_gym
 from piase_gym import runs
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.items import gap
-from piase_gym.worlds.physics_playground.players.routes import SIGHT, aim_of
+from piase_gym.worlds.physics_playground.players.steering import SIGHT, aim_of
 from piase_gym.wrappers import AvtLogger
 from tests.worlds.physics_playground.helpers import oracle
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -12,8 +13,13 @@ pytest.importorskip("pybullet")
 
 import pybullet as p
 
+import piase_gym
 from piase_gym.core.commands import Command, Outcome
-from piase_gym.worlds.physics_playground.state import EndReason
+from piase_gym.worlds.physics_playground.config import AGENT_RADIUS, PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.levels.generate import CLEAR, new_state
+from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.rules.grips import slipped
+from piase_gym.worlds.physics_playground.state import EndReason, Hold
 from tests.worlds.physics_playground.helpers import FULL, TASKS, make, oracle
 
 G = 9.81
@@ -299,3 +305,108 @@ def test_everything_on_the_floor_stays_there() -> None:
             places = bodies(env)
             assert (np.abs(places[:, :2]) < 3.05).all()
             assert (places[:, 2] > 0.03).all()
+
+
+@pytest.mark.parametrize("act", ["push", "drive 1 0", 5])
+def test_who_drives_against_a_wall_is_told_so(act: Any) -> None:
+    actions = "text" if isinstance(act, str) else "discrete"
+    env = piase_gym.parallel_env("PhysicsPlayground", goal_pos=(-2, 2), actions=actions)
+    env.reset(seed=1)
+    told, still = [], []
+    for _ in range(80):
+        infos = env.step({"agent_0": act})[-1]
+        told.append(infos["agent_0"].get("feedback"))
+        facts = env.facts("agent_0")
+        still.append(facts.touching == ("wall",) and abs(facts.velocity[0]) < 5)
+    assert told == [("The wall is in the way." if held else None) for held in still]
+    assert still[-1]
+    assert not still[0]
+    infos = env.step({"agent_0": "back" if actions == "text" else 2})[-1]
+    assert "feedback" not in infos["agent_0"]
+    env.close()
+
+
+@pytest.mark.parametrize("away", [0.29, 0.31])
+def test_a_grip_slips_where_it_is_torn_by_more_than_0_3_m(away: float) -> None:
+    still = (0.0, 0.0, 0.0)
+    body, seat = (
+        ((1.0, 2.0, 0.5), (0.0, 0.0, 0.0, 1.0)),
+        ((1.0, 2.0 - away, 0.5), (0.0, 0.0, 0.0, 1.0)),
+    )
+    reading = Reading([(*body, still, still), (*seat, still, still)])
+    hold = Hold(0, True, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], 0)
+    assert slipped(hold, reading, 1) == (away > 0.3)
+
+
+def test_all_who_share_a_task_are_told_that_it_is_done() -> None:
+    box = {"kind": "box", "position": (0.0, 0.0)}
+    env = make("push", agents=2, objects=[box], goal_pos=(0.0, 0.0))
+    env.reset(seed=0)
+    infos = env.step(dict.fromkeys(env.agents, 0))[-1]
+    for info in infos.values():
+        assert (info["milestones"], info["reason"], info["result"]) == (
+            ["done"],
+            "task_done",
+            "won",
+        )
+    env.close()
+
+
+def test_time_that_is_up_is_the_reason() -> None:
+    env = make("reach", max_steps=1)
+    env.reset(seed=0)
+    info = env.step({"agent_0": 0})[-1]["agent_0"]
+    assert (info["reason"], info["result"]) == ("time_out", "lost")
+    env.close()
+
+
+def test_a_shared_reward_is_the_mean_of_those_in_play() -> None:
+    own, together = (
+        make("reach", agents=2, envelope={"agents": 4}, rays=0, shared_reward=shared)
+        for shared in (False, True)
+    )
+    own.reset(seed=4)
+    together.reset(seed=4)
+    for act in (1, 5, 1):
+        acts = {"agent_0": act, "agent_1": 2}
+        mine, ours = own.step(acts)[1], together.step(acts)[1]
+        assert list(ours.values()) == pytest.approx([sum(mine.values()) / 2] * 2)
+    own.close()
+    together.close()
+
+
+def test_scenes_keep_their_distances_and_factors() -> None:
+    factor = {"low": 0.5, "high": 2.0}
+    wide = {"mass": factor, "friction": factor, "restitution": factor, "gravity": factor}
+    kinds = ["box", "ball", "cylinder", "box", "ball"]
+    config = PhysicsPlaygroundConfig(
+        agents=3,
+        tolerance=0.8,
+        objects=[{"kind": kind} for kind in kinds],
+        randomise=wide,
+        restitution=0.4,
+    )
+    bounces = []
+    for seed in range(40):
+        state = new_state(config, 3, seed)
+        sizes = [thing.reach for thing in config.things] + [AGENT_RADIUS] * 3
+        circles = list(zip([*state.objects, *state.agents], sizes, strict=True))
+        for (one, r), (two, s) in itertools.combinations(circles, 2):
+            assert math.dist(one.position[:2], two.position[:2]) >= r + s + CLEAR
+        for agent, target in zip(state.agents, state.targets, strict=True):
+            assert math.dist(agent.position[:2], target) > 2.0 * config.tolerance
+        for one, two in itertools.combinations(state.targets, 2):
+            assert math.dist(one, two) > 2.0 * AGENT_RADIUS
+        bounces += [body.restitution / 0.4 for body in state.objects]
+    assert all(0.5 <= factor <= 2.0 for factor in bounces)
+    assert (min(bounces) < 0.6, max(bounces) > 1.9) == (True, True)
+
+
+def test_who_speaks_is_named() -> None:
+    env = make("reach", agents=3, messages=True, delay=0, actions="text")
+    env.reset(seed=0)
+    env.step({"agent_0": "wait", "agent_1": "say over here", "agent_2": "wait"})
+    heard = [[tuple(letter) for letter in env.facts(name).messages] for name in env.agents]
+    letter = ("agent_1", "all", "over here")
+    assert heard == [[letter], [], [letter]]
+    env.close()

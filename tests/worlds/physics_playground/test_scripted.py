@@ -47,6 +47,24 @@ def test_one_side_wins_keep_away() -> None:
     assert sorted(results.values()) == ["lost", "won"]
 
 
+@pytest.mark.parametrize("role", [0, 1])
+def test_either_side_of_keep_away_knows_its_part(role: int) -> None:
+    env = piase_gym.parallel_env("PhysicsPlayground", view="vector", task="keep_away")
+    env.reset(seed=7)
+    names, away = env.possible_agents, []
+    player = make_agent("scripted")
+    for step in range(60):
+        if not env.agents:
+            break
+        player.perceive(Percept(env.world, role, step))
+        env.step({name: player.act() if name == names[role] else 0 for name in names})
+        (x, y, _), (u, v, _) = (env.world.reading.raw[k][0] for k in (0, 1 + role))
+        away.append(((x - u) ** 2 + (y - v) ** 2) ** 0.5)
+    env.close()
+    assert min(away) < (0.4 if role else 0.8)
+    assert (env.world.play.status[role] == "won") == (role == 1)
+
+
 def test_lidar_leads_around_a_wall() -> None:
     wall = {"position": (0.0, 0.0), "length": 1.4, "angle": 90.0}
     for place in (-0.3, 0.3):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import piase_gym
 from piase_gym import testing
 from piase_gym.core.rng import Stream
-from piase_gym.errors import ActionError, ConfigError, EnvelopeError
-from piase_gym.worlds.social_dilemma.matrix.games import BIMATRICES, MATRIX_GAMES
+from piase_gym.errors import ActionError, ConfigError, EnvelopeError, SnapshotError
+from piase_gym.worlds.social_dilemma.games import BIMATRICES, MATRIX_GAMES
 from tests.worlds.social_dilemma.reference_matrix_games import SlowGame
 
 CASES: list[dict[str, Any]] = [
@@ -242,3 +242,82 @@ def test_who_cannot_be_read_defects() -> None:
     assert rewards == {"agent_0": 5.0, "agent_1": 0.0}
     assert infos["agent_0"]["outcome"] == "unparsable"
     assert infos["agent_1"]["outcome"] == "ok"
+
+
+def test_a_symbol_that_there_is_not_makes_a_silent_defection() -> None:
+    sizes = {"agents": 2, "symbols": 2, "memory": 4}
+    env = piase_gym.parallel_env("SocialDilemma", view="vector", symbols=1, envelope=sizes)
+    env.reset(seed=0)
+    assert [mask.tolist() for mask in env.world.masks()] == [[1, 1, 1, 1, 0, 0]] * 2
+    infos = env.step({"agent_0": 4, "agent_1": 2})[-1]
+    assert [info["outcome"] for info in infos.values()] == ["illegal", "ok"]
+    assert env.facts("agent_0").history == ((False, 1),)
+    assert env.facts("agent_1").messages == ()
+    assert [letter.message for letter in env.facts("agent_0").messages] == ["1"]
+
+
+def test_milestones_say_who_cooperated_and_when_all_did() -> None:
+    env = piase_gym.parallel_env("SocialDilemma", view="vector")
+    env.reset(seed=0)
+    both = {
+        (0, 1): (["cooperated"], ["defected"]),
+        (0, 0): (["all_cooperated"], ["cooperated", "all_cooperated"]),
+        (1, 1): (["defected", "all_defected"], ["all_defected"]),
+        (1, 0): (None, None),
+    }
+    for acts, told in both.items():
+        infos = env.step(dict(zip(env.agents, acts, strict=True)))[-1]
+        assert tuple(info.get("milestones") for info in infos.values()) == told
+
+
+@pytest.mark.parametrize(
+    ("limits", "ends"),
+    [
+        ({"rounds": 3, "max_steps": 3}, (True, False, "ended")),
+        ({"rounds": 9, "max_steps": 3}, (False, True, "lost")),
+        ({"game": "harvest", "rounds": 3, "max_steps": 3}, (True, False, "ended")),
+        ({"game": "harvest", "rounds": 9, "max_steps": 3}, (False, True, "lost")),
+    ],
+)
+def test_the_last_round_ends_a_game_and_time_breaks_it_off(limits: Any, ends: Any) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", view="vector", agents=2, **limits)
+    env.reset(seed=0)
+    for _ in range(3):
+        _, _, terminated, truncated, infos = env.step(dict.fromkeys(env.agents, 0))
+    for name, info in infos.items():
+        assert (terminated[name], truncated[name], info["result"]) == ends
+
+
+@pytest.mark.parametrize("agents", [2, 3])
+def test_nobody_looks_back_further_than_the_config_says(agents: int) -> None:
+    game = {"game": "public_goods", "agents": agents, "memory": 2}
+    sizes = {"agents": agents, "memory": 5}
+    env = piase_gym.parallel_env("SocialDilemma", view="vector", envelope=sizes, **game)
+    env.reset(seed=0)
+    for choice in (0, 1, 1, 0):
+        env.step(dict.fromkeys(env.agents, choice))
+    for agent, name in enumerate(env.agents):
+        facts = env.facts(name)
+        assert [mine for mine, _ in facts.history] == [True, False]
+        np.testing.assert_array_equal(env.world.vector(facts), env.world.vectors()[agent])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("played", 8, "0..7"),
+        ("t", 21, "0..20"),
+        ("talk", 3, "0..2"),
+        ("fate", [0, 3], "0..2"),
+        ("said", [2, 0], "0..1"),
+        ("cooperated", [2, 0], "0..played"),
+        ("agents", 1, "the config says 2"),
+    ],
+)
+def test_states_that_cannot_be_are_refused(field: str, value: Any, told: str) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", rounds=7, max_steps=20, symbols=1, talk=2)
+    env.reset(seed=0)
+    state = env.world.get_state()
+    with pytest.raises(SnapshotError, match=told):
+        env.world.set_state({**state, field: value})
+    assert env.world.get_state() == state

@@ -88,6 +88,8 @@ def test_social_optima() -> None:
     assert (best, set(ways)) == (7.0, {frozenset({0}), frozenset({1})})
     assert totals(config_of(game="public_goods", agents=5, multiplier=2.0)) == (0.0, 5.0)
     assert totals(config_of(game="volunteers_dilemma", agents=3)) == (0.0, 5.0)
+    assert totals(config_of(game="battle_of_the_sexes")) == (0.0, 5.0)
+    assert totals(config_of(game="matching_pennies")) == (0.0, 0.0)
     assert social_optimum(config_of(game="volunteers_dilemma", agents=3))[1] == [frozenset({0})]
 
 
@@ -229,3 +231,11 @@ def test_gini() -> None:
         pairs = sum(abs(a - b) for a in shares for b in shares)
         assert gini(shares) == pytest.approx(pairs / (2 * 5 * shares.sum()))
     assert equality([-1.0, 1.0], least=-1.0) == pytest.approx(0.5)
+
+
+def test_equality_is_of_what_is_above_the_least() -> None:
+    env = piase_gym.parallel_env("SocialDilemma", view="vector", game="public_goods", rounds=1)
+    env.reset(seed=0)
+    env.step(dict(zip(env.agents, (0, 0, 1, 1), strict=True)))
+    found = env.world.measure(0)  # 0, 0, 1 and 1 are 0.5, 0.5, 1.5 and 1.5 above the least
+    assert found == pytest.approx({"cooperation_rate": 1.0, "efficiency": 0.5, "equality": 0.75})

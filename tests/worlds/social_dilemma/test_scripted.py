@@ -10,7 +10,8 @@ import pytest
 import piase_gym
 from piase_gym.agents import Percept, ScriptedAgent, make_agent
 from piase_gym.benchmarks.studies.dilemmas.measure import commons_episodes
-from piase_gym.worlds.social_dilemma.players.scripted import DilemmaScript
+from piase_gym.worlds.social_dilemma.players.oracle import DilemmaOracle
+from piase_gym.worlds.social_dilemma.players.scripted import DilemmaScript, _faces_waste
 
 
 def choices(partner: str, seat: int, rounds: int = 6, **config: Any) -> list[int]:
@@ -92,3 +93,30 @@ def test_in_a_cleanup_it_works_where_there_is_nothing_to_eat() -> None:
     found, planned = (commons_episodes(name, task, episodes=3) for name in ("scripted", "oracle"))
     assert mean(found["cooperation_rate"]) > 0.02
     assert 0.3 < mean(found["return an agent"]) / mean(planned["return an agent"]) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("game", "rounds"),
+    [
+        ("battle_of_the_sexes", [[1, 1], [0, 0]] * 2),
+        ("volunteers_dilemma", [[0, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 1], [1, 0, 1, 1]]),
+        ("prisoners_dilemma", [[0, 0]] * 4),
+    ],
+)
+def test_the_oracle_takes_turns_among_equal_optima(game: str, rounds: list[list[int]]) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", view="vector", game=game, rounds=4)
+    env.reset(seed=0)
+    oracle, played = DilemmaOracle(env.world), []
+    while env.agents:
+        played.append([oracle.act(agent) for agent in range(len(env.agents))])
+        env.step(dict(zip(env.agents, played[-1], strict=True)))
+    assert played == rounds
+
+
+def test_the_script_looks_one_cell_as_far_as_it_cleans() -> None:
+    def seen(row: int) -> Any:
+        cells = [["floor"] * 3 for _ in range(6)]
+        cells[-1 - row][1] = "waste"
+        return SimpleNamespace(cells=cells)
+
+    assert [_faces_waste(seen(row), 3) for row in (1, 3, 4)] == [True, True, False]

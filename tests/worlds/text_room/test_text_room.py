@@ -13,7 +13,7 @@ from piase_gym import scenarios, testing
 from piase_gym.errors import ConfigError
 from piase_gym.interfaces import EnvironmentInterface
 from piase_gym.worlds.text_room.config import PHRASES, TextRoomConfig
-from piase_gym.worlds.text_room.rules import triggers
+from piase_gym.worlds.text_room.rules import events
 from tests.probes.checks import CONTRACT, check_damage
 from tests.worlds.text_room.helpers import (
     AGENT,
@@ -540,10 +540,10 @@ def test_events_that_set_each_other_off_for_ever_come_to_an_end_in_each_step() -
     for line in ("look", "go east", "look", "wait"):
         observations, rewards, *_ = env.step({"ann": line})
         assert env.observation_space("ann").contains(observations["ann"])
-        assert 0.0 <= rewards["ann"] + 0.1 <= 2 * triggers.MOST_ROUNDS
-    assert env.world.state_of.metrics["turns"] == triggers.LIMIT
-    assert env.world.state_of.stats[0]["pulse"] == -triggers.LIMIT
-    assert sum(env.world.state_of.fired) < 10 * triggers.MOST_ROUNDS
+        assert 0.0 <= rewards["ann"] + 0.1 <= 2 * events.MOST_ROUNDS
+    assert env.world.state_of.metrics["turns"] == events.LIMIT
+    assert env.world.state_of.stats[0]["pulse"] == -events.LIMIT
+    assert sum(env.world.state_of.fired) < 10 * events.MOST_ROUNDS
     saved = env.snapshot()
     again = make(None, story=env.world.config.story)
     again.restore(saved)
@@ -562,7 +562,7 @@ def test_events_that_multiply_do_not_grow_without_bound() -> None:
     ]  # fmt: skip
     env = make(story(events=[{"trigger": look, "response": raise_all}, *answers]))
     env.step({"ann": "look"})
-    assert sum(env.world.state_of.fired) <= triggers.MOST_HAPPENINGS + 12
+    assert sum(env.world.state_of.fired) <= events.MOST_HAPPENINGS + 12
 
 
 @pytest.mark.parametrize("seed", range(3))

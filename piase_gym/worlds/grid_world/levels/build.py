@@ -42,12 +42,7 @@ from piase_gym.worlds.grid_world.levels.multi_room import LAYOUT as MULTI_ROOM
 from piase_gym.worlds.grid_world.levels.multi_room import multi_room
 from piase_gym.worlds.grid_world.levels.obstacles import LAYOUT as OBSTACLES
 from piase_gym.worlds.grid_world.levels.obstacles import scatter_walls
-from piase_gym.worlds.grid_world.levels.solvable import (
-    around,
-    solvable,
-    sort,
-    spread,
-)
+from piase_gym.worlds.grid_world.levels.solvable import around, solvable, sort, spread
 from piase_gym.worlds.grid_world.levels.tag import LAYOUT as TAG_GAME
 from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES, MAX_SIDE
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RUNNER, TAGGER

@@ -19,5 +19,5 @@ TASKS = {
         "movers": 2,
         "see_through_walls": False,
         "agents": 4,
-    },
+    }
 }

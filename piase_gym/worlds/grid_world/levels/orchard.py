@@ -10,5 +10,5 @@ TASKS = {
         "energy": 60,
         "random_goals": 0,
         "agents": 4,
-    },
+    }
 }

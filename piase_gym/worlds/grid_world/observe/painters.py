@@ -8,16 +8,7 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from piase_gym.worlds.drawing import (
-    DARK_GOLD,
-    DARK_WOOD,
-    GOLD,
-    INK,
-    LIGHT_WOOD,
-    PAPER,
-    WOOD,
-    Brush,
-)
+from piase_gym.worlds.drawing import DARK_GOLD, DARK_WOOD, GOLD, INK, LIGHT_WOOD, PAPER, WOOD, Brush
 
 STEEL: Final = "#8b95a3"
 DARK_STEEL: Final = "#4f5966"

@@ -54,11 +54,13 @@ class Scene:
         cells: The object codes, shape (height, width); read-only.
         agents: The agents, by number.
         step: How many steps the episode has lasted.
+        lit: Which cells some agent sees, of the shape of `cells`; ``None`` lights all.
     """
 
     cells: NDArray[np.uint8]
     agents: tuple[Figure, ...]
     step: int
+    lit: NDArray[np.bool_] | None = None
 
     @property
     def present(self) -> tuple[Figure, ...]:
@@ -153,7 +155,7 @@ def _agent_line(agent: Figure, several: bool) -> str:
 
 
 def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
-    """Draw a scene with pixels; who has ended is pale, and below those who play.
+    """Draw a scene with pixels; who has ended is pale, and what nobody sees lies in the dark.
 
     Args:
         scene: What to draw.
@@ -174,7 +176,7 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
     for a in (*gone, *scene.present) if size >= 1 else ():
         tile_of = piece_tile(Piece(a.number, a.heading, a.carrying, numbered), size)
         pieces.append((a.x, a.y, tile_of if a.alive else pale(tile_of)))
-    return picture(scene.cells, pieces, size, object_tile)
+    return picture(scene.cells, pieces, size, object_tile, scene.lit)
 
 
 def pale(figure: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -14,25 +14,17 @@ from typing import Final
 
 import numpy as np
 
-from piase_gym.worlds.grid_world.cells import (
-    CODES,
-    FLOOR,
-    FOODS,
-    HEADINGS,
-    NAMES,
-    OUTSIDE,
-    SAFE,
-    WALL,
-)
+from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.facts import GridFacts
 from piase_gym.worlds.grid_world.players.successors import INTERACT, STAY, Successors
 from piase_gym.worlds.grid_world.world import GridWorld
+from piase_gym.worlds.grids.codes import on_map
 from piase_gym.worlds.grids.prose import YOU
 
 Cell = tuple[int, int]
 MOVES: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 ACTIONS: Final = {name: index for index, name in enumerate(MOVES)}
-FREE: Final = frozenset(NAMES[code] for code in SAFE)
+FREE: Final = frozenset(kinds.NAMES[code] for code in kinds.SAFE)
 FLIPPED: Final = {"closed gate": "open gate", "open gate": "closed gate"}
 """What a switch does to every gate, as the rules say."""
 SWITCHES: Final = ("switch that is off", "switch that is on")
@@ -94,19 +86,12 @@ class GridScript:
                 else:
                     self._map[cell] = name
 
-    def _forget(self, who: str) -> None:
-        """Forget where an agent stood before (drones have no names)."""
-        if who != "drone":
-            self._others = {cell: name for cell, name in self._others.items() if name != who}
-
     def _place(self, facts: GridFacts, row: int, column: int) -> Cell:
         """Return the cell of the grid that a cell of the view shows."""
         if self.world.config.observe == "grid":
             return column, row
-        ahead, aside = len(facts.cells) - 1 - row, column - len(facts.cells[0]) // 2
-        dx, dy = MOVES[facts.heading]
-        x, y = facts.position
-        return x + ahead * dx - aside * dy, y + ahead * dy + aside * dx
+        size = len(facts.cells), len(facts.cells[0])
+        return on_map(size, (row, column), facts.position, facts.heading)
 
     def _wishes(self, facts: GridFacts) -> list[set[Cell]]:
         """Return the cells to go to or act upon, the most wanted first."""
@@ -121,7 +106,7 @@ class GridScript:
         wishes = [fruit, known.get("bare bush", set())] if hungry else []
         wishes += [known.get("goal", set()), self._runners(facts)]
         strength = status.level if status else 1
-        food = [known.get(NAMES[code], set()) for code in FOODS]
+        food = [known.get(kinds.NAMES[code], set()) for code in kinds.FOODS]
         wishes += [*food[:strength][::-1], doors, known.get("closed door", set())]
         if known.get("locked door") or not edge:
             wishes.append(keys)
@@ -209,7 +194,7 @@ class GridScript:
                 return INTERACT if first is None else first
             here = (cell[1] + 1) * stride + cell[0] + 1
             for name, (dx, dy) in MOVES.items():
-                to = walks[here][HEADINGS.index(name)]
+                to = walks[here][kinds.HEADINGS.index(name)]
                 action = ACTIONS[name] if first is None else first
                 if to != here:
                     there = to % stride - 1, to // stride - 1
@@ -224,12 +209,14 @@ class GridScript:
         Others are in the way, and boxes stay where they are.
         """
         width, height = facts.size
-        cells = np.full((height + 2, width + 2), OUTSIDE, np.uint8)
+        cells = np.full((height + 2, width + 2), kinds.OUTSIDE, np.uint8)
         for (x, y), name in self._map.items():
-            cells[y + 1, x + 1] = WALL if name == "box" or (x, y) in self._others else CODES[name]
+            cells[y + 1, x + 1] = (
+                kinds.WALL if name == "box" or (x, y) in self._others else kinds.CODES[name]
+            )
         for x, y in wanted:
             if self._enters((x, y)):
-                cells[y + 1, x + 1] = FLOOR
+                cells[y + 1, x + 1] = kinds.FLOOR
         return self._rules.walks(cells.tobytes())
 
     def _enters(self, cell: Cell) -> bool:

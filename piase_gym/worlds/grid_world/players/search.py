@@ -401,11 +401,7 @@ def search(
 
 
 def cheapest(
-    rules: Successors,
-    ground: Ground,
-    me: Walker,
-    fees: Fees = STEPS,
-    budget: Budget | None = None,
+    rules: Successors, ground: Ground, me: Walker, fees: Fees = STEPS, budget: Budget | None = None
 ) -> Track | None:
     """Return a cheapest way to a goal for an agent alone, or None if there is none.
 

@@ -10,31 +10,8 @@ from collections.abc import Collection, Iterable
 from itertools import combinations
 from typing import Final
 
-from piase_gym.worlds.grid_world.cells import (
-    BARE,
-    BOX,
-    FLOOR,
-    FOOD,
-    FOODS,
-    FRUIT,
-    GATE,
-    GATE_OPEN,
-    GOAL,
-    KEY,
-    LOCKED,
-    MOVER,
-    SAFE,
-    SWITCH_OFF,
-    SWITCH_ON,
-    WALL,
-)
-from piase_gym.worlds.grid_world.players.search import (
-    NEVER,
-    STEP_BUDGET,
-    Budget,
-    Track,
-    search,
-)
+from piase_gym.worlds.grid_world import cells as kinds
+from piase_gym.worlds.grid_world.players.search import NEVER, STEP_BUDGET, Budget, Track, search
 from piase_gym.worlds.grid_world.players.successors import (
     INTERACT,
     MOVE_OF,
@@ -43,17 +20,17 @@ from piase_gym.worlds.grid_world.players.successors import (
     Successors,
 )
 from piase_gym.worlds.grid_world.players.team import Scene, look
-from piase_gym.worlds.grid_world.rules.events import RUNNER, TAGGER
+from piase_gym.worlds.grid_world.rules import events
 from piase_gym.worlds.grid_world.world import GridWorld
 
 HUNGRY: Final = 60
 """Energy below which an agent on its way to a goal sees whether it must eat first."""
 WIDE_BERTH: Final = 4
 """Distance to taggers from which a runner looks for room rather than for more distance."""
-_OPEN = frozenset(SAFE)
-_SHARED = (BOX, GATE, GATE_OPEN, SWITCH_OFF, SWITCH_ON)
-_BOXES_STAY = bytes.maketrans(bytes((BOX,)), bytes((WALL,)))
-_DRONES_LEAVE = bytes.maketrans(bytes((MOVER,)), bytes((FLOOR,)))
+_OPEN = frozenset(kinds.SAFE)
+_SHARED = (kinds.BOX, kinds.GATE, kinds.GATE_OPEN, kinds.SWITCH_OFF, kinds.SWITCH_ON)
+_BOXES_STAY = bytes.maketrans(bytes((kinds.BOX,)), bytes((kinds.WALL,)))
+_DRONES_LEAVE = bytes.maketrans(bytes((kinds.MOVER,)), bytes((kinds.FLOOR,)))
 
 
 class Improviser:
@@ -73,8 +50,10 @@ class Improviser:
         if config.clearing or config.num_taggers or config.surviving:
             return True
         cells, several = record["cells"].tobytes(), record["alive"].sum() > 1
-        hungry = bool(config.energy) and FRUIT in cells
-        return MOVER in cells or hungry or (several and any(code in cells for code in _SHARED))
+        hungry = bool(config.energy) and kinds.FRUIT in cells
+        return (
+            kinds.MOVER in cells or hungry or (several and any(code in cells for code in _SHARED))
+        )
 
     def act(self, agent: int) -> int:
         """Return the index of the action for the present state; an ended agent stays."""
@@ -123,7 +102,9 @@ class _Moment:
     def decide(self) -> dict[int, int]:
         """Return the actions of those in play that do not seek a goal of their own."""
         if self.config.num_taggers:
-            return {a: self.chase(a) if self.role[a] == TAGGER else self.flee(a) for a in self.at}
+            return {
+                a: self.chase(a) if self.role[a] == events.TAGGER else self.flee(a) for a in self.at
+            }
         acts = self.feed() if self.config.energy else {}
         if self.config.clearing:
             return self.gather() | acts
@@ -177,7 +158,7 @@ class _Moment:
     def move(self, agent: int, heading: int) -> int:
         """Return the move along a heading, or what to do while somebody else is in the way."""
         to = self.at[agent] + self.steps[heading]
-        prey = self.role[agent] == TAGGER
+        prey = self.role[agent] == events.TAGGER
         if prey or to not in self.others(agent):
             return MOVE_OF[heading]
         return self.make_way(agent)
@@ -191,13 +172,13 @@ class _Moment:
         free = [
             h
             for h, to in enumerate(self.walks[here])
-            if to != here and self.cells[to] != GOAL and to not in others
+            if to != here and self.cells[to] != kinds.GOAL and to not in others
         ]
         return MOVE_OF[free[(roll >> 4) % len(free)]] if free else STAY
 
     def sides(self, place: int) -> list[int]:
         """Return the places beside a place on which one can stand."""
-        return [place + s for s in self.steps if self.cells[place + s] in _OPEN - {GOAL}]
+        return [place + s for s in self.steps if self.cells[place + s] in _OPEN - {kinds.GOAL}]
 
     def face(self, agent: int, place: int) -> int:
         """Return the move that turns an agent to what is beside it, or the interaction with it."""
@@ -210,13 +191,13 @@ class _Moment:
         """Return a step on the way to a goal; who has the key unlocks all doors first."""
         me, others = self.scene.walkers[agent], self.others(agent)
         nearest = None
-        if me.carry == KEY and len(self.living) > 1:
+        if me.carry == kinds.KEY and len(self.living) > 1:
             opening = self.unlock(agent)
             if opening is not None:
                 return opening
-        walled = bytes(WALL if p in others else code for p, code in enumerate(self.cells))
+        walled = bytes(kinds.WALL if p in others else code for p, code in enumerate(self.cells))
         grounds = [walled.translate(_BOXES_STAY), walled, self.cells.translate(_BOXES_STAY)]
-        if MOVER in self.cells:
+        if kinds.MOVER in self.cells:
             grounds.append(self.cells.translate(_DRONES_LEAVE))
         for cells in dict.fromkeys([*grounds, self.cells]):
             track = self.search(cells, agent)
@@ -233,12 +214,12 @@ class _Moment:
         if action not in MOVE_OF:
             return action
         heading = MOVE_OF.index(action)
-        drone = self.cells[self.at[agent] + self.steps[heading]] == MOVER
+        drone = self.cells[self.at[agent] + self.steps[heading]] == kinds.MOVER
         return STAY if drone else self.move(agent, heading)
 
     def unlock(self, agent: int) -> int | None:
         """Return a step towards the nearest locked door, or None if none is in reach."""
-        doors = [place for place, code in enumerate(self.cells) if code == LOCKED]
+        doors = [place for place, code in enumerate(self.cells) if code == kinds.LOCKED]
         beside = [door for door in doors if door - self.at[agent] in self.steps]
         if beside:
             return self.face(agent, beside[0])
@@ -252,7 +233,7 @@ class _Moment:
         Where agents have only to last, all fruit is left to those who need some. Once nobody does,
         it is eaten for what it is worth.
         """
-        fruit = {place for place, code in enumerate(self.cells) if code == FRUIT}
+        fruit = {place for place, code in enumerate(self.cells) if code == kinds.FRUIT}
         acts: dict[int, int] = {}
         hungry = [agent for agent in self.living if not self.lasts(agent)]
         if self.config.surviving and not hungry and self.config.rewards.fruit > 0:
@@ -271,9 +252,9 @@ class _Moment:
     def leave_bush(self, agent: int) -> int:
         """Wait, but not on a bush, under which nothing would grow."""
         others, here = self.others(agent), self.at[agent]
-        free = (h for h, s in enumerate(self.steps) if self.cells[here + s] == FLOOR)
+        free = (h for h, s in enumerate(self.steps) if self.cells[here + s] == kinds.FLOOR)
         ways = [h for h in free if here + self.steps[h] not in others]
-        return MOVE_OF[ways[0]] if self.cells[here] == BARE and ways else STAY
+        return MOVE_OF[ways[0]] if self.cells[here] == kinds.BARE and ways else STAY
 
     def lasts(self, agent: int) -> bool:
         """Tell whether an agent needs nothing to eat: it arrives or ends first, or has plenty."""
@@ -291,7 +272,7 @@ class _Moment:
         """Form teams around the food that can be lifted soonest; who is not needed waits."""
         acts = dict.fromkeys(self.living, STAY)
         free = set(self.living)
-        food = {place for place, code in enumerate(self.cells) if code in FOODS}
+        food = {place for place, code in enumerate(self.cells) if code in kinds.FOODS}
         while food and free:
             teams = [team for place in food for team in [self.team(place, free)] if team]
             if not teams:
@@ -318,7 +299,7 @@ class _Moment:
 
     def team(self, place: int, free: set[int]) -> tuple[int, int, dict[int, int]] | None:
         """Return (steps, food, post of each agent) of the team that lifts some food soonest."""
-        weight = self.cells[place] - FOOD + 1
+        weight = self.cells[place] - kinds.FOOD + 1
         posts = self.sides(place)
         far = {post: self.far([post], back=True) for post in posts}
         for size in range(1, min(len(posts), len(free)) + 1):
@@ -350,13 +331,13 @@ class _Moment:
 
     def chase(self, agent: int) -> int:
         """Return a step towards the nearest runner."""
-        prey = [self.at[b] for b in self.living if self.role[b] == RUNNER]
+        prey = [self.at[b] for b in self.living if self.role[b] == events.RUNNER]
         action = self.approach(agent, prey)
         return STAY if action is None else action
 
     def flee(self, agent: int) -> int:
         """Return the step after which taggers are farthest, and the most places are nearer."""
-        hunters = [self.at[b] for b in self.living if self.role[b] == TAGGER]
+        hunters = [self.at[b] for b in self.living if self.role[b] == events.TAGGER]
         far, others, here = self.far(hunters), self.others(agent), self.at[agent]
         choices = [(self.refuge(here, far), STAY)]
         for heading, to in enumerate(self.walks[here]):

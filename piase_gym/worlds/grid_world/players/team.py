@@ -10,15 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from piase_gym.worlds.grid_world.cells import (
-    CLOSED,
-    FLOOR,
-    GOAL,
-    KEY,
-    LOCKED,
-    OPEN,
-    OUTSIDE,
-)
+from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.players.search import (
     AFTER,
     BEFORE,
@@ -41,7 +33,7 @@ from piase_gym.worlds.grid_world.players.successors import (
     Ground,
     Successors,
 )
-from piase_gym.worlds.grid_world.rules.events import ARRIVED, BLOCKED, MOVE, PICK_UP
+from piase_gym.worlds.grid_world.rules import events
 
 
 @dataclass(frozen=True)
@@ -71,7 +63,7 @@ def look(rules: Successors) -> Scene:
     record, table = world.states[0], world.tables[0]
     side, width, height = world.side, int(record["width"]), int(record["height"])
     n, stride = int(record["agents"]), width + 2
-    cells, rim = record["cells"].tobytes(), bytes((OUTSIDE,))
+    cells, rim = record["cells"].tobytes(), bytes((kinds.OUTSIDE,))
     lines = (cells[start : start + width] for start in range(0, side * height, side))
     rows = zip(*(record[name][:n].tolist() for name in ("x", "y", "heading", "carry")), strict=True)
     order = record["order"][:n].tolist()
@@ -80,13 +72,15 @@ def look(rules: Successors) -> Scene:
         Ground((rim + rim).join((rim * width, *lines, rim * width)).join((rim, rim)), stride),
         tuple(Walker((y + 1) * stride + x + 1, heading, carry) for x, y, heading, carry in rows),
         tuple(record["alive"][:n].astype(bool).tolist()),
-        tuple(fate == ARRIVED for fate in record["fate"][:n].tolist()),
+        tuple(fate == events.ARRIVED for fate in record["fate"][:n].tolist()),
         tuple(order.index(agent) for agent in range(n)),
         not table["pass_through"],
         int(record["seed"]),
         int(record["t"]),
         int(table["max_steps"] - record["t"]),
-        STEPS if table["energy"] else fees_of(*table["reward"][[MOVE, BLOCKED, PICK_UP]].tolist()),
+        STEPS
+        if table["energy"]
+        else fees_of(*table["reward"][[events.MOVE, events.BLOCKED, events.PICK_UP]].tolist()),
     )
 
 
@@ -156,7 +150,7 @@ class Team:
     def openers(self) -> list[int]:
         """Return the agent that can open the way for itself with fewest steps, if any."""
         ground, walkers = self.scene.ground, self.scene.walkers
-        if not any(code in ground.cells for code in (KEY, LOCKED, CLOSED)):
+        if not any(code in ground.cells for code in (kinds.KEY, kinds.LOCKED, kinds.CLOSED)):
             return []
         for agent in self.members:
             way = search(self.scene.rules, ground, walkers[agent], budget=self.budget)
@@ -211,7 +205,7 @@ class Team:
         for place in queue:  # grows while it is walked through
             for heading, step in enumerate(ground.steps):
                 to = place + step
-                if to in seen or ground.cells[to] not in (FLOOR, OPEN):
+                if to in seen or ground.cells[to] not in (kinds.FLOOR, kinds.OPEN):
                     continue
                 if to not in self.stand:
                     return self.stand[place], MOVE_OF[heading]
@@ -257,7 +251,7 @@ class Team:
             if not self.scene.solid:
                 continue
             for time, place in enumerate(track.places):
-                if cells[place] != GOAL:
+                if cells[place] != kinds.GOAL:
                     traffic.stand(place, (time,), AFTER if after else BEFORE)
             if not track.arrives:
                 traffic.parked[track.places[-1]] = len(track.places) - 1

@@ -9,18 +9,7 @@ from numpy.typing import NDArray
 
 from piase_gym.compiled.memory import record
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.worlds.grid_world.cells import (
-    BARE,
-    CELLS,
-    FLOOR,
-    FOOD,
-    FOODS,
-    FRUIT,
-    MAX_AGENTS,
-    MOVER,
-    OUTSIDE,
-    WALL,
-)
+from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.config import (
     DOORS,
     LAYOUTS,
@@ -31,33 +20,7 @@ from piase_gym.worlds.grid_world.config import (
     GridWorldConfig,
     GridWorldEnvelope,
 )
-from piase_gym.worlds.grid_world.rules.events import (
-    BLOCKED,
-    CAUGHT,
-    CLOSE_DOOR,
-    DROP,
-    EAT,
-    GATHER,
-    HURT,
-    ILLEGAL,
-    JAMMED,
-    LATE,
-    MARKS,
-    MOVE,
-    NO_KEY,
-    NONE,
-    NUM_EVENTS,
-    OPEN_DOOR,
-    PICK_UP,
-    PUSH,
-    REACH_GOAL,
-    REFUSED,
-    STAY,
-    TAG,
-    TOGGLE,
-    TOO_HEAVY,
-    UNLOCK,
-)
+from piase_gym.worlds.grid_world.rules import events
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields
 
 TABLE: Final = record(
@@ -92,11 +55,11 @@ TABLE: Final = record(
         ("clearing", "<i4"),  # 1 if the episode is won when all food is gathered
         ("survive", "<i4"),  # 1 if lasting to the end is all there is to do
         ("taggers", "<i4"),  # agents that chase the others; 0 if nobody does
-        ("levels", "u1", MAX_AGENTS),
+        ("levels", "u1", kinds.MAX_AGENTS),
         # What follows from interacting with a cell, with empty hands and with full ones.
         ("interaction", "u1", (2, 256)),
-        ("mark", "u1", NUM_EVENTS),  # the milestone of an event, as a bit
-        ("reward", "<f8", NUM_EVENTS),
+        ("mark", "u1", events.NUM_EVENTS),  # the milestone of an event, as a bit
+        ("reward", "<f8", events.NUM_EVENTS),
         ("starved", "<f8"),
         # The level.
         ("layout", "<i4"),
@@ -117,7 +80,7 @@ TABLE: Final = record(
         ("num_goals", "<i4"),  # fixed ones
         ("any_goals", "<i4"),  # goals at random places, if there are no fixed ones
         ("goals", "<i4", (MAX_GOALS, 2)),
-        ("starts", "<i4", (MAX_AGENTS, 2)),  # -1: random
+        ("starts", "<i4", (kinds.MAX_AGENTS, 2)),  # -1: random
         ("plan", "u1", MAX_SIDE * MAX_SIDE),  # the cells of every level, before the layout's own
         ("num_patches", "<i4"),
         ("patches", "<i2", (MAX_PATCHES, 2)),
@@ -126,7 +89,7 @@ TABLE: Final = record(
         ("num_food", "<i4"),
         ("all_food", "<i4"),
         ("latecomers", "<i4"),  # agents that are not there at the reset
-        ("join", "<i4", MAX_AGENTS),  # the step at which each agent enters; -1: when let in
+        ("join", "<i4", kinds.MAX_AGENTS),  # the step at which each agent enters; -1: when let in
     ]
 )
 
@@ -144,12 +107,9 @@ def new_table(
     """Return the table of one config, shape (1,), for records of a side and a margin."""
     tables = np.zeros(1, TABLE)
     table = tables[0]
-    for name in ("width", "height", "agents", "max_steps", "window", "border", "symbols", "energy"):
-        table[name] = getattr(config, name)
-    for name in ("hazard_ends", "fruit_energy", "mover_period", "rooms", "boxes", "hazards"):
-        table[name] = getattr(config, name)
-    for name in ("fruits", "movers", "food_level", "min_food_level"):
-        table[name] = getattr(config, name)
+    for name, value in config:  # what is no whole number follows below
+        if name in (TABLE.names or ()) and isinstance(value, int):
+            table[name] = value
     _set_views(table, config, envelope)
     for name, value in map_fields(side, margin).items():
         table[name] = value
@@ -166,9 +126,11 @@ def new_table(
         table["join"][agent] = -1 if step is None else step
     table["levels"][: config.agents] = 1
     table["levels"][: len(config.levels)] = config.levels
-    use = CELLS.array("use")
-    table["interaction"] = np.where(use == NONE, ILLEGAL, use)  # what the mask forbids
-    for event, mark in MARKS.items():
+    use = kinds.CELLS.array("use")
+    table["interaction"] = np.where(
+        use == events.NONE, events.ILLEGAL, use
+    )  # what the mask forbids
+    for event, mark in events.MARKS.items():
         table["mark"][event] = mark
     table["reward"], table["starved"] = reward_table(config), config.rewards.starved
     _set_level(table, config)
@@ -210,36 +172,48 @@ def _set_level(table: Any, config: GridWorldConfig) -> None:
 
 def _set_plan(table: Any, config: GridWorldConfig) -> None:
     """Fill in what stands in every level: the map, the border and the walls."""
-    cells = np.full((MAX_SIDE, MAX_SIDE), OUTSIDE, np.uint8)
+    cells = np.full((MAX_SIDE, MAX_SIDE), kinds.OUTSIDE, np.uint8)
     grid = cells[: config.height, : config.width]
-    grid[...] = FLOOR
+    grid[...] = kinds.FLOOR
     for (x, y), code in config.plan.items():
         grid[y, x] = code
     if config.border:
-        grid[[0, -1], :] = grid[:, [0, -1]] = WALL
+        grid[[0, -1], :] = grid[:, [0, -1]] = kinds.WALL
     for x, y in config.walls:
-        grid[y, x] = WALL
+        grid[y, x] = kinds.WALL
     table["plan"] = cells.ravel()
     for number, places, codes in (
-        ("num_patches", "patches", (FRUIT, BARE)),
-        ("num_movers", "movers_at", (MOVER,)),
+        ("num_patches", "patches", (kinds.FRUIT, kinds.BARE)),
+        ("num_movers", "movers_at", (kinds.MOVER,)),
     ):
         found = np.argwhere(np.isin(grid, codes))[:, ::-1]
         table[number] = len(found)
         table[places][: len(found)] = found
-    food = grid[np.isin(grid, FOODS)]
-    table["num_food"], table["all_food"] = food.size, int((food.astype(int) - FOOD + 1).sum())
+    food = grid[np.isin(grid, kinds.FOODS)]
+    table["num_food"], table["all_food"] = food.size, int((food.astype(int) - kinds.FOOD + 1).sum())
+
+
+WORTH: Final = {
+    "move": (events.MOVE, events.PUSH),
+    "goal": (events.REACH_GOAL,),
+    "stay": (events.STAY,),
+    "blocked": (events.BLOCKED,),
+    "interact": (*range(events.PICK_UP, events.CLOSE_DOOR + 1), events.TOGGLE, events.LATE),
+    "locked": (events.NO_KEY, events.JAMMED),
+    "heavy": (events.TOO_HEAVY,),
+    "fruit": (events.EAT,),
+    "hazard": (events.HURT,),
+    "food": (events.GATHER,),
+    "tag": (events.TAG,),
+    "caught": (events.CAUGHT,),
+    "illegal": tuple(range(events.ILLEGAL, events.REFUSED + 1)),
+}
+"""The events that each field of the reward table is for."""
 
 
 def reward_table(config: GridWorldConfig) -> NDArray[np.float64]:
     """Return what each event is worth."""
-    rewards = config.rewards
-    table = np.zeros(NUM_EVENTS)
-    table[[MOVE, PUSH]], table[REACH_GOAL], table[STAY] = rewards.move, rewards.goal, rewards.stay
-    table[BLOCKED] = rewards.blocked
-    table[[PICK_UP, DROP, OPEN_DOOR, UNLOCK, CLOSE_DOOR, TOGGLE, LATE]] = rewards.interact
-    table[[NO_KEY, JAMMED]], table[TOO_HEAVY] = rewards.locked, rewards.heavy
-    table[EAT], table[HURT], table[GATHER] = rewards.fruit, rewards.hazard, rewards.food
-    table[TAG], table[CAUGHT] = rewards.tag, rewards.caught
-    table[ILLEGAL : REFUSED + 1] = rewards.illegal
+    table = np.zeros(events.NUM_EVENTS)
+    for name, those in WORTH.items():
+        table[list(those)] = getattr(config.rewards, name)
     return table

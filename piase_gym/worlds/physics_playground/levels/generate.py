@@ -15,11 +15,13 @@ from piase_gym.worlds.physics_playground.levels.items import (
     COLOURS,
     CRATE,
     Point,
+    Ramp,
     Spread,
     Thing,
+    Wall,
     gap,
 )
-from piase_gym.worlds.physics_playground.state import Body, PlayState
+from piase_gym.worlds.physics_playground.state import Body, PlayState, Shape
 
 TOO_HEAVY = 1.45
 """The crate resists with so many times the thrust of one agent."""
@@ -38,7 +40,7 @@ def new_state(config: PhysicsPlaygroundConfig, slots: int, seed: int) -> PlaySta
     gravity = config.gravity * draw(config.randomise.gravity, dice)
     plan = _Plan(config, dice)
     zone: list[float] = []
-    if config.task in ("push", "gather", "carry"):
+    if config.row.zone:
         zone = list(config.goal_pos or plan.inside(config.zone + 0.1))
         plan.taken.append(((zone[0], zone[1]), config.zone))
     objects = [
@@ -207,30 +209,18 @@ def plain_bodies(config: PhysicsPlaygroundConfig) -> Bodies:
 
 def statics(config: PhysicsPlaygroundConfig) -> list[Body]:
     """Return the walls and ramps within the floor; Bullet multiplies the bounce of two bodies."""
-    walls = [
+    kinds: list[tuple[Shape, float, Wall | Ramp]] = [("wall", 0.5, part) for part in config.walls]
+    kinds += [("ramp", 0.8, part) for part in config.ramps]
+    return [
         Body(
-            "wall",
-            "wall",
-            [*wall.half, wall.height / 2.0],
+            kind,
+            kind,
+            [*part.half, part.height / 2.0],
             0.0,
-            0.5,
+            friction,
             1.0,
-            [*wall.position, wall.height / 2.0],
-            math.radians(wall.angle),
+            [*part.position, part.height / 2.0],
+            math.radians(part.angle),
         )
-        for wall in config.walls
+        for kind, friction, part in kinds
     ]
-    ramps = [
-        Body(
-            "ramp",
-            "ramp",
-            [*ramp.half, ramp.height / 2.0],
-            0.0,
-            0.8,
-            1.0,
-            [*ramp.position, ramp.height / 2.0],
-            math.radians(ramp.angle),
-        )
-        for ramp in config.ramps
-    ]
-    return walls + ramps

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.physics_playground.bullet.build import ground
+from piase_gym.worlds.physics_playground.bullet.client import ground
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.geometry import rotate
 from piase_gym.worlds.physics_playground.levels.bodies import ROVER, SPHERE

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from piase_gym.core.mailbox import EVERYONE, Letter
 from piase_gym.core.text_encoding import one_line, unescape
@@ -19,6 +22,7 @@ from piase_gym.worlds.physics_playground.facts import (
     Layout,
     PhysicsFacts,
     Sighting,
+    facts_of,
     layout_of,
     touch_place,
 )
@@ -244,3 +248,18 @@ def _problem(facts: PhysicsFacts, form: Layout, config: PhysicsPlaygroundConfig)
 def _ordered(names: Sequence[str], form: Layout) -> list[str]:
     """Return what is touched in the order of rows."""
     return sorted(names, key=lambda name: touch_place(name, form)[0])
+
+
+class Kept(NamedTuple):
+    """What one agent may know at one moment: a row of a table that never changes."""
+
+    table: NDArray[np.int64]
+    seat: int
+    messages: tuple[Letter, ...]
+    hint: str | None
+
+
+def write_kept(config: PhysicsPlaygroundConfig, kept: Kept, _agent: int) -> str:
+    """Write the text of an agent's row."""
+    row = kept.table[kept.seat].tolist()
+    return text_of(facts_of(row, layout_of(config), kept.messages, kept.hint), config)

@@ -42,7 +42,7 @@ class Thing(NamedTuple):
         away: How far that is.
         bearing: Radians to the left.
         height: Of its centre, in metres; of what lies on the floor also half its width.
-        state: One of `views.PLACES`.
+        state: One of `facts.PLACES`.
     """
 
     name: str

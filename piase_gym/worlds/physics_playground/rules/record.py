@@ -2,7 +2,7 @@
 
 A record is a single pointer for a kernel. Everything has room for the largest config, so that one
 compilation serves all. The first part holds for an episode; the second is filled in at every step
-from Bullet and from our state; the third is what `control.drive` and `rules.measure` find
+from Bullet and from our state; the third is what `driving.drive` and `tasks.measure` find
 out.
 """
 
@@ -14,17 +14,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.physics_playground.config import MAX_AGENTS, TASKS, PhysicsPlaygroundConfig
+from piase_gym.worlds.physics_playground.config import MAX_AGENTS, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels import bodies
 from piase_gym.worlds.physics_playground.levels.items import KINDS, MAX_OBJECTS
+from piase_gym.worlds.physics_playground.levels.tasks import TASKS
 from piase_gym.worlds.physics_playground.state import PlayState
 
 MAX_BODIES: Final = MAX_OBJECTS + MAX_AGENTS
 MAX_RAYS: Final = 64
 CRATE_CODE: Final = KINDS.index("crate") + 1
-REACH_TASK, STACK, KEEP_AWAY = (TASKS.index(task) for task in ("reach", "stack", "keep_away"))
-WANTED: Final = {"stack": "box", "keep_away": "ball", "carry": "crate"}
-"""The kind of objects that a task is about, where it is not about all."""
+REACH_TASK, STACK, KEEP_AWAY = (list(TASKS).index(task) for task in ("reach", "stack", "keep_away"))
 
 GROUNDED, ON_FLOOR, AT_WALL, ON_RAMP, AT_OBJECT = range(5)
 """Columns of `touch`: whether something carries the agent, then what it touches; after the objects
@@ -54,7 +53,7 @@ SCENE: Final = np.dtype(
         ("turning", "<f8"),  # newton metres for each radian a second that a sphere's spin lacks
         ("stiff", "<f8"),  # of a sphere's gyroscope
         ("damp", "<f8"),
-        # -- where facts lie in rows; see `views.Layout`
+        # -- where facts lie in rows; see `facts.Layout`
         ("shown", "<i8"),  # how many objects an agent sees
         ("rays", "<i8"),
         ("objects_at", "<i8"),
@@ -93,10 +92,10 @@ def new_scene(state: PlayState, config: PhysicsPlaygroundConfig) -> NDArray[Any]
     """Return the record of an episode, shape (1,), with its first part filled in."""
     scene = np.zeros(1, SCENE)
     one = scene[0]
-    one["task"] = TASKS.index(config.task)
+    one["task"] = list(TASKS).index(config.task)
     one["objects"], one["agents"] = len(state.objects), len(state.agents)
     one["rover"], one["grips"] = config.body == "rover", config.can_grip
-    kind = WANTED.get(config.task)
+    kind = config.row.about
     for number, body in enumerate(state.objects):
         one["kind"][number], one["half"][number] = KINDS.index(body.shape) + 1, body.half
         one["wanted"][number] = config.task != "reach" and kind in (None, body.shape)

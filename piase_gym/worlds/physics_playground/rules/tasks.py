@@ -21,7 +21,6 @@ from piase_gym.worlds.physics_playground.rules.record import (
     KEEP_AWAY,
     REACH_TASK,
     STACK,
-    WANTED,
 )
 from piase_gym.worlds.physics_playground.state import PlayState
 
@@ -44,13 +43,12 @@ def wanted(state: PlayState, config: PhysicsPlaygroundConfig) -> list[int]:
     """Return the objects that the task is about."""
     if config.task == "reach":
         return []
-    kind = WANTED.get(config.task)
-    return [i for i, body in enumerate(state.objects) if kind in (None, body.shape)]
+    return [i for i, body in enumerate(state.objects) if config.row.about in (None, body.shape)]
 
 
 def total(state: PlayState, config: PhysicsPlaygroundConfig) -> int:
     """Return how many objects are to be placed."""
-    if config.task in ("reach", "keep_away"):
+    if not config.row.places:
         return 0
     return config.tower if config.task == "stack" else len(wanted(state, config))
 

@@ -1,9 +1,9 @@
 """The two views of the commons: facts as a vector and as text, and the way back from both.
 
-Everything here is pure: a function of facts and config. `commons_sight` writes the same vectors
+Everything here is pure: a function of facts and config. `sight` writes the same vectors
 faster; this module says what they mean. The vector (uint8) has these parts:
 
-* the window, row by row from the top, turned so that the heading is up: codes of `commons_codes`,
+* the window, row by row from the top, turned so that the heading is up: codes of `codes`,
   from 32 on ``32 + 4 * agent + turn``; one's own cell, in the middle of the lowest row, too;
 * own number, game (0 harvest, 1 cleanup), width, height, x, y, heading (0 up, 1 right, 2 down,
   3 left; in time-out x and y are 255 and the heading is 4), steps of time-out that are left;
@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -33,7 +33,7 @@ from piase_gym.worlds.grids.prose import YOU
 from piase_gym.worlds.social_dilemma.commons.codes import NAMES, NO_HEADING, NOUNS, NOWHERE
 from piase_gym.worlds.social_dilemma.commons.state import SCALARS, TOLD, vector_length
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
-from piase_gym.worlds.social_dilemma.matrix.games import COMMONS
+from piase_gym.worlds.social_dilemma.games import COMMONS
 
 
 class Deeds(NamedTuple):
@@ -64,7 +64,7 @@ class CommonsFacts(Facts):
         time_out: Steps of time-out that are left.
         steps: Steps done.
         rounds: Steps of the game.
-        cells: The window, row by row from the top: names of `commons_codes.NAMES`, or an agent as
+        cells: The window, row by row from the top: names of `codes.NAMES`, or an agent as
             ``agent_1 facing left`` (also away, right, you). The viewer's own cell is ``you``.
         eaten: Apples eaten.
         cleaned: Cells of waste cleaned.
@@ -203,17 +203,3 @@ def vector_of(facts: CommonsFacts, form: CommonsForm) -> NDArray[np.uint8]:
     for letter in facts.messages:
         vector[form.heard + form.names.index(letter.sender)] = int(letter.message)
     return vector
-
-
-@dataclass(frozen=True)
-class CommonsTeller:
-    """Writes texts from kept vectors, or from (vector, hint) where there are hints."""
-
-    form: CommonsForm
-
-    def __call__(self, kept: Any, agent: int) -> str:
-        """Write the text of the moment in which the vector was kept."""
-        from piase_gym.worlds.social_dilemma.commons.text import text_of
-
-        vector, hint = kept if isinstance(kept, tuple) else (kept, None)
-        return text_of(facts_of(vector, agent, self.form, hint), self.form)

@@ -13,9 +13,8 @@ import numpy as np
 from piase_gym.compiled import helper, integer, store64, stream_key
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import cell_at, locate, paint_agent, paint_cells, put
-from piase_gym.worlds.social_dilemma.commons.beams import appear_at, free_cell
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, NO_FREE_CELL, WASTE, WATER
-from piase_gym.worlds.social_dilemma.commons.growth import foul
+from piase_gym.worlds.social_dilemma.commons.rules import appear_at, foul, random_cell
 from piase_gym.worlds.social_dilemma.commons.state import LAYOUT, REACH
 
 TRIES = 100
@@ -42,7 +41,7 @@ def begin(s, w, seed):
         for _ in range(w.patches):
             plant(s, w)
     for a in range(w.agents):
-        cell = free_cell(s, w, LAYOUT)
+        cell = random_cell(s, w, LAYOUT, w.width, FLOOR)
         if cell < 0:
             s.fault = NO_FREE_CELL
             return

@@ -21,8 +21,8 @@ from piase_gym.worlds.grids.figures import (
     paint_piece,
     picture,
 )
-from piase_gym.worlds.social_dilemma.commons.beams import ZAP_BEAM
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, NAMES, SYMBOLS, WASTE, WATER
+from piase_gym.worlds.social_dilemma.commons.rules import ZAP_BEAM
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 
 ARROWS: Final = "^>v<"

@@ -11,17 +11,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from piase_gym.compiled import helper, hot, inline
+from piase_gym.compiled import happens, helper, hot, inline, integer
 from piase_gym.compiled.stepping import ABSENT
 from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE
-from piase_gym.worlds.grids.windows import advance, cell_at, paint_agent, paint_at, put, seen_ahead
-from piase_gym.worlds.social_dilemma.commons.beams import CLEANING_BEAM, ZAP_BEAM, fire, mark, wait
+from piase_gym.worlds.grids.windows import (
+    advance,
+    ahead,
+    cell_at,
+    locate,
+    paint_agent,
+    paint_at,
+    put,
+    seen_ahead,
+    top,
+)
 from piase_gym.worlds.social_dilemma.commons.codes import (
     APPLE,
     ATE,
     BLOCKED,
+    CLEANED,
     CLEANING,
     EAT,
+    HAS_CLEANED,
+    HIT,
     ILLEGAL,
     MISSED,
     MOVE,
@@ -30,13 +42,234 @@ from piase_gym.worlds.social_dilemma.commons.codes import (
     STAY,
     STAYING,
     UNPARSABLE,
+    WAS_ZAPPED,
+    WASTE,
+    WATER,
+    ZAPPED,
     ZAPPING,
 )
-from piase_gym.worlds.social_dilemma.commons.growth import bear, pollute, regrow
-from piase_gym.worlds.social_dilemma.end_reasons import OUT_OF_TIME, PLAYED
+from piase_gym.worlds.social_dilemma.commons.state import DYNAMICS
+from piase_gym.worlds.social_dilemma.constants import OUT_OF_TIME, PLAYED
+
+_1 = np.uint64(1)
+
+
+@helper
+def popcount(word):
+    """Return how many of a few bits are set."""
+    count = 0
+    while word != np.uint64(0):
+        word &= word - _1
+        count += 1
+    return count
+
+
+@helper
+def lowest(word):
+    """Return the place of the lowest bit that is set."""
+    place = 0
+    step = 32
+    while step:
+        if word & ((_1 << np.uint64(step)) - _1) == np.uint64(0):
+            word >>= np.uint64(step)
+            place += step
+        step >>= 1
+    return place
+
+
+@helper
+def row_of(words, w, y, x, reach):
+    """Return the bits of a row from column ``x - reach`` to ``x + reach``; none beyond the grid."""
+    if y < 0 or y >= w.height:
+        return np.uint64(0)
+    word = words[y]
+    shifted = word << np.uint64(reach - x) if x < reach else word >> np.uint64(x - reach)
+    return shifted & ((_1 << np.uint64(2 * reach + 1)) - _1)
+
+
+@helper
+def apples_near(s, w, x, y):
+    """Return how many apples hang within two cells of (x, y), by Euclid's distance."""
+    count = popcount(row_of(s.ripe, w, y, x, 2))
+    count += popcount(row_of(s.ripe, w, y - 1, x, 1)) + popcount(row_of(s.ripe, w, y + 1, x, 1))
+    return count + popcount(row_of(s.ripe, w, y - 2, x, 0) | row_of(s.ripe, w, y + 2, x, 0) << _1)
+
+
+@helper
+def regrow(s, w):
+    """Let apples grow the better, the more hang near: all at once, row by row in the dice."""
+    for y in range(w.height):
+        grown = np.uint64(0)
+        empty = s.spots[y] & ~s.ripe[y]
+        while empty != np.uint64(0):
+            x = lowest(empty)
+            empty &= empty - _1
+            chance = w.regrowth[min(3, apples_near(s, w, x, y))]
+            if chance > 0 and happens(s, DYNAMICS, chance) and top(s, w, x, y) == FLOOR:
+                grown |= _1 << np.uint64(x)
+        s.grown[y] = grown
+    hang(s, w)
+
+
+@helper
+def bear(s, w):
+    """Let apples grow in the orchard, the better, the less waste there is."""
+    share = 1.0 - s.waste / w.most_waste
+    if share <= 0.0 or w.apple_chance <= 0.0:
+        return
+    chance = np.int64(w.apple_chance * share * 4294967296.0)
+    for y in range(w.height):
+        grown = np.uint64(0)
+        empty = s.spots[y] & ~s.ripe[y]
+        while empty != np.uint64(0):
+            x = lowest(empty)
+            empty &= empty - _1
+            if happens(s, DYNAMICS, chance) and top(s, w, x, y) == FLOOR:
+                grown |= _1 << np.uint64(x)
+        s.grown[y] = grown
+    hang(s, w)
+
+
+@helper
+def hang(s, w):
+    """Hang the apples that have grown."""
+    for y in range(w.height):
+        grown = s.grown[y]
+        s.ripe[y] |= grown
+        while grown != np.uint64(0):
+            put(s, w, lowest(grown), y, APPLE)
+            grown &= grown - _1
+
+
+@helper
+def pollute(s, w):
+    """Turn a random cell of water to waste, by chance, while there is little of it."""
+    if s.waste >= w.most_waste or not happens(s, DYNAMICS, w.waste_chance):
+        return
+    foul(s, w, DYNAMICS)
+
+
+@helper
+def foul(s, w, stream):
+    """Turn a random cell of water, on which nobody stands, to waste."""
+    cell = random_cell(s, w, stream, w.river, WATER)
+    if cell >= 0:
+        put(s, w, cell % w.side, cell // w.side, WASTE)
+        s.waste += 1
+
+
+@helper
+def random_cell(s, w, stream, width, code):
+    """Draw a cell of the first columns whose top is `code`, as y * side + x; -1 without any."""
+    count = 0
+    for y in range(w.height):
+        for x in range(width):
+            count += top(s, w, x, y) == code
+    if count == 0:
+        return -1
+    left = integer(s, stream, count)
+    for y in range(w.height):
+        for x in range(width):
+            if top(s, w, x, y) == code:
+                if left == 0:
+                    return y * w.side + x
+                left -= 1
+    return -1
+
+
+ZAP_BEAM, CLEANING_BEAM = 1, 2
+
+
+@inline
+def mark(s, a, bit):
+    """Note a milestone. Returns not 0 if agent `a` reached it for the first time."""
+    marks = np.int64(s.marks[a])
+    s.marks[a] = marks | bit
+    return bit & ~marks
+
+
+@helper
+def fire(s, w, o, rewards, events):
+    """Let all beams fly from where agents now stand. Returns not 0 if that is notable."""
+    notable = 0
+    for a in range(w.agents):
+        s.struck[a] = 0
+    for i in range(w.agents):
+        a = np.int64(s.order[i])
+        if s.beam[a] == CLEANING_BEAM and clean(s, w, a):
+            events[o + a] = CLEANED
+            s.cleaned[a] += 1
+            notable |= mark(s, a, HAS_CLEANED)
+        elif s.beam[a] == ZAP_BEAM:
+            s.zaps[a] += 1
+            rewards[o + a] -= w.zap_cost
+            b = target(s, w, a)
+            if b >= 0:
+                events[o + a] = HIT
+                s.struck[b] = 1
+                notable |= mark(s, a, ZAPPED)
+    for b in range(w.agents):
+        if s.struck[b]:
+            rewards[o + b] -= w.zap_fine
+            s.zapped[b] += 1
+            notable |= mark(s, b, WAS_ZAPPED)
+            paint_at(s, b, cell_at(s, w, s.x[b], s.y[b]))
+            s.out[b] = w.timeout + 1  # this step does not count
+    return notable
+
+
+@helper
+def target(s, w, a):
+    """Return the first agent ahead of agent `a`, within reach of a zap, or -1."""
+    for i in range(1, w.zap_range + 1):
+        seen = np.int64(seen_ahead(s, w, a, i))
+        if seen >= AGENT:
+            return (seen - AGENT) >> 2
+        if seen == OUTSIDE:
+            break
+    return -1
+
+
+@helper
+def clean(s, w, a):
+    """Turn the first waste ahead of agent `a` to water, if it is within reach; tell whether so."""
+    for i in range(1, w.clean_range + 1):
+        seen = seen_ahead(s, w, a, i)
+        if seen == WASTE:
+            x, y = ahead(s, a, i)
+            put(s, w, x, y, WATER)
+            s.waste -= 1
+            return True
+        if seen == OUTSIDE or seen >= AGENT:
+            break
+    return False
+
+
+@helper
+def wait(s, w, a):
+    """Let an agent in time-out wait; at its end it comes back at a random free cell, facing up."""
+    s.out[a] -= 1
+    if s.out[a] == w.timeout:  # it was hit in this very step
+        return
+    s.away[a] += 1
+    if s.out[a] > 0:
+        return
+    cell = random_cell(s, w, DYNAMICS, w.width, FLOOR)
+    if cell < 0:
+        s.out[a] = 1  # it has to wait for room
+        return
+    appear_at(s, w, a, cell)
+
+
+@helper
+def appear_at(s, w, a, cell):
+    """Put agent `a` on a cell, facing up."""
+    s.x[a], s.y[a], s.heading[a] = cell % w.side, cell // w.side, 0
+    locate(s, w, a)
+    paint_agent(s, a)
+
 
 HEADING_OF = np.array([0, 2, 3, 1])  # up, down, left, right as headings
-_1 = np.uint64(1)
 
 
 @hot

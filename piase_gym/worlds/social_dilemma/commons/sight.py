@@ -1,4 +1,4 @@
-"""What agents of a commons see: the compiled writer of vectors and masks; see `commons_views`."""
+"""What agents of a commons see: the compiled writer of vectors and masks; see `facts`."""
 
 # Kernels are typed by numba, not by annotations.
 # mypy: disable-error-code="no-untyped-def"

@@ -21,8 +21,8 @@ from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
-from piase_gym.worlds.social_dilemma.limits import MAX_AGENTS, MAX_SIDE, MAX_SYMBOLS, MAX_WINDOW
-from piase_gym.worlds.social_dilemma.matrix.games import in_32_bits
+from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_SIDE, MAX_SYMBOLS, MAX_WINDOW
+from piase_gym.worlds.social_dilemma.games import in_32_bits
 
 LAYOUT, DYNAMICS = 0, 1
 """The random streams."""

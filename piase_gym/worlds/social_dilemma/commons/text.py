@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from piase_gym.core.text_encoding import one_line
 from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.grids.prose import ROW, YOU, blank, cell_text, read_row
-from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts, CommonsForm, Deeds, form_of
+from piase_gym.worlds.social_dilemma.commons.facts import (
+    CommonsFacts,
+    CommonsForm,
+    Deeds,
+    facts_of,
+    form_of,
+)
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.limits import MAX_ROUNDS, MAX_SIDE, MAX_TIMEOUT
+from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_SIDE, MAX_TIMEOUT
+from piase_gym.worlds.social_dilemma.games import COMMONS
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
-from piase_gym.worlds.social_dilemma.matrix.games import COMMONS
 
 
 def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
@@ -130,3 +137,9 @@ def _read_reputation(reader: LineReader, agent: str) -> tuple[Deeds, ...]:
         reader.require(max(counts) <= _MOST, f"nobody counts beyond {_MOST}")
         found.append(Deeds(due, *counts))
     return tuple(found)
+
+
+def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
+    """Write the text of the moment in which a vector was kept, or a vector and a hint."""
+    vector, hint = kept if isinstance(kept, tuple) else (kept, None)
+    return text_of(facts_of(vector, agent, form, hint), form)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -30,7 +31,7 @@ from piase_gym.worlds.social_dilemma.commons.codes import (
 from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts, CommonsForm, form_of
 from piase_gym.worlds.social_dilemma.commons.sight import KERNELS
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.end_reasons import RESULTS
+from piase_gym.worlds.social_dilemma.constants import RESULTS
 from piase_gym.worlds.social_dilemma.manual import commons_manual
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
 from piase_gym.worlds.social_dilemma.world import SocialDilemma
@@ -110,7 +111,7 @@ class Commons(SocialDilemma[CommonsFacts]):
 
     @property
     def vector_space(self) -> Box:
-        """A uint8 Box; see `commons_views`."""
+        """A uint8 Box; see `commons.facts`."""
         return commons_views.vector_box(self.envelope)
 
     @property
@@ -158,7 +159,7 @@ class Commons(SocialDilemma[CommonsFacts]):
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from vectors."""
-        return commons_views.CommonsTeller(self.form)
+        return functools.partial(text.write_kept, self.form)
 
     def facts(self, agent: int) -> CommonsFacts:
         """Return what the agent may know now."""

@@ -1,6 +1,6 @@
 """The two views of the matrix games: facts as a vector and as text, and the way back from both.
 
-Everything here is pure: a function of facts and config. `matrix_rules` writes the same vectors
+Everything here is pure: a function of facts and config. `rules` writes the same vectors
 faster; this module says what they mean. The vector (float32) has these parts, of fixed lengths in
 an envelope of A agents and M rounds of memory:
 
@@ -17,7 +17,6 @@ an envelope of A agents and M rounds of memory:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -31,8 +30,8 @@ from piase_gym.worlds.social_dilemma.config import (
     SocialDilemmaConfig,
     SocialDilemmaEnvelope,
 )
-from piase_gym.worlds.social_dilemma.limits import MAX_AGENTS, MAX_ROUNDS, MAX_SYMBOLS, MAX_TALK
-from piase_gym.worlds.social_dilemma.matrix.games import MAX_PAYOFF
+from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_ROUNDS, MAX_SYMBOLS, MAX_TALK
+from piase_gym.worlds.social_dilemma.games import MAX_PAYOFF
 from piase_gym.worlds.social_dilemma.matrix.state import (
     HEAD,
     PAST,
@@ -171,20 +170,6 @@ def facts_of(
         history=history[: min(played, config.memory)],
         reputation=tuple((n, int(count)) for n, count in told if config.reputation and count >= 0),
     )
-
-
-@dataclass(frozen=True)
-class MatrixTeller:
-    """Writes texts from what `MatrixGames.capture` kept: (vector, score, hint)."""
-
-    form: MatrixForm
-
-    def __call__(self, kept: Any, agent: int) -> str:
-        """Write the text of the moment in which the vector was kept."""
-        from piase_gym.worlds.social_dilemma.matrix.text import text_of
-
-        vector, score, hint = kept
-        return text_of(facts_of(vector, agent, score, self.form, hint))
 
 
 def vector_of(facts: MatrixFacts, form: MatrixForm) -> NDArray[np.float32]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.matrix.games import COOPERATE, DEFECT
+from piase_gym.worlds.social_dilemma.games import COOPERATE, DEFECT
 
 
 def payoffs_of(profiles: NDArray[np.float64], cooperating: frozenset[int]) -> list[float]:

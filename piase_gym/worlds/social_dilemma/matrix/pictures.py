@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from piase_gym.worlds.drawing import COLOURS, GOLD, GRID, INK, PAPER, WHITE, mix, readable
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.matrix.games import UNIT, WORDS
+from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME, UNIT
 
 KEPT: Final = 64
 """Rounds that a record remembers."""
@@ -62,7 +62,7 @@ def title(match: Match) -> str:
     """Say what is played and how far it has got."""
     known = match.config.known_rounds
     of = "" if known is None else f" of {known}"
-    name = WORDS[match.config.game].title.removeprefix("a ").capitalize()
+    name = GAMES_BY_NAME[match.config.game].title.removeprefix("a ").capitalize()
     return f"{name}: {match.played}{of} rounds"
 
 
@@ -76,7 +76,7 @@ def ansi(match: Match) -> str:
         f"{name:{wide}}  {short(score):>7}  {''.join(SIGNS[deed] for deed in deeds)}".rstrip()
         for name, score, deeds in zip(match.names, match.scores, match.rounds, strict=True)
     ]
-    words = WORDS[match.config.game]
+    words = GAMES_BY_NAME[match.config.game]
     legend = f"C {words.cooperate}   d {words.defect}"
     return "\n".join([title(match), "", *_table_lines(match), "", *strips, "", legend])
 
@@ -148,7 +148,7 @@ def rgb(match: Match) -> NDArray[np.uint8]:
 
 def _paint_pairs(sheet: Sheet, match: Match, top: float) -> None:
     """Paint the four outcomes of a game of two; the last one is framed in gold."""
-    profiles, words = match.config.profiles, WORDS[match.config.game]
+    profiles, words = match.config.profiles, GAMES_BY_NAME[match.config.game]
     left, wide, high = 190.0, 200.0, 52.0
     now = tuple(int(not deeds[-1]) for deeds in match.rounds) if match.played else None
     for act, verb in enumerate((words.cooperate, words.defect)):
@@ -167,7 +167,7 @@ def _paint_pairs(sheet: Sheet, match: Match, top: float) -> None:
 
 def _paint_shares(sheet: Sheet, match: Match, top: float) -> None:
     """Paint the table of a game of many: own choice by how many others cooperate."""
-    words, rows = WORDS[match.config.game], match.config.profiles[0]
+    words, rows = GAMES_BY_NAME[match.config.game], match.config.profiles[0]
     left, count = 170.0, match.config.agents
     wide = (WIDTH - MARGIN - left) / count
     size = min(18.0, wide * 0.42)

@@ -1,7 +1,7 @@
 """The rules of the matrix games, and what agents see of them. Compiled.
 
 A step is a round, or a step of talk before one. Everybody chooses at once; `noise` turns choices;
-the table says what everybody gets. `matrix_views` says in plain Python what the vectors mean.
+the table says what everybody gets. `facts` says in plain Python what the vectors mean.
 """
 
 # Kernels are typed by numba, not by annotations.
@@ -23,8 +23,8 @@ from piase_gym.compiled import (
 )
 from piase_gym.compiled.stepping import ABSENT, Rules, compile_kernels
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.worlds.social_dilemma.end_reasons import OUT_OF_TIME, PLAYED
-from piase_gym.worlds.social_dilemma.matrix.games import DEFECT, UNIT
+from piase_gym.worlds.social_dilemma.constants import OUT_OF_TIME, PLAYED
+from piase_gym.worlds.social_dilemma.games import DEFECT, UNIT
 from piase_gym.worlds.social_dilemma.matrix.state import (
     CHOSE,
     DYNAMICS,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.matrix.games import COOPERATE, DEFECT
+from piase_gym.worlds.social_dilemma.games import COOPERATE, DEFECT
 
 CLOSE: Final = 1e-12
 

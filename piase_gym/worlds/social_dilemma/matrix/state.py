@@ -21,9 +21,13 @@ from piase_gym.worlds.social_dilemma.config import (
     SocialDilemmaConfig,
     SocialDilemmaEnvelope,
 )
-from piase_gym.worlds.social_dilemma.end_reasons import OUT_OF_TIME
-from piase_gym.worlds.social_dilemma.limits import MAX_AGENTS, MAX_MEMORY, MAX_SYMBOLS
-from piase_gym.worlds.social_dilemma.matrix.games import UNIT, in_32_bits
+from piase_gym.worlds.social_dilemma.constants import (
+    MAX_AGENTS,
+    MAX_MEMORY,
+    MAX_SYMBOLS,
+    OUT_OF_TIME,
+)
+from piase_gym.worlds.social_dilemma.games import UNIT, in_32_bits
 
 DYNAMICS: Final = 0
 """The only random stream that these games draw from, as they lay nothing out."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from piase_gym.core.text_encoding import one_line
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.limits import MAX_ROUNDS, MAX_TALK
+from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_TALK
+from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME, MAX_PAYOFF
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
-from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, Table
-from piase_gym.worlds.social_dilemma.matrix.games import MAX_PAYOFF, WORDS
+from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, MatrixForm, Table, facts_of
 
 ACTS = ("cooperate", "defect")
 DEEDS = {True: "cooperated", False: "defected"}
@@ -24,7 +25,7 @@ def number(value: float) -> str:
 
 def text_of(facts: MatrixFacts) -> str:
     """Write the facts as prose, each of them once."""
-    words = WORDS[facts.game]
+    words = GAMES_BY_NAME[facts.game]
     lines = [
         f"You are {facts.agent} in {words.title}{_length(facts)}",
         f"To cooperate is to {words.cooperate}, to defect is to {words.defect}.",
@@ -100,7 +101,7 @@ def _history_line(facts: MatrixFacts, ago: int) -> str:
 # -- parsing ------------------------------------------------------------------------------
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
-_TITLES = {words.title: game for game, words in WORDS.items()}
+_TITLES = {words.title: game for game, words in GAMES_BY_NAME.items()}
 _HEAD = re.compile(
     rf"You are (\S+) in (.+), after (\d+)(?: of (\d+) rounds?\.| rounds?; each is followed by "
     rf"another with a chance of ({_NUMBER})\.)"
@@ -133,7 +134,7 @@ class _Reader(LineReader):
     def facts(self) -> MatrixFacts:
         """Read all lines."""
         agent, game, played, rounds, goes_on = self.head()
-        words = WORDS[game]
+        words = GAMES_BY_NAME[game]
         self.need(
             re.compile(
                 re.escape(f"To cooperate is to {words.cooperate}, to defect is to {words.defect}.")
@@ -244,3 +245,9 @@ class _Reader(LineReader):
             self.require(int(match.group(2)) < 2**31, "nobody counts so far")
             found.append((match.group(1), int(match.group(2))))
         return tuple(found)
+
+
+def write_kept(form: MatrixForm, kept: Any, agent: int) -> str:
+    """Write the text of the moment in which (vector, score, hint) were kept."""
+    vector, score, hint = kept
+    return text_of(facts_of(vector, agent, score, form, hint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -15,13 +16,13 @@ from piase_gym.core.world import HINT_TEXT, Manual
 from piase_gym.worlds.array_world import Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
-from piase_gym.worlds.social_dilemma.end_reasons import RESULTS
+from piase_gym.worlds.social_dilemma.constants import RESULTS
+from piase_gym.worlds.social_dilemma.games import UNIT
 from piase_gym.worlds.social_dilemma.manual import matrix_manual
 from piase_gym.worlds.social_dilemma.matrix import facts as matrix_views
 from piase_gym.worlds.social_dilemma.matrix import pictures, text
 from piase_gym.worlds.social_dilemma.matrix import state as matrix_state
 from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, MatrixForm
-from piase_gym.worlds.social_dilemma.matrix.games import UNIT
 from piase_gym.worlds.social_dilemma.matrix.rules import KERNELS
 from piase_gym.worlds.social_dilemma.metrics import matrix_measures
 from piase_gym.worlds.social_dilemma.world import SocialDilemma
@@ -35,7 +36,7 @@ OUTCOMES = (
     Outcome.TIMEOUT,
     Outcome.REFUSED,
 )
-"""The outcome of every event of `matrix_state`."""
+"""The outcome of every event of `matrix.state`."""
 _OF_AGENTS = "alive fate marks said cooperated".split()
 _COOPERATE = ("c", "contribute", "volunteer", "swerve", "stag", "opera", "heads")
 _DEFECT = ("d", "keep", "abstain", "straight", "hare", "match", "tails", "wait", "noop")
@@ -81,7 +82,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     @property
     def vector_space(self) -> Box:
-        """A float32 Box; see `matrix_views`."""
+        """A float32 Box; see `matrix.facts`."""
         return matrix_views.vector_box(self.envelope)
 
     @property
@@ -128,7 +129,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from what was kept."""
-        return matrix_views.MatrixTeller(self.form)
+        return functools.partial(text.write_kept, self.form)
 
     def facts(self, agent: int) -> MatrixFacts:
         """Return what the agent may know now."""

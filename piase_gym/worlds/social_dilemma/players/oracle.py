@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, STAYING, WASTE
 from piase_gym.worlds.social_dilemma.commons.state import REACH
-from piase_gym.worlds.social_dilemma.matrix.games import COOPERATE, DEFECT
+from piase_gym.worlds.social_dilemma.games import COOPERATE, DEFECT
 from piase_gym.worlds.social_dilemma.matrix.outcomes import social_optimum
 from piase_gym.worlds.social_dilemma.world import SocialDilemma
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from piase_gym.worlds.social_dilemma.commons.codes import CLEANING, STAYING
 from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts
+from piase_gym.worlds.social_dilemma.games import COOPERATE, DEFECT
 from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts
-from piase_gym.worlds.social_dilemma.matrix.games import COOPERATE, DEFECT
 from piase_gym.worlds.social_dilemma.world import SocialDilemma
 
 Cell = tuple[int, int]

@@ -302,7 +302,7 @@ class AgentEnters(Part):
 
 
 class AgentLeaves(Part):
-    """An agent has left a room, and `alone` asks that nobody is left in it."""
+    """An agent has left a room, and `last` asks that nobody in play is left there."""
 
     type: Literal["agent_leaves"]
     room: Name = Field(description="the room")

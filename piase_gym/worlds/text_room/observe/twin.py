@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from piase_gym.core.mailbox import Letter, Mailboxes
+from piase_gym.worlds.text_room.actions import Vocabulary
 from piase_gym.worlds.text_room.levels.story import Story
-from piase_gym.worlds.text_room.levels.vocabulary import Vocabulary
 from piase_gym.worlds.text_room.state import Plot, RoomState
 from piase_gym.worlds.texts.letters import SYSTEM
 from piase_gym.worlds.texts.wording import plain

@@ -9,13 +9,13 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.text_room.actions import Vocabulary
 from piase_gym.worlds.text_room.config import (
     TextRoomEnvelope,
 )
 from piase_gym.worlds.text_room.facts import STATES, StepFacts, TextRoomFacts, Way
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
-from piase_gym.worlds.text_room.levels.vocabulary import Vocabulary
-from piase_gym.worlds.text_room.rules.triggers import LIMIT
+from piase_gym.worlds.text_room.rules.events import LIMIT
 from piase_gym.worlds.text_room.state import STATUSES, Plot, RoomState
 from piase_gym.worlds.texts.letters import LETTER_CODE, put_letters, text_byte, text_code
 

@@ -18,8 +18,8 @@ from piase_gym.worlds.text_room.observe import text, vector
 from piase_gym.worlds.text_room.observe.visibility import Sight, look_around
 from piase_gym.worlds.text_room.rules.legality import legal_indices
 from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
-from piase_gym.worlds.texts.letters import text_byte
 
+_NOTHING = StepFacts((), (), None, None)
 MOST = 256
 """So many arrangements are remembered for each agent."""
 
@@ -86,9 +86,7 @@ class ViewCache:
         """Remember nothing yet."""
         self.plot, self.table, self.agents, self.shows_goal = plot, table, agents, shows_goal
         self.words = table.words
-        self._places = [self.words.objects[name] for name in plot.objects]
         self._known: list[dict[Arrangement, AgentView]] = [{} for _ in agents]
-        self._rooms: dict[tuple[Any, ...], NDArray[np.float32]] = {}
         self._ways: dict[int, tuple[Way, ...]] = {}
         self.invalidate()
 
@@ -120,41 +118,8 @@ class ViewCache:
         for index in legal_indices(self.table, self.plot, arranged, agent, sight):
             bits[index] = 1
         mask = np.frombuffer(bits, np.int8)
-        return AgentView(agent, arranged, sight, mask, self._row(agent, arranged, sight))
-
-    # -- the vector ---------------------------------------------------------------------------
-
-    def _row(self, agent: int, arranged: Arrangement, sight: Sight) -> NDArray[np.float32]:
-        """Return the vector of what an agent knows, but for what is of the step."""
-        row = self._room(agent, arranged).copy()
-        envelope, places, looks = self.words.envelope, self._places, dict(arranged.looks)
-        for other in sight.others:
-            row[vector.first_agent(envelope) + other] = 1
-        start = vector.first_object(envelope)
-        for k, host in sight.here:
-            place = start + vector.OBJECT_CODE * places[k]
-            row[place] = 3 + places[host] if host >= 0 else 1
-            row[place + 1] = self._lid(arranged, k)
-            row[place + 2] = text_byte(self.plot.look_of(k, looks))
-        for k in sight.held:
-            place = start + vector.OBJECT_CODE * places[k]
-            row[place] = 2
-            row[place + 1] = self._lid(arranged, k)
-        return row
-
-    def _room(self, agent: int, arranged: Arrangement) -> NDArray[np.float32]:
-        """Return the vector of an agent that is alone in an empty room."""
-        room, looks, words = arranged.rooms[agent], arranged.looks, self.words
-        found = self._rooms.get((agent, room, looks))
-        if found is None:
-            found = np.zeros(vector.vector_size(words.envelope), np.float32)
-            found[0] = agent
-            name, look = self.plot.rooms[room], self._description(room, dict(looks))
-            vector.put_room(found, words, name, look, self._ways_out(room))
-            if self.shows_goal:
-                vector.put_goal(found, words, self.plot.objects[self.plot.goals[0]])
-            self._rooms[agent, room, looks] = found
-        return found
+        row = vector.vector_of(self.facts(agent, arranged, sight, _NOTHING), self.words)
+        return AgentView(agent, arranged, sight, mask, row)
 
     def _description(self, room: int, looks: Mapping[str, str]) -> str:
         """Return how a room looks."""
@@ -164,8 +129,6 @@ class ViewCache:
     def _lid(self, arranged: Arrangement, k: int) -> int:
         """Return the place in `facts.STATES` of how an object stands."""
         return 1 + bool(arranged.is_open[k]) if self.plot.opens[k] else 0
-
-    # -- the facts ----------------------------------------------------------------------------
 
     def facts(
         self, agent: int, arranged: Arrangement, sight: Sight, step_facts: StepFacts

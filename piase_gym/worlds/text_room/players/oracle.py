@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from piase_gym.core.commands import Command, Outcome
 from piase_gym.worlds.text_room.observe.visibility import look_around
 from piase_gym.worlds.text_room.players.relevance import Needs, needs_of
-from piase_gym.worlds.text_room.rules import commands, ends
 from piase_gym.worlds.text_room.rules.legality import Scene, is_legal
-from piase_gym.worlds.text_room.rules.turn import Turn, resolve_names
+from piase_gym.worlds.text_room.rules.step import successor
 from piase_gym.worlds.text_room.state import Plot, RoomState
 from piase_gym.worlds.text_room.world import TextRoom
 
@@ -118,20 +117,12 @@ def key_of(state: RoomState) -> tuple[Any, ...]:
 def do_step(world: TextRoom, state: RoomState, acts: dict[int, Command]) -> None:
     """Carry out one step of a state; a command that is not legal in it does nothing."""
     plot, agents = world.plot, world.agents
-    turn = Turn(plot, state, agents, [0.0] * len(agents))
     legal = {
         agent: command
         for agent, command in acts.items()
         if is_legal(Scene(plot, state, agents, agent, look_around(plot, state, agent)), command)
     }
-    for agent in state.order:
-        if agent in legal and state.status[agent] == "playing":
-            commands.perform(turn, resolve_names(plot, agents, agent, legal[agent]))
-    ends.pass_time(turn)
-    ends.judge(turn, world.config.max_steps)
-    for agent, status in enumerate(state.status):
-        if status == "coming" and plot.story.agent_setup[agent].join_at <= state.t:
-            state.status[agent] = "playing"
+    successor(plot, state, agents, legal, world.config.max_steps)
 
 
 class Search:
@@ -190,19 +181,9 @@ class Search:
     def _after(self, state: RoomState, agent: int, command: Command) -> RoomState | None:
         """Return the state after a command, or ``None`` if it had no effect."""
         after = state.copy()
-        world = self.world
-        turn = Turn(self.plot, after, world.agents, [0.0] * len(world.agents))
-        deed = resolve_names(self.plot, world.agents, agent, command)
-        effect = commands.perform(turn, deed)
-        if effect.outcome is not Outcome.OK and not after.counts:
-            return None
-        if self._timed:
-            ends.pass_time(turn)
-        ends.judge(turn, FOREVER)
-        for other, status in enumerate(after.status):
-            if status == "coming" and self.plot.story.agent_setup[other].join_at <= after.t:
-                after.status[other] = "playing"
-        return after
+        agents = self.world.agents
+        effects = successor(self.plot, after, agents, {agent: command}, FOREVER, self._timed)
+        return after if effects[agent].outcome is Outcome.OK or after.counts else None
 
     def _useful(self, state: RoomState, agent: int) -> Iterator[Command]:
         """Yield the legal commands of an agent that matter."""

@@ -13,9 +13,9 @@ from piase_gym.core.commands import Outcome
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.worlds.text_room.levels.story_rules import Interaction
 from piase_gym.worlds.text_room.observe.visibility import can_reach, insides, look_around
-from piase_gym.worlds.text_room.rules import triggers
+from piase_gym.worlds.text_room.rules import events
 from piase_gym.worlds.text_room.rules.conditions import all_hold
-from piase_gym.worlds.text_room.rules.turn import Effect, ResolvedCommand, Turn
+from piase_gym.worlds.text_room.rules.events import Effect, ResolvedCommand, Turn
 from piase_gym.worlds.text_room.state import NOWHERE, Plot, RoomState
 from piase_gym.worlds.texts.wording import listing, spaced
 
@@ -26,8 +26,8 @@ def perform(turn: Turn, action: ResolvedCommand) -> Effect:
     if missed is not None:
         return missed
     effect = _interact(turn, action) or RULES[action.verb](turn, action)
-    triggers.note_action(turn, action, effect.outcome is Outcome.OK)
-    said = triggers.settle(turn)
+    events.note_action(turn, action, effect.outcome is Outcome.OK)
+    said = events.settle(turn)
     if said and action.verb == "use" and effect.outcome is Outcome.FAILED:
         return Effect(Outcome.OK, f"You use the {show(turn.plot, action.item)}.")
     return effect
@@ -91,7 +91,7 @@ def _carry_out(turn: Turn, action: ResolvedCommand, row: Interaction, item: int)
     """Do what an interaction says."""
     if row.consumes and item >= 0:
         turn.state.place[item] = NOWHERE
-    triggers.respond(turn, row.response, action.agent)
+    events.respond(turn, row.response, action.agent)
     return _ok(row.content)
 
 
@@ -134,7 +134,7 @@ def _read(turn: Turn, action: ResolvedCommand) -> Effect:
     text = plot.things[k].read_text
     if text is None:
         return _failed(f"There is nothing to read on the {show(plot, k)}.")
-    triggers.set_flag(turn, action.agent, f"has_read_{plot.objects[k]}")
+    events.set_flag(turn, action.agent, f"has_read_{plot.objects[k]}")
     return _ok(f"You read the {show(plot, k)}: {text}")
 
 
@@ -179,7 +179,7 @@ def _go(turn: Turn, action: ResolvedCommand) -> Effect:
     if door >= 0 and not state.is_open[door]:
         how = "locked" if state.locked[door] else "closed"
         return _failed(f"The {show(plot, door)} is {how}.")
-    triggers.move(turn, action.agent, room)
+    events.move(turn, action.agent, room)
     return _ok(f"You go {action.direction} to the {room_name(plot, room)}.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from piase_gym.core.commands import Command
@@ -12,9 +12,6 @@ from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.text_room.observe.visibility import Sight
 from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
 from piase_gym.worlds.texts.wording import spaced
-
-Values = Mapping[str, Any]
-"""The parameters of a command."""
 
 
 class Scene(NamedTuple):
@@ -29,119 +26,49 @@ class Scene(NamedTuple):
 
 def is_legal(scene: Scene, command: Command) -> bool:
     """Tell whether a well-formed command is legal; see `Table` for what is listed."""
-    if scene.state.status[scene.agent] != "playing":
+    plot, state, agents, agent, sight = scene
+    if state.status[agent] != "playing":
         return False
-    judge = _JUDGES.get(command.verb)
-    if judge is None:
-        return True  # wait, inventory, say
-    plot, values = scene.plot, command.parameters
+    verb, values = command
     target = plot.object_of.get(values.get("target_object", ""), -1)
     item = plot.object_of.get(values.get("item_name", ""), -1)
-    return judge(scene, values, target, item)
-
-
-def _seen(scene: Scene, k: int) -> bool:
-    """Tell whether an object is in sight or in hand."""
-    return k in scene.sight.held or any(k == other for other, _ in scene.sight.here)
-
-
-def _may_look(scene: Scene, values: Values, target: int, _item: int) -> bool:
-    return target >= 0 and _seen(scene, target) if "target_object" in values else True
-
-
-def _may_go(scene: Scene, values: Values, _target: int, _item: int) -> bool:
-    room = scene.state.rooms[scene.agent]
-    return values["direction"] in scene.plot.exits[room]
-
-
-def can_open(plot: Plot, state: RoomState, k: int) -> bool:
-    """Tell whether an object in reach may be tried to open: fixtures and whatever is closed."""
-    return not state.is_open[k] and (plot.opens[k] or k >= plot.items)
-
-
-def can_close(plot: Plot, state: RoomState, k: int) -> bool:
-    """Tell whether an object in reach may be closed."""
-    return bool(state.is_open[k]) and plot.opens[k]
-
-
-def can_read(plot: Plot, k: int) -> bool:
-    """Tell whether there is something to read on an object."""
-    return plot.readable[k]
-
-
-def _may_open(scene: Scene, _values: Values, target: int, _item: int) -> bool:
-    return _seen(scene, target) and can_open(scene.plot, scene.state, target)
-
-
-def _may_close(scene: Scene, _values: Values, target: int, _item: int) -> bool:
-    return _seen(scene, target) and can_close(scene.plot, scene.state, target)
-
-
-def _may_search(scene: Scene, _values: Values, target: int, _item: int) -> bool:
-    return _seen(scene, target)
-
-
-def _may_read(scene: Scene, _values: Values, target: int, _item: int) -> bool:
-    return _seen(scene, target) and can_read(scene.plot, target)
-
-
-def _may_take(scene: Scene, values: Values, _target: int, item: int) -> bool:
-    source = values.get("container")
-    host = -1 if source is None else scene.plot.object_of.get(source, -2)
-    fits = [k == item and host in (-1, inside) for k, inside in scene.sight.here]
-    return item < scene.plot.items and any(fits)
-
-
-def _may_drop(scene: Scene, _values: Values, _target: int, item: int) -> bool:
-    return item in scene.sight.held
-
-
-def _may_put(scene: Scene, _values: Values, target: int, item: int) -> bool:
-    fits = item in scene.sight.held and target != item and _seen(scene, target)
-    return fits and scene.plot.containers[target]
-
-
-def _may_use(scene: Scene, values: Values, target: int, item: int) -> bool:
-    if "target_object" not in values:
-        return _seen(scene, item) and scene.plot.usable[item]
-    return item in scene.sight.held and target != item and _seen(scene, target)
-
-
-def _may_unlock(scene: Scene, values: Values, target: int, item: int) -> bool:
-    fits = _seen(scene, target) and scene.plot.opens[target]
-    return fits and ("item_name" not in values or item in scene.sight.held)
-
-
-def _may_give(scene: Scene, values: Values, _target: int, item: int) -> bool:
-    return item in scene.sight.held and _number(scene, values) in scene.sight.others
-
-
-def _may_tell(scene: Scene, values: Values, _target: int, _item: int) -> bool:
-    other = _number(scene, values)
-    return other not in (-1, scene.agent) and scene.state.status[other] == "playing"
-
-
-def _number(scene: Scene, values: Values) -> int:
-    """Return the number of the agent that a command names, or -1."""
-    name = values["agent_id"]
-    return scene.agents.index(name) if name in scene.agents else -1
-
-
-_JUDGES: dict[str, Callable[[Scene, Values, int, int], bool]] = {
-    "look": _may_look,
-    "go": _may_go,
-    "open": _may_open,
-    "close": _may_close,
-    "search": _may_search,
-    "read": _may_read,
-    "take": _may_take,
-    "drop": _may_drop,
-    "put": _may_put,
-    "use": _may_use,
-    "unlock": _may_unlock,
-    "give": _may_give,
-    "tell": _may_tell,
-}
+    other = agents.index(values["agent_id"]) if values.get("agent_id") in agents else -1
+    here, carried = dict(sight.here), item in sight.held
+    seen = target in here or target in sight.held
+    match verb:
+        case "go":
+            return values["direction"] in plot.exits[state.rooms[agent]]
+        case "look":
+            return seen or "target_object" not in values
+        case "search":
+            return seen
+        case "open":
+            return (
+                seen and not state.is_open[target] and (plot.opens[target] or target >= plot.items)
+            )
+        case "close":
+            return seen and bool(state.is_open[target]) and plot.opens[target]
+        case "read":
+            return seen and plot.readable[target]
+        case "take":
+            source = values.get("container")
+            hosts = (here.get(item),) if source is None else (plot.object_of.get(source, -2),)
+            return item < plot.items and item in here and here[item] in hosts
+        case "drop":
+            return carried
+        case "put":
+            return carried and seen and target != item and plot.containers[target]
+        case "use" if "target_object" in values:
+            return carried and seen and target != item
+        case "use":
+            return (carried or item in here) and plot.usable[item]
+        case "unlock":
+            return seen and plot.opens[target] and (carried or "item_name" not in values)
+        case "give":
+            return carried and other in sight.others
+        case "tell":
+            return other not in (-1, agent) and state.status[other] == "playing"
+    return True  # wait, inventory, say
 
 
 def legal_indices(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from piase_gym.core.commands import InvalidAction, Outcome
+from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.mailbox import Letter, Mailboxes
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import DecodedAction, StepResult, shared
 from piase_gym.worlds.text_room.config import MAX_FEEDBACK, MAX_MESSAGE, TextRoomConfig
-from piase_gym.worlds.text_room.rules import commands, ends
-from piase_gym.worlds.text_room.rules.turn import Effect, Turn, resolve_names
-from piase_gym.worlds.text_room.state import Plot, RoomState
+from piase_gym.worlds.text_room.rules import commands, events
+from piase_gym.worlds.text_room.rules.conditions import holds
+from piase_gym.worlds.text_room.rules.events import (
+    NOBODY,
+    Effect,
+    ResolvedCommand,
+    Turn,
+    resolve_names,
+)
+from piase_gym.worlds.text_room.state import Plot, RoomState, StoryCondition
 from piase_gym.worlds.texts.letters import SYSTEM, post
 
 
@@ -52,9 +59,9 @@ def advance(episode: Episode, plans: Sequence[DecodedAction]) -> StepResult:
         turn.rewards[agent] += _reward_of_outcome(config, effect.outcome)
         state.feedback[agent] = effect.feedback[:MAX_FEEDBACK]
         notes[agent] = {"feedback": state.feedback[agent]}
-    ends.pass_time(turn)
+    pass_time(turn)
     _deliver(episode, turn)
-    truncated = ends.judge(turn, config.max_steps)
+    truncated = judge(turn, config.max_steps)
     for agent, reached in turn.milestones.items():
         notes.setdefault(agent, {})["milestones"] = reached
         turn.rewards[agent] += config.rewards.milestone * len(reached)
@@ -66,8 +73,8 @@ def advance(episode: Episode, plans: Sequence[DecodedAction]) -> StepResult:
             turn.rewards[agent] += _reward_of_end(config, state.status[agent])
         if state.metrics:
             notes[agent]["metrics"] = dict(state.metrics)
-    if "coming" in state.status:
-        _admit(episode, notes)
+    for agent in admit(episode.plot, state, config.max_steps):
+        notes[agent] = {"joined": True}
     rewards = shared(turn.rewards, playing) if config.shared_reward else turn.rewards
     return StepResult(rewards, terminated, truncated, outcomes, bool(ended), notes)
 
@@ -79,7 +86,7 @@ def _act(turn: Turn, agent: int, plan: DecodedAction) -> Effect:
     if plan is None or turn.state.status[agent] != "playing":
         return Effect(Outcome.FAILED, "It is over.")
     action = resolve_names(turn.plot, turn.agents, agent, plan)
-    return ends.with_milestones(turn, action, commands.perform(turn, action))
+    return with_milestones(turn, action, commands.perform(turn, action))
 
 
 def _reward_of_outcome(config: TextRoomConfig, outcome: Outcome) -> float:
@@ -107,13 +114,126 @@ def _deliver(episode: Episode, turn: Turn) -> None:
             post(mail, Letter(SYSTEM, agent, message[: 2 * MAX_MESSAGE]))
 
 
-def _admit(episode: Episode, notes: dict[int, dict[str, Any]]) -> None:
+def successor(
+    plot: Plot,
+    state: RoomState,
+    agents: tuple[str, ...],
+    acts: Mapping[int, Command],
+    max_steps: int,
+    timed: bool = True,
+) -> dict[int, Effect]:
+    """Change a state by a step in which agents do what is legal and no letter arrives.
+
+    Args:
+        plot: The story.
+        state: The state, which changes.
+        agents: Names of all agents.
+        acts: What each agent does; the others wait.
+        max_steps: When time is up.
+        timed: Whether time passes.
+
+    Returns:
+        What came of each command.
+    """
+    turn = Turn(plot, state, agents, [0.0] * len(agents))
+    effects = {}
+    for agent in state.order:
+        if agent in acts and state.status[agent] == "playing":
+            action = resolve_names(plot, agents, agent, acts[agent])
+            effects[agent] = commands.perform(turn, action)
+    if timed:
+        pass_time(turn)
+    judge(turn, max_steps)
+    admit(plot, state, max_steps)
+    return effects
+
+
+def admit(plot: Plot, state: RoomState, max_steps: int) -> list[int]:
     """Let agents in whose step has come, unless time is up or nobody is left in play."""
-    state = episode.state
-    if state.t >= episode.config.max_steps or "playing" not in state.status:
-        return
-    setups = episode.plot.story.agent_setup
-    for agent, status in enumerate(state.status):
-        if status == "coming" and setups[agent].join_at <= state.t:
-            state.status[agent] = "playing"
-            notes[agent] = {"joined": True}
+    if "coming" not in state.status or state.t >= max_steps or "playing" not in state.status:
+        return []
+    setups = plot.story.agent_setup
+    entering = [
+        agent
+        for agent, status in enumerate(state.status)
+        if status == "coming" and setups[agent].join_at <= state.t
+    ]
+    for agent in entering:
+        state.status[agent] = "playing"
+    return entering
+
+
+def with_milestones(turn: Turn, command: ResolvedCommand, effect: Effect) -> Effect:
+    """Note the milestones of every story that a command has reached; returns its effect."""
+    if effect.outcome is not Outcome.OK:
+        return effect
+    if command.verb == "read":
+        events.reach(turn, command.agent, "first_text_read")
+    if effect.feedback.startswith("You unlock"):
+        events.reach(turn, command.agent, "first_lock_opened")
+    if " and find the " in effect.feedback:
+        events.reach(turn, command.agent, "first_find")
+    return effect
+
+
+def pass_time(turn: Turn) -> None:
+    """Let one step pass: bodies change, and events that wait for the step happen."""
+    state = turn.state
+    state.t += 1
+    for agent, name, amount in turn.plot.stat_rates:
+        if state.status[agent] == "playing":
+            events.change_stat(state, agent, name, amount)
+    turn.happen("step_reached", NOBODY, state.t)
+    events.settle(turn)
+
+
+def judge(turn: Turn, max_steps: int) -> list[bool]:
+    """End the episode for whoever has won, lost or run out of time.
+
+    Returns:
+        For each agent, whether it has run out of time.
+    """
+    plot, state = turn.plot, turn.state
+    together = plot.story.ends == "together"
+    common = _verdict(plot, state, None) if together else None
+    if common is not None or not together:
+        for agent in [k for k, status in enumerate(state.status) if status == "playing"]:
+            verdict = common if together else _verdict(plot, state, agent)
+            if verdict is not None:
+                state.status[agent] = "won" if verdict else "lost"
+    late = [False] * len(state.status)
+    if state.t >= max_steps:
+        late = [status == "playing" for status in state.status]
+        state.status = ["lost" if status == "playing" else status for status in state.status]
+    if not together:
+        _drop_everything(plot, state)
+    return late
+
+
+def _verdict(plot: Plot, state: RoomState, agent: int | None) -> bool | None:
+    """Return True for a win, False for a loss, ``None`` for neither."""
+    enough = any if plot.story.win_logic == "any" else all
+    wins = _hold(plot, state, plot.wins, agent)
+    if wins and enough(wins):
+        return True
+    return False if any(_hold(plot, state, plot.losses, agent)) else None
+
+
+def _hold(
+    plot: Plot, state: RoomState, aims: Sequence[StoryCondition], agent: int | None
+) -> list[bool]:
+    """Tell of each condition that says something about an agent whether it holds."""
+    return [
+        holds(plot, state, condition, agent)
+        for condition, named in aims
+        if agent is None or named is None or named == agent
+    ]
+
+
+def _drop_everything(plot: Plot, state: RoomState) -> None:
+    """Leave what agents carried in the room where they ended."""
+    hands = len(plot.rooms) + len(plot.objects)
+    for k, place in enumerate(state.place):
+        holder = place - hands
+        if holder >= 0 and state.status[holder] not in ("playing", "coming"):
+            state.place[k] = state.rooms[holder]

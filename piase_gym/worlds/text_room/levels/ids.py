@@ -1,0 +1,19 @@
+"""The ids of TextRoom: written stories by their scenario, and generated quests. Plain data."""
+
+from __future__ import annotations
+
+from typing import Final
+
+STORIES: Final = {
+    "LostKey": "lost_key",
+    "StoneGate": "stone_gate",
+    "ThreeLevers": "three_levers",
+    "Sluice": "sluice",
+}
+"""Which scenario of the library each id plays."""
+QUESTS: Final = {
+    "Easy": {"rooms": 3, "depth": 1, "distractors": 2},
+    "Medium": {"rooms": 6, "depth": 3, "distractors": 4},
+    "Hard": {"rooms": 12, "depth": 6, "distractors": 10, "max_steps": 400},
+}
+"""The configs of quests."""
