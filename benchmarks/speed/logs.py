@@ -89,7 +89,8 @@ def measure_columns(count: int, folder: Path, rounds: int) -> dict[str, float]:
     path = folder / f"batch{count}.arrow"
     bare, inner = (piase_gym.batch_env("GridWorld", num_envs=count, **CONFIG) for _ in range(2))
     logged = AvtLogger(inner, path)
-    found = compared(batch_steps(bare), batch_steps(logged), rounds, BURST, BURST)
+    one, other = (batch_steps(env, drawn=BURST) for env in (bare, logged))
+    found = compared(one, other, rounds, BURST, BURST)
     steps = logged.recorder.step * count
     logged.close()
     size = path.stat().st_size

@@ -161,19 +161,19 @@ def parallel_steps(env: Any, read: bool = False) -> Run:
     return run
 
 
-def batch_draws(envs: int, agents: int, count: int) -> list[NDArray[np.int32]]:
+def batch_draws(envs: int, agents: int, count: int, steps: int = 32) -> list[NDArray[np.int32]]:
     """Return some steps of random actions out of so many."""
     rng = np.random.default_rng(0)
-    return [rng.integers(0, count, (envs, agents), np.int32) for _ in range(32)]
+    return [rng.integers(0, count, (envs, agents), np.int32) for _ in range(steps)]
 
 
-def batch_steps(env: Any, count: int | None = None) -> Run:
-    """Return what steps a batch with random actions, all or the first `count`."""
+def batch_steps(env: Any, count: int | None = None, drawn: int = 32) -> Run:
+    """Return what steps a batch with so many random actions in turn, all or the first `count`."""
     env.reset(seed=0)
-    draws = batch_draws(env.num_envs, len(env.agents), count or int(env.action_space.n))
+    draws = batch_draws(env.num_envs, len(env.agents), count or int(env.action_space.n), drawn)
 
     def run(steps: int) -> None:
         for step in range(steps):
-            env.step(draws[step & 31])
+            env.step(draws[step % drawn])
 
     return run
