@@ -94,9 +94,8 @@ class Recheck:
         if found.completed and stage and stage not in stages:
             stages.append(stage)
         now = {**found.as_json(), "by": data.get("by")}
-        if "in_play" in data:  # how many episodes were under way: told, and no part of the decision
-            in_play = data["in_play"]
-            now["in_play"] = in_play if type(in_play) is int and in_play >= 0 else 0
+        if "in_play" in data:  # no part of the decision; it was counted from the run
+            now["in_play"] = data["in_play"]
         if data.get("by") == "tutor":  # whose choice is an input; what it was told is not
             return {**data, "values": now["values"]}
         return now

@@ -29,7 +29,7 @@ from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
-from piase_gym.runs.manifest import command_table
+from piase_gym.runs.manifest import CALLER, command_table
 from piase_gym.runs.options import Levels
 from piase_gym.runs.reader import Run
 from piase_gym.runs.schema import (
@@ -108,9 +108,15 @@ class Verifier(Deriver):
         self._times: dict[int | None, int] = {}
         self._at: dict[int | None, int] = {}
         """The step of the run at the last step, reset or restore of each slot."""
+        self._entered: dict[int | None, tuple[str, ...]] = {}
+        """Who was in play when the present episode of each slot began."""
         self._turns: deque[int] = deque()
-        self._unstepped: set[int] = set()
         """The slots of a batch whose lines of the present step have still to come."""
+        self._over: set[int] = set()
+        """The slots whose episode ended with its learner, though partners were still playing."""
+        callers = [name for name, who in manifest.get("policies", {}).items() if who == CALLER]
+        self._learner = callers[0] if len(callers) == 1 else None
+        """The only agent that is not a partner; its end may be that of its episodes."""
         self._letters = 0
         self._due: deque[Wanted] = deque()
         """What has to come next."""
@@ -129,12 +135,10 @@ class Verifier(Deriver):
         if self._stopped:
             return
         early = event["event_type"] in _EARLY and not played_out(event["event_data"].get("reason"))
-        if self._turns and early and event["event_data"].get("slot") in self._turns:
-            self._pass_turns()
         if self._due:
             self._match(number, event, self._due.popleft())
-        elif self._turns:
-            self._lacks_turn(number, event)
+        elif self._lacks_turn(number, event):
+            return
         elif not self._claims(event):
             self._own_line(number, event)
         elif early:
@@ -160,8 +164,7 @@ class Verifier(Deriver):
         if self._due:
             self._lacks(number, event, self._due[0])
             return
-        if self._turns:
-            self._lacks_turn(number, event)
+        if self._lacks_turn(number, event):
             return
         for wanted in before:
             if not self._early:
@@ -221,6 +224,8 @@ class Verifier(Deriver):
         self.targets.hear(kind, agent, given)
         follows: Sequence[tuple[str, Mapping[str, Any]]] = ()
         if self._decisions is not None:
+            if agent is not None and kind == "DSE_ADAPTATION_EVAL" and "in_play" in given:
+                given = {**given, "in_play": self._in_play(agent, given["in_play"])}
             given, follows = self._decisions(kind, agent, given)
         expected, goals = self.step_goals.hear(kind, agent, given)
         self._frame(
@@ -234,6 +239,17 @@ class Verifier(Deriver):
             goals += [(agent or SYSTEM, what, dict(told)), *more]
         wanted = [entry for entry in goals if self.wants(entry[0], entry[1])]
         self._due.extend(self._lines(wanted, self.present, event["step"]))
+
+    def _in_play(self, agent: str, told: Any) -> int:
+        """Return in how many slots an episode goes on that an agent was in from its start.
+
+        Where it is not known whether partners play on without the learner, the log is believed.
+        """
+        playing = {n: self.episode_records[n].names for n in self._entered if n is not None}
+        begun = [names for n, names in playing.items() if names and agent in self._entered[n]]
+        with_learner = sum(self._learner in (None, *names) for names in begun)
+        known = self._over or self.run.manifest.get("face") == "vector"
+        return len(begun) if told == len(begun) and not known else with_learner
 
     def _claims(self, event: Event) -> bool:
         """Tell whether a line says that it follows from the run."""
@@ -339,26 +355,40 @@ class Verifier(Deriver):
                 return
         self.differ(number, event, None, "line", _of(event), str(wanted))
 
-    def _lacks_turn(self, number: int, event: Event) -> None:
-        """Take note that the step of a slot has to be where a line is."""
-        wanted = f"the step of slot {self._turns[0]}"
-        self.differ(number, event, None, "line", _of(event), wanted)
+    def _lacks_turn(self, number: int, event: Event) -> bool:
+        """Tell whether the step of a slot has to be where another line is, and take note of it."""
+        self._skip_over(None)
+        if self._turns:
+            wanted = f"the step of slot {self._turns[0]}"
+            self.differ(number, event, None, "line", _of(event), wanted)
+        return bool(self._turns)
 
-    def _pass_turns(self) -> None:
-        """Let the slots whose turn it is do no step; they have to begin new episodes instead.
+    def _skip_over(self, slot: int | None) -> None:
+        """Let slots before a slot do no step whose episode may have ended with its learner.
 
-        So it is where the caller's agents have ended and only partners were still playing.
+        The log does not say whether it does, or the partners play on. The first slot where only
+        partners are left shows it, and the same holds for all.
         """
-        self._unstepped.update(self._turns)
-        self._turns.clear()
+        while self._turns and self._turns[0] != slot and self._learner is not None:
+            if self._learner in self.episode_records[self._turns[0]].names:
+                return
+            self._over.add(self._turns.popleft())
 
-    def _check_unstepped(self, number: int, event: Event) -> None:
-        """Take note of slots that neither did a step nor began a new episode."""
-        if self._unstepped:
-            self._turns.extend(sorted(self._unstepped))
-            self._unstepped.clear()
-            self._lacks_turn(number, event)
-            self._turns.clear()
+    def _take_turn(self, number: int, event: Event, slot: int) -> None:
+        """Check that it is a slot's turn to do a step: in each step, that is their order."""
+        self._skip_over(slot)
+        if not self._turns:
+            self._next = 0
+            slots = sorted(n for n in self._at if n is not None and n not in self._over)
+            self._turns.extend(n for n in slots if self.episode_records[n].playing)
+            self._skip_over(slot)
+        if not self._turns or self._turns[0] != slot:
+            whose = f"the step of slot {self._turns[0]}" if self._turns else "another slot"
+            self.differ(number, event, None, "slot", slot, whose)
+            return
+        self._turns.popleft()
+        if not self._over and self._learner not in self.episode_records[slot].names:
+            self._learner = None  # its end is not that of its episodes
 
     def _unfounded(self) -> None:
         """Take note that nothing leads to a line."""
@@ -400,9 +430,8 @@ class Verifier(Deriver):
         data = event["event_data"]
         slot = data.get("slot")
         self._check_slot(slot)
-        if slot in self._turns:
-            self._pass_turns()
-        self._unstepped.discard(slot)
+        self._skip_over(None)
+        self._over.discard(slot)
         restored = data["kind"] == "restore"
         self._take_step(slot, event["step"])
         old = self.episode_records.get(slot)
@@ -411,6 +440,7 @@ class Verifier(Deriver):
         episode_record = self.episode_records[slot] = self.open_episode_record(old, slot, seed)
         episode_record.seat(i for i, playing in enumerate(world.alive) if playing)
         self._times[slot], self._at[slot] = steps, self.step
+        self._entered[slot] = episode_record.names
         if world.mailboxes is not None:
             self._letters = len(world.mailboxes.history)
         wanted = {
@@ -457,17 +487,7 @@ class Verifier(Deriver):
         if episode_record is None:
             raise RunError("there is a step before the first reset")
         if slot is not None and not self._stopped:
-            if not self._turns:
-                self._next = 0
-                self._check_unstepped(number, event)
-                slots = sorted(n for n in self._at if n is not None)
-                self._turns.extend(n for n in slots if self.episode_records[n].playing)
-            while self._turns and self._turns[0] != slot:
-                self._unstepped.add(self._turns.popleft())
-            if not self._turns:
-                self.differ(number, event, None, "slot", slot, "another slot")
-            else:
-                self._turns.popleft()
+            self._take_turn(number, event, slot)
         self.step = step = self._at[slot]
         before: list[Wanted] = []
         if not episode_record.begun:
@@ -546,8 +566,7 @@ class Verifier(Deriver):
         if self._due:
             self._lacks(number, event, self._due[0])
             return
-        if self._turns:
-            self._lacks_turn(number, event)
+        if self._lacks_turn(number, event):
             return
         data, slot = event["event_data"], event["event_data"].get("slot")
         episode_record = self.episode_records.get(slot)

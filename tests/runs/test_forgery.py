@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import xxhash
@@ -63,6 +64,24 @@ def batch_story(path: Path, level: str, autoreset: str) -> None:
         logged.step(dice.integers(6, size=(3, 2)))
         if step == 4:
             env.give_hint(1, "agent_0", "look")
+            env.reconfigure({"max_steps": 4}, [2])
+            kept = env.snapshot()
+        elif step == 6:
+            env.restore(kept)
+    logged.close()
+
+
+def vector_story(path: Path, level: str, autoreset: str) -> None:
+    """Log a batch in which the end of the learner ends the episode, whoever else plays."""
+    name, config = "piase_gym:piase/GridWorld-v0", {"agents": 3, "width": 3, "height": 3}
+    env = gymnasium.make_vec(name, num_envs=3, autoreset_mode=autoreset, max_steps=9, **config)
+    logged = AvtLogger(env, path, level=level, snapshot_every=8)
+    logged.reset(seed=0)
+    dice = np.random.default_rng(0)
+    for step in range(14):
+        logged.step(dice.integers(6, size=3))
+        if step == 9:
+            logged.reset(options={"reset_mask": np.array([True, False, False])})
     logged.close()
 
 
@@ -76,6 +95,8 @@ LOGS: dict[str, Any] = {
     ),
     "batch, actions": lambda path: batch_story(path, "actions", "next_step"),
     "batch, full": lambda path: batch_story(path, "full", "same_step"),
+    "vector, events": lambda path: vector_story(path, "events", "next_step"),
+    "vector, actions": lambda path: vector_story(path, "actions", "disabled"),
 }
 
 
