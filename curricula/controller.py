@@ -372,15 +372,27 @@ class CurriculumController:
         self._queue.append(EndedEpisode(self.step, slot, participants, records))
 
     def abort_episode(self, slot: int, records: Mapping[str, EpisodeRecord]) -> None:
-        """An episode was broken off, or never had a step; its attempt gets another one."""
-        participants, self.participants[slot] = self.participants[slot], {}
+        """An episode was broken off, or never had a step; its attempt gets another one.
+
+        For agents whose own episode had ended, while others went on, it is counted.
+        """
+        played = {agent: record for agent, record in records.items() if record.episode.finished}
+        participants = self.participants[slot]
+        ended = {agent: part for agent, part in participants.items() if agent in played}
         for agent, participation in participants.items():
+            if agent in ended:
+                continue
             if participation.number > 0:
                 tried = self._attempt_of(agent, slot)
                 if tried is not None and tried.number == participation.number:
                     tried.begun -= 1
             if agent in records:
                 self._record(participation, records[agent], slot)
+        self.participants[slot] = {}
+        if ended:
+            self._queue.append(EndedEpisode(self.step, slot, ended, played))
+        for agent in ended:
+            self._sampled[slot].pop(agent, None)
 
     def _record(self, participation: Participation, record: EpisodeRecord, slot: int) -> None:
         """Hand an episode to the metrics."""

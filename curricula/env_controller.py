@@ -102,6 +102,7 @@ class EnvController(CurriculumController):
         if self.participants[0]:
             self.step = self.collector.step
             self.abort_episode(0, self.collector.finish_episode(self.attempts(0)))
+            self.process_ended_episodes()
 
     def _on_event(self, event: Event) -> None:
         """An episode begins, or goes on from another state."""

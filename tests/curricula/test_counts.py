@@ -41,7 +41,7 @@ def make_run(director: str, slots: int, wanted: int, progress: Any = None) -> Cu
         st.tuples(
             st.permutations(range(5)),  # who ends in this step, in which order it is told
             st.integers(0, 5),  # how many of them
-            st.sampled_from(["won", "lost", "broken", "absent"]),
+            st.sampled_from(["won", "lost", "broken", "left", "absent"]),
             st.booleans(),  # whether somebody looks after it
         ),
         max_size=40,
@@ -71,9 +71,10 @@ def test_every_episode_that_ends_is_counted_once(
                 run.step,
                 1,
             )
-            row.result = "abandoned" if fate == "broken" else fate
-            if fate == "broken":
+            row.result = {"broken": "abandoned", "left": "won"}.get(fate, fate)
+            if fate in ("broken", "left"):  # left: others went on when it was broken off
                 run.abort_episode(slot, {AGENT: EpisodeRecord(row)})
+                finished += fate == "left"
             else:
                 run.end_episode(slot, {} if fate == "absent" else {AGENT: EpisodeRecord(row)})
                 finished += fate != "absent"

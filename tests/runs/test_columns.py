@@ -28,9 +28,11 @@ from piase_gym.runs.options import Options
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.curricula.test_batch import stages
 from tests.helpers.cli_runner import piase
+from tests.runs.test_forgery import forge
 
 pytest.importorskip("pyarrow")
 GRID: dict[str, Any] = {"agents": 3, "width": 5, "height": 5, "max_steps": 9}
+EVAL = "DSE_ADAPTATION_EVAL"
 SEEDS = int(os.environ.get("PIASE_TRIALS", "5"))
 LEVELS = ("critical", "actions", "events", "full")
 
@@ -91,8 +93,8 @@ def both(make: Callable[[], Any], folder: Path, play: Callable[[Any], None], **o
     return paths
 
 
-def grid(**config: Any) -> Any:
-    return piase_gym.batch_env("GridWorld", num_envs=5, **{**GRID, **config})
+def grid(num_envs: int = 5, **config: Any) -> Any:
+    return piase_gym.batch_env("GridWorld", num_envs=num_envs, **{**GRID, **config})
 
 
 def vector(mode: str, **config: Any) -> Any:
@@ -171,22 +173,57 @@ def test_a_log_may_begin_at_any_time(tmp_path: Path) -> None:
         assert runs.replay(packed).verdict == "sound"
 
 
-@pytest.mark.parametrize("mode", ["next_step", "same_step"])
-def test_curricula_are_in_columns(mode: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+@pytest.mark.parametrize("kind", ["batch", "partners", "vector"])
+def test_curricula_are_in_columns(kind: str, mode: str, tmp_path: Path) -> None:
     paths = tmp_path / "run.jsonl", tmp_path / "run.arrow"
-    inner = piase_gym.batch_env("GridWorld", num_envs=4, autoreset=mode)
+    if kind == "vector":
+        inner = vector(mode)
+    else:
+        partners = {"agent_1": "random"} if kind == "partners" else None
+        inner = grid(agents=2, num_envs=4, autoreset=mode, partners=partners)
     for path in paths:
         AvtLogger(inner, path, run_id="the run")
-    env = CurriculumWrapper(inner, stages())
-    dice = np.random.default_rng(0)
+    batch = inner.batch if kind == "vector" else inner
+    env = CurriculumWrapper(inner, stages() if kind == "vector" else {"agent_0": stages()}, lag=2)
+    dice, kept = np.random.default_rng(0), None
     env.reset(seed=3)
-    for _ in range(400):
-        env.step(dice.choice([1, 3, 3, 4], (4, 1)))
+    for step in range(200):
+        acts = dice.choice([1, 3, 3, 4], (batch.num_envs, len(batch.agents)))
+        env.step(acts[:, 0] if kind == "vector" else acts)
+        if step % 9 == 8:
+            mask = dice.integers(2, size=batch.num_envs).astype(bool)
+            mask[step % batch.num_envs] = True
+            env.reset(**({"options": {"reset_mask": mask}} if kind == "vector" else {"which": mask}))
+        elif step % 31 == 30:
+            kept = batch.snapshot()
+        elif kept is not None and step % 37 == 36 and len(kept["configs"]) == len(batch.configs):
+            batch.restore(kept)
     env.close()
     assert text_of(paths[1]) == paths[0].read_bytes()
-    kinds = runs.stats(paths[1]).event_types
-    assert kinds["DSE_ADAPTATION_EVAL"] > 3
-    assert runs.replay(paths[1]).verdict == "sound", str(runs.replay(paths[1]))
+    found = [e["event_data"] for e in runs.read(paths[0]) if e["event_type"] == EVAL]
+    assert len({data["in_play"] for data in found}) > (mode != "same_step")
+    for path in paths:
+        assert runs.replay(path).verdict == "sound", str(runs.replay(path))
+
+
+@pytest.mark.parametrize("value", [0, 5, -1, True, 1.0, None])
+def test_a_forged_count_of_episodes_in_play_is_named(value: Any, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    env = CurriculumWrapper(AvtLogger(grid(agents=1), path), stages())
+    env.reset(seed=3)
+    dice = np.random.default_rng(0)
+    for _ in range(60):
+        env.step(dice.choice([1, 3, 3, 4], (5, 1)))
+    env.close()
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    told = ((n, r) for n, r in enumerate(rows, 1) if r["event_type"] == EVAL)
+    at, row = next((n, r) for n, r in told if r["event_data"]["in_play"] not in (0, 1, 5))
+    row["event_data"]["in_play"] = value
+    path.write_bytes(b"".join(forge(rows)))
+    found = runs.replay(path).first_divergence
+    assert found is not None
+    assert (found.field, found.line, found.agent) == ("in_play", at, "agent_0")
 
 
 def small(path: Path, **options: Any) -> Path:
