@@ -137,7 +137,9 @@ def test_whatever_was_done_with_a_batch_is_sound(name: str, tmp_path: Path) -> N
     for seed in range(SEEDS):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        paths = both(BATCHES[name], folder, lambda env, seed=seed: anything(env, seed, 50), **options)
+        paths = both(
+            BATCHES[name], folder, lambda env, seed=seed: anything(env, seed, 50), **options
+        )
         for path in paths:
             report = runs.replay(path)
             assert report.verdict == "sound", f"seed {seed}, {path.suffix}: {report}"
@@ -194,7 +196,9 @@ def test_curricula_are_in_columns(kind: str, mode: str, tmp_path: Path) -> None:
         if step % 9 == 8:
             mask = dice.integers(2, size=batch.num_envs).astype(bool)
             mask[step % batch.num_envs] = True
-            env.reset(**({"options": {"reset_mask": mask}} if kind == "vector" else {"which": mask}))
+            env.reset(
+                **({"options": {"reset_mask": mask}} if kind == "vector" else {"which": mask})
+            )
         elif step % 31 == 30:
             kept = batch.snapshot()
         elif kept is not None and step % 37 == 36 and len(kept["configs"]) == len(batch.configs):
