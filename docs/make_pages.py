@@ -135,7 +135,7 @@ def with_dilemmas(text: str) -> str:
 
 def with_courses(text: str) -> str:
     """Return the page about curricula with what trainings through them came to."""
-    return with_sections(text, "course", curriculum_report.stored_sections())
+    return with_sections(text, "training", curriculum_report.stored_sections())
 
 
 def with_costs(text: str) -> str:

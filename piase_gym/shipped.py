@@ -1,4 +1,8 @@
-"""The worlds and ids that ship with the package: rows for the table of `piase_gym.registry`."""
+"""The worlds and ids that ship with the package: rows for the table of `piase_gym.registry`.
+
+Ids stand in tables of the worlds. Those that are plain data are imported; levels of GridWorld have
+kernels too, so their tables are read without importing them.
+"""
 
 from __future__ import annotations
 

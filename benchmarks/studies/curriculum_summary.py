@@ -92,10 +92,10 @@ def is_over(folder: Path, settings: CurriculumTrainingSettings) -> bool:
         return False
     if read_settings_of(folder) != settings:
         raise ConfigError(f"the run in {folder} has other settings; name another --folder")
-    (journey,) = read_paths(folder)
+    (path,) = read_paths(folder)
     steps = _steps_of(folder)
     saved = int(load_policy(folder).get("steps", -1)) == steps
-    return saved and (journey.outcome != "running" or steps >= settings.steps)
+    return saved and (path.outcome != "running" or steps >= settings.steps)
 
 
 def _steps_of(folder: Path) -> int:
@@ -110,22 +110,22 @@ def summary(folder: Path) -> dict[str, Any]:
         StorageError, ProgressError: If there is no run in the folder, or it is damaged.
     """
     settings = read_settings_of(folder)
-    (journey,) = read_paths(folder)
+    (path,) = read_paths(folder)
     curriculum = load(settings.curriculum)
     return {
         "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
         "settings": dataclasses.asdict(settings),
-        "agent": journey.agent,
-        "outcome": journey.outcome,
+        "agent": path.agent,
+        "outcome": path.outcome,
         "env_steps": _steps_of(folder),
-        "steps": [_step(journey, step.order, step.name) for step in curriculum.steps],
+        "steps": [_step(path, step.order, step.name) for step in curriculum.steps],
         "versions": versions(),
     }
 
 
-def _step(journey: LearningPath, order: int, name: str) -> dict[str, Any]:
+def _step(path: LearningPath, order: int, name: str) -> dict[str, Any]:
     """Return how a step went; ``completed_at`` is ``None`` if it was not completed."""
-    moves = [move for move in journey.moves if move.decision.step == order]
+    moves = [move for move in path.moves if move.decision.step == order]
     done = [move.at for move in moves if move.decision.completed]
     values = dict(moves[-1].decision.values) if moves else {}
     shown = {key: value for key, value in values.items() if isinstance(value, int | float)}
@@ -141,17 +141,17 @@ def examine(folder: Path, seeds: range) -> dict[int, int] | None:
     Raises:
         StorageError: If there is no policy, or it is damaged.
     """
-    settings, (journey,) = read_settings_of(folder), read_paths(folder)
+    settings, (path,) = read_settings_of(folder), read_paths(folder)
     curriculum, ppo = load(settings.curriculum), import_ppo()
-    if journey.judged_by != SUCCESS or curriculum.partners:
+    if path.judged_by != SUCCESS or curriculum.partners:
         return None
     env = make_curriculum_env(curriculum, num_envs=1, world=settings.world, config=settings.config)
     width = ppo.Settings(**{**PPO, **settings.ppo}).width
     policy = ppo.Policy(env.observation_space, int(env.action_space.n), width)
     policy.load_state_dict(load_policy(folder)["policy"])
-    course, place, found = controller_of(env), list(env.agents).index(journey.agent), {}
+    controller, place, found = controller_of(env), list(env.agents).index(path.agent), {}
     for step in curriculum.steps:
-        config = course.setup.config({journey.agent: step.order})
+        config = controller.setup.config({path.agent: step.order})
         if isinstance(env, SlotBatch):
             won = examine_slots(policy, config, seeds)
         else:

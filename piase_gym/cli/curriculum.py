@@ -237,14 +237,14 @@ def run(
             raise ConfigError(f"the run in {folder} is one through {kept.curriculum!r}")
     else:
         settings = CurriculumTrainingSettings(curriculum=name, **given)
-    course = CurriculumTraining(settings, folder, resume)
+    training = CurriculumTraining(settings, folder, resume)
     try:
-        with Display(course) as display:
-            course.train(display.update)
+        with Display(training) as display:
+            training.train(display.update)
     finally:
-        course.close()
-    show_run(course, folder)
-    if course.interrupted:
+        training.close()
+    show_run(training, folder)
+    if training.interrupted:
         say(f"Go on with: piase curriculum run {name} --out {folder} --resume")
         raise typer.Exit(130)
 
@@ -278,9 +278,9 @@ def plot(
 ) -> None:
     """Draw the path: steps over environment steps, attempts, hints, branches, success."""
     from piase_gym.curricula.learning_path import read_paths
-    from piase_gym.training.curriculum_plot import plot_journeys
+    from piase_gym.training.curriculum_plot import plot_paths
 
-    place = plot_journeys(read_paths(source), out)
+    place = plot_paths(read_paths(source), out)
     errors.print(f"wrote {place}", markup=False, soft_wrap=True)
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class Display:
     """A progress bar with step, attempt and success; on no terminal, a line now and then."""
 
-    def __init__(self, course: CurriculumTraining) -> None:
+    def __init__(self, training: CurriculumTraining) -> None:
         """Begin where the run is."""
-        self.settings: CurriculumTrainingSettings = course.settings
+        self.settings: CurriculumTrainingSettings = training.settings
         self._told = -1
         columns = (
             TextColumn("{task.description}", markup=False),
@@ -35,9 +35,9 @@ class Display:
         )
         self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
         self._task = self._bar.add_task(
-            "compiling", total=self.settings.steps, completed=course.trainer.steps
+            "compiling", total=self.settings.steps, completed=training.trainer.steps
         )
-        self._drawn = course.course.director.per_slot
+        self._drawn = training.controller.director.per_slot
 
     def __enter__(self) -> Display:
         """Show the bar."""
@@ -83,27 +83,27 @@ def told(look: TrainingStatus) -> str:
     return f"{where}, {before}{value:.0%} {short_name(metric)}"
 
 
-def show_run(course: CurriculumTraining, folder: Path) -> None:
+def show_run(training: CurriculumTraining, folder: Path) -> None:
     """Print what came of a run, and draw its path."""
     from piase_gym.curricula.learning_path import describe_open, describe_outcome, read_paths
 
     paths = read_paths(folder)
     for path in paths:
-        console.print(table_of(path, [step.order for step in course.curriculum.steps]))
+        console.print(table_of(path, [step.order for step in training.curriculum.steps]))
         for line in describe_open(path):
             say(line)
-    outcome = describe_outcome(course.course.progress[course.agent].outcome)
-    if course.course.director.per_slot:
+    outcome = describe_outcome(training.controller.progress[training.agent].outcome)
+    if training.controller.director.per_slot:
         outcome = "has no end: its steps were drawn"
-    spent = f"{course.trainer.steps:,} environment steps"
-    if course.trainer.steps > course.settings.steps:
-        spent += f" (a budget of {course.settings.steps:,}, rounded up to whole updates)"
+    spent = f"{training.trainer.steps:,} environment steps"
+    if training.trainer.steps > training.settings.steps:
+        spent += f" (a budget of {training.settings.steps:,}, rounded up to whole updates)"
     say(f"The curriculum {outcome}, after {spent}.")
     say(f"Everything is in {folder}")
     try:
-        from piase_gym.training.curriculum_plot import plot_journeys
+        from piase_gym.training.curriculum_plot import plot_paths
 
-        plot_journeys(paths, folder / "path.png")
+        plot_paths(paths, folder / "path.png")
     except MissingExtraError as error:
         errors.print(f"no picture: {error}", markup=False, soft_wrap=True)
     except ConfigError:

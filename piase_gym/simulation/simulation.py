@@ -115,14 +115,16 @@ class Simulation:
         if curricula is not None and not own:
             follow = load("piase_gym.wrappers:CurriculumWrapper")  # which stands on simulations
             self.env = follow(self.world_env, curricula)
-        self.course: Any = getattr(self.env, "controller", None) if not own else None
+        self.controller: Any = getattr(self.env, "controller", None) if not own else None
         for wrapper in wrap:
             self.env = wrapper(self.env)
         names = tuple(self.world_env.possible_agents)
         self.manager = AgentManager(names, policies)
-        if self.course is not None:
-            followed = self.course.curricula
-            self.course.set_agents({n: a for n, a in self.manager.agents.items() if n in followed})
+        if self.controller is not None:
+            followed = self.controller.curricula
+            self.controller.set_agents(
+                {n: a for n, a in self.manager.agents.items() if n in followed}
+            )
         self.equipment = Equipment(self.world_env.world, sensors, actuators)
         self.asker: StepClock | WallClock = (
             StepClock(self.equipment.percept)
@@ -305,7 +307,7 @@ class Simulation:
                 if number or not self._begun:
                     self.initialize()
                 last = self._run_episode()
-                if last.stopped == "interrupted" or (self.course and self.course.over):
+                if last.stopped == "interrupted" or (self.controller and self.controller.over):
                     break
         finally:
             self.close()

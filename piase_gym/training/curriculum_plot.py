@@ -1,4 +1,4 @@
-"""Draws journeys through curricula: steps over environment steps, and success."""
+"""Draws paths through curricula: steps over environment steps, and success."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LEGEND = (
     ("completed", "*", GREEN, GREEN),
     ("failed", "X", COLOURS[6], COLOURS[6]),
 )
-"""What a decision looks like: its name, marker, edge and environment."""
+"""What a decision looks like: its name, marker, colour of the edge and of the inside."""
 
 
-def plot_journeys(journeys: Sequence[LearningPath], path: str | Path) -> Path:
-    """Draw journeys into a picture; two panels for each agent, its steps and its success.
+def plot_paths(paths: Sequence[LearningPath], path: str | Path) -> Path:
+    """Draw paths into a picture; two panels for each agent, its steps and its success.
 
     Args:
-        journeys: The journeys.
+        paths: The paths.
         path: A file that ends with ``.png``, ``.svg`` or ``.pdf``.
 
     Raises:
@@ -46,15 +46,15 @@ def plot_journeys(journeys: Sequence[LearningPath], path: str | Path) -> Path:
         raise ConfigError(f"a plot is a .png, .svg or .pdf file, not {place.name!r}")
     if place.exists() and not place.is_file():
         raise ConfigError(f"{str(place)!r} is no file; give another name")
-    drawable = [j for j in journeys if j.moves or any(s.played for s in j.stretches)]
+    drawable = [j for j in paths if j.moves or any(s.played for s in j.stretches)]
     if not drawable:
         raise ConfigError("there is nothing to draw yet: no attempt is over")
     heights = [h for j in drawable for h in (0.9 + 0.42 * len(orders_of(j)), 1.5)]
     figure = Figure(figsize=(9.0, sum(heights) + 0.5), layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for number, journey in enumerate(drawable):
-        draw(journey, grid[2 * number], grid[2 * number + 1])
+    for number, learning_path in enumerate(drawable):
+        draw(learning_path, grid[2 * number], grid[2 * number + 1])
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(place, dpi=150)
@@ -63,55 +63,57 @@ def plot_journeys(journeys: Sequence[LearningPath], path: str | Path) -> Path:
     return place
 
 
-def orders_of(journey: LearningPath) -> list[int]:
+def orders_of(learning_path: LearningPath) -> list[int]:
     """Return the orders of all steps that are known."""
-    seen = {move.decision.step for move in journey.moves} | set(journey.names)
-    return sorted(seen | {order for s in journey.stretches for order in s.played})
+    seen = {move.decision.step for move in learning_path.moves} | set(learning_path.names)
+    return sorted(seen | {order for s in learning_path.stretches for order in s.played})
 
 
-def draw(journey: LearningPath, upper: Any, lower: Any) -> None:
-    """Draw one journey into two panels."""
-    orders = orders_of(journey)
+def draw(learning_path: LearningPath, upper: Any, lower: Any) -> None:
+    """Draw one learning_path into two panels."""
+    orders = orders_of(learning_path)
     rows = {order: row for row, order in enumerate(orders)}
-    if journey.moves:
-        draw_moves(journey, upper, rows)
+    if learning_path.moves:
+        draw_moves(learning_path, upper, rows)
     else:
-        draw_drawn(journey, upper, rows)
-    names = [journey.names.get(order, "") for order in orders]
+        draw_drawn(learning_path, upper, rows)
+    names = [learning_path.names.get(order, "") for order in orders]
     labels = [f"{order}  {name}" for order, name in zip(orders, names, strict=True)]
     upper.set_yticks(range(len(orders)), labels)
     upper.set_ylim(-0.6, len(orders) - 0.4)
     upper.tick_params(axis="x", labelbottom=False)
-    upper.set_title(f"{journey.curriculum}: {journey.agent}", loc="left", fontsize=11)
-    lower.set_ylabel(draw_success(journey, lower, rows))
-    lower.set_xlabel(journey.counted)
+    upper.set_title(f"{learning_path.curriculum}: {learning_path.agent}", loc="left", fontsize=11)
+    lower.set_ylabel(draw_success(learning_path, lower, rows))
+    lower.set_xlabel(learning_path.counted)
     lower.set_ylim(-0.04, 1.04)
     lower.set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
     for axes in (upper, lower):
-        axes.set_xlim(0, 1.02 * max(journey.end, 1))
+        axes.set_xlim(0, 1.02 * max(learning_path.end, 1))
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color="0.92")
         axes.set_axisbelow(True)
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
 
 
-def draw_moves(journey: LearningPath, axes: Any, rows: dict[int, int]) -> None:
+def draw_moves(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -> None:
     """Draw the step that the agent was in, and every decision at its end."""
     before = 0
     last: int | None = None
-    for move in journey.moves:
+    for move in learning_path.moves:
         row = rows[move.decision.step]
         if last is not None and last != row:
             axes.plot([before, before], [last, row], color="0.7", linewidth=1.2, zorder=1)
         axes.plot([before, move.at], [row, row], color=BLUE, linewidth=3, zorder=2, alpha=0.5)
         before, last = move.at, row
-    if journey.outcome == "running" and last is not None:
-        order = journey.moves[-1].decision.next_step
+    if learning_path.outcome == "running" and last is not None:
+        order = learning_path.moves[-1].decision.next_step
         row = rows.get(order, last) if order is not None else last
         axes.plot([before, before], [last, row], color="0.7", linewidth=1.2, zorder=1)
-        axes.plot([before, journey.end], [row, row], color=BLUE, linewidth=3, zorder=2, alpha=0.5)
+        axes.plot(
+            [before, learning_path.end], [row, row], color=BLUE, linewidth=3, zorder=2, alpha=0.5
+        )
     used = set()
-    for move in journey.moves:
+    for move in learning_path.moves:
         kind = type_of(move.decision)
         used.add(kind)
         _, marker, edge, face = next(entry for entry in LEGEND if entry[0] == kind)
@@ -138,15 +140,15 @@ def type_of(decision: Any) -> str:
     return "branch" if decision.decision.startswith("BRANCH_TO_") else "attempt"
 
 
-def gathered(journey: LearningPath) -> tuple[list[int], list[dict[int, tuple[int, int]]]]:
+def gathered(learning_path: LearningPath) -> tuple[list[int], list[dict[int, tuple[int, int]]]]:
     """Return the edges of stretches, at most `BINS`, and for each: order -> (played, won)."""
-    looks = sorted({stretch.at for stretch in journey.stretches})
+    looks = sorted({stretch.at for stretch in learning_path.stretches})
     together = -(-len(looks) // BINS)
     edges = [0, *looks[together - 1 :: together]] if looks else [0]
     if looks and edges[-1] < looks[-1]:
         edges.append(looks[-1])
     found: list[dict[int, tuple[int, int]]] = [{} for _ in edges[1:]]
-    for stretch in journey.stretches:
+    for stretch in learning_path.stretches:
         place = found[max(0, bisect_left(edges, stretch.at) - 1)]
         for order, count in stretch.played.items():
             played, won = place.get(order, (0, 0))
@@ -154,9 +156,9 @@ def gathered(journey: LearningPath) -> tuple[list[int], list[dict[int, tuple[int
     return edges, found
 
 
-def draw_drawn(journey: LearningPath, axes: Any, rows: dict[int, int]) -> None:
+def draw_drawn(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -> None:
     """Draw which share of the episodes was of which step, where steps are drawn."""
-    edges, found = gathered(journey)
+    edges, found = gathered(learning_path)
     for left, right, place in zip(edges, edges[1:], found, strict=False):
         total = sum(played for played, _ in place.values())
         for order, (played, _) in place.items():
@@ -168,28 +170,29 @@ def draw_drawn(journey: LearningPath, axes: Any, rows: dict[int, int]) -> None:
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
 
 
-def draw_success(journey: LearningPath, axes: Any, rows: dict[int, int]) -> str:
+def draw_success(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -> str:
     """Draw the share that was won: at each attempt's end, or step by step where steps are
     drawn.
 
     Returns:
         What it is: ``won``, or the name of the metric by which attempts are judged instead.
     """
-    metric = journey.judged_by
+    metric = learning_path.judged_by
     rated = [
-        (move.at, move.decision.step, move.decision.values.get(metric)) for move in journey.moves
+        (move.at, move.decision.step, move.decision.values.get(metric))
+        for move in learning_path.moves
     ]
     points = [(at, step, rate) for at, step, rate in rated if isinstance(rate, int | float)]
     if points:
         draw_rates(points, axes, rows)
         return short_name(metric)
-    edges, found = gathered(journey)
+    edges, found = gathered(learning_path)
     for order, row in rows.items():
         curve = [
             ((edges[n] + edges[n + 1]) / 2, won / played)
             for n, place in enumerate(found)
             for played, won in [place.get(order, (0, 0))]
-            if played and any(s.won for s in journey.stretches)
+            if played and any(s.won for s in learning_path.stretches)
         ]
         if curve:
             xs, ys = zip(*curve, strict=True)
@@ -220,4 +223,4 @@ def draw_rates(points: Sequence[tuple[int, int, float]], axes: Any, rows: dict[i
             start = number
 
 
-__all__ = ["plot_journeys"]
+__all__ = ["plot_paths"]

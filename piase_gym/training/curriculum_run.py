@@ -95,10 +95,10 @@ class CurriculumTraining:
             log=self._log_path() if settings.log else None,
         )
         self.env = RecordingEnv(env, self.folder / ACTIONS, settings.num_steps)
-        self.course = controller_of(env)
-        (self.agent,) = self.course.curricula
+        self.controller = controller_of(env)
+        (self.agent,) = self.controller.curricula
         self._starts: list[int] = []
-        self.course.attempt_listeners.append(self._hear)
+        self.controller.attempt_listeners.append(self._hear)
         self.trainer = ppo.Trainer(self.env, self._ppo_settings(ppo), APART * settings.seed)
         self._decided = self._updates = 0
         self._counts = EpisodeCounts()
@@ -106,7 +106,7 @@ class CurriculumTraining:
         if kept is not None and repeated is not None:
             self._repeat(kept)
             self._take_up(kept)
-            repeated.release(self.course.progress)
+            repeated.release(self.controller.progress)
             self._forget(self._updates)
         else:
             self._begin()
@@ -151,7 +151,7 @@ class CurriculumTraining:
         for name in (ACTIONS, PATH):
             write_whole(self.folder / name, b"")
         write_json(self.folder / SETTINGS, dataclasses.asdict(self.settings))
-        self.course.save()
+        self.controller.save()
 
     # -- training ----------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class CurriculumTraining:
             if look.outcome == "running" or self.settings.whole:
                 self.trainer.train(after)
                 self._save()
-        self.course.save()
+        self.controller.save()
         return look
 
     def close(self) -> None:
@@ -187,9 +187,9 @@ class CurriculumTraining:
 
     def _look(self, played: EpisodeCounts) -> TrainingStatus:
         """Return where the training is, after these episodes."""
-        progress = self.course.progress[self.agent]
+        progress = self.controller.progress[self.agent]
         step = self.curriculum.step(progress.current_step_order)
-        tried = self.course.under_way(self.agent)
+        tried = self.controller.under_way(self.agent)
         episodes = sum(played.counted.values())
         return TrainingStatus(
             steps=self.trainer.steps,
@@ -206,10 +206,10 @@ class CurriculumTraining:
 
     def _row(self) -> tuple[dict[str, Any], TrainingStatus]:
         """Return what the path says of the last update: what was played and decided in it."""
-        counts = self.course.counts[self.agent]
+        counts = self.controller.counts[self.agent]
         played, self._counts = counts.since(self._counts), counts.copy()
-        look, tried = self._look(played), self.course.under_way(self.agent)
-        decided = len(self.course.progress[self.agent].decisions)
+        look, tried = self._look(played), self.controller.under_way(self.agent)
+        decided = len(self.controller.progress[self.agent].decisions)
         entry = {
             "order": look.order,
             "attempt": look.attempt,
@@ -235,7 +235,7 @@ class CurriculumTraining:
 
     def _hear(self, _agent: str, _data: Mapping[str, Any]) -> None:
         """Take note of when an attempt begins, which is when the one before it was decided on."""
-        self._starts.append(self.course.step * self.settings.num_envs)
+        self._starts.append(self.controller.step * self.settings.num_envs)
 
     def _times(self, decisions: int, steps: int) -> list[int]:
         """Return after how many steps each of the newest decisions fell."""

@@ -104,7 +104,7 @@ def test_where_nobody_wins_nothing_is_tested(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_what_is_stored() -> None:
-    shown = dict(re.findall(r"<!-- course: (\w+) -->\n(.*?)<!-- end -->", PAGE, re.S))
+    shown = dict(re.findall(r"<!-- training: (\w+) -->\n(.*?)<!-- end -->", PAGE, re.S))
     assert shown == report.stored_sections(), "run python docs/make_pages.py"
     lines = report.read("speak_up")
     assert {line["curriculum"]["sha256"] for line in lines} == {curricula.load("speak_up").sha256}

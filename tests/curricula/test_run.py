@@ -205,17 +205,17 @@ def test_learning_paths_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from PIL import Image
 
-    from piase_gym.training.curriculum_plot import plot_journeys
+    from piase_gym.training.curriculum_plot import plot_paths
 
     walk(tmp_path)
     learning_paths = read_paths(tmp_path / "run.jsonl")
-    picture = Image.open(plot_journeys(learning_paths, tmp_path / "path.png")).convert("RGB")
+    picture = Image.open(plot_paths(learning_paths, tmp_path / "path.png")).convert("RGB")
     colours = {colour for _, colour in picture.getcolors(1 << 24) or ()}
     assert {(0, 114, 178), (230, 159, 0)} <= colours  # attempts and hints
     with pytest.raises(ConfigError, match=r"\.png, \.svg or \.pdf"):
-        plot_journeys(learning_paths, tmp_path / "path.txt")
+        plot_paths(learning_paths, tmp_path / "path.txt")
     with pytest.raises(ConfigError, match="nothing to draw"):
-        plot_journeys([LearningPath("agent_0", "c", "steps")], tmp_path / "path.png")
+        plot_paths([LearningPath("agent_0", "c", "steps")], tmp_path / "path.png")
 
 
 # -- training ------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_a_run_leaves_its_path_and_is_the_same_for_the_same_seed(tmp_path: Path)
         run.close()
         assert look.steps == run.trainer.steps == 1024
         (learning_path,) = read_paths(tmp_path / name)
-        assert [m.decision for m in learning_path.moves] == run.course.decisions != []
+        assert [m.decision for m in learning_path.moves] == run.controller.decisions != []
         times = [m.at for m in learning_path.moves]
         assert times == sorted(times)
         assert 0 < times[0] <= times[-1] <= 1024
@@ -254,12 +254,12 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
     first.train(lambda _look: setattr(first, "interrupted", True))
     first.close()
     assert first.trainer.steps == 128
-    count = len(first.course.progress["agent_0"].decisions)
+    count = len(first.controller.progress["agent_0"].decisions)
     again = run_of(tmp_path, whole=True, director="threshold", resume=True)
     assert again.trainer.steps == 128
     before, after = first.trainer.policy.state_dict(), again.trainer.policy.state_dict()
     assert all((before[name] == after[name]).all() for name in before)
-    assert len(again.course.progress["agent_0"].decisions) == count
+    assert len(again.controller.progress["agent_0"].decisions) == count
     again.train()
     again.close()
     steps = [json.loads(x)["steps"] for x in (tmp_path / "path.jsonl").read_text().splitlines()]
@@ -282,10 +282,10 @@ def test_decisions_log_path_table_and_progress_have_one_count(
     looks: list[Any] = []
     run.train(looks.append)
     run.close()
-    course, agent = run.course, run.agent
-    counts, tried = course.counts[agent], course.under_way(agent)
+    controller, agent = run.controller, run.agent
+    counts, tried = controller.counts[agent], controller.under_way(agent)
     by_order: dict[int, int] = {}
-    for decision in course.decisions:
+    for decision in controller.decisions:
         by_order[decision.step] = by_order.get(decision.step, 0) + decision.episodes
     decided = dict(by_order) if director == "scripted" else dict(counts.counted)
     if tried is not None:
@@ -293,7 +293,7 @@ def test_decisions_log_path_table_and_progress_have_one_count(
     if director == "scripted":
         assert counts.counted == {order: n for order, n in by_order.items() if n}
         assert counts.uncounted > 0
-    ended = [row for row in course.metrics.history.of(agent).episodes if row.finished]
+    ended = [row for row in controller.metrics.history.of(agent).episodes if row.finished]
     assert sum(counts.counted.values()) + counts.uncounted == len(ended)
     assert sum(counts.won.values()) == sum(r.result == "won" for r in ended if r.attempt > 0)
     assert sum(look.episodes for look in looks) == sum(counts.counted.values())
@@ -379,13 +379,13 @@ from piase_gym.training.curriculum_run import CurriculumTraining, CurriculumTrai
 curriculum_run.SAVED = 0.05
 settings = CurriculumTrainingSettings(**eval(sys.argv[2]))
 run = CurriculumTraining(settings, sys.argv[1], resume=sys.argv[3] == "again")
-inner, left = run.course.process_ended_episodes, [int(sys.argv[4])]
+inner, left = run.controller.process_ended_episodes, [int(sys.argv[4])]
 def settle(*args):
     left[0] -= 1
     if left[0] == 0:
         os.kill(os.getpid(), signal.SIGKILL)
     return inner(*args)
-run.course.process_ended_episodes = settle
+run.controller.process_ended_episodes = settle
 run.train()
 """
 

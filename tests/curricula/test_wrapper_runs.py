@@ -295,7 +295,7 @@ def test_a_simulation_follows_a_curriculum(policy: str, episodes: int, tmp_path:
     simulation = Simulation("GridWorld", policy, {"agent_0": CORNER}, seed=1, wrap=wrap)
     simulation.run(50)
     assert len(simulation.summaries) == episodes
-    decisions = simulation.course.decisions
+    decisions = simulation.controller.decisions
     assert decisions[-1].outcome == ("failed" if policy == "noop" else "finished")
     assert runs.replay(path).ok
     settings = [d for kind, d in dse(path) if kind == "DSE_AGENT_RECONFIG_APPLIED"]

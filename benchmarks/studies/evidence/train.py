@@ -143,15 +143,15 @@ def perform(job: Job) -> dict[str, Any]:
     settings = ppo.Settings(**sizes, total_steps=scale.steps, **PPO)
     trainer = ppo.Trainer(env, settings, APART * job.seed)
     trainer.train()
-    course = controller_of(env)
-    (agent,) = course.curricula
+    controller = controller_of(env)
+    (agent,) = controller.curricula
     trained = time.process_time() - started
-    config = course.setup.config({agent: target})
+    config = controller.setup.config({agent: target})
     if isinstance(env, SlotBatch):
         won = examine_slots(trainer.policy, config, scale.held_out)
     else:
         won = ppo.play(trainer.policy, config, scale.held_out)[:, 0]
-    progress = course.progress[agent]
+    progress = controller.progress[agent]
     line = {
         "plan": PLAN,
         "key": job.key,
@@ -167,7 +167,7 @@ def perform(job: Job) -> dict[str, Any]:
         "outcome": progress.outcome,
         "current_step": progress.current_step_order,
         "completed": list(progress.completed_steps),
-        "episodes": played(course, agent, curriculum),
+        "episodes": played(controller, agent, curriculum),
         "hints": sum(decision.hint is not None for decision in progress.decisions),
         "cpu_seconds": {
             "training": round(trained, 1),
@@ -179,9 +179,9 @@ def perform(job: Job) -> dict[str, Any]:
     return line
 
 
-def played(course: Any, agent: str, curriculum: DevelopmentalCurriculum) -> dict[str, int]:
+def played(controller: Any, agent: str, curriculum: DevelopmentalCurriculum) -> dict[str, int]:
     """Return order -> the counted episodes of each step."""
-    counted = course.counts[agent].counted
+    counted = controller.counts[agent].counted
     return {str(step.order): counted.get(step.order, 0) for step in curriculum.steps}
 
 
