@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import os
@@ -133,13 +134,12 @@ def test_columns_expand_to_the_very_lines(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", BATCHES)
 def test_whatever_was_done_with_a_batch_is_sound(name: str, tmp_path: Path) -> None:
-    options = {"level": "actions", "snapshot_every": 20, "digest_every": 7}
+    options: dict[str, Any] = {"level": "actions", "snapshot_every": 20, "digest_every": 7}
     for seed in range(SEEDS):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        paths = both(
-            BATCHES[name], folder, lambda env, seed=seed: anything(env, seed, 50), **options
-        )
+        play = functools.partial(anything, seed=seed, steps=50)
+        paths = both(BATCHES[name], folder, play, **options)
         for path in paths:
             report = runs.replay(path)
             assert report.verdict == "sound", f"seed {seed}, {path.suffix}: {report}"

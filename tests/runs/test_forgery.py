@@ -55,7 +55,7 @@ def story(env: Any, path: Path, level: str, **options: Any) -> None:
 
 def batch_story(path: Path, level: str, autoreset: str) -> None:
     """Log a batch."""
-    config = {"agents": 2, "width": 4, "height": 3, "max_steps": 5}
+    config: dict[str, Any] = {"agents": 2, "width": 4, "height": 3, "max_steps": 5}
     env = piase_gym.batch_env("GridWorld", num_envs=3, autoreset=autoreset, **config)
     logged = AvtLogger(env, path, level=level, snapshot_every=8)
     logged.reset(seed=0)
@@ -73,7 +73,8 @@ def batch_story(path: Path, level: str, autoreset: str) -> None:
 
 def vector_story(path: Path, level: str, autoreset: str) -> None:
     """Log a batch in which the end of the learner ends the episode, whoever else plays."""
-    name, config = "piase_gym:piase/GridWorld-v0", {"agents": 3, "width": 3, "height": 3}
+    name = "piase_gym:piase/GridWorld-v0"
+    config: dict[str, Any] = {"agents": 3, "width": 3, "height": 3}
     env = gymnasium.make_vec(name, num_envs=3, autoreset_mode=autoreset, max_steps=9, **config)
     logged = AvtLogger(env, path, level=level, snapshot_every=8)
     logged.reset(seed=0)
