@@ -51,7 +51,7 @@ def test_a_perfect_learner_goes_straight_through_and_a_bad_one_is_failed() -> No
     perfect = simulate(curricula.load(CORNER), 1.0, world="GridWorld")
     assert decided(perfect.path) == [(1, 1, "PROCEED"), (2, 1, "PROCEED")]
     assert perfect.path.outcome == "finished"
-    far = curriculum(step(1, config={"width": 30, "goal_pos": [29, 0]}, max_attempts=3))
+    far = curriculum(step(1, config={"width": 16, "goal_pos": [15, 0]}, max_attempts=3))
     bad = simulate(far, 0.0, world="GridWorld")
     assert [kind for _, _, kind in decided(bad.path)] == ["REPEAT_STEP"] * 2 + ["FAIL_CURRICULUM"]
     assert bad.episodes == 3
