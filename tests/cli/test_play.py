@@ -257,7 +257,7 @@ def test_help_text_and_restart() -> None:
         screen.press("r")
         screen.expect("step 0/200")
         screen.press("\x1a")  # there is no shell to go back to, so it goes on at once
-        screen.expect("q quit")
+        screen.expect("step 0/200", "q quit")
         screen.press("\x04")
         assert screen.finish() == 0
         screen.assert_restored()
