@@ -244,7 +244,7 @@ class ColumnRecorder:
         elif event.kind == "batch_reset":
             slots, states = np.array(data["slots"]), env.batch.states
             numbers = {key: states[key][slots] for key in ("given", "episode", "config")}
-            file.take("reset", ns, slots=slots, **numbers)
+            file.take("reset", ns, step=self.step, slots=slots, **numbers)
         elif event.kind == "batch_restore":
             file.take("restore", ns, snapshot=env.snapshot())
         elif event.kind == "hint":
@@ -263,8 +263,12 @@ class ColumnRecorder:
         """Do what needs not be done after every step."""
         if self.step >= self._due:
             self._due += self.options.digest_every
-            self.file.take("digests", self.file.last, digests=self.env.digests())
+            self._take_digests(self.file.last)
             self.file.complain()
+
+    def _take_digests(self, ns: int) -> None:
+        """Take note of the digests of all states."""
+        self.file.take("digests", ns, step=self.step, digests=self.env.digests())
 
     def flush(self) -> None:
         """Write everything that has happened so far."""
@@ -277,8 +281,8 @@ class ColumnRecorder:
             self.closed = True
             self._leave()
             ns = self._now()
-            self.file.take("digests", ns, digests=self.env.digests())
-            self.file.take("close", ns, reason=reason)
+            self._take_digests(ns)
+            self.file.take("close", ns, step=self.step, reason=reason)
             self.file.close()
             self.file.complain()
 

@@ -26,7 +26,8 @@ from piase_gym.runs.writer import Sinks, Writer
 DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 """What happens to who takes damaged values at their word."""
 
-
+COUNTED = ("reset", "digests", "close")
+"""Events that tell after which step of the run they come."""
 TYPES = [[f"list<item: uint{bits}>", "binary"] for bits in (8, 16)]
 """The types of the columns of actions and events."""
 
@@ -67,6 +68,7 @@ class Expansion:
         self.whole = seal_of(file) is not None
         self.fault, self.cut = "", False
         self.drift: tuple[int, int, int, str, str] | None = None
+        self._ended = False
         self._lines, self._parts = _Lines(), self._play()
 
     def read(self, size: int) -> bytes:
@@ -98,6 +100,8 @@ class Expansion:
                     if self.drift is not None:
                         return
                 chunk += 1
+            if self.whole and not self._ended:
+                raise ValueError("they are sealed and have no end")
         except (PiaseError, OSError, MemoryError, EOFError, *DAMAGE) as error:
             self._writer.flush()
             yield self._lines.take()
@@ -165,6 +169,8 @@ class Expansion:
         """Do what an event says."""
         kind, env = event["kind"], self._env
         self._now = event["ns"]
+        if kind in COUNTED and event["step"] != self._steps:
+            raise ValueError(f"{kind} after step {event['step']} comes after step {self._steps}")
         if kind == "reset":
             slots = np.array(event["slots"], np.int64)
             if slots.min() < 0 or not 0 <= min(event["config"]) <= max(event["config"]) < len(
@@ -194,8 +200,12 @@ class Expansion:
             larger.events.post("rebuild", manifest=manifest)
         elif kind == "log":
             env.events.post("log", event["agent"], **event["data"])
-        elif kind == "close" and self.whole:
-            self._recorder.finish(event["reason"])
+        elif kind == "close":
+            self._ended = True
+            if self.whole:
+                self._recorder.finish(event["reason"])
+        else:
+            raise ValueError(f"an event of the kind {kind!r:.20}")
 
     def _compare(self, logged: list[str]) -> None:
         """Compare the states with those of the day."""

@@ -101,7 +101,7 @@ class Writer:
         """Start with no lines."""
         self.encoder, self.sinks = encoder, sinks
         self.count = 0
-        self._lines: deque[bytes | tuple[Line, int]] = deque()
+        self._lines: deque[bytes] = deque()
         self._lock = threading.RLock()
         self._closed = False
         self._hash = xxhash.xxh3_64()
@@ -113,10 +113,9 @@ class Writer:
         return len(self._lines) >= MANY
 
     def take(self, line: Line) -> None:
-        """Take a line; steps, which nobody changes any more, are encoded later, many at once."""
+        """Encode a line, and keep it until the next flush."""
         self.count += 1
-        late = line.data.get("kind") == "step"
-        self._lines.append((line, self.count) if late else self.encoder.line(line, self.count))
+        self._lines.append(self.encoder.line(line, self.count))
 
     def flush(self) -> None:
         """Hand over all lines.
@@ -131,8 +130,7 @@ class Writer:
         """Hand over all lines; failures of sinks wait for `flush`."""
         with self._lock:
             lines = [self._lines.popleft() for _ in range(len(self._lines))]
-            encode = self.encoder.line
-            data = b"".join([item if type(item) is bytes else encode(*item) for item in lines])
+            data = b"".join(lines)
             if data and not self._closed:
                 self._hash.update(data)
                 self.sinks.write(data)
