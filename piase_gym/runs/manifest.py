@@ -171,6 +171,9 @@ def check_manifest(manifest: Mapping[str, Any]) -> None:
     for key, kind in _NEEDED.items():
         if not isinstance(manifest.get(key), kind):
             raise RunError(f"line 1: the manifest's {key!r} is missing or not a {kind.__name__}")
+    for key in ("policies", "levels"):
+        if not isinstance(manifest.get(key, {}), dict):
+            raise RunError(f"line 1: the manifest's {key!r} is not a dict")
     for key in ("agents", "milestones", "measures"):
         names = manifest.get(key, [])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

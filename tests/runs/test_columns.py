@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import functools
 import itertools
 import json
 import os
+import random
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,7 @@ from piase_gym.runs.options import Options
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from tests.curricula.test_batch import stages
 from tests.helpers.cli_runner import piase
+from tests.runs.test_forgery import change as change_entry
 from tests.runs.test_forgery import forge
 
 pytest.importorskip("pyarrow")
@@ -329,6 +333,85 @@ def test_a_forged_action_differs_at_the_next_digest(tmp_path: Path) -> None:
     assert found is not None
     assert (found.field, found.step) == ("digest", 4)
     assert not runs.validate(path).ok
+
+
+def test_sealed_columns_without_their_end_or_without_a_step_are_damaged(tmp_path: Path) -> None:
+    for way in ("end", "step"):
+        path = small(tmp_path / f"{way}.arrow")
+
+        def change(_header: dict[str, Any], rows: list[Any], way: str = way) -> None:
+            if way == "step":
+                rows.remove(next(row for row in rows if row["actions"]))
+                return
+            for row in rows:
+                events = [e for e in json.loads(row["events"] or b"[]") if e["kind"] != "close"]
+                row["events"] = json.dumps(events).encode()
+
+        forged(path, change)
+        report = runs.replay(path)
+        assert report.verdict == "damaged", f"{way}: {report}"
+
+
+def alter(dice: random.Random, header: dict[str, Any], rows: list[Any]) -> str:
+    """Change one thing in a header or in rows; returns what."""
+    at = dice.randrange(len(rows))
+    way = dice.choice(["action", "event", "event", "drop", "double", "swap", "time", "header"])
+    if way == "action":
+        acts = dice.choice([row["actions"] for row in rows if row["actions"]])
+        place = dice.randrange(len(acts))
+        acts[place] = dice.choice([n for n in range(8) if n != acts[place]])
+    elif way == "event":
+        row = dice.choice([row for row in rows if row["events"]])
+        events = json.loads(row["events"])
+        place = change_entry(dice, dice.choice(events))
+        row["events"] = json.dumps(events).encode()
+        return f"event {place}"
+    elif way == "drop":
+        del rows[at]
+    elif way == "double":
+        rows.insert(at, rows[at])
+    elif way == "swap":
+        other = dice.randrange(len(rows))
+        rows[at], rows[other] = rows[other], rows[at]
+    elif way == "time":
+        rows[at]["time"] += datetime.timedelta(days=dice.choice([-9, 9]))
+    else:
+        change_entry(dice, header)
+    return way
+
+
+def test_altered_columns_that_are_sealed_again(tmp_path: Path) -> None:
+    """They are refused, or not sound, or the states of the run are those of the day."""
+    path, found = small(tmp_path / "run.arrow", level="full"), Counter[str]()
+    data = path.read_bytes()
+    days = states_of(path)
+    for seed in range(6 * SEEDS):
+        path.write_bytes(data)
+        told: list[str] = []
+        dice = random.Random(seed)
+        forged(path, lambda *parts, d=dice, t=told: t.append(alter(d, *parts)))  # type: ignore[misc]
+        try:
+            report = runs.replay(path)
+        except PiaseError:
+            found["refused"] += 1
+            continue
+        found[report.verdict] += 1
+        if report.verdict == "sound":
+            now = states_of(path)
+            assert now.keys() == days.keys(), f"seed {seed}, {told}"
+            other = [step for step in days if now[step] != days[step]]
+            # until the next digests, whatever was done led to the same states
+            assert all(step % 4 for step in other), f"seed {seed}, {told}, {other}"
+    assert found["different"] + found["damaged"] + found["refused"] > 2 * SEEDS
+
+
+def states_of(path: Path) -> dict[int, list[str]]:
+    """Return the digests of the lines of each step."""
+    found: dict[int, list[str]] = {}
+    for event in runs.read(path):
+        if "digest" in event["event_data"]:
+            found.setdefault(event["step"], []).append(event["event_data"]["digest"])
+    return found
 
 
 @pytest.mark.parametrize(
