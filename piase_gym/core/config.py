@@ -36,8 +36,8 @@ class Envelope(BaseModel):
         return [f"{k} {theirs[k]} (at most {mine[k]})" for k in mine if theirs[k] > mine[k]]
 
 
+# A name without spaces: letters, digits, ``_``, ``-`` and ``.``.
 AgentId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
-"""A name without spaces: letters, digits, ``_``, ``-`` and ``.``."""
 
 
 class WorldConfig(BaseModel):
