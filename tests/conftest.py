@@ -40,6 +40,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         return
     command = [sys.executable, "-c", COMPILE]
     jobs = [subprocess.Popen([*command, *worlds], cwd=ROOT) for worlds in WORLDS]
-    for job in jobs:
-        if job.wait():
-            raise pytest.UsageError(f"a world could not be compiled: {job.args}")
+    codes = [job.wait() for job in jobs]
+    if any(codes):
+        raise pytest.UsageError(f"a world could not be compiled: {WORLDS}")
