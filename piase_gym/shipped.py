@@ -17,6 +17,7 @@ from piase_gym.registry import (
     register_task,
     register_world,
 )
+from piase_gym.worlds.household.levels import ids as home_ids
 from piase_gym.worlds.physics_playground.levels import tasks
 from piase_gym.worlds.social_dilemma import games
 from piase_gym.worlds.text_room.levels import ids as room_ids
@@ -26,6 +27,7 @@ def register_shipped() -> None:
     """Fill the table with what ships (again changes nothing)."""
     _register_grid_world()
     _register_text_room()
+    _register_household()
     _register_physics()
     _register_dilemma()
 
@@ -85,6 +87,27 @@ def _register_text_room() -> None:
     for name, fields in room_ids.QUESTS.items():
         task = f"piase/TextRoom-Quest-{name}-v1"
         register_task(TaskSpec(id=task, world="TextRoom", config=fields))
+
+
+def _register_household() -> None:
+    """Fill in Household and its ids."""
+    home = "piase_gym.worlds.household"
+    register_world(
+        WorldSpec(
+            name="Household",
+            summary="ALFWorld's text games: find, clean, heat and put away what is in a home.",
+            world=f"{home}.world:Household",
+            config=f"{home}.config:HouseholdConfig",
+            parser=f"{home}.observe.text:parse",
+            oracle=f"{home}.players.oracle:HouseholdOracle",
+            scripted=f"{home}.players.search:HouseholdSearch",
+            aliases=("ALFWorld", "AlfWorld"),
+        )
+    )
+    register_task(TaskSpec(id="piase/Household-v0", world="Household"))
+    for name, fields in home_ids.TASKS.items():
+        task = f"{NAMESPACE}/Household-{name}-v0"
+        register_task(TaskSpec(id=task, world="Household", config=fields))
 
 
 def _register_physics() -> None:

@@ -1,0 +1,143 @@
+"""Household's config: a game that is given, a folder of games, or homes to generate."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from piase_gym.core.config import Envelope, WorldConfig
+from piase_gym.errors import ConfigError
+from piase_gym.worlds.household.actions import PHRASES
+from piase_gym.worlds.household.levels import files
+from piase_gym.worlds.household.levels.words import (
+    DIFFICULTIES,
+    MOST_OBJECTS,
+    MOST_RECEPTACLES,
+    RoomName,
+    TaskName,
+)
+
+MAX_AGENTS = 8
+MAX_MESSAGE = 200
+"""Longest message between agents in characters."""
+ANY_GAME = {"receptacles": 80, "objects": 140, "commands": 220}
+"""Sizes for folders of games, of which only those that are played are read."""
+
+
+class Rewards(BaseModel):
+    """Household's reward table."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    win: float = Field(1.0, description="winning, for everybody")
+    subgoal: float = Field(0.0, description="the first time a milestone is reached, for who did it")
+    step: float = Field(0.0, description="every step")
+    illegal: float = Field(0.0, description="a command that cannot be carried out or read")
+
+
+class HouseholdEnvelope(Envelope):
+    """The sizes that fix Household's spaces."""
+
+    agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
+    receptacles: int = Field(1, ge=1, description="most receptacles")
+    objects: int = Field(1, ge=1, description="most objects")
+    commands: int = Field(1, ge=1, description="most commands that an agent has at once")
+
+    @property
+    def actions(self) -> int:
+        """The most commands with what can be said, which depends on how many hear it."""
+        return self.commands + (self.agents * len(PHRASES) if self.agents > 1 else 0)
+
+
+class HouseholdConfig(WorldConfig):
+    """Everything about a Household that can be set; see `Household` for what it means."""
+
+    world: ClassVar[str] = "Household"
+
+    agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
+    max_steps: int = Field(50, ge=1, le=2**31 - 1, description="steps until truncation")
+    game: str | None = Field(
+        None,
+        description="a game.tw-pddl file, a folder of them or $ALFWORLD_DATA; "
+        "default: homes are generated",
+    )
+    grammar: Literal["2.1.1", "2.1.3", "both"] | None = Field(
+        None, description="wording of commands; default: the file's own, for generated homes 2.1.3"
+    )
+    problem_id: int | None = Field(
+        None, ge=0, description="which game of a folder, or seed of a home; default: by the seed"
+    )
+    split: Literal["train", "valid_train", "valid_seen", "valid_unseen"] = Field(
+        "train", description="which homes are generated, or which games of ALFWORLD_DATA are played"
+    )
+    tasks: tuple[TaskName, ...] = Field(
+        ("pick", "look", "clean", "heat", "cool", "two"),
+        min_length=1,
+        description="tasks of generated homes",
+    )
+    rooms: tuple[RoomName, ...] = Field(
+        ("kitchen", "bedroom", "bathroom", "livingroom"),
+        min_length=1,
+        description="kinds of rooms that are generated",
+    )
+    receptacles: int = Field(
+        12, ge=3, le=MOST_RECEPTACLES, description="receptacles of a generated home"
+    )
+    objects: int = Field(16, ge=2, le=MOST_OBJECTS, description="objects of a generated home")
+    feedback: Literal["native", "explain"] = Field(
+        "native", description="answer what cannot be done as the games do, or with the reason"
+    )
+    lists_commands: bool = Field(True, description="show the commands in canonical text and vector")
+    message_delay: int = Field(1, ge=0, le=1000, description="steps until a message is heard")
+    message_loss: float = Field(0.0, ge=0.0, le=1.0, description="share of messages that get lost")
+    rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
+    envelope: HouseholdEnvelope | None = Field(None, description="largest sizes")
+
+    @classmethod
+    def meaning(cls, name: str, value: Any) -> dict[str, Any]:
+        """Read ``difficulty`` (1 to 5) as the receptacles, objects and tasks of generated homes."""
+        if name == "difficulty":
+            if isinstance(value, bool) or value not in tuple(DIFFICULTIES):
+                known = ", ".join(map(str, DIFFICULTIES))
+                raise ConfigError(f"Household: difficulty is one of {known}, not {value!r:.60}")
+            receptacles, objects, tasks = DIFFICULTIES[value]
+            return {"receptacles": receptacles, "objects": objects, "tasks": tasks}
+        return super().meaning(name, value)
+
+    @model_validator(mode="after")
+    def _check_game(self) -> Self:
+        if self.game is not None:
+            count = len(files.paths_of(self.game, self.split))
+            if self.problem_id is not None and self.problem_id >= count:
+                raise ValueError(f"problem_id={self.problem_id}, but there are {count} games")
+        return self
+
+    def home_key(self) -> tuple[tuple[str, Any], ...]:
+        """Return the fields that decide which home a seed has."""
+        names = ("split", "tasks", "rooms", "receptacles", "objects")
+        return tuple((name, getattr(self, name)) for name in names)
+
+    def sizes(self) -> HouseholdEnvelope:
+        """Return this config's own sizes; those of a folder are large enough for any game."""
+        if self.game is None:
+            return HouseholdEnvelope(
+                agents=self.agents,
+                receptacles=self.receptacles,
+                objects=self.objects + 2,
+                commands=16 + self.receptacles + self.objects,
+            )
+        paths = files.paths_of(self.game, self.split)
+        if len(paths) == 1:
+            game = files.load_game(paths[0]).game
+            return HouseholdEnvelope(
+                agents=self.agents,
+                receptacles=len(game.receptacles),
+                objects=max(1, len(game.objects)),
+                commands=game.most_commands,
+            )
+        return HouseholdEnvelope(agents=self.agents, **ANY_GAME)
+
+    def fixed_sizes(self) -> HouseholdEnvelope:
+        """Return `fixed_envelope` with its own type."""
+        return HouseholdEnvelope(**self.fixed_envelope().model_dump())

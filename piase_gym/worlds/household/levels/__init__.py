@@ -1,0 +1,1 @@
+"""Homes: read from PDDL files, or generated."""

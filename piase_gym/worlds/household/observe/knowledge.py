@@ -1,0 +1,112 @@
+"""What agents know of a home: kept up to date from what changes, and ready to be written.
+
+An agent sees the receptacles where it stands, and remembers what it has seen elsewhere. The lines
+of its text are written when what they say changes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from piase_gym.core.mailbox import Letter
+from piase_gym.worlds.household.facts import STATES, Held, HouseholdFacts, Place
+from piase_gym.worlds.household.observe.text import LOOKS, place_line, text_of_parts
+from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED
+from piase_gym.worlds.household.state import CLOSED, OPEN, PLAIN, Game, HomeState
+
+_BITS = tuple(zip((CLEAN, HOT, COOL, SLICED), LOOKS, strict=True))
+
+
+class Known(NamedTuple):
+    """What one agent knows at one moment, from which facts and texts are made."""
+
+    agent: str
+    goal: str
+    places: tuple[Place, ...]
+    lines: tuple[str, ...]
+    holding: tuple[Held, ...]
+    others: tuple[str, ...]
+    messages: tuple[Letter, ...]
+    commands: tuple[str, ...]
+    feedback: str | None
+    hint: str | None
+
+    def facts(self) -> HouseholdFacts:
+        """Return the facts."""
+        return HouseholdFacts(
+            agent=self.agent,
+            goal=self.goal,
+            places=self.places,
+            holding=self.holding,
+            others=self.others,
+            messages=self.messages,
+            commands=self.commands,
+            feedback=self.feedback,
+            hint=self.hint,
+        )
+
+
+def write_text(known: Known, _agent: int) -> str:
+    """Write what an agent knows at one moment."""
+    agent, goal, _, lines, holding, others, messages, commands, feedback, hint = known
+    return text_of_parts(
+        agent, goal, lines, holding, others, messages, "; ".join(commands), feedback, hint
+    )
+
+
+class Knowledge:
+    """What one agent knows of the receptacles.
+
+    Args:
+        game: The home.
+        state: Its state, in which `HomeState.seen` is kept.
+        agent: Whose knowledge it is.
+
+    Attributes:
+        places: What the facts say of each receptacle.
+        lines: What the text says of each.
+    """
+
+    def __init__(self, game: Game, state: HomeState, agent: int) -> None:
+        self.game, self.agent = game, agent
+        self.at = state.at[agent]
+        self.places: list[Place] = [Place("", False, "", None)] * len(game.receptacles)
+        self.lines: list[str] = [""] * len(game.receptacles)
+        for r in range(len(game.receptacles)):
+            self._write(state, r, r in game.at[self.at])
+
+    def _write(self, state: HomeState, r: int, here: bool) -> None:
+        """Write what is known of a receptacle."""
+        game = self.game
+        lid, seen = state.seen[self.agent][r]
+        things = None if seen is None else tuple([game.objects[k] for k in seen])
+        place = Place(game.receptacles[r], here, STATES[lid], things)
+        self.places[r], self.lines[r] = place, place_line(place)
+
+    def look(self, state: HomeState) -> None:
+        """See what there is where the agent stands now."""
+        game, agent = self.game, self.agent
+        at, before, seen = state.at[agent], self.at, state.seen[agent]
+        moved = at != before
+        if moved:
+            self.at = at
+            for r in game.at[before]:
+                self._write(state, r, False)
+        for r in game.at[at]:
+            if game.openable[r]:
+                is_open = state.opened[r]
+                view = (OPEN, state.contents[r]) if is_open else (CLOSED, seen[r][1])
+            else:
+                view = (PLAIN, state.contents[r])
+            if moved or view != seen[r]:
+                seen[r] = view
+                self._write(state, r, True)
+
+
+def held_by(game: Game, state: HomeState, agent: int) -> tuple[Held, ...]:
+    """Return what an agent carries."""
+    k = state.holding[agent]
+    if k < 0:
+        return ()
+    marks = state.marks[k]
+    return (Held(game.objects[k], tuple([look for bit, look in _BITS if marks & bit])),)

@@ -1,0 +1,1 @@
+"""The rules of Household: what is legal, what a command does, what is answered."""

@@ -1,0 +1,88 @@
+"""Which commands an agent has now: those of the domain whose preconditions hold."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+
+from piase_gym.worlds.household.actions import entry
+from piase_gym.worlds.household.state import NOTHING, Entry, Game, HomeState
+
+_LINE = itemgetter(0)
+_TOOLS = (("clean", "cleanable"), ("heat", "heatable"), ("cool", "coolable"))
+
+
+def legal_entries(
+    game: Game, state: HomeState, agent: int, placing: str, asks: bool
+) -> list[Entry]:
+    """Return an agent's commands, sorted by their lines.
+
+    Args:
+        game: The home.
+        state: Its state.
+        agent: Who is to act.
+        placing: ``move`` or ``put``.
+        asks: Whether there is ``help``.
+    """
+    at, held = state.at[agent], state.holding[agent]
+    found = _ways(game, at, asks).copy()
+    make, known = found.append, game.entries.get
+    can, openable, contents = game.can, game.openable, state.contents
+    pickupable, toggleable = can["pickupable"], can["toggleable"]
+    for r in game.at[at]:
+        make(known(("examine receptacle", r, -1)) or entry(game, "examine receptacle", r))
+        if openable[r]:
+            if not state.opened[r]:
+                make(known(("open", r, -1)) or entry(game, "open", r))
+                for k in contents[r]:
+                    if toggleable[k]:
+                        make(entry(game, "use", k))
+                continue
+            make(known(("close", r, -1)) or entry(game, "close", r))
+        for k in contents[r]:
+            if held < 0 and pickupable[k]:
+                make(known(("take", k, r)) or entry(game, "take", k, r))
+            if toggleable[k]:
+                make(entry(game, "use", k))
+        if held >= 0 and r in game.accepts[held]:
+            make(entry(game, placing, held, r))
+    if held >= 0:
+        make(entry(game, "examine object", held))
+        for verb, ability in _TOOLS:
+            if can[ability][held]:
+                for r in game.at[at]:
+                    if r in game.tools[verb]:
+                        make(entry(game, verb, held, r))
+        if held in game.knives:
+            for k, sliceable in enumerate(can["sliceable"]):
+                if sliceable and at in state.spots[k]:
+                    make(entry(game, "slice", k, held))
+    found.sort(key=_LINE)
+    return _without_repeats(found)
+
+
+def _ways(game: Game, at: int, asks: bool) -> list[Entry]:
+    """Return the commands that depend on the location alone, sorted."""
+    key = 2 * at + asks
+    found = game.ways.get(key)
+    if found is None:
+        rows = [entry(game, verb) for verb in ("look", "inventory", *(["help"] * asks))]
+        places = enumerate(game.places_of)
+        rows += [entry(game, "go", r) for r, place in places if place not in (NOTHING, at)]
+        found = game.ways[key] = sorted(rows, key=_LINE)
+    return found
+
+
+def _without_repeats(entries: list[Entry]) -> list[Entry]:
+    """Leave out what stands twice in a sorted list, such as a lamp in two receptacles."""
+    lines = {row.line for row in entries}
+    if len(lines) == len(entries):
+        return entries
+    return list({row.line: row for row in reversed(entries)}.values())[::-1]
+
+
+def sees_into(game: Game, state: HomeState, r: int) -> bool:
+    """Tell whether what is in a receptacle can be seen and reached."""
+    return not game.openable[r] or bool(state.opened[r])
+
+
+__all__ = ["legal_entries", "sees_into"]

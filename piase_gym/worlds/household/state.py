@@ -1,0 +1,377 @@
+"""The state of a home, an explicit value, and the game: what of a home never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as checked
+
+from piase_gym.core.commands import Command
+from piase_gym.errors import ConfigError
+from piase_gym.worlds.household.levels.pddl import Problem
+from piase_gym.worlds.household.rules.goals import MARKS, Domain, Goal, compile_goal
+
+Status = Literal["none", "playing", "won", "lost"]
+View = tuple[int, tuple[int, ...] | None]
+"""What an agent knows of a receptacle: one of `UNSEEN` .. `OPEN`, and what is in it, if seen."""
+UNSEEN, PLAIN, CLOSED, OPEN = range(4)
+NOTHING = -1
+_ABILITIES = ("pickupable", "cleanable", "heatable", "coolable", "toggleable", "sliceable")
+_TOOLS = {"clean": "sinkbasintype", "heat": "microwavetype", "cool": "fridgetype"}
+_KNIVES = ("knifetype", "butterknifetype")
+
+
+@checked(config=ConfigDict(extra="forbid", strict=True))
+@dataclass(slots=True)
+class HomeState:
+    """The whole state but for letters and random streams. Everything is called by its number.
+
+    Attributes:
+        seed: The seed of the episode.
+        number: Which of the given games is played.
+        t: Steps done.
+        status: Which part each agent takes.
+        at: The location of each agent.
+        holding: The object in each agent's hand, or -1.
+        contents: The objects in each receptacle, sorted.
+        opened: 1 for receptacles that are open.
+        marks: What has become of each object, as bits of `goals.MARKS`.
+        spots: The locations that each object is noted at.
+        left: The receptacles that each object was taken from and not put back into.
+        seen: What each agent knows of each receptacle.
+        feedback: What each agent was last told.
+        reached: The milestones.
+        order: Who acts first in the next step.
+    """
+
+    seed: int
+    number: int
+    t: int
+    status: list[Status]
+    at: list[int]
+    holding: list[int]
+    contents: list[tuple[int, ...]]
+    opened: list[int]
+    marks: list[int]
+    spots: list[tuple[int, ...]]
+    left: list[tuple[int, ...]]
+    seen: list[list[View]]
+    feedback: list[str]
+    reached: list[str]
+    order: list[int]
+
+    def copy(self) -> HomeState:
+        """Return a copy that shares nothing that changes."""
+        return HomeState(
+            self.seed,
+            self.number,
+            self.t,
+            self.status[:],
+            self.at[:],
+            self.holding[:],
+            self.contents[:],
+            self.opened[:],
+            self.marks[:],
+            self.spots[:],
+            self.left[:],
+            [views[:] for views in self.seen],
+            self.feedback[:],
+            self.reached[:],
+            self.order[:],
+        )
+
+
+class Entry(NamedTuple):
+    """A command of one home: its line, its data, and what it is about by number."""
+
+    line: str
+    command: Command
+    verb: str
+    one: int
+    two: int
+
+    def __deepcopy__(self, _memo: Any) -> Entry:
+        """Return itself: a command never changes."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """What of a home never changes; copies of a world share it.
+
+    Objects, receptacles and locations are numbered in the order of their ids, in which they are
+    listed too.
+
+    Attributes:
+        goal_text: The task in words.
+        goal: The goal.
+        objects: Names of the objects.
+        receptacles: Names of the receptacles.
+        locations: Names of the locations.
+        types: The type of each object, such as ``apple``.
+        places_of: The location of each receptacle, or -1.
+        at: The receptacles at each location.
+        openable: Which receptacles can be opened.
+        accepts: For each object, which receptacles it can be put into.
+        can: For each of `_ABILITIES`, of which objects it is true.
+        tools: For ``clean``, ``heat`` and ``cool``, the receptacles that do it.
+        knives: Which objects cut.
+        holders: Which objects can have others in them.
+        inside: What lies in each object, which nothing changes.
+        start: The state at the beginning, for one agent.
+        words: How commands and answers are put.
+    """
+
+    goal_text: str
+    goal: Goal
+    objects: tuple[str, ...]
+    receptacles: tuple[str, ...]
+    locations: tuple[str, ...]
+    types: tuple[str, ...]
+    places_of: tuple[int, ...]
+    at: tuple[tuple[int, ...], ...]
+    openable: tuple[bool, ...]
+    accepts: tuple[frozenset[int], ...]
+    can: Mapping[str, tuple[bool, ...]]
+    tools: Mapping[str, frozenset[int]]
+    knives: frozenset[int]
+    holders: frozenset[int]
+    inside: Mapping[int, tuple[int, ...]]
+    start: HomeState
+    entries: dict[tuple[str, int, int], Entry] = field(default_factory=dict, repr=False)
+    by_command: dict[int, Entry] = field(default_factory=dict, repr=False)
+    by_line: dict[str, Entry] = field(default_factory=dict, repr=False)
+    ways: dict[int, list[Entry]] = field(default_factory=dict, repr=False)
+    lists: dict[tuple[int, ...], str] = field(default_factory=dict, repr=False)
+    problem: Problem | None = field(default=None, repr=False)
+
+    def __deepcopy__(self, _memo: Any) -> Game:
+        """Return itself: a game never changes."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """Pickle the problem alone."""
+        return compile_problem, (self.problem, self.goal_text)
+
+    def listing(self, things: tuple[int, ...]) -> str:
+        """Say what is there: ``a cup 1, and a mug 2``."""
+        found = self.lists.get(things)
+        if found is None:
+            if len(self.lists) > 4096:
+                self.lists.clear()
+            found = self.lists[things] = listing(self.objects[k] for k in things)
+        return found
+
+    @property
+    def most_commands(self) -> int:
+        """An upper bound of how many commands an agent has at once, speech apart."""
+        spots = max(map(len, self.at), default=0)
+        takes = sum(self.can["pickupable"][k] for things in self.start.contents for k in things)
+        acts = sum(map(sum, (self.can["toggleable"], self.can["sliceable"])))
+        return 3 + len(self.receptacles) + 3 * spots + max(takes, spots + 4) + acts
+
+
+def listing(names: Iterable[str]) -> str:
+    """Put names in a row."""
+    items = [f"a {name}" for name in names]
+    if len(items) < 2:
+        return items[0] if items else "nothing"
+    return f"{', '.join(items[:-1])}, and {items[-1]}"
+
+
+def compile_problem(problem: Problem, goal_text: str) -> Game:
+    """Return the game of a problem.
+
+    Raises:
+        ConfigError: If the problem has no agent, or the engine cannot play it.
+    """
+    facts, types = problem.facts, problem.types
+    known = {word for rows in facts.values() for row in rows for word in row}
+    ids = {kind: sorted(w for w in known if types[w] == kind) for kind in set(types.values())}
+    objects, receptacles = ids.get("object", []), ids.get("receptacle", [])
+    locations, agents = ids.get("location", []), ids.get("agent", [])
+    if not agents or not facts["atlocation"]:
+        raise ConfigError("PDDL: the problem has no agent at a location")
+    names = display_names(known)
+    number = {word: k for rows in (objects, receptacles, locations) for k, word in enumerate(rows)}
+    agent = sorted(agents)[0]
+    number.update(dict.fromkeys(agents, 0))
+    fixed = frozenset((name, *row) for name, rows in facts.items() for row in rows)
+    members = {kind: rows for kind, rows in ids.items() if kind != "agent"}
+    domain = Domain(number, types, fixed, {**dict.fromkeys(types.values(), ()), **members})
+    places = _places(facts["receptacleatlocation"], number, len(receptacles))
+    at: list[list[int]] = [[] for _ in locations]
+    for k, place in enumerate(places):
+        if place >= 0:
+            at[place].append(k)
+    kinds = {k: {row[1] for row in facts["receptacletype"] if row[0] == k} for k in receptacles}
+    return Game(
+        goal_text=goal_text,
+        goal=compile_goal(problem.goal, domain),
+        objects=tuple(names[k] for k in objects),
+        receptacles=tuple(names[k] for k in receptacles),
+        locations=tuple(names[k] for k in locations),
+        types=tuple(names[k].split(" ")[0] for k in objects),
+        places_of=tuple(places),
+        at=tuple(map(tuple, at)),
+        openable=tuple(("openable", k) in fixed for k in receptacles),
+        accepts=_accepts(facts, number, len(objects), kinds),
+        can={name: tuple((name, k) in fixed for k in objects) for name in _ABILITIES},
+        tools={
+            verb: frozenset(number[k] for k in receptacles if kind in kinds[k])
+            for verb, kind in _TOOLS.items()
+        },
+        knives=frozenset(number[o] for o, kind in facts["objecttype"] if kind in _KNIVES),
+        holders=frozenset(number[o] for (o,) in facts["isreceptacleobject"]),
+        inside=_pairs(((b, a) for a, b in facts["inreceptacleobject"]), number),
+        start=_start(problem, agent, number, len(objects), len(receptacles)),
+        problem=problem,
+    )
+
+
+def display_names(ids: Iterable[str]) -> dict[str, str]:
+    """Return how things are called: their kind and a number, the first id having the highest."""
+    ordered = sorted(ids)
+    kinds, counts = {}, dict[str, int]()
+    for word in ordered:
+        kind, found, _ = word.partition("_bar_")
+        if found:
+            kinds[word] = kind + ("basin" if "basin" in word else "")
+            counts[kinds[word]] = counts.get(kinds[word], 0) + 1
+    names = {}
+    for word in ordered:
+        kind_of = kinds.get(word)
+        if kind_of is None:
+            names[word] = f"{word} "  # as the games call what has no number
+        else:
+            names[word] = f"{kind_of} {counts[kind_of]}"
+            counts[kind_of] -= 1
+    return names
+
+
+def _places(rows: Sequence[tuple[str, ...]], number: Mapping[str, int], count: int) -> list[int]:
+    """Return the location of each receptacle."""
+    found = [NOTHING] * count
+    for receptacle, location in rows:
+        place = number[receptacle]
+        if found[place] not in (NOTHING, number[location]):
+            raise ConfigError(f"PDDL: {receptacle!r:.60} is at two locations")
+        found[place] = number[location]
+    return found
+
+
+def _accepts(
+    facts: Mapping[str, Sequence[tuple[str, ...]]],
+    number: Mapping[str, int],
+    count: int,
+    kinds: Mapping[str, set[str]],
+) -> tuple[frozenset[int], ...]:
+    """Return which receptacles each object can be put into."""
+    takers: dict[str, set[int]] = {}
+    for place, thing in facts["cancontain"]:
+        takers.setdefault(thing, set()).update(
+            number[k] for k, found in kinds.items() if place in found
+        )
+    rows: list[set[int]] = [set() for _ in range(count)]
+    for thing, kind in facts["objecttype"]:
+        rows[number[thing]] |= takers.get(kind, set())
+    return tuple(map(frozenset, rows))
+
+
+def _pairs(
+    rows: Iterable[tuple[str, str]], number: Mapping[str, int]
+) -> dict[int, tuple[int, ...]]:
+    """Return the second things of pairs by the first, sorted."""
+    found: dict[int, set[int]] = {}
+    for one, two in rows:
+        found.setdefault(number[one], set()).add(number[two])
+    return {key: tuple(sorted(values)) for key, values in found.items()}
+
+
+def _start(
+    problem: Problem, agent: str, number: Mapping[str, int], objects: int, receptacles: int
+) -> HomeState:
+    """Return the state at the beginning."""
+    facts = problem.facts
+    contents = _pairs(((r, o) for o, r in facts["inreceptacle"]), number)
+    spots = _pairs(((o, loc) for o, loc in facts["objectatlocation"]), number)
+    marks, opened = [0] * objects, [0] * receptacles
+    for name, bit in MARKS.items():
+        for (thing,) in facts[name]:
+            marks[number[thing]] |= bit
+    for (place,) in facts["opened"]:
+        opened[number[place]] = 1
+    held = [number[o] for who, o in facts["holds"] if who == agent]
+    where = [number[place] for who, place in facts["atlocation"] if who == agent]
+    if not where:
+        raise ConfigError(f"PDDL: {agent} is nowhere")
+    return HomeState(
+        seed=0,
+        number=0,
+        t=0,
+        status=["playing"],
+        at=[where[0]],
+        holding=[held[0] if held else NOTHING],
+        contents=[contents.get(k, ()) for k in range(receptacles)],
+        opened=opened,
+        marks=marks,
+        spots=[spots.get(k, ()) for k in range(objects)],
+        left=[()] * objects,
+        seen=[[(UNSEEN, None)] * receptacles],
+        feedback=[""],
+        reached=[],
+        order=[0],
+    )
+
+
+def new_state(game: Game, slots: int, agents: int, seed: int, number: int) -> HomeState:
+    """Return the state at the beginning, for some agents who start where the one agent does."""
+    state = game.start.copy()
+    state.seed, state.number = seed, number
+    state.status = ["playing" if k < agents else "none" for k in range(slots)]
+    state.at = state.at * slots
+    state.holding = [state.holding[0], *[NOTHING] * (slots - 1)]
+    state.seen = [state.seen[0][:] for _ in range(slots)]
+    state.feedback = [""] * slots
+    state.order = list(range(slots))
+    return state
+
+
+def check_sizes(game: Game, state: HomeState, slots: int) -> None:
+    """Raise `ValueError` if a state is not one of this game and so many agents."""
+    objects, receptacles = len(game.objects), len(game.receptacles)
+    of_agents: tuple[Sized, ...] = (
+        state.status,
+        state.at,
+        state.holding,
+        state.seen,
+        state.feedback,
+        state.order,
+    )
+    if any(len(part) != slots for part in of_agents) or sorted(state.order) != list(range(slots)):
+        raise ValueError(f"it is not of {slots} agents")
+    if any(len(part) != objects for part in (state.marks, state.spots, state.left)):
+        raise ValueError(f"it is not of {objects} objects")
+    rows: tuple[Sized, ...] = (state.contents, state.opened, *state.seen)
+    if any(len(part) != receptacles for part in rows):
+        raise ValueError(f"it is not of {receptacles} receptacles")
+    things = [k for row in state.contents for k in row]
+    things += [k for row in state.seen for _, seen in row for k in seen or ()]
+    things += [k for k in state.holding if k != NOTHING]
+    spots = [*state.at, *(k for row in state.spots for k in row)]
+    lids = [lid for row in state.seen for lid, _ in row]
+    bounds = (
+        (things, objects),
+        (spots, len(game.locations)),
+        ([k for row in state.left for k in row], receptacles),
+        (lids, OPEN + 1),
+        (state.opened, 2),
+        (state.marks, 64),
+        ([state.t], 2**31),
+        ([state.seed], 2**63),
+    )
+    if any(not 0 <= k < stop for values, stop in bounds for k in values):
+        raise ValueError("a number in it is out of range")

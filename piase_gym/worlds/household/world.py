@@ -1,0 +1,536 @@
+"""Household, as a World: a home, its rules and its letters behind the contract."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
+
+from piase_gym.core.commands import (
+    MAX_LINE,
+    Command,
+    InvalidAction,
+    Outcome,
+    Result,
+    Verb,
+    read_command,
+)
+from piase_gym.core.config import require_fit
+from piase_gym.core.difficulty import DifficultyParameter
+from piase_gym.core.digest import canonical_json
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes
+from piase_gym.core.rng import Stream, StreamId
+from piase_gym.core.surroundings import Surroundings
+from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
+from piase_gym.errors import ConfigError, SnapshotError
+from piase_gym.worlds.household import actions
+from piase_gym.worlds.household.config import MAX_MESSAGE, HouseholdConfig, HouseholdEnvelope
+from piase_gym.worlds.household.curriculum import DIFFICULTY_PARAMETERS
+from piase_gym.worlds.household.facts import HouseholdFacts
+from piase_gym.worlds.household.levels import files
+from piase_gym.worlds.household.levels.generator import Home, generate
+from piase_gym.worlds.household.manual import manual
+from piase_gym.worlds.household.observe import knowledge, pictures, text, twin, vector
+from piase_gym.worlds.household.observe.knowledge import Knowledge, Known
+from piase_gym.worlds.household.rules import step
+from piase_gym.worlds.household.rules.commands import NO_EFFECT, introduction
+from piase_gym.worlds.household.rules.legality import legal_entries
+from piase_gym.worlds.household.rules.reasons import why_illegal
+from piase_gym.worlds.household.state import Entry, Game, HomeState, check_sizes, new_state
+
+STREAMS = (StreamId.CHANNEL,)
+_STATE = TypeAdapter(HomeState)
+_LOOK = Command("look")
+
+
+class Household(World[HouseholdConfig, HouseholdFacts]):
+    """ALFWorld's text games: find things in a home, clean, heat or cool them, put them away.
+
+    ## Description
+
+    A native engine for the text games of ALFWorld (Shridhar et al., 2021), which needs none of
+    their installation. Without `game`, homes are generated: a room with its receptacles, objects
+    where one would look for them, and a task of one of six kinds, always solvable. With `game`,
+    the original files are played: one ``game.tw-pddl``, a folder of them, or ``$ALFWORLD_DATA``
+    with its `split`. 1 to 8 agents act at once, each with its own hand and its own sight; within a
+    step they are served in order, and the first to take something has it.
+
+    An agent stands at a receptacle or, at the beginning, in the middle of the room. It sees what
+    is there, unless that is closed, and remembers what it has seen elsewhere.
+
+    ## Actions
+
+    The commands of the games, to the letter: ``go to desk 1``, ``open drawer 2``, ``take mug 1
+    from desk 1``, ``move mug 1 to shelf 3`` (`grammar` 2.1.3) or ``put mug 1 in/on shelf 3``
+    (2.1.1; ``"both"`` accepts either), ``clean``, ``heat``, ``cool``, ``slice``, ``use``,
+    ``examine``, ``look``, ``inventory``, ``help``. With several agents there are ``say`` and
+    ``tell`` too. An index stands for a place in the sorted list of the commands that are
+    admissible now, so what it means changes from step to step; the vector says what each does.
+    Anything else is answered with ``Nothing happens.``, or with the reason if `feedback` is
+    ``"explain"``.
+
+    ## Observations
+
+    Facts: the task, each receptacle with what is known of it, what the agent carries, who is
+    there, the admissible commands (unless `lists_commands` is false), messages, and the answer to
+    the last command. `wording="native"` is the answer alone, as the games word it. The vector is
+    float32; see `observe.vector.vector_of` for its layout.
+
+    ## Rewards
+
+    Win +1. With `rewards`, also for milestones (`subgoal`), steps, and what is illegal.
+
+    ## Start and end
+
+    When the task is done, everybody has won, and the episode terminates. Running out of
+    `max_steps` truncates, and is lost. Milestones: `target_taken`, `target_changed`, `lamp_on`,
+    `target_placed`. At the end the infos name the `gamefile`.
+
+    ## Versions
+
+    - v0: first version.
+    """
+
+    name: ClassVar[str] = "Household"
+    version: ClassVar[int] = 0
+    picture_reveals: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
+    milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
+    perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
+    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
+
+    envelope: HouseholdEnvelope
+    mailboxes: Mailboxes
+
+    def __init__(self, config: HouseholdConfig) -> None:
+        """Fix the spaces; `reset` sets up the home."""
+        super().__init__(config)
+        self.text_length = text.longest_text(self.envelope)
+        several = len(self.agents) > 1
+        self._speech = [
+            actions.speech(self.agents, k) if several else [] for k in range(len(self.agents))
+        ]
+        self._take(self.config)
+        self.mailboxes = self._new_mail()
+        self.reset(0)
+
+    def _take(self, config: HouseholdConfig) -> None:
+        """Prepare what follows from a config."""
+        own: Literal["2.1.1", "2.1.3"] = "2.1.3"
+        self._paths: tuple[str, ...] = ()
+        if config.game is not None:
+            self._paths = files.paths_of(config.game, config.split)
+            own = files.load_game(self._paths[config.problem_id or 0]).grammar
+        wording: actions.Grammar = config.grammar or own
+        self.placing = "put" if "2.1.1" in (wording, own if wording == "both" else "") else "move"
+        self._either, self._asks = wording == "both", wording != "2.1.1"
+        self._grammar = actions.verbs(wording, len(self.agents) > 1)
+
+    def configure(self, config: HouseholdConfig) -> None:
+        """Take another config for the episodes that follow."""
+        super().configure(config)
+        self._take(self.config)
+
+    def _new_mail(self) -> Mailboxes:
+        """Open empty mailboxes."""
+        delay, drop = self.config.message_delay, self.config.message_loss
+        rules = ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
+        return Mailboxes(self.agents, rules, self._hears)
+
+    def _hears(self, _sender: str, recipient: str) -> bool:
+        """Let those in play hear."""
+        return self.state_of.status[self.agents.index(recipient)] == "playing"
+
+    # -- vocabulary -----------------------------------------------------------------------
+
+    @property
+    def grammar(self) -> tuple[Verb, ...]:
+        """The verbs; see `actions.verbs`."""
+        return self._grammar
+
+    @property
+    def num_actions(self) -> int:
+        """The most commands that an agent has at once."""
+        return self.envelope.actions
+
+    @property
+    def noop(self) -> Command:
+        """``look``."""
+        return _LOOK
+
+    @property
+    def vector_space(self) -> Box:
+        """A float32 Box; see `observe.vector.vector_of`."""
+        return vector.vector_box(self.envelope)
+
+    @property
+    def state_space(self) -> Box:
+        """A float64 Box; see `state`."""
+        e = self.envelope
+        return Box(-1.0, 2.0**31, (1 + 3 * e.agents + e.receptacles + 3 * e.objects,), np.float64)
+
+    # -- an episode -----------------------------------------------------------------------
+
+    def begin(self, seed: int) -> None:
+        """Set up a home."""
+        self.streams = {stream: Stream(seed, stream) for stream in STREAMS}
+        number = self.config.problem_id
+        if number is None:
+            count = len(self._paths)
+            number = Stream(seed, StreamId.LAYOUT).integer(count) if count else seed
+        self.game, self.gamefile = self._home(number)
+        slots = len(self.agents)
+        self.state_of = new_state(self.game, slots, self.config.agents, seed, number)
+        for agent in range(slots):
+            self.state_of.feedback[agent] = introduction(self.game, self.state_of, agent)
+        self.mailboxes = self._new_mail()
+        self._know_anew()
+        for known in self._knowledge:
+            known.look(self.state_of)
+
+    def _home(self, number: int) -> tuple[Game, str]:
+        """Return a home and its path: the game of a number, or the home of a seed."""
+        if self._paths:
+            path = self._paths[number]
+            game = files.load_game(path).game
+            mine = {"receptacles": len(game.receptacles), "objects": len(game.objects)}
+            mine["commands"] = game.most_commands
+            sizes = self.envelope.model_copy(update=mine)
+            if sizes != self.envelope:
+                require_fit(f"{self.name}: the game {path}", self.envelope, sizes)
+            return game, path
+        home = made(self.config.home_key(), number)
+        return home.game, home.path
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle without the lists of commands, whose objects belong to the game."""
+        return {**self.__dict__, "_legal": [None] * len(self.agents)}
+
+    def _know_anew(self) -> None:
+        """Take up what the state says that agents know."""
+        slots = range(len(self.agents))
+        self._knowledge = [Knowledge(self.game, self.state_of, agent) for agent in slots]
+        self._legal: list[list[Entry] | None] = [None] * len(self.agents)
+
+    def rows(self, agent: int) -> list[Entry]:
+        """Return the commands of an agent now, sorted by their lines."""
+        found = self._legal[agent]
+        if found is None:
+            state = self.state_of
+            found = []
+            if state.status[agent] == "playing":
+                found = legal_entries(self.game, state, agent, self.placing, self._asks)
+                if self._speech[agent]:
+                    mine = [r for r in self._speech[agent] if r.two < 0 or self._present(r.two)]
+                    found = sorted([*found, *mine])
+            self._legal[agent] = found
+        return found
+
+    def _present(self, agent: int) -> bool:
+        return self.state_of.status[agent] == "playing"
+
+    def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
+        """Let one step pass; see `rules.step.advance`."""
+        turn = step.Turn(
+            self.config, self.game, self.state_of, self._entry, self._speak, self.placing == "move"
+        )
+        result = step.advance(turn, plans)
+        self.mailboxes.deliver(self.streams[StreamId.CHANNEL])
+        for agent, known in enumerate(self._knowledge):
+            if self.state_of.status[agent] != "none":
+                known.look(self.state_of)
+            self._legal[agent] = None
+        if result.ended:
+            for note in result.notes.values():
+                note["gamefile"] = self.gamefile
+        return result
+
+    def _entry(self, agent: int, command: Command) -> Entry | None:
+        """Return a command of this home that an agent can still carry out."""
+        row = self.game.by_command.get(id(command))
+        if row is None:
+            line = super().write(command)
+            row = self._row_of(line)
+        if row is not None and len(self.agents) > 1:
+            self._legal[agent] = None  # others may have acted since
+            if row not in self.rows(agent):
+                return None
+        return row
+
+    def _speak(self, agent: int, command: Command) -> bool:
+        """Send what a command says."""
+        if command.verb not in ("say", "tell"):
+            return False
+        values = command.parameters
+        to = values["agent_id"] if command.verb == "tell" else EVERYONE
+        self.mailboxes.send(self.agents[agent], to, str(values["message"]))
+        return True
+
+    @property
+    def alive(self) -> Sequence[bool]:
+        """Who is in play."""
+        return [status == "playing" for status in self.state_of.status]
+
+    def result(self, agent: int) -> Result:
+        """Return how it ended for an agent."""
+        status = self.state_of.status[agent]
+        return Result(status) if status in ("won", "lost") else Result.ENDED
+
+    def set_order(self, order: Sequence[int]) -> None:
+        """Let agents act in this order until it is changed."""
+        self.state_of.order = list(order)
+
+    # -- what agents know -----------------------------------------------------------------
+
+    def _known(self, agent: int) -> Known:
+        """Return what an agent knows now."""
+        state, known = self.state_of, self._knowledge[agent]
+        lists = self.config.lists_commands
+        return Known(
+            self.agents[agent],
+            self.game.goal_text,
+            tuple(known.places),
+            tuple(known.lines),
+            knowledge.held_by(self.game, state, agent),
+            self._others(agent) if len(self.agents) > 1 else (),
+            tuple(self.mailboxes.heard[self.agents[agent]]),
+            tuple([row.line for row in self.rows(agent)]) if lists else (),
+            _plain(state.feedback[agent]) if state.t else None,
+            self.hints[agent],
+        )
+
+    def _others(self, agent: int) -> tuple[str, ...]:
+        """Return who stands at the same place."""
+        at, status = self.state_of.at, self.state_of.status
+        here = [k for k, place in enumerate(at) if place == at[agent] and k != agent]
+        return tuple([self.agents[k] for k in here if status[k] == "playing"])
+
+    def facts(self, agent: int) -> HouseholdFacts:
+        """Return what the agent may know now."""
+        return self._known(agent).facts()
+
+    def capture(self) -> Sequence[Known]:
+        """Return what each agent knows."""
+        return [self._known(agent) for agent in range(len(self.agents))]
+
+    def vectors(self, kept: Sequence[Known] | None = None) -> Sequence[NDArray[np.float32]]:
+        """Return the vector of every agent, in fresh memory."""
+        return [self.vector(known.facts()) for known in (self.capture() if kept is None else kept)]
+
+    def text_writer(self) -> Callable[[Known, int], str]:
+        """Return what writes texts of what `capture` returned."""
+        return knowledge.write_text
+
+    def vector(self, facts: HouseholdFacts) -> NDArray[np.float32]:
+        """Return the vector of the facts."""
+        return vector.vector_of(facts, self.envelope, self.agents)
+
+    @staticmethod
+    def to_text(facts: HouseholdFacts, config: HouseholdConfig) -> str:
+        """Return the prose of the facts."""
+        return text.text_of(facts)
+
+    def native_text(self, agent: int) -> str:
+        """Return the answer to the last command as the games word it."""
+        heard = self.mailboxes.heard[self.agents[agent]]
+        return text.native_of(self.state_of.feedback[agent], heard, self.hints[agent])
+
+    def surroundings(self, facts: HouseholdFacts) -> Surroundings:
+        """Return facts in the words of the documents."""
+        return text.surroundings_of(facts)
+
+    def position(self, agent: int) -> str | None:
+        """Return the first receptacle where an agent stands."""
+        here = self.game.at[self.state_of.at[agent]]
+        return self.game.receptacles[here[0]] if here else None
+
+    # -- what agents can do ---------------------------------------------------------------
+
+    def decode(self, agent: int, act: Any) -> DecodedAction:
+        """Decode one act; an illegal one is explained in words."""
+        if type(act) is int and 0 <= act < len(rows := self.rows(agent)):
+            return rows[act].command
+        plan = super().decode(agent, act)
+        if isinstance(plan, InvalidAction) and plan.outcome is Outcome.ILLEGAL:
+            command = self.check(agent, act) if isinstance(act, Command) else None
+            if isinstance(command, Command):
+                known = self._knowledge[agent]
+                held = knowledge.held_by(self.game, self.state_of, agent)
+                line = self.write(command)
+                plan = plan._replace(message=why_illegal(command, known.places, held, line))
+        return plan
+
+    def legal(self, agent: int, command: Command) -> bool:
+        """Tell whether a command is legal now; anything can be said."""
+        if command.verb in ("say", "tell"):
+            to = command.parameters.get("agent_id")
+            others = [n for k, n in enumerate(self.agents) if k != agent and self._present(k)]
+            return self._present(agent) and (command.verb == "say" or to in others)
+        rows = self.rows(agent)
+        row = self.game.by_command.get(id(command)) or self._row_of(super().write(command))
+        return row is not None and row in rows
+
+    def admissible(self, agent: int) -> list[Command]:
+        """Return the commands of an agent now, sorted by their lines."""
+        return [row.command for row in self.rows(agent)]
+
+    def command(self, agent: int, index: int) -> Command | InvalidAction:
+        """Return the command that stands at a place of the sorted list."""
+        rows = self.rows(agent)
+        if index < len(rows):
+            return rows[index].command
+        told = f"there are {len(rows)} commands now; the index {index} stands for none"
+        return InvalidAction(Outcome.ILLEGAL, told)
+
+    def masks(self) -> Sequence[NDArray[np.int8]]:
+        """Return each agent's mask: ones for the commands that it has now."""
+        size, found = self.envelope.actions, []
+        for agent in range(len(self.agents)):
+            mask = np.zeros(size, np.int8)
+            mask[: len(self.rows(agent))] = 1
+            found.append(mask)
+        return found
+
+    def _row_of(self, line: str) -> Entry | None:
+        """Return the command of this home that a line stands for."""
+        row = self.game.by_line.get(line)
+        if row is None or self._either:
+            other = actions.reworded(line) if self._either else None
+            mine = self.game.by_line.get(other) if other is not None else None
+            row = mine if mine is not None and mine.verb == self.placing else row
+        return row
+
+    def read(self, agent: int, line: object) -> Command | InvalidAction:
+        """Read a line, to the letter; only blanks around it do not matter."""
+        if not isinstance(line, str) or len(line) > MAX_LINE:
+            return self._told(read_command(line, self._grammar))
+        words = line.strip()
+        self.rows(agent)
+        row = self._row_of(words)
+        if row is not None:
+            return row.command
+        spoken = next((row for row in self._speech[agent] if row.line == words), None)
+        if spoken is not None:
+            return spoken.command
+        found = self._told(read_command(line, self._grammar))
+        if isinstance(found, InvalidAction) or found.verb in ("say", "tell"):
+            return found
+        proper = self.write(found)
+        if proper != words:
+            told = f"I did not understand {words[:40]!r}; write it so: {proper[:80]}"
+            return self._told(InvalidAction(Outcome.UNPARSABLE, told))
+        return found
+
+    def _told(self, found: Command | InvalidAction) -> Command | InvalidAction:
+        """Answer what cannot be read as the games do, unless the reason is wanted."""
+        if isinstance(found, InvalidAction) and self.config.feedback == "native":
+            return found._replace(message=NO_EFFECT)
+        return found
+
+    def write(self, command: Command) -> str:
+        """Return the line of a command."""
+        row = self.game.by_command.get(id(command))
+        return super().write(command) if row is None else row.line
+
+    @property
+    def manual(self) -> Manual:
+        """The words of the prompt."""
+        return manual(self.config, self.placing)
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def state(self) -> NDArray[np.float64]:
+        """Return every non-string fact of the world.
+
+        In order: t; for each agent its location, the object in its hand (or -1), 1 if it is in
+        play; 1 for each open receptacle; for each object the receptacle that it is in (or -1), how
+        many it is in, and what has become of it, as bits.
+        """
+        state, e = self.state_of, self.envelope
+        row = np.zeros(1 + 3 * e.agents + e.receptacles + 3 * e.objects)
+        row[0] = state.t
+        for k, at in enumerate(state.at):
+            row[1 + 3 * k : 4 + 3 * k] = at, state.holding[k], self._present(k)
+        start = 1 + 3 * e.agents
+        row[start : start + len(state.opened)] = state.opened
+        start += e.receptacles
+        for k, marks in enumerate(state.marks):
+            within = [r for r, things in enumerate(state.contents) if k in things]
+            row[start + 3 * k : start + 3 * k + 3] = within[0] if within else -1, len(within), marks
+        return row
+
+    def get_state(self) -> dict[str, Any]:
+        """Return state, letters and streams."""
+        return {
+            "home": asdict(self.state_of),
+            "mail": self.mailboxes.get_state(),
+            "streams": [self.streams[stream].get_state() for stream in STREAMS],
+        }
+
+    def digest_state(self) -> Any:
+        """Leave out the history of letters, which changes nothing."""
+        return {**self.get_state(), "mail": self.mailboxes.digest_state()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned."""
+        try:
+            home = _STATE.validate_json(canonical_json(state["home"]))
+            if self._paths and not 0 <= home.number < len(self._paths):
+                raise ValueError(f"there is no game {home.number}")
+            game, gamefile = self._home(home.number)
+            check_sizes(game, home, len(self.agents))
+            mail = self._new_mail()
+            mail.set_state(state["mail"])
+            streams = {stream: Stream(0, stream) for stream in STREAMS}
+            for stream, value in zip(STREAMS, state["streams"], strict=True):
+                streams[stream].set_state(value)
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            IndexError,
+            AttributeError,
+            ConfigError,
+        ) as error:
+            raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
+        self.game, self.gamefile, self.state_of = game, gamefile, home
+        self.mailboxes, self.streams = mail, streams
+        self._know_anew()
+
+    def twin(self, agent: int) -> Self | None:
+        """Return a copy that differs in what the agent has not seen; see `observe.twin`."""
+        found = super().twin(agent)
+        base = found or copy.deepcopy(self)
+        moved = twin.differ(base.game, base.state_of, base.mailboxes, self.agents, agent)
+        if found is None and not moved:
+            return None
+        base._know_anew()
+        return base
+
+    # -- pictures -------------------------------------------------------------------------
+
+    def ansi(self) -> str:
+        """Draw the receptacles as a list."""
+        return pictures.ansi(self.game, self.state_of, self.agents)
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Draw the receptacles as cupboards with what is in them."""
+        return pictures.rgb(self.game, self.state_of, self.agents)
+
+
+def _plain(answer: str) -> str:
+    """Return an answer on one line."""
+    return " ".join(answer.split()) if "\n" in answer else answer
+
+
+@functools.lru_cache(maxsize=512)
+def made(key: Any, seed: int) -> Home:
+    """Return the home of a seed, under the fields of a config that decide it."""
+    return generate(HouseholdConfig(**dict(key)), seed)
