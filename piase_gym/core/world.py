@@ -341,6 +341,10 @@ class World(ABC, Generic[C, F]):
     def admissible(self, agent: int) -> list[Command]:
         """Return the legal commands of an agent now, in a stable order."""
 
+    def admissible_lines(self, agent: int) -> list[str]:
+        """Return the same as lines of text."""
+        return [self.write(command) for command in self.admissible(agent)]
+
     def legal(self, agent: int, command: Command) -> bool:
         """Tell whether a well-formed command is legal now; others are what masks forbid.
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from piase_gym import registry
 from piase_gym.core.commands import Command
 from piase_gym.core.events import Events
 from piase_gym.core.world import Facts, World
 from piase_gym.envs.observations import ObservationBuilder
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
-from piase_gym.errors import ConfigError, suggest
+from piase_gym.errors import ConfigError, UnsupportedError, suggest
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 
@@ -69,7 +70,26 @@ class WorldAccess:
 
     def admissible_commands(self, agent: str | None = None) -> list[str]:
         """Return the legal commands of an agent now, as lines of text."""
-        return [self.world.write(command) for command in self.commands(agent)]
+        self.runner.require_episode()
+        return self.world.admissible_lines(self._number(agent))
+
+    def expert_plan(self, agent: str | None = None) -> list[str]:
+        """Return the commands with which an agent alone wins the rest of the episode.
+
+        It is what the world's oracle plans, with the whole state in view; the list is empty if the
+        agent cannot win alone.
+
+        Raises:
+            UnsupportedError: If the world has no oracle that plans.
+        """
+        self.runner.require_episode()
+        spec = self.runner.spec
+        oracle = registry.load(spec.oracle, spec)(self.world) if spec.oracle else None
+        plans = getattr(oracle, "plan", None)
+        if plans is None:
+            raise UnsupportedError(f"{spec.name} has no oracle that plans for one agent")
+        plan = plans(self._number(agent))
+        return [self.world.write(command) for command in plan or ()]
 
     def instructions(self, agent: str | None = None) -> str:
         """Return the versioned prompt for an agent."""

@@ -216,6 +216,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             infos[name].update(tick.notes.get(i, {}))
             if tick.terminated[i] or tick.truncated[i]:
                 infos[name]["result"] = world.result(i)
+        if not (tick.ended or self._open):
+            return
         self.runner.end_step(tick)
         self._update_agents()
         for name, i in self._live:

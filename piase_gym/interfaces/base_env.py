@@ -311,9 +311,7 @@ class WorldBaseEnv(WorldAccess, BaseEnv):
         self.runner.require_episode()
         if self.engine.over:
             return []
-        return [
-            Action(self.world.write(found)) for found in self.world.admissible(self.agent_index)
-        ]
+        return [Action(line) for line in self.world.admissible_lines(self.agent_index)]
 
     # -- what piase_gym adds --------------------------------------------------------------
 

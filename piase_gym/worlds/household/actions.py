@@ -57,22 +57,19 @@ _ALONE = (
 )
 _HELP = Verb("help", "list the commands")
 _MESSAGE = Param("message", "text", description="what to say")
-_TOGETHER = (
-    Verb("say", "speak to everyone", (_MESSAGE,)),
-    Verb(
-        "tell",
-        "speak to one agent",
-        (Param("agent_id", description="name of an agent"), _MESSAGE),
-    ),
-)
 
 
-def verbs(grammar: Grammar, several: bool) -> tuple[Verb, ...]:
+def verbs(grammar: Grammar, agents: tuple[str, ...]) -> tuple[Verb, ...]:
     """Return the verbs of a wording, with those for several agents or without."""
+    listener = Param("agent_id", choices=agents, description="name of an agent")
+    speaking = (
+        Verb("say", "speak to everyone", (_MESSAGE,)),
+        Verb("tell", "speak to one agent", (listener, _MESSAGE)),
+    )
     placing = {"2.1.1": (_PUT,), "2.1.3": (_MOVE,), "both": (_MOVE, _PUT)}[grammar]
     doors = tuple(Verb(name, f"{name} a receptacle", (_PLACE,)) for name in ("open", "close"))
     asking = () if grammar == "2.1.1" else (_HELP,)
-    return (_GO, *doors, _TAKE, *placing, *_ALONE, *asking, *(_TOGETHER if several else ()))
+    return (_GO, *doors, _TAKE, *placing, *_ALONE, *asking, *(speaking if len(agents) > 1 else ()))
 
 
 HELP = """Available commands:

@@ -121,6 +121,7 @@ class Game:
         knives: Which objects cut.
         holders: Which objects can have others in them.
         inside: What lies in each object, which nothing changes.
+        repeats: Whether a line may stand for two commands.
         start: The state at the beginning, for one agent.
         words: How commands and answers are put.
     """
@@ -140,11 +141,13 @@ class Game:
     knives: frozenset[int]
     holders: frozenset[int]
     inside: Mapping[int, tuple[int, ...]]
+    repeats: bool
     start: HomeState
     entries: dict[tuple[str, int, int], Entry] = field(default_factory=dict, repr=False)
     by_command: dict[int, Entry] = field(default_factory=dict, repr=False)
     by_line: dict[str, Entry] = field(default_factory=dict, repr=False)
     ways: dict[int, list[Entry]] = field(default_factory=dict, repr=False)
+    views: dict[tuple[Any, ...], tuple[Any, str]] = field(default_factory=dict, repr=False)
     lists: dict[tuple[int, ...], str] = field(default_factory=dict, repr=False)
     problem: Problem | None = field(default=None, repr=False)
 
@@ -227,6 +230,7 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
         knives=frozenset(number[o] for o, kind in facts["objecttype"] if kind in _KNIVES),
         holders=frozenset(number[o] for (o,) in facts["isreceptacleobject"]),
         inside=_pairs(((b, a) for a, b in facts["inreceptacleobject"]), number),
+        repeats=_repeats(facts, names),
         start=_start(problem, agent, number, len(objects), len(receptacles)),
         problem=problem,
     )
@@ -279,6 +283,14 @@ def _accepts(
     for thing, kind in facts["objecttype"]:
         rows[number[thing]] |= takers.get(kind, set())
     return tuple(map(frozenset, rows))
+
+
+def _repeats(facts: Mapping[str, Sequence[tuple[str, ...]]], names: Mapping[str, str]) -> bool:
+    """Tell whether a lamp may be in two receptacles, or two things have one name."""
+    within = [thing for thing, _ in facts["inreceptacle"]]
+    lamps = [thing for (thing,) in facts["toggleable"]]
+    moved = any((lamp,) in facts["pickupable"] or within.count(lamp) > 1 for lamp in lamps)
+    return moved or len(set(names.values())) < len(names)
 
 
 def _pairs(

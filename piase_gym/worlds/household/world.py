@@ -117,6 +117,8 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
         self._speech = [
             actions.speech(self.agents, k) if several else [] for k in range(len(self.agents))
         ]
+        size = self.envelope.actions
+        self._masks = np.tri(size + 1, size, -1, np.int8)
         self._take(self.config)
         self.mailboxes = self._new_mail()
         self.reset(0)
@@ -131,7 +133,7 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
         wording: actions.Grammar = config.grammar or own
         self.placing = "put" if "2.1.1" in (wording, own if wording == "both" else "") else "move"
         self._either, self._asks = wording == "both", wording != "2.1.1"
-        self._grammar = actions.verbs(wording, len(self.agents) > 1)
+        self._grammar = actions.verbs(wording, self.agents)
 
     def configure(self, config: HouseholdConfig) -> None:
         """Take another config for the episodes that follow."""
@@ -357,6 +359,9 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
         """Decode one act; an illegal one is explained in words."""
         if type(act) is int and 0 <= act < len(rows := self.rows(agent)):
             return rows[act].command
+        row = self.game.by_command.get(id(act))
+        if row is not None and row in self.rows(agent):
+            return row.command
         plan = super().decode(agent, act)
         if isinstance(plan, InvalidAction) and plan.outcome is Outcome.ILLEGAL:
             command = self.check(agent, act) if isinstance(act, Command) else None
@@ -381,6 +386,10 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
         """Return the commands of an agent now, sorted by their lines."""
         return [row.command for row in self.rows(agent)]
 
+    def admissible_lines(self, agent: int) -> list[str]:
+        """Return the lines of these commands."""
+        return [row.line for row in self.rows(agent)]
+
     def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return the command that stands at a place of the sorted list."""
         rows = self.rows(agent)
@@ -391,12 +400,7 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask: ones for the commands that it has now."""
-        size, found = self.envelope.actions, []
-        for agent in range(len(self.agents)):
-            mask = np.zeros(size, np.int8)
-            mask[: len(self.rows(agent))] = 1
-            found.append(mask)
-        return found
+        return [self._masks[len(self.rows(agent))].copy() for agent in range(len(self.agents))]
 
     def _row_of(self, line: str) -> Entry | None:
         """Return the command of this home that a line stands for."""

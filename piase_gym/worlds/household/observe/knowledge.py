@@ -16,6 +16,9 @@ from piase_gym.worlds.household.state import CLOSED, OPEN, PLAIN, Game, HomeStat
 
 _BITS = tuple(zip((CLEAN, HOT, COOL, SLICED), LOOKS, strict=True))
 
+MOST_VIEWS = 4096
+"""So many views of receptacles are remembered for a home."""
+
 
 class Known(NamedTuple):
     """What one agent knows at one moment, from which facts and texts are made."""
@@ -78,10 +81,16 @@ class Knowledge:
     def _write(self, state: HomeState, r: int, here: bool) -> None:
         """Write what is known of a receptacle."""
         game = self.game
-        lid, seen = state.seen[self.agent][r]
-        things = None if seen is None else tuple([game.objects[k] for k in seen])
-        place = Place(game.receptacles[r], here, STATES[lid], things)
-        self.places[r], self.lines[r] = place, place_line(place)
+        key = (r, here, state.seen[self.agent][r])
+        found = game.views.get(key)
+        if found is None:
+            if len(game.views) > MOST_VIEWS:
+                game.views.clear()
+            lid, seen = state.seen[self.agent][r]
+            things = None if seen is None else tuple([game.objects[k] for k in seen])
+            place = Place(game.receptacles[r], here, STATES[lid], things)
+            found = game.views[key] = place, place_line(place)
+        self.places[r], self.lines[r] = found
 
     def look(self, state: HomeState) -> None:
         """See what there is where the agent stands now."""

@@ -106,7 +106,8 @@ def _draw_box(
     pen.rounded_rectangle(box, 8, GRID if closed else WHITE, edge, 3 if closed else 1)
     left, top = box[0] + 14, box[1] + LINE + 8
     if lid:
-        pen.text((box[0] + 100, box[1] + 6), lid, edge, _font(12))
+        after = pen.textlength(game.receptacles[r], _font(14))
+        pen.text((box[0] + 16 + after, box[1] + 7), lid, edge, _font(12))
     things = [_thing(game, state, k) for k in state.contents[r]]
     if len(things) > lines:
         things = [*things[: lines - 1], f"and {len(things) - lines + 1} more"]

@@ -176,8 +176,6 @@ EFFECTS: Final[dict[str, Effect]] = {
     "examine object": lambda game, state, _agent, row: examine_object(game, state, row.one),
 }
 """What each kind of command does; it returns the answer."""
-IDLE: Final = frozenset(("look", "inventory", "help", "examine receptacle", "examine object"))
-"""The commands that change nothing."""
 
 
 def perform(game: Game, state: HomeState, agent: int, row: Entry, names_places: bool) -> str:

@@ -20,6 +20,24 @@ MARKS: Final = {"isclean": 1, "ishot": 2, "iscool": 4, "issliced": 8, "istoggled
 """What can become of an object, as bits."""
 CLEAN, HOT, COOL, SLICED, TOGGLED, ON = MARKS.values()
 
+_PLACING = ("take", "move", "put")
+_VERBS: Final = {
+    "inreceptacle": _PLACING,
+    "holds": _PLACING,
+    "holdsany": _PLACING,
+    "objectatlocation": _PLACING,
+    "atlocation": ("go",),
+    "opened": ("open", "close"),
+    "isclean": ("clean",),
+    "ishot": ("heat", "cool"),
+    "iscool": ("heat", "cool"),
+    "issliced": ("slice",),
+    "istoggled": ("use",),
+    "ison": ("use",),
+}
+"""The commands that change what a predicate says."""
+_OF_PLACES = ("go", "open", "close")
+
 Judge = Callable[["HomeState", dict[str, Any]], bool]
 Atom = tuple[bool, str, tuple[str, ...]]
 """Whether it is to hold, a predicate, and names or variables."""
@@ -60,13 +78,23 @@ class Goal:
 
     Attributes:
         formula: The goal as it was read.
+        verbs: The commands that can change whether it holds.
+        objects: The objects that it is about, or ``None`` if any may be.
         wanted: What it asks for; the objects must differ, and those with places share one.
             Empty if the goal is of another kind, which is judged but not planned for.
     """
 
     formula: Formula
+    verbs: frozenset[str]
+    objects: frozenset[int] | None
     wanted: tuple[Wanted, ...]
     _judge: Judge = field(repr=False)
+
+    def concerns(self, verb: str, one: int) -> bool:
+        """Tell whether a command can change whether the goal holds."""
+        if verb not in self.verbs:
+            return False
+        return self.objects is None or verb in _OF_PLACES or one in self.objects
 
     def reached(self, state: HomeState) -> bool:
         """Tell whether the goal holds."""
@@ -96,7 +124,10 @@ def compile_goal(formula: Formula, domain: Domain) -> Goal:
         ConfigError: If a part of it is unknown.
     """
     judge = _compile(formula, domain, dict(domain.types))
-    return Goal(formula, tuple(_wanted(formula, domain)), judge)
+    verbs = frozenset(verb for word in _words(formula) for verb in _VERBS.get(word, ()))
+    wanted = tuple(_wanted(formula, domain))
+    objects = frozenset(k for row in wanted for k in row.objects) if wanted else None
+    return Goal(formula, verbs, objects, wanted, judge)
 
 
 def _compile(formula: Any, domain: Domain, scope: Mapping[str, str]) -> Judge:

@@ -57,7 +57,7 @@ def legal_entries(
                 if sliceable and at in state.spots[k]:
                     make(entry(game, "slice", k, held))
     found.sort(key=_LINE)
-    return _without_repeats(found)
+    return _without_repeats(found) if game.repeats else found
 
 
 def _ways(game: Game, at: int, asks: bool) -> list[Entry]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from piase_gym.core.commands import InvalidAction, Outcome
 from piase_gym.core.world import DecodedAction, StepResult, shared
@@ -18,8 +17,7 @@ _MADE = MARKS["isclean"] | MARKS["ishot"] | MARKS["iscool"] | MARKS["issliced"]
 _CHANGING = frozenset(("heat", "clean", "cool", "slice"))
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What a step needs and changes.
 
     Attributes:
@@ -65,7 +63,7 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
             state.feedback[agent] = commands.perform(
                 turn.game, state, agent, row, turn.names_places
             )
-            if row.verb not in commands.IDLE:
+            if turn.game.goal.concerns(row.verb, row.one):
                 changed = True
                 reached = [m for m in _reached(turn.game, state, row) if m not in state.reached]
                 if reached:
