@@ -33,6 +33,26 @@ def require(condition: object, sentence: str) -> None:
         raise Fault(sentence)
 
 
+def require_refusal(
+    expected: type[Exception], call: Callable[[], object], what: str, accepted: str
+) -> Exception:
+    """Return the error of a call that must be refused; raise `Fault` if it is another, or none.
+
+    Args:
+        expected: The error that is asked for.
+        call: What must be refused.
+        what: What is tried, for the sentence about another error.
+        accepted: The sentence if nothing is raised.
+    """
+    try:
+        call()
+    except expected as error:
+        return error
+    except Exception as error:
+        raise Fault(f"{what} raises {error!r}, no {expected.__name__}") from None
+    raise Fault(accepted)
+
+
 @dataclass(frozen=True)
 class Finding:
     """What one check found.
