@@ -10,7 +10,6 @@ commands, rules, rewards, views, infos.
 
 from __future__ import annotations
 
-import functools
 import gc
 import os
 import time
@@ -22,7 +21,7 @@ from typing import Any
 import piase_gym
 from piase_gym.benchmarks.speed import peers
 from piase_gym.benchmarks.speed.shown import Section, Table
-from piase_gym.benchmarks.speed.timing import Timer, interleaved, medians
+from piase_gym.benchmarks.speed.timing import interleaved, medians
 
 ROUNDS = 15
 SCENE: dict[str, Any] = {
@@ -119,17 +118,6 @@ def raw_row(rays: bool = True) -> Cost:
     return run
 
 
-def panda_row(stack: ExitStack) -> dict[str, Cost]:
-    """Step panda-gym's reach in a process of its own, where it is installed; see `peers`."""
-    field = peers.OpenPeers(stack, [peer for peer in peers.FIELD if peer.key == "panda_gym"])
-    return {PANDA: functools.partial(_cost, timer) for timer in field.timers.values()}  # noqa: B035
-
-
-def _cost(timer: Timer) -> float:
-    """Return the CPU-microseconds of a step."""
-    return 1e6 / timer(0.2)
-
-
 def resident() -> int:
     """Return the memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
@@ -165,16 +153,13 @@ def measure_all(rounds: int = ROUNDS, cycles: int = 200) -> dict[str, Any]:
         "PhysicsPlayground, view=both": world_row(view="both"),
         REACH: world_row(400, fresh=False, **alone),
     }
-    with ExitStack() as stack:
-        found: dict[str, Any] = {
-            "costs": medians(interleaved({**rows, **panda_row(stack)}, rounds))
-        }
+    with ExitStack() as stack:  # panda-gym's reach steps in a process of its own; see `peers`
+        others = peers.OpenPeers(stack, [peer for peer in peers.FIELD if peer.key == "panda_gym"])
+        rows |= {PANDA: lambda t=timer: 1e6 / t(0.2) for timer in others.timers.values()}  # noqa: B035
+        found: dict[str, Any] = {"costs": medians(interleaved(rows, rounds))}
     if cycles:
-        found["memory"] = {
-            "cycles": cycles,
-            "before": memory_after(20),
-            "after": memory_after(cycles),
-        }
+        before, after = memory_after(20), memory_after(cycles)
+        found["memory"] = {"cycles": cycles, "before": before, "after": after}
     return found
 
 
@@ -197,4 +182,4 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     return {"physics": Section([Table(lines)], [" ".join(told)])}
 
 
-OPTIONS = {"rounds": (ROUNDS, "of every row"), "cycles": (200, "0 leaves memory out")}
+OPTIONS = {"rounds": "of every row", "cycles": "0 leaves memory out"}
