@@ -134,6 +134,10 @@ class Verb:
     params: tuple[Param, ...] = ()
     synonyms: tuple[str, ...] = ()
 
+    def __deepcopy__(self, _memo: Any) -> Verb:
+        """Return itself: it never changes."""
+        return self
+
     @property
     def usage(self) -> str:
         """The text form, for prompts: ``use <item> [on <target>]``."""
