@@ -86,18 +86,11 @@ class CKernel:
         self.terminated = np.zeros(rows, np.bool_)
         self.truncated = np.zeros(rows, np.bool_)
         self.events = np.zeros(rows, np.uint8)
-        outputs = (
-            self.obs,
-            self.masks,
-            self.rewards,
-            self.terminated,
-            self.truncated,
-            self.events,
-        )
         self._kernel = load(flags)
         # NumPy asks for large pages, so that both kernels live in the same kind of memory.
         self._envs = np.zeros(num_envs * self._kernel.grid_size(), np.uint8)
         self._actions = np.zeros(rows, np.int32)
+        outputs = (getattr(self, name) for name, _ in _Outputs._fields_)
         self._outputs = _Outputs(*(array.ctypes.data for array in outputs))
         # Arguments of every step: asking an array for its address costs more than the call.
         self._arguments = (
