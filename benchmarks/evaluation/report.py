@@ -296,6 +296,8 @@ def make_films(
 def throughput_parts(data: Any, out: Path) -> list[Section]:
     """Return the sections about throughput."""
     rows, rate = data["environments"], "agent-steps per CPU-second"
+    lines: list[tuple[str, ...]]
+    head: tuple[str, ...]
     base = rows[0]["rate"] if rows else 1.0
     lines = [
         (row["name"], f"{row['rate']:,.0f}", f"{row['rate'] / base:.3g}", row["version"])

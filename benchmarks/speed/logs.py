@@ -151,14 +151,17 @@ def measure_all(events: int = EVENTS, rounds: int = ROUNDS) -> dict[str, Any]:
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     """Return what docs/runs.md shows of a measurement, by the names of its places."""
+    levels: list[tuple[str, ...]]
     levels = [("level", "bare step, µs", "added µs a step", "lines a step", "added µs a line")]
     for row in found["levels"]:
         each = f"{row['added'] / row['lines']:.2f}" if row["lines"] > 0.5 else ""
         cells = (f"{row[key]:.2f}" for key in ("bare", "added", "lines"))
         levels.append((f"`{row['level']}`", *cells, each))
+    batches: list[tuple[str, ...]]
     batches = [("environments", "bare step of one, µs", "added µs a line")]
     for row in found["batches"]:
         batches.append((f"{row['slots']:,}", f"{row['bare']:.2f}", f"{row['added']:.2f}"))
+    columns: list[tuple[str, ...]]
     columns = [("environments", "bare step of one, µs", "added, µs", "share", "bytes a step")]
     for row in found["columns"]:
         cells = (f"{row[key]:.3f}" for key in ("bare", "added"))

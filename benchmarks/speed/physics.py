@@ -10,6 +10,7 @@ commands, rules, rewards, views, infos.
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import time
@@ -21,7 +22,7 @@ from typing import Any
 import piase_gym
 from piase_gym.benchmarks.speed import peers
 from piase_gym.benchmarks.speed.shown import Section, Table
-from piase_gym.benchmarks.speed.timing import interleaved, medians
+from piase_gym.benchmarks.speed.timing import Timer, interleaved, medians
 
 ROUNDS = 15
 SCENE: dict[str, Any] = {
@@ -118,6 +119,11 @@ def raw_row(rays: bool = True) -> Cost:
     return run
 
 
+def _cost(timer: Timer) -> float:
+    """Return the CPU-microseconds of a step."""
+    return 1e6 / timer(0.2)
+
+
 def resident() -> int:
     """Return the memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
@@ -155,7 +161,8 @@ def measure_all(rounds: int = ROUNDS, cycles: int = 200) -> dict[str, Any]:
     }
     with ExitStack() as stack:  # panda-gym's reach steps in a process of its own; see `peers`
         others = peers.OpenPeers(stack, [peer for peer in peers.FIELD if peer.key == "panda_gym"])
-        rows |= {PANDA: lambda t=timer: 1e6 / t(0.2) for timer in others.timers.values()}  # noqa: B035
+        for timer in others.timers.values():
+            rows[PANDA] = functools.partial(_cost, timer)
         found: dict[str, Any] = {"costs": medians(interleaved(rows, rounds))}
     if cycles:
         before, after = memory_after(20), memory_after(cycles)

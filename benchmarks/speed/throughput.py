@@ -99,8 +99,9 @@ def grid_rows() -> list[Row]:
     """The rows that the contract promises ratios for."""
     config = {**c_kernel.CONFIG, "max_steps": 1000}
     del config["agents"]
-    ways = [("vector", {}), ("both", {}), ("both", {"texts": "lazy"})]
-    ways.append(("both", {"texts": "lazy", "read": True}))
+    lazy: dict[str, Any] = {"texts": "lazy"}
+    ways: tuple[tuple[str, dict[str, Any]], ...]
+    ways = ("vector", {}), ("both", {}), ("both", lazy), ("both", {**lazy, "read": True})
     rows = [world_row("GridWorld", 4, view, **more, **config) for view, more in ways]
     return [noop_row(8), noop_row(8, fresh=False), *rows]
 

@@ -218,7 +218,8 @@ def hints_are_in_both_views(subject: Subject) -> None:
     same = np.array_equal(view["vector"], bare["vector"])
     require(not same, "a hint is in the text, but not in the vector")
     facts = [plain(subject.world.parse(shown["text"])) for shown in (view, bare)]
-    found = difference(*[{**entry, "hint": None} for entry in facts])
+    one, two = ({**entry, "hint": None} for entry in facts)
+    found = difference(one, two)
     told = f"a hint changes other facts too: {found}"
     require(found is None or found.startswith("hint"), told)
     row = opening(env, 0)
