@@ -116,11 +116,12 @@ class Report:
                 return finding
         raise KeyError(check)
 
-    def raise_failures(self) -> None:
-        """Raise `ConformanceError` with a line for each failure, if there is any."""
+    def raise_failures(self) -> Report:
+        """Return the report, or raise `ConformanceError` with a line for each failure."""
         if self.failures:
             lines = [f"- {found.check}: {found.detail}" for found in self.failures]
             raise ConformanceError("\n".join([f"{self.subject} does not conform:", *lines]))
+        return self
 
     def __str__(self) -> str:
         """Return a line for each check, and a summary."""
