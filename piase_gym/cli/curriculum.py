@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from piase_gym.cli.console import console, errors, make_table, say
-from piase_gym.cli.curriculum_display import Display, show_run, table_of
+from piase_gym.cli.console import StepBar, console, errors, make_table, say
+from piase_gym.cli.curriculum_display import show_run, table_of, told
 from piase_gym.cli.options import (
     Completions,
     Modules,
@@ -23,7 +24,6 @@ from piase_gym.cli.options import (
 from piase_gym.errors import ConfigError, CurriculumError
 
 if TYPE_CHECKING:
-    from piase_gym.curricula.decisions import Decision
     from piase_gym.curricula.learning_path import LearningPath
 
 curriculum = typer.Typer(
@@ -238,9 +238,13 @@ def run(
     else:
         settings = CurriculumTrainingSettings(curriculum=name, **given)
     training = CurriculumTraining(settings, folder, resume)
+    budget, drawn = training.settings.steps, training.controller.director.per_slot
+    bar = StepBar("compiling", budget, training.trainer.steps)
     try:
-        with Display(training) as display:
-            training.train(display.update)
+        with bar:  # updates are whole, so there may be more steps than were asked for
+            training.train(
+                lambda look: bar.show(look.steps, max(look.steps, budget), told(look, drawn))
+            )
     finally:
         training.close()
     show_run(training, folder)
@@ -259,13 +263,12 @@ def default_folder(name: str, given: dict[str, Any]) -> Path:
 @curriculum.command()
 def explain(source: Source) -> None:
     """Say why each decision fell: the rule, the values that it read, what it did."""
-    from piase_gym.curricula.learning_path import explain as told
-    from piase_gym.curricula.learning_path import read_paths
+    from piase_gym.curricula import learning_path
 
-    for number, path in enumerate(read_paths(source)):
+    for number, path in enumerate(learning_path.read_paths(source)):
         if number:
             console.print()
-        for line in told(path):
+        for line in learning_path.explain(path):
             say(line)
 
 
@@ -311,14 +314,13 @@ def simulate(
     else something legal at random.
     """
     from piase_gym.curricula import load
+    from piase_gym.curricula import simulated_learner as learner
     from piase_gym.curricula.learning_path import describe_outcome
-    from piase_gym.curricula.learning_path import explain as told
-    from piase_gym.curricula.simulated_learner import simulate as send
-    from piase_gym.curricula.simulated_learner import world_of
+    from piase_gym.curricula.learning_path import explain as explained
 
     curriculum = load(name)
-    fields = read_settings(world_of(curriculum, world), config) if config else {}
-    found = send(
+    fields = read_settings(learner.world_of(curriculum, world), config) if config else {}
+    found = learner.simulate(
         curriculum,
         skill,
         world=world,
@@ -329,7 +331,7 @@ def simulate(
         most=episodes,
     )
     path = found.path
-    for line in told(path) if verbose else path_lines(path):
+    for line in explained(path) if verbose else path_lines(path):
         say(line)
     console.print(table_of(path, [step.order for step in curriculum.steps]))
     outcome = "is not over" if path.outcome == "running" else describe_outcome(path.outcome)
@@ -339,31 +341,21 @@ def simulate(
     )
 
 
-def path_lines(path: LearningPath) -> list[str]:
-    """Return a line for each decision, equal ones in a row together."""
-    decisions = [move.decision for move in path.moves]
-    groups = itertools.groupby(decisions, key=lambda made: (made.step, made.decision))
-    return [_stay_line(list(group), path.judged_by) for _, group in groups]
-
-
-def _stay_line(stay: list[Decision], metric: str) -> str:
-    """Return one line for decisions in a row that say the same of one step.
-
-    Args:
-        stay: The decisions.
-        metric: The share by which attempts are judged.
-    """
+def path_lines(path: LearningPath) -> Iterator[str]:
+    """Yield a line for each decision, equal ones in a row together."""
     from piase_gym.curricula.learning_path import short_name
 
-    first, last = stay[0], stay[-1]
-    attempts = f"attempt {first.attempt}"
-    if len(stay) > 1:
-        attempts = f"attempts {first.attempt} to {last.attempt}"
-    rates = [d.values.get(metric) for d in stay]
-    shares = [rate for rate in rates if isinstance(rate, int | float)]
-    told = ""
-    if shares:
-        low, high = min(shares), max(shares)
-        span = f"{low:.0%}" if low == high else f"{low:.0%} to {high:.0%}"
-        told = f", {span} {short_name(metric)}"
-    return f"step {first.step} '{first.name}', {attempts}{told}: {last.decision}"
+    decisions = [move.decision for move in path.moves]
+    for _, group in itertools.groupby(decisions, key=lambda made: (made.step, made.decision)):
+        stay = list(group)
+        first, last = stay[0], stay[-1]
+        attempts = f"attempt {first.attempt}"
+        if len(stay) > 1:
+            attempts = f"attempts {first.attempt} to {last.attempt}"
+        rates = [made.values.get(path.judged_by) for made in stay]
+        words, shares = "", [rate for rate in rates if isinstance(rate, int | float)]
+        if shares:
+            low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+            span = low if min(shares) == max(shares) else f"{low} to {high}"
+            words = f", {span} {short_name(path.judged_by)}"
+        yield f"step {first.step} '{first.name}', {attempts}{words}: {last.decision}"

@@ -1,11 +1,10 @@
-"""What `piase curriculum run` shows of a training: a bar, a table, a picture."""
+"""What `piase curriculum run` shows of a training: how it goes, a table, a picture."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from piase_gym.cli.console import console, errors, make_table, say
@@ -13,61 +12,18 @@ from piase_gym.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
     from piase_gym.curricula.learning_path import LearningPath
-    from piase_gym.training.curriculum_run import (
-        CurriculumTraining,
-        CurriculumTrainingSettings,
-        TrainingStatus,
-    )
+    from piase_gym.training.curriculum_run import CurriculumTraining, TrainingStatus
 
 
-class Display:
-    """A progress bar with step, attempt and success; on no terminal, a line now and then."""
+def told(look: TrainingStatus, drawn: bool) -> str:
+    """Say which attempt is under way, and what the last one came to, as the table has it.
 
-    def __init__(self, training: CurriculumTraining) -> None:
-        """Begin where the run is."""
-        self.settings: CurriculumTrainingSettings = training.settings
-        self._told = -1
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        )
-        self._bar = Progress(*columns, console=console, disable=not console.is_terminal)
-        self._task = self._bar.add_task(
-            "compiling", total=self.settings.steps, completed=training.trainer.steps
-        )
-        self._drawn = training.controller.director.per_slot
-
-    def __enter__(self) -> Display:
-        """Show the bar."""
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Take the bar away."""
-        self._bar.stop()
-
-    def update(self, look: TrainingStatus) -> None:
-        """Show where the run is."""
-        words = told_drawn(look) if self._drawn else told(look)
-        total = max(look.steps, self.settings.steps)  # updates are whole
-        self._bar.update(self._task, completed=look.steps, total=total, description=words)
-        tenth = 10 * look.steps // total
-        if not console.is_terminal and tenth > self._told:
-            self._told = tenth
-            say(f"{look.steps:,} of {total:,} steps: {words}")
-
-
-def told_drawn(look: TrainingStatus) -> str:
-    """Say how well it goes where steps are drawn."""
-    return f"steps are drawn, {look.won:.0%} of the last {look.episodes:,} episodes won"
-
-
-def told(look: TrainingStatus) -> str:
-    """Say which attempt is under way, and what the last one came to, as the table has it."""
+    Where steps are drawn, say how well it goes.
+    """
     from piase_gym.curricula.learning_path import judged_by, short_name
 
+    if drawn:
+        return f"steps are drawn, {look.won:.0%} of the last {look.episodes:,} episodes won"
     where = f"step {look.order} '{look.name}', attempt {look.attempt}"
     last = look.decided
     if look.outcome == "running":

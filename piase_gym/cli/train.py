@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 
-from piase_gym.cli.console import console, errors
+from piase_gym.cli.console import StepBar, console, errors, say
 from piase_gym.cli.options import (
     Modules,
     Settings,
@@ -80,7 +78,7 @@ def train(
     with errors.status("loading torch"):
         from piase_gym.training.train import train
     with Display(settings) as display:
-        result = train(settings, folder, resume=resume, report=display.update)
+        result = train(settings, folder, resume=resume, report=display.report)
     show(result, folder)
 
 
@@ -126,42 +124,22 @@ def read_seats(partners: list[str]) -> dict[str, str]:
     return seats
 
 
-class Display:
-    """A progress bar with success beside it; on no terminal, a line now and then."""
+class Display(StepBar):
+    """A progress bar of training with success beside it."""
 
     def __init__(self, settings: TrainSettings) -> None:
         """Begin at nothing."""
+        super().__init__("first look", settings.steps)
         self.asked = self.total = settings.steps
-        self._told = -1
-        text = TextColumn("{task.description}")
-        columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Bar(*columns, console=console, disable=not console.is_terminal)
-        self._task = self._bar.add_task("first look", total=self.total)
 
-    def __enter__(self) -> Display:
-        """Show the bar."""
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Take the bar away."""
-        self._bar.stop()
-
-    def update(self, progress: Progress) -> None:
+    def report(self, progress: Progress) -> None:
         """Show where the run is."""
         if progress.total != self.total:
             self.total = progress.total
-            self._bar.update(self._task, total=self.total)
-            what = f"{self.asked:,} steps are rounded up to {self.total:,}: to whole updates"
-            self._bar.console.print(what, soft_wrap=True)
+            say(f"{self.asked:,} steps are rounded up to {self.total:,}: to whole updates")
         train = "" if progress.train is None else f"training {progress.train:.0%}, "
         words = f"{train}dev seeds {progress.dev:.0%}, best {progress.best:.0%}"
-        steps = min(progress.steps, self.total)
-        self._bar.update(self._task, completed=steps, description=words)
-        tenth = 10 * steps // self.total
-        if not console.is_terminal and tenth > self._told:
-            self._told = tenth
-            console.print(f"{progress.steps:,} of {self.total:,} steps: {words}", soft_wrap=True)
+        self.show(progress.steps, self.total, words)
 
 
 def show(result: TrainResult, folder: Path) -> None:

@@ -108,6 +108,7 @@ class BatchEnv:
         self.observation_space = world.vector_space
         self.action_space = spaces.Discrete(world.num_actions)
         self.results = np.zeros((self.num_envs, len(world.agents)), np.uint8)
+        self._any_result = False
         self._acts = np.zeros((self.num_envs, len(world.agents)), np.int32)
         self._outcomes = np.array([OUTCOMES.index(o) for o in world.outcome_of], np.uint8)
         self.ready, self._all_ready = np.zeros(self.num_envs, np.bool_), False
@@ -293,11 +294,14 @@ class BatchEnv:
 
     def _note_results(self) -> None:
         """Keep how episodes ended in a step that was just taken, before others begin."""
-        ended = self.batch.terminated | self.batch.truncated
-        if ended.any():
-            self.results = np.where(ended, self.world.results(self.batch.states), np.uint8(0))
-        elif self.results.any():
+        terminated, truncated = self.batch.terminated, self.batch.truncated
+        ended = terminated.any() or truncated.any()
+        if ended:
+            results = self.world.results(self.batch.states)
+            self.results = np.where(terminated | truncated, results, np.uint8(0))
+        elif self._any_result:
             self.results = np.zeros_like(self.results)
+        self._any_result = ended
 
     def fault(self) -> GenerationError:
         """Say in which slot no level could be made."""

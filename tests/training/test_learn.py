@@ -312,11 +312,11 @@ def test_steps_are_rounded_up_to_whole_updates_and_said(
 ) -> None:
     settings = small(steps=100, eval_episodes=1)
     with Display(settings) as display:
-        result = train(settings, tmp_path / "run", report=display.update)
+        result = train(settings, tmp_path / "run", report=display.report)
     assert result.steps == 128  # 8 environments, 16 steps
     shown = capsys.readouterr().out
     assert "100 steps are rounded up to 128: to whole updates" in shown
     assert "128 of 128 steps" in shown
     with Display(small(steps=128)) as display:
-        display.update(Progress(64, 128, 0.0, 0.0, None))
+        display.report(Progress(64, 128, 0.0, 0.0, None))
     assert "rounded" not in capsys.readouterr().out

@@ -150,7 +150,8 @@ def play_round(s, w, n, o, chosen, rewards):
 @hot
 def sight(s, w, a, obs, p):
     """Write the vector of agent `a` to ``obs[p:p + w.length]``."""
-    n, shown, paid = np.int64(w.agents), np.int64(w.shown), 2 * np.int64(w.slots) + 4
+    n, shown, pair = np.int64(w.agents), np.int64(w.shown), len(s.past) == 2
+    paid = 8 if pair else 2 * np.int64(w.slots) + 4  # constants of records for two are unrolled
     others = -np.int64(s.cooperated[a])
     for b in range(n):
         others += s.cooperated[b]
@@ -162,7 +163,7 @@ def sight(s, w, a, obs, p):
     store(obs, q + 3, s.cooperated[a])
     store(obs, q + 4, others)
     q += NOW
-    if n == 2:
+    if pair or n == 2:
         look_back(s, w, a, shown, obs, q)
     else:
         look_around(s, w, a, shown, obs, q)
@@ -178,8 +179,12 @@ def sight(s, w, a, obs, p):
         for b in range(w.slots):
             store(obs, q + b, s.said[b] if b != a and b < n else 0)
         q += w.slots
-    for i in range(HINT_CODE):
-        store(obs, q + i, s.hint[a * HINT_CODE + i])
+    if load64(s.hint, a * HINT_CODE) == _0:  # there is hardly ever a hint
+        for i in range(HINT_CODE // 2):
+            store64(obs, q + 2 * i, _0)
+    else:
+        for i in range(HINT_CODE):
+            store(obs, q + i, s.hint[a * HINT_CODE + i])
 
 
 @inline
