@@ -1,7 +1,7 @@
 """``piase demo``: the main job on real input, with pictures.
 
-It plays a PettingZoo episode in both views, then trains PPO through Gymnasium. ``make demo`` runs it
-too. It needs the extra ``train``.
+It plays a PettingZoo episode in both views, then trains PPO through Gymnasium. ``make demo`` runs
+it too. It needs the extra ``train``.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def learn(steps: int, folder: Path) -> None:
     title = f"Levels solved, of {len(HELD_OUT)} that were not trained on"
     console.print(make_table(columns, [("PPO", before, success(model))], title, columns))
     log = folder / "learned.jsonl"
-    env = wrappers.AvtLogger(gymnasium.make(TASK, **CONFIG), log, experiment_id="demo", overwrite=True)
+    inner = gymnasium.make(TASK, **CONFIG)
+    env = wrappers.AvtLogger(inner, log, experiment_id="demo", overwrite=True)
     play(model, env, HELD_OUT[0])
     env.close()
     verify(log)

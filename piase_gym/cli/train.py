@@ -16,6 +16,7 @@ from piase_gym.cli.options import (
     import_modules,
     read_settings,
     read_value,
+    split_pair,
 )
 from piase_gym.errors import ConfigError, suggest
 
@@ -70,7 +71,8 @@ def train(
     if config:
         given["config"] = read_settings(task, config)
     if partner:
-        given["partners"] = read_seats(partner)
+        wrong = "{!r} is no partner; write agent=policy, as in agent_1=oracle"
+        given["partners"] = dict(split_pair(text, wrong) for text in partner)
     folder = out or default_folder(task, given)
     base = read_settings_of(folder).model_dump() if resume else {}
     settings = TrainSettings(**{**base, "task": task, **given})
@@ -98,30 +100,13 @@ def read_options(
     """
     found: dict[str, Any] = {}
     for text in options or ():
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise ConfigError(f"{text!r} is no setting; write key=value, such as epochs=4")
+        key, value = split_pair(text, "{!r} is no setting; write key=value, such as epochs=4")
         if key not in model.model_fields:
             raise ConfigError(f"unknown setting {key!r}; {suggest(key, model.model_fields)}")
         if key in taken or key in found or key in ("task", "config", "partners"):
             raise ConfigError(f"the setting {key!r} is given twice, or has an option of its own")
         found[key] = read_value(value, model.model_fields[key])
     return found
-
-
-def read_seats(partners: list[str]) -> dict[str, str]:
-    """Read ``agent=policy`` into a mapping.
-
-    Raises:
-        ConfigError: If there is no ``=``.
-    """
-    seats = {}
-    for text in partners:
-        agent, equals, policy = text.partition("=")
-        if not equals:
-            raise ConfigError(f"{text!r} is no partner; write agent=policy, as in agent_1=oracle")
-        seats[agent] = policy
-    return seats
 
 
 class Display(StepBar):

@@ -100,7 +100,7 @@ class BatchEnv:
             self._require_learner(config)
         self.awaiting_agents = any(map(self._has_late_joiners, self.configs))
         self.batch = world.new_batch(self.num_envs, self.configs)
-        self._asker = BatchPartners(self, partners)
+        self._asker = BatchPartners(world, self.num_envs, partners)
         self.partners: Mapping[int, Agent] = self._asker.agents
         self._own = [i for i in range(len(world.agents)) if i not in self.partners]
         self.agents = tuple(world.agents[i] for i in self._own)
@@ -185,7 +185,7 @@ class BatchEnv:
             raise ResetNeededError("call reset() before the first step")
         acts = self._take(actions)
         if not self._everybody:
-            self._asker.ask(acts)
+            self._asker.ask(acts, self.batch, self.at)
         if self.events.active or self._mode == AUTORESET["same_step"]:
             found = self._step_and_post(acts)
         else:
@@ -355,13 +355,13 @@ class BatchEnv:
 
     def facts(self, slot: int, agent: str) -> Facts:
         """Return what an agent may know in one environment."""
-        facts: Facts = self.at(slot).facts(agent_number(self.world, agent))
+        facts: Facts = self.at(slot).facts(agent_number(self.world.agents, agent))
         return facts
 
     def text(self, slot: int, agent: str) -> str:
         """Return the canonical text of an agent in one environment."""
         world = self.at(slot)
-        return world.text(world.facts(agent_number(world, agent)))
+        return world.text(world.facts(agent_number(world.agents, agent)))
 
     def state(self) -> NDArray[Any]:
         """Return the global view of every environment, shape (envs, size)."""
@@ -390,7 +390,7 @@ class BatchEnv:
         the batch was made with ``copy=False``.
         """
         self._require_open()
-        world, number = self.at(slot), agent_number(self.world, agent)
+        world, number = self.at(slot), agent_number(self.world.agents, agent)
         world.give_hint(number, hint)
         states = self.batch.states
         for name in world.canonical:

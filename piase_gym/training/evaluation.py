@@ -15,7 +15,8 @@ from piase_gym.agents import Agent, BatchPercept, Percept, make_agent
 from piase_gym.benchmarks.evaluation.rollout import seat_seed
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.runner import EpisodeRunner, decode_answer
+from piase_gym.envs.partners import decode_answer
+from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.registry import world_spec
 from piase_gym.worlds.array_world import ArrayWorld
 
