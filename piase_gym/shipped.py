@@ -78,10 +78,10 @@ WORLDS = (
 
 def register_shipped() -> None:
     """Fill the table with what ships (again changes nothing)."""
-    for world in WORLDS:
-        register_world(world)
+    for row in WORLDS:
+        register_world(row)
     for name, fields in _ids():
-        world, *_ = name.split("-")
+        world = name.split("-")[0]
         register_task(TaskSpec(id=f"{NAMESPACE}/{name}", world=world, **fields))
 
 

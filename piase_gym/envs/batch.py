@@ -295,7 +295,7 @@ class BatchEnv:
     def _note_results(self) -> None:
         """Keep how episodes ended in a step that was just taken, before others begin."""
         terminated, truncated = self.batch.terminated, self.batch.truncated
-        ended = terminated.any() or truncated.any()
+        ended = bool(terminated.any() or truncated.any())
         if ended:
             results = self.world.results(self.batch.states)
             self.results = np.where(terminated | truncated, results, np.uint8(0))
@@ -447,7 +447,7 @@ class BatchEnv:
         """Tell whether somebody enters after the reset under a config."""
         return not all(self.world.opens(config, agent) for agent in range(config.agents))
 
-    def enlarge(self, envelope: Mapping[str, int], partners: Partners | None = None) -> None:
+    def grow_envelope(self, envelope: Mapping[str, int], partners: Partners | None = None) -> None:
         """Make room for larger configs, before the first reset; spaces are other objects then.
 
         Args:
@@ -503,7 +503,7 @@ class BatchEnv:
         self.batch.states[...] = states
         self.ready[...], self._all_ready = ready, bool(np.all(ready))
         self._hints = hints
-        self.world.look_batch(self.batch)
+        self.world.refresh_batch(self.batch)
         self.events.post("batch_restore")
 
     def _label(self) -> dict[str, Any]:

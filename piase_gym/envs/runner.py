@@ -41,7 +41,7 @@ class EpisodeRunner:
         steps: Steps done in the present episode.
         live: Numbers of the caller's agents that are in play now.
         next_config: The config that holds from the next reset on, if it is another one.
-        tick: What the last step did, or ``None`` before the first.
+        last_step: What the last step did, or ``None`` before the first.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class EpisodeRunner:
         self.seed: int | None = None
         self.steps = 0
         self.live: list[int] = []
-        self.tick: StepResult | None = None
+        self.last_step: StepResult | None = None
         self.time_limit: int | None = None
         """The limit of a `TimeLimit` around the environment; no config may have a longer one."""
         self._letters = 0
@@ -161,7 +161,7 @@ class EpisodeRunner:
             playing = self._ask_partners(acts)
         heard = self.events.wants_steps
         decoded = self._decode(acts) if heard and self.events.decodes else None
-        self.tick = tick = self.world.step(acts)
+        self.last_step = tick = self.world.step(acts)
         self.steps += 1
         if partners:
             rewards, terminated, truncated, outcomes, *_ = tick
@@ -244,7 +244,7 @@ class EpisodeRunner:
         """Whether there was no episode yet, so that spaces may still change."""
         return self.seed is None
 
-    def enlarge(
+    def grow_envelope(
         self, envelope: Mapping[str, int], partners: Mapping[str, str | Agent] | None = None
     ) -> None:
         """Make the world anew with a larger envelope, before the first reset; posts ``rebuild``.
@@ -285,9 +285,9 @@ class EpisodeRunner:
         current = self.next_config or self.world.config
         config = current.changed(changes)
         self.world.check_config(config)
-        self.adopt(config)
+        self.set_next_config(config)
 
-    def adopt(self, config: Any) -> None:
+    def set_next_config(self, config: Any) -> None:
         """Let a config hold from the next reset on; it must be one that the world admits.
 
         Raises:

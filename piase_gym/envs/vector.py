@@ -62,12 +62,12 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
-    def enlarge(self, envelope: Mapping[str, int]) -> None:
-        """Make room for larger configs, before the first reset; see `BatchEnv.enlarge`."""
+    def grow_envelope(self, envelope: Mapping[str, int]) -> None:
+        """Make room for larger configs, before the first reset; see `BatchEnv.grow_envelope`."""
         world = self.batch.world
         count = larger(world.config, world.envelope, envelope).envelope.agents
         names = world.config.names(count)
-        self.batch.enlarge(envelope, dict.fromkeys(names[len(world.agents) :], "random"))
+        self.batch.grow_envelope(envelope, dict.fromkeys(names[len(world.agents) :], "random"))
         self._take_spaces()
 
     def reset(

@@ -8,7 +8,7 @@ from typing import Any
 from piase_gym.core.commands import Command
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.jsonable import jsonable
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes, Message
 from piase_gym.core.models import AgentState, MailMessage, SharedMemory
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.errors import ActionError, AgentError, SnapshotError
@@ -217,6 +217,6 @@ class PerceptionInterface(WorldInterface):
         self._episode = self.engine.episodes
 
 
-def _mail(letter: Letter) -> MailMessage:
+def _mail(letter: Message) -> MailMessage:
     """Return a letter as the explorer document writes it."""
     return MailMessage(sender=letter.sender, recipient=letter.recipient, message=letter.message)
