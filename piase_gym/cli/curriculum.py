@@ -13,12 +13,11 @@ from rich.table import Table
 
 from piase_gym.cli.console import StepBar, console, errors, make_table, say
 from piase_gym.cli.options import (
-    Completions,
     Modules,
     Settings,
+    complete_from,
     complete_worlds,
     read_settings,
-    starting,
     write_file,
 )
 from piase_gym.errors import ConfigError, CurriculumError, MissingExtraError
@@ -33,20 +32,8 @@ curriculum = typer.Typer(
 )
 
 
-def complete_curricula(incomplete: str) -> Completions:
-    """Complete the names of the library."""
-    from piase_gym import curricula
-
-    return starting(curricula.names(), incomplete)
-
-
-def complete_directors(incomplete: str) -> Completions:
-    """Complete the names of directors."""
-    from piase_gym.curricula.directors import DIRECTORS
-
-    return starting(DIRECTORS, incomplete)
-
-
+complete_curricula = complete_from("piase_gym.curricula:names")
+complete_directors = complete_from("piase_gym.curricula.directors:DIRECTORS")
 Name = Annotated[
     str,
     typer.Argument(

@@ -10,7 +10,7 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,19 +87,18 @@ def complete_policies(incomplete: str) -> Completions:
     seat, _ = split_seat(incomplete)
     before = "" if seat is None else f"{seat}="
     names = (*policies(), *(f"{prefix}:" for prefix in families()))
-    return starting([before + name for name in names], incomplete)
+    return [(before + name, "") for name in names if (before + name).startswith(incomplete)]
 
 
-def complete_scenarios(incomplete: str) -> Completions:
-    """Complete the names of the library of scenarios."""
-    from piase_gym import scenarios
+def complete_from(entry_point: str) -> Callable[[str], Completions]:
+    """Return what completes the names that ``module:name`` holds or, if it is called, returns."""
 
-    return starting(scenarios.names(), incomplete)
+    def complete(incomplete: str) -> Completions:
+        found = load(entry_point)
+        names = found() if callable(found) else found
+        return [(name, "") for name in names if name.startswith(incomplete)]
 
-
-def starting(names: Iterable[str], start: str) -> Completions:
-    """Complete one of some names."""
-    return [(name, "") for name in names if name.startswith(start)]
+    return complete
 
 
 SEAT = re.compile(r"([A-Za-z0-9_.*-]*)=(.*)", re.DOTALL)

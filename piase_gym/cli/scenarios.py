@@ -15,8 +15,8 @@ from piase_gym.agents.policy_registry import check_policy
 from piase_gym.cli.console import console, errors, make_table, say
 from piase_gym.cli.options import (
     Modules,
+    complete_from,
     complete_policies,
-    complete_scenarios,
     split_seat,
     write_file,
 )
@@ -41,7 +41,7 @@ def run(
         typer.Argument(
             metavar="SCENARIO",
             help="A scenario of the library, a file, or a world or id.",
-            autocompletion=complete_scenarios,
+            autocompletion=complete_from("piase_gym.scenarios:names"),
         ),
     ],
     agent: Annotated[

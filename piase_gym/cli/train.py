@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,8 +80,9 @@ def train(
     check_run_folder(Folder(folder), settings, resume)
     with errors.status("loading torch"):
         from piase_gym.training.train import train
-    with Display(settings) as display:
-        result = train(settings, folder, resume=resume, report=display.report)
+    with StepBar("first look", settings.steps) as bar:
+        report = report_to(bar, settings.steps)
+        result = train(settings, folder, resume=resume, report=report)
     show(result, folder)
 
 
@@ -109,22 +111,20 @@ def read_options(
     return found
 
 
-class Display(StepBar):
-    """A progress bar of training with success beside it."""
+def report_to(bar: StepBar, asked: int) -> Callable[[Progress], None]:
+    """Return what shows where a run is; `asked` are the steps that were asked for."""
+    total = asked
 
-    def __init__(self, settings: TrainSettings) -> None:
-        """Begin at nothing."""
-        super().__init__("first look", settings.steps)
-        self.asked = self.total = settings.steps
-
-    def report(self, progress: Progress) -> None:
-        """Show where the run is."""
-        if progress.total != self.total:
-            self.total = progress.total
-            say(f"{self.asked:,} steps are rounded up to {self.total:,}: to whole updates")
+    def report(progress: Progress) -> None:
+        nonlocal total
+        if progress.total != total:
+            total = progress.total
+            say(f"{asked:,} steps are rounded up to {total:,}: to whole updates")
         train = "" if progress.train is None else f"training {progress.train:.0%}, "
         words = f"{train}dev seeds {progress.dev:.0%}, best {progress.best:.0%}"
-        self.show(progress.steps, self.total, words)
+        bar.show(progress.steps, total, words)
+
+    return report
 
 
 def show(result: TrainResult, folder: Path) -> None:

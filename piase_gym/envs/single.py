@@ -85,7 +85,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         self._acts = no_acts(made)
 
     def grow_envelope(self, envelope: Mapping[str, int]) -> None:
-        """Make room for larger configs, before the first reset; see `WorldParallelEnv.grow_envelope`."""
+        """Make room for larger configs; see `WorldParallelEnv.grow_envelope`."""
         world, scenario, partners, config = self._made_from
         task = resolve(world, scenario, None, config).task
         made = self.runner.world
