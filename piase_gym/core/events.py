@@ -84,10 +84,8 @@ class Events:
         self._count()
 
         def unsubscribe() -> None:
-            places = [place for place, item in enumerate(self._listeners) if item is entry]
-            if places:
-                del self._listeners[places[0]]
-                self._count()
+            self._listeners = [item for item in self._listeners if item is not entry]
+            self._count()
 
         return unsubscribe
 

@@ -323,16 +323,11 @@ class BatchEnv:
         world.one["state"] = self.batch.states[slot]
         world.one["table"] = self.batch.tables[self.batch.states["config"][slot]]
         world.one["state"]["config"] = 0
-        world.hints = self.hints_of(slot)
+        seed, hints = self._hints.get(slot, (-1, []))
+        shown = seed == int(self.batch.states["seed"][slot])  # they are of the present episode
+        world.hints = list(hints) if shown else [None] * len(world.agents)
         world.refresh()
         return world
-
-    def hints_of(self, slot: int) -> list[str | None]:
-        """Return the words that agents of a slot are shown; vectors have a code of them."""
-        seed, hints = self._hints.get(slot, (-1, []))
-        if seed == int(self.batch.states["seed"][slot]):
-            return list(hints)
-        return [None] * len(self.world.agents)
 
     def seeds(self) -> NDArray[np.int64]:
         """Return the effective seed of every slot's present episode."""

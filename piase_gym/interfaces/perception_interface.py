@@ -119,7 +119,7 @@ class PerceptionInterface(WorldInterface):
             ResetNeededError: Before the first reset and after the end of an episode.
         """
         record = self.engine.record(agent_id)
-        result = self._submit_act(agent_id, self._read(record.number, action, params))
+        result = self.engine.submit(agent_id, self._read(record.number, action, params))
         rewards = result.rewards_obtained or {}
         return {
             **self.get_agent_state(agent_id),
