@@ -217,7 +217,7 @@ def test_the_state_goes_through_json_and_carries_the_future() -> None:
         twin.send("bob", EVERYONE, "later")
         deliver(mail, stream=stream)
         deliver(twin, stream=twin_stream)
-        assert twin.heard == mail.delivered
+        assert twin.delivered == mail.delivered
     assert [twin.poll(agent) for agent in AGENTS] == [mail.poll(agent) for agent in AGENTS]
     assert twin.history == mail.history
     assert isinstance(twin.history[0], Message)
