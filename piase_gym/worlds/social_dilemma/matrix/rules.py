@@ -59,6 +59,12 @@ def begin(s, w, seed):
 
 
 @inline
+def players(s, w):
+    """Return how many play; of records for two it is a constant, and loops over it are unrolled."""
+    return 2 if len(s.past) == 2 else np.int64(w.agents)
+
+
+@inline
 def heard(s, w, a, index):
     """Take in the command of an agent. Returns its event, and 1 if it cooperates, as uint64.
 
@@ -81,7 +87,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     Returns:
         Not 0 if an agent ended or reached a milestone for the first time.
     """
-    n = np.int64(w.agents)
+    n = players(s, w)
     chosen = _0  # a bit an agent: whether it cooperates
     for a in range(n):
         row = np.uint64(o + a)
@@ -150,8 +156,8 @@ def play_round(s, w, n, o, chosen, rewards):
 @hot
 def sight(s, w, a, obs, p):
     """Write the vector of agent `a` to ``obs[p:p + w.length]``."""
-    n, shown, pair = np.int64(w.agents), np.int64(w.shown), len(s.past) == 2
-    paid = 8 if pair else 2 * np.int64(w.slots) + 4  # constants of records for two are unrolled
+    n, shown = players(s, w), np.int64(w.shown)
+    paid = 8 if len(s.past) == 2 else 2 * np.int64(w.slots) + 4
     others = -np.int64(s.cooperated[a])
     for b in range(n):
         others += s.cooperated[b]
@@ -163,7 +169,7 @@ def sight(s, w, a, obs, p):
     store(obs, q + 3, s.cooperated[a])
     store(obs, q + 4, others)
     q += NOW
-    if pair or n == 2:
+    if n == 2:
         look_back(s, w, a, shown, obs, q)
     else:
         look_around(s, w, a, shown, obs, q)
