@@ -16,7 +16,7 @@ from piase_gym.worlds.household.levels.generator import HELD_OUT, generate
 from piase_gym.worlds.household.levels.words import OBJECTS, TASKS
 from piase_gym.worlds.household.players.oracle import HouseholdOracle
 from piase_gym.worlds.household.players.planner import find_plan
-from piase_gym.worlds.household.players.search import HouseholdSearch, understand
+from piase_gym.worlds.household.players.scripted import HouseholdSearch, understand
 from piase_gym.worlds.household.rules.commands import perform
 from piase_gym.worlds.household.rules.legality import legal_entries
 from piase_gym.worlds.household.world import Household

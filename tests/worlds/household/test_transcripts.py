@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from piase_gym.interfaces.base_env import BaseEnv
-from piase_gym.worlds.household.players.search import HouseholdSearch
+from piase_gym.worlds.household.players.scripted import HouseholdSearch
 from tests.worlds.household.helpers import GAMES, TRANSCRIPTS, transcripts
 
 needs_data = pytest.mark.skipif(not TRANSCRIPTS.exists(), reason="the recorded games are not here")
