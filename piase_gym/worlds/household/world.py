@@ -302,7 +302,7 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
             tuple(known.lines),
             knowledge.held_by(self.game, state, agent),
             self._others(agent) if len(self.agents) > 1 else (),
-            tuple(self.mailboxes.heard[self.agents[agent]]),
+            tuple(self.mailboxes.delivered[self.agents[agent]]),
             tuple([row.line for row in self.rows(agent)]) if lists else (),
             _plain(state.feedback[agent]) if state.t else None,
             self.hints[agent],
@@ -341,7 +341,7 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
 
     def native_text(self, agent: int) -> str:
         """Return the answer to the last command as the games word it."""
-        heard = self.mailboxes.heard[self.agents[agent]]
+        heard = self.mailboxes.delivered[self.agents[agent]]
         return text.native_of(self.state_of.feedback[agent], heard, self.hints[agent])
 
     def surroundings(self, facts: HouseholdFacts) -> Surroundings:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.worlds.household.facts import STATES, Held, HouseholdFacts, Place
 from piase_gym.worlds.household.observe.text import LOOKS, place_line, text_of_parts
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED
@@ -29,7 +29,7 @@ class Known(NamedTuple):
     lines: tuple[str, ...]
     holding: tuple[Held, ...]
     others: tuple[str, ...]
-    messages: tuple[Letter, ...]
+    messages: tuple[Message, ...]
     commands: tuple[str, ...]
     feedback: str | None
     hint: str | None

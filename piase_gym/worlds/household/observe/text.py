@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.text_encoding import escape, one_line, unescape
 from piase_gym.core.world import HINT_TEXT
@@ -44,7 +44,7 @@ def text_of_parts(
     places: Any,
     holding: Sequence[Held],
     others: Sequence[str],
-    messages: Sequence[Letter],
+    messages: Sequence[Message],
     commands: str,
     feedback: str | None,
     hint: str | None,
@@ -147,7 +147,7 @@ def longest_text(envelope: HouseholdEnvelope) -> int:
     return 12_000 + places + commands + letters + HINT_TEXT
 
 
-def native_of(feedback: str, messages: Sequence[Letter], hint: str | None) -> str:
+def native_of(feedback: str, messages: Sequence[Message], hint: str | None) -> str:
     """Return the answer as the games word it, and below it letters and hints."""
     lines = [feedback, *(f"{letter.sender}: {letter.message}" for letter in messages)]
     lines += [f"Hint: {hint}"] if hint is not None else []

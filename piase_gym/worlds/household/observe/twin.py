@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from piase_gym.core.mailbox import Letter, Mailboxes
+from piase_gym.core.mailbox import Mailboxes, Message
 from piase_gym.worlds.household.state import Game, HomeState
 
 
@@ -36,7 +36,7 @@ def differ(
     for number, name in enumerate(agents):
         if number != agent and state.status[number] == "playing":
             state.feedback[number] = "Only you are told this."
-            mail.heard[name].append(Letter(agents[agent], name, "You alone hear this."))
+            mail.delivered[name].append(Message(agents[agent], name, "You alone hear this."))
             state.seen[number] = [(lid, None) for lid, _ in state.seen[number]]
             moved = True
     return moved
