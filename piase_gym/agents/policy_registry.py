@@ -23,6 +23,7 @@ _policies: dict[str, Callable[[], Agent]] = {
     "q_learning": QLearningAgent,
     "random": RandomAgent,
     "scripted": ScriptedAgent,
+    "search": ScriptedAgent,
     **STRATEGIES,
 }
 

@@ -117,7 +117,7 @@ def export(
     out: Annotated[str, typer.Argument(metavar="OUT", help="The file, or a dataset's name.")],
     format: Annotated[  # the option's name
         str | None,
-        typer.Option(help="csv, parquet, hdf5, sqlite, jsonl, minari; default: OUT's ending."),
+        typer.Option(help="csv, parquet, hdf5, sqlite, jsonl, chat, minari; else by OUT."),
     ] = None,
     dialect: Annotated[str, typer.Option(help="native, or legacy for older readers.")] = "native",
     timestamps: Annotated[str, typer.Option(help="iso, or epoch (seconds as floats).")] = "iso",

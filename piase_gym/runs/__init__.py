@@ -16,6 +16,7 @@ from piase_gym.runs.schema import LEVELS, SCHEMA_VERSION
 if TYPE_CHECKING:
     from piase_gym.runs.branches import Branch
     from piase_gym.runs.counterfactuals import ForkReport, fork
+    from piase_gym.runs.demonstrations import demonstrate
     from piase_gym.runs.divergence import Divergence, ReplayReport
     from piase_gym.runs.exports import export
     from piase_gym.runs.metric_definitions import METRICS, MetricSpec, metric_types
@@ -57,6 +58,7 @@ __all__ = [
     "ValidationReport",
     "View",
     "declare_curriculum",
+    "demonstrate",
     "export",
     "fork",
     "frames",

@@ -52,8 +52,9 @@ def export(
     Args:
         path: The log, or a run that was read.
         out: The file; for Minari the first part of the names of the datasets.
-        format: ``"csv"``, ``"parquet"``, ``"hdf5"``, ``"sqlite"``, ``"jsonl"`` or ``"minari"``;
-            by default what the ending of `out` says.
+        format: ``"csv"``, ``"parquet"``, ``"hdf5"``, ``"sqlite"``, ``"jsonl"``, ``"chat"``
+            (who read and answered what, see `chat_export`) or ``"minari"``; by default what the
+            ending of `out` says.
         dialect: ``"legacy"`` adds `source` and `data`, which older PiaAVT readers look for.
         timestamps: ``"epoch"`` writes seconds as floats, which two analyses of PiaAVT subtract.
         expand: Whether step lines are followed by the lines of single agents that they stand for.
@@ -71,7 +72,7 @@ def export(
     place = Path(out)
     packed = place.suffix in PACKED
     kind = format or ENDINGS.get(Path(place.stem).suffix if packed else place.suffix)
-    known = {**WRITERS, "minari": None}
+    known = {**WRITERS, "minari": None, "chat": None}
     if kind not in known:
         what = (
             f"unknown format {kind!r}" if kind else f"the ending of {Path(out).name!r} is unknown"
@@ -83,7 +84,7 @@ def export(
     ):
         if value not in allowed:
             raise ConfigError(f"unknown {name} {value!r}; {suggest(value, allowed)}")
-    if packed and kind not in ("jsonl", "minari"):
+    if packed and kind not in ("jsonl", "chat", "minari"):
         raise ConfigError(f"{place}: only JSON Lines are written as {place.suffix}")
     if kind == "minari":
         from piase_gym.runs.minari_export import to_minari
@@ -91,6 +92,12 @@ def export(
         return to_minari(run, os.fspath(out), overwrite)
     place = Path(out)
     check_out(place, run.path, overwrite)
+    if kind == "chat":
+        from piase_gym.runs.chat_export import transcripts
+
+        with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
+            _to_jsonl(transcripts(run), new)
+        return place
     with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
         WRITERS[kind](_rows(run, dialect, timestamps, expand), new)
     return place

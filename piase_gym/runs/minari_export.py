@@ -5,12 +5,14 @@ Observations are vectors. They are made by executing the run again, so a log of 
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 from gymnasium.spaces import Discrete
 
 from piase_gym.errors import ConfigError, LogWriteError, RunError, UnsupportedError, need
+from piase_gym.runs.manifest import command_value
 from piase_gym.runs.reader import Run
 from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.schema import Event
@@ -40,18 +42,17 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
         ConfigError: If the name cannot be one of datasets.
         LogWriteError: If a dataset exists.
         RunError: If the run cannot be executed again, so that nothing is known of observations.
-        UnsupportedError: If the world has no fixed table of commands.
+        UnsupportedError: If the world has no commands by index.
         MissingExtraError: If Minari is not installed.
     """
     need("h5py", "Minari datasets")
     minari = need("minari", "Minari datasets")
     if not _ID.fullmatch(name):
         raise ConfigError(f"{name!r} cannot be part of a dataset's id")
-    if not run.manifest["actions"]:
-        raise UnsupportedError(
-            f"{run.manifest['world']} has no fixed table of commands, so its actions are no numbers"
-        )
     gathered = _Gatherer(run)
+    if not gathered.replayer.world().capabilities.discrete:
+        world = run.manifest["world"]
+        raise UnsupportedError(f"{world} has no commands by index, so its actions are no numbers")
     gathered.drive()
     known = minari.list_local_datasets()
     for agent, episodes in gathered.finished.items():
@@ -109,6 +110,7 @@ class _Gatherer:
         self.finished: dict[str, list[_Episode]] = {name: [] for name in run.agents}
         self._open: dict[tuple[int, str], _Episode] = {}
         self._seeds: dict[int, int] = {}
+        self._numbered: dict[tuple[int, str], list[Any]] = {}
 
     def drive(self) -> None:
         """Execute the whole run."""
@@ -136,6 +138,17 @@ class _Gatherer:
         for number, name in enumerate(world.agents):
             if world.alive[number] and (slot, name) not in self._open:
                 self._open[slot, name] = _Episode(self._seeds[slot], vectors[number])
+        self._number(slot)
+
+    def _number(self, slot: int) -> None:
+        """Note what indices mean now, where that changes from step to step."""
+        world = self.replayer.world(slot)
+        if self.replayer.run.manifest["actions"]:
+            return
+        for number, name in enumerate(world.agents):
+            legal = world.masks()[number].nonzero()[0].tolist()
+            rows = [(k, world.command(number, k)) for k in legal]
+            self._numbered[slot, name] = [(k, command_value(row)) for k, row in rows]
 
     def _step(self, slot: int, event: Event, tick: Any) -> None:
         """Take in a step."""
@@ -147,7 +160,9 @@ class _Gatherer:
                 continue
             number = world.agents.index(name)
             if not isinstance(command, int):
-                command = _index(command, self.replayer.run.manifest["actions"], world)
+                table = self.replayer.run.manifest["actions"]
+                rows = list(enumerate(table)) if table else self._numbered[slot, name]
+                command = _index(command, rows, world)
             episode.observations.append(vectors[number])
             episode.actions.append(command)
             episode.rewards.append(float(tick.rewards[number]))
@@ -155,6 +170,7 @@ class _Gatherer:
             episode.truncations.append(bool(tick.truncated[number]))
             if tick.terminated[number] or tick.truncated[number]:
                 self._close((slot, name))
+        self._number(slot)
         if world.awaiting_agents:
             self._enter(slot)
 
@@ -167,8 +183,9 @@ class _Gatherer:
             self.finished[key[1]].append(episode)
 
 
-def _index(command: Any, table: list[Any], world: Any) -> int:
-    """Return the index of a command; what could not be read counts as the no-op."""
-    if command in table:
-        return table.index(command)
-    return int(list(world.commands).index(world.noop))
+def _index(command: Any, rows: list[Any], world: Any) -> int:
+    """Return the index of a command; what could not be read or had none counts as the no-op."""
+    rest = command_value(world.noop)
+    found = {json.dumps(row, sort_keys=True): k for k, row in reversed(rows)}
+    index = found.get(json.dumps(command, sort_keys=True))
+    return int(found[json.dumps(rest, sort_keys=True)] if index is None else index)

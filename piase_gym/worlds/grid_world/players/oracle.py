@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from piase_gym.worlds.grid_world.cells import FRUIT, MOVER
-from piase_gym.worlds.grid_world.players.scripted import Track, cheapest
+from piase_gym.worlds.grid_world.players.search import Track, cheapest
 from piase_gym.worlds.grid_world.players.stepwise import Improviser
 from piase_gym.worlds.grid_world.players.successors import INTERACT, MOVE_OF, STAY, Successors
 from piase_gym.worlds.grid_world.players.team import Scene, Team, lone, look
