@@ -45,6 +45,9 @@ def step(**fields: Any) -> CurriculumStep:
         ("==", False, None, False),
         ("!=", 3, None, False),
         (">=", 1, float("nan"), False),
+        (">=", True, True, False),  # truths have no order
+        ("<=", False, False, False),
+        (">=", "won", "won", True),
     ],
 )
 def test_a_criterion_converts_nothing(
@@ -61,7 +64,20 @@ def test_all_criteria_must_hold_and_none_never_completes() -> None:
     assert module.evaluate_step_completion("x", step(completion_criteria=both))
     both[1]["value"] = 3
     assert not module.evaluate_step_completion("x", step(completion_criteria=both))
+    told = module.decide("x", curriculum({}), step(completion_criteria=both), 1).reason
+    assert "b is 3, wanted > 3" in told
+    assert "a is" not in told  # which holds
     assert not module.evaluate_step_completion("x", step())
+
+
+def test_a_metric_is_asked_for_once_in_a_decision() -> None:
+    """It may be dear, and must not change between the criteria and the rules."""
+    table = Table({"reached_goal_2": False})
+    rules = [["reached_goal_2 == true", "PROCEED"], ["reached_goal_2 == false", "REPEAT_STEP"]]
+    criteria = [{"metric": "reached_goal_2", "value": True}]
+    tried = step(completion_criteria=criteria, adaptation_rules=rules)
+    assert AdaptationDecisionModule(table).decide("x", curriculum({}), tried, 1).rule == rules[1][0]
+    assert len(table.asked) == 1
 
 
 def test_windows_are_asked_for() -> None:
