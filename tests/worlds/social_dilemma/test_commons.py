@@ -158,6 +158,43 @@ def test_a_patch_that_is_emptied_stays_bare() -> None:
     assert not env.world.states[0]["ripe"].any()
 
 
+def test_who_finds_no_room_stays_away_until_there_is_some() -> None:
+    fields = {"game": "harvest", "agents": 4, "width": 8, "height": 8, "timeout": 3}
+    env = piase_gym.parallel_env("SocialDilemma", regrowth=(0, 0, 0, 0), **fields)
+    env.reset(seed=0)
+    dice, names = Stream(1), env.possible_agents
+    while not any(env.facts(name).time_out for name in names):
+        env.step({name: dice.integer(6) for name in names})
+    away = [name for name in names if env.facts(name).time_out]
+    state = env.world.states[0]
+    state["cells"][state["cells"] == 2] = 4  # apples wherever there was land
+    env.world.refresh()
+    for _ in range(8):
+        env.step(dict.fromkeys(names, 4))
+    for name in away:
+        facts = env.facts(name)
+        assert (facts.time_out, facts.position) == (1, None)
+        masks = env.world.masks()[names.index(name)]
+        assert masks.nonzero()[0].tolist() == [4]
+    state["cells"][state["cells"] == 4] = 2
+    env.world.refresh()
+    env.step(dict.fromkeys(names, 4))
+    for name in away:
+        assert env.facts(name).time_out == 0
+        assert env.facts(name).position is not None
+
+
+@pytest.mark.parametrize("fields", KIT)
+def test_only_cells_of_the_window_have_a_lower_bound_than_bytes_have(
+    fields: dict[str, Any],
+) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", **fields)
+    space, window = env.observation_space("agent_0")["vector"], env.world.envelope.window
+    assert (space.low == 0).all()
+    assert (space.high[: window**2] == 31 + 4 * 32).all()  # objects, then 32 agents, 4 ways
+    assert (space.high[window**2 :] == 255).all()
+
+
 def test_one_harvest_is_followed_by_a_cleanup() -> None:
     env = piase_gym.parallel_env("SocialDilemma", game="harvest", envelope={"cleaning": 1})
     env.reset(seed=0)
