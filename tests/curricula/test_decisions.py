@@ -470,6 +470,12 @@ def test_progress_of_another_curriculum_or_schema_is_refused() -> None:
     CurriculumManager().resume(AgentProgress.from_json(value), reworded)
     for broken, told in (
         ({**value, "schema": 2}, "schema version 2; this piase_gym reads version 1"),
+        ({**value, "schema": True}, "schema version True; this piase_gym reads version 1"),
+        ({**value, "env_steps": 2**62}, "a field has a value that is not allowed"),
+        ({**value, "episodes": -5}, "a field has a value that is not allowed"),
+        ({**value, "step_attempts": {"1": -5}}, "a field has a value that is not allowed"),
+        ({**value, "step_episodes": {"1": 2**62}}, "a field has a value that is not allowed"),
+        ({**value, "statuses": {"1": "gone"}}, "a field has a value that is not allowed"),
         ({**value, "outcome": "lost"}, "damaged"),
         ({**value, "step_attempts": {"1": True}}, "damaged"),
         ({**value, "surplus": 1}, "damaged"),
@@ -478,9 +484,21 @@ def test_progress_of_another_curriculum_or_schema_is_refused() -> None:
     ):
         with pytest.raises(ProgressError, match=told):
             AgentProgress.from_json(broken)
-    lost = AgentProgress.from_json({**value, "current_step_order": 77})
-    with pytest.raises(ProgressError, match="there is no step 77"):
-        CurriculumManager().resume(lost, made)
+    decided = Decision("a", "Test", 1, "s1", 1, "BRANCH_TO_77", None, "", next_step=77).as_json()
+    for strange, told in (
+        ({"current_step_order": 77}, "there is no step 77"),
+        ({"completed_steps": [77]}, "there is no step 77"),
+        ({"step_episodes": {"77": 1}}, "there is no step 77"),
+        ({"statuses": {"77": "skipped"}}, "there is no step 77"),
+        ({"decisions": [{**decided, "next_step": 1, "step": 77}]}, "there is no step 77"),
+        ({"decisions": [decided]}, "there is no step 77"),
+        ({"step_attempts": {}}, "no attempt of"),
+        ({"hint": "HINT_01"}, "there is no hint 'HINT_01'"),
+        ({"curriculum": "Other"}, "is in 'Other' version 1.0, and the curriculum is 'Test'"),
+        ({"curriculum_version": "0.9"}, "version 0.9, and the curriculum is 'Test' version 1.0"),
+    ):
+        with pytest.raises(ProgressError, match=told):
+            CurriculumManager().resume(AgentProgress.from_json({**value, **strange}), made)
 
 
 def test_every_decision_leaves_the_statuses_of_all_steps() -> None:

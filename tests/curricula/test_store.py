@@ -85,6 +85,8 @@ def test_a_file_that_was_not_read_or_has_changed_is_left_as_it_is(tmp_path: Path
         store.save(tried(9).agent_progress)
     assert ProgressStore(path).read()["a"].attempt == 3
     assert ProgressStore(tmp_path / "progress.json.2").read()["a"].attempt == 10
+    other.save(tried(3).agent_progress)  # who wrote it may go on
+    assert ProgressStore(path).read()["a"].attempt == 4
 
 
 @pytest.mark.parametrize(
@@ -95,6 +97,7 @@ def test_a_file_that_was_not_read_or_has_changed_is_left_as_it_is(tmp_path: Path
         ("[]", "no progress of agents"),
         ('{"name": "Corner"}', "no progress of agents"),
         ('{"format": "piase_gym progress", "schema": 2, "agents": {}}', "version 2; this"),
+        ('{"format": "piase_gym progress", "schema": true, "agents": {}}', "version True; this"),
         ('{"format": "piase_gym progress", "schema": 1}', "there are no agents"),
         (
             '{"format": "piase_gym progress", "schema": 1, "agents": {"a": {"schema": 9}}}',
