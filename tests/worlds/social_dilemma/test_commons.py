@@ -195,6 +195,32 @@ def test_only_cells_of_the_window_have_a_lower_bound_than_bytes_have(
     assert (space.high[window**2 :] == 255).all()
 
 
+@pytest.mark.parametrize(
+    ("world", "fields", "base"),
+    [
+        ("SocialDilemma", {"game": "harvest", "rounds": 20}, 6),
+        ("SocialDilemma", {"game": "cleanup", "rounds": 20}, 7),
+        ("GridWorld", {"agents": 2}, 6),
+        ("GridWorld", {"layout": "tag", "agents": 2}, 6),
+    ],
+)
+def test_a_symbol_that_there_is_not_is_illegal_and_unheard(
+    world: str, fields: dict[str, Any], base: int
+) -> None:
+    """Where the spaces leave room for more symbols than this game has."""
+    env = piase_gym.parallel_env(world, **fields, symbols=1, envelope={"symbols": 2})
+    env.reset(seed=0)
+    speaker, listener, *_ = env.possible_agents
+    for symbol, outcome, heard in ((1, "ok", 1), (2, "illegal", 0), (0, "ok", 0)):
+        mask = env.world.masks()[0]
+        assert mask[symbol * base + 4] == (outcome == "ok")
+        acts = dict.fromkeys(env.agents, 4) | {speaker: symbol * base + 4}
+        infos = env.step(acts)[4]
+        assert infos[speaker]["outcome"] == outcome
+        told = [(letter[0], letter[2]) for letter in env.facts(listener).messages]
+        assert told == ([(speaker, "1")] if heard else [])
+
+
 def test_one_harvest_is_followed_by_a_cleanup() -> None:
     env = piase_gym.parallel_env("SocialDilemma", game="harvest", envelope={"cleaning": 1})
     env.reset(seed=0)
