@@ -27,6 +27,8 @@ CASES: list[dict[str, Any]] = [
     | {"start_waste": 0.0, "apple_chance": 0.5, "clean_range": 2, "timeout": 6, "rounds": 120},
     {"game": "cleanup", "agents": 5, "width": 9, "height": 9, "waste_chance": 1.0, "timeout": 0}
     | {"reputation": True, "symbols": 1, "max_steps": 50},
+    {"game": "cleanup", "agents": 4, "width": 8, "height": 8, "river": 1, "waste_chance": 1.0}
+    | {"most_waste": 0.5, "start_waste": 0.0, "rounds": 60},
 ]
 
 
@@ -76,6 +78,10 @@ def test_kernels_play_like_the_reference(fields: dict[str, Any]) -> None:
             legal = [slow.legal(a, *words_of(act, env)) for a, act in enumerate(acts)]
             masks = env.world.masks()
             assert legal == [bool(masks[a][act]) for a, act in enumerate(acts)]
+            if seed % 2:  # agents act in another order in every step
+                slow.order.sort(key=lambda _: dice.bits())
+                env.runner.set_order(slow.order)
+            before = {deed: [*counts] for deed, counts in slow.deeds.items()}
             _, rewards, terminated, truncated, infos = env.step(
                 dict(zip(env.agents, acts, strict=True))
             )
@@ -85,11 +91,25 @@ def test_kernels_play_like_the_reference(fields: dict[str, Any]) -> None:
             assert set(terminated.values()) == {slow.t == env.config.length}
             assert set(truncated.values()) == {slow.t == env.config.max_steps}
             require_same(env, slow)
+            check_milestones(infos, before, slow)
         events |= {name for name, deeds in slow.deeds.items() if any(deeds)}
         check_measures(env, slow)
     crowded = env.config.timeout and env.config.agents > 4
     assert events >= ({"zaps", "zapped", "away", "eaten"} if crowded else set())
     assert "cleaned" in events or env.config.game == "harvest"
+
+
+DEEDS = {"apple_eaten": "eaten", "waste_cleaned": "cleaned", "was_zapped": "zapped"}
+"""Milestones that are reached with the first of such deeds."""
+
+
+def check_milestones(
+    infos: dict[str, Any], before: dict[str, list[int]], slow: SlowCommons
+) -> None:
+    """Compare which milestones are told of with what was done for the first time."""
+    for agent, info in enumerate(infos.values()):
+        first = {m for m, d in DEEDS.items() if slow.deeds[d][agent] and not before[d][agent]}
+        assert {*info.get("milestones", ())} & DEEDS.keys() == first
 
 
 def check_measures(env: Any, slow: SlowCommons) -> None:
