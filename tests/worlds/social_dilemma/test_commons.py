@@ -11,6 +11,7 @@ import piase_gym
 from piase_gym import testing
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ConfigError, EnvelopeError, GenerationError
+from piase_gym.worlds.social_dilemma.commons.codes import WASTE
 from tests.worlds.social_dilemma.reference_commons import MOVES, SlowCommons
 
 QUICK = {"regrowth": (0.01, 0.1, 0.2, 0.4)}
@@ -202,6 +203,24 @@ def test_who_finds_no_room_stays_away_until_there_is_some() -> None:
     for name in away:
         assert env.facts(name).time_out == 0
         assert env.facts(name).position is not None
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_who_comes_first_cleans_what_two_aim_at(order: list[int]) -> None:
+    fields = {"game": "cleanup", "agents": 2, "width": 8, "height": 8, "river": 3}
+    env = piase_gym.parallel_env("SocialDilemma", **fields, waste_chance=0.0, start_waste=0.0)
+    env.reset(seed=0)
+    state = env.world.get_state()
+    side = round(len(state["cells"]) ** 0.5)
+    state["x"][:2], state["y"][:2], state["heading"][:2] = [0, 2], [4, 4], [1, 3]
+    state["cells"][4 * side + 1] = WASTE
+    state["waste"] = 1
+    env.world.set_state(state)
+    env.runner.set_order(order)
+    infos = env.step({"agent_0": 6, "agent_1": 6})[4]
+    first, second = (f"agent_{agent}" for agent in order)
+    assert (infos[first]["outcome"], infos[second]["outcome"]) == ("ok", "failed")
+    assert [env.facts(name).cleaned for name in (first, second)] == [1, 0]
 
 
 @pytest.mark.parametrize("fields", KIT)
