@@ -248,6 +248,48 @@ def test_an_attempt_that_begins_anew_is_judged_by_its_own_episodes(
     assert (made.attempt, made.values["success_rate over 5 episodes"]) == (2, 0.0)
 
 
+def test_windows_look_back_over_resumptions(tmp_path: Path) -> None:
+    import piase_gym
+    from piase_gym.wrappers import CurriculumWrapper
+    from tests.curricula import example_curricula
+
+    windows = [{"attempts": 3}, {"episodes": 5}, {"env_steps": 23}, {"env_steps": 60}]
+    criteria = [
+        {"metric": metric, "operator": ">=", "value": 1000, "window": window}
+        for window in windows
+        for metric in ("mean_return", "hints_used")
+    ]
+    plan = example_curricula.curriculum(
+        example_curricula.step(
+            1,
+            completion_criteria=criteria,
+            episodes_per_attempt=2,
+            adaptation_rules=[["step_attempts > 0", "REPEAT_STEP"]],
+        )
+    )
+
+    def play(parts: list[int], path: Path) -> list[Any]:
+        made, number = [], 0
+        for episodes in parts:
+            env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan, progress=path)
+            for _ in range(episodes):
+                env.reset(seed=number)
+                if number % 4 == 1:
+                    env.modifier.provide_indirect_hint("agent_0", "Go.")
+                player = example_curricula.stay if number % 3 else example_curricula.arrive
+                while env.agents:
+                    env.step({"agent_0": player(env, "agent_0")})
+                number += 1
+            env.close()
+            made += env.decisions
+        return [(one.attempt, one.env_steps, one.values) for one in made]
+
+    whole = play([14], tmp_path / "whole.json")
+    assert len(whole) == 7
+    assert play([2] * 7, tmp_path / "each.json") == whole
+    assert play([4, 2, 6, 2], tmp_path / "some.json") == whole
+
+
 # -- damage ---------------------------------------------------------------------------------------
 
 ODD = (None, True, 0, -1, 1, 2**31, 2**63, 10**30, 1.5, 1e308, "", "1", "running", "0" * 3000)
