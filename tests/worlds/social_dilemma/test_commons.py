@@ -180,7 +180,7 @@ def test_a_patch_that_is_emptied_stays_bare() -> None:
 
 
 def test_who_finds_no_room_stays_away_until_there_is_some() -> None:
-    fields = {"game": "harvest", "agents": 4, "width": 8, "height": 8, "timeout": 3}
+    fields: dict[str, Any] = {"game": "harvest", "agents": 4, "width": 8, "height": 8, "timeout": 3}
     env = piase_gym.parallel_env("SocialDilemma", regrowth=(0, 0, 0, 0), **fields)
     env.reset(seed=0)
     dice, names = Stream(1), env.possible_agents
@@ -207,7 +207,7 @@ def test_who_finds_no_room_stays_away_until_there_is_some() -> None:
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
 def test_who_comes_first_cleans_what_two_aim_at(order: list[int]) -> None:
-    fields = {"game": "cleanup", "agents": 2, "width": 8, "height": 8, "river": 3}
+    fields: dict[str, Any] = {"game": "cleanup", "agents": 2, "width": 8, "height": 8, "river": 3}
     env = piase_gym.parallel_env("SocialDilemma", **fields, waste_chance=0.0, start_waste=0.0)
     env.reset(seed=0)
     state = env.world.get_state()
