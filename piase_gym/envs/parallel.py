@@ -9,6 +9,7 @@ from typing import Any
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
+from piase_gym.core.commands import Command
 from piase_gym.core.world import Act, StepResult
 from piase_gym.envs.actions import INTEGERS, ActionDecoder, explain_failure
 from piase_gym.envs.arguments import Name, build_runner
@@ -200,9 +201,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         )
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
-        if self._explains:
+        if self._explains or isinstance(acts, list):  # a tuple holds indices only
             for name, i in live:
-                explain_failure(infos[name], runner.world, i, actions[name])
+                if self._explains or isinstance(actions[name], Command):
+                    explain_failure(infos[name], runner.world, i, actions[name])
         if self.render_mode == "human":
             self.render()
         return result

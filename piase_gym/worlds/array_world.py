@@ -284,7 +284,11 @@ class ArrayWorld(World[C, F]):
 
     def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step where not all acts are plain indices."""
-        alive = self.alive
+        alive, known = self.alive, self._index_of
+        acts = [
+            self.check(i, act) if isinstance(act, Command) and act not in known else act
+            for i, act in enumerate(acts)
+        ]
         codes = [self._code(i, act) if alive[i] else ABSENT for i, act in enumerate(acts)]
         self.one["coded"] = 1
         try:
