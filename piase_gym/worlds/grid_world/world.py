@@ -11,6 +11,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.compiled import readable
+from piase_gym.compiled.memory import overlaid
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
@@ -47,6 +48,7 @@ from piase_gym.worlds.grid_world.state import (
     CANONICAL,
     config_table,
     find_problem,
+    kernel_type,
     new_single,
     new_states,
 )
@@ -235,7 +237,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             raise AgentError(f"agent {name!r} is {done} already")
         if not self.states["alive"].any():
             raise AgentError(f"agent {name!r} cannot enter: the episode is over")
-        if not enter_one(readable(self.one), agent):
+        if not enter_one(self._one, agent):
             raise AgentError(f"agent {name!r} cannot enter: there is no free floor near its start")
         self.refresh()
 
@@ -264,6 +266,10 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def new_single(self, config: GridWorldConfig) -> NDArray[Any]:
         """Return the record of a batch of one."""
         return new_single(config, self.envelope)
+
+    def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
+        """Return records as the one type for grids of all sizes."""
+        return readable(overlaid(records, kernel_type(records.dtype)))
 
     def new_batch(self, count: int, configs: Sequence[GridWorldConfig]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
