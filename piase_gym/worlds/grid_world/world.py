@@ -52,9 +52,9 @@ from piase_gym.worlds.grid_world.state import (
     new_single,
     new_states,
 )
-from piase_gym.worlds.grids.codes import on_map
+from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
-from piase_gym.worlds.grids.obstacles import ahead_in_grid, ahead_in_window, in_the_way
+from piase_gym.worlds.grids.obstacles import in_the_way
 
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
@@ -345,13 +345,18 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def why_failed(self, agent: int) -> str | None:
         """Say what an agent bumped into, or why what is ahead of it did not budge."""
-        event = int(self._events[agent])
+        event = self._event_view[agent]
         if event != BLOCKED:
             return FAILURES.get(event)
-        facts = self.facts(agent)
-        if self.config.observe == "window":
-            return in_the_way(ahead_in_window(facts.cells))
-        return in_the_way(ahead_in_grid(facts.cells, facts.position, facts.heading))
+        form, vector = self.form, self._obs_rows[agent]
+        column, row = form.columns // 2, form.rows - 2
+        if form.whole_grid:
+            x, y, heading = vector[form.area + 2 : form.area + 5].tolist()
+            dx, dy = AHEAD[HEADINGS[heading]]
+            column, row = x + dx, y + dy
+            if not (0 <= row < form.rows and 0 <= column < form.columns):
+                return in_the_way("outside")
+        return in_the_way(form.cell_names[vector[row * form.columns + column]])
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let the others carry something else, and put a wall where a window does not reach."""
