@@ -8,6 +8,7 @@ which is derived: digests and snapshots leave it out.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -114,7 +115,8 @@ def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
         return single_type(kernel_type(records["state"]), TABLE, agents)
     agents = records["x"].shape[0]
     largest = records if CHECKED else layout(MAX_SIDE, MAX_MARGIN, agents)
-    fields = {name: (largest.fields or {})[name][:2] for name in records.names or ()}
+    known: Mapping[str, Any] = largest.fields or {}
+    fields = {name: known[name][:2] for name in known}
     cells, size = fields["cells"][1], largest.itemsize
     words = -(-cells // WORD) * WORD  # where the first word of `free` would lie without cells
     fields["cells"] = np.dtype(("u1", size - cells)), cells
@@ -122,7 +124,8 @@ def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
     fields["free"] = np.dtype(("<u8", (size - words) // WORD)), words
     kinds, offsets = zip(*fields.values(), strict=True)
     told: Any = {"names": [*fields], "formats": kinds, "offsets": offsets, "itemsize": size}
-    return np.dtype(told, align=True)
+    kind: np.dtype[Any] = np.dtype(told, align=True)
+    return kind
 
 
 CANONICAL: Final = (
