@@ -177,7 +177,7 @@ class EpisodeCollector:
         Returns:
             Whether the episode is over for all of the caller's agents.
         """
-        tick: Any = self.runner.tick
+        tick: Any = self.runner.last_step
         for place, keep in self.step_hooks:
             keep(tick[place])
         return bool(tick.ended or tick.notes) and self._record_events(tick)

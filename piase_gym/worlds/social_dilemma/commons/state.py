@@ -21,7 +21,7 @@ from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
-from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_SIDE, MAX_SYMBOLS, MAX_WINDOW
+from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_SIDE, MAX_WINDOW
 from piase_gym.worlds.social_dilemma.games import in_32_bits
 
 LAYOUT, DYNAMICS = 0, 1
@@ -167,12 +167,8 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
 
 def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
-    side, margin, agents = buckets(envelope)
-    length = margin**2 + SCALARS + agents * (TOLD + 1)
-    actions = (CLEANING + 1) * (1 + MAX_SYMBOLS)
-    state = layout(side, margin, agents)
-    kind = single_type(state, TABLE, agents, agents * length, agents * actions, "u1")
-    one = np.zeros(1, kind)
+    sizes = buckets(envelope)
+    one = np.zeros(1, single_type(layout(*sizes), TABLE, sizes[2]))
     one["table"] = new_table(config, envelope)
     return one
 

@@ -23,8 +23,6 @@ from piase_gym.worlds.social_dilemma.config import (
 )
 from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
-    MAX_MEMORY,
-    MAX_SYMBOLS,
     OUT_OF_TIME,
 )
 from piase_gym.worlds.social_dilemma.games import UNIT, in_32_bits
@@ -193,12 +191,7 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
 def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
     agents = capacity(envelope.agents)
-    roomy = SocialDilemmaEnvelope(
-        agents=agents, symbols=MAX_SYMBOLS, reputation=1, memory=MAX_MEMORY
-    )
-    length, actions = agents * vector_length(roomy), agents * 2 * (1 + MAX_SYMBOLS)
-    kind = single_type(layout(agents), table_layout(agents), agents, length, actions, "<f4")
-    one = np.zeros(1, kind)
+    one = np.zeros(1, single_type(layout(agents), table_layout(agents), agents))
     one["table"] = new_table(config, envelope)
     return one
 

@@ -50,6 +50,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     canonical: ClassVar[Sequence[str]] = matrix_state.CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
+    vector_type: ClassVar[type[Any]] = np.float32
     kernels: ClassVar[Kernels] = KERNELS
 
     def __init__(self, config: SocialDilemmaConfig) -> None:
