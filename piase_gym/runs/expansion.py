@@ -151,6 +151,7 @@ class Expansion:
             clock=lambda: self._now,
             epoch=0,
         )
+        options.check()
         self._focal = header["focal"]
         self._env = env = _batch(manifest, header["configs"], self._focal)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.errors import RunError
-from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, parse, raw_lines
+from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, parse, raw_lines
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD, Event, rank
 
@@ -81,6 +81,10 @@ class Run:
         self, report: Callable[[Problem], None] | None = None
     ) -> Iterator[tuple[int, Event]]:
         """Yield line numbers and events."""
+        return ((raw.number, event) for raw, event in self.lines(report))
+
+    def lines(self, report: Callable[[Problem], None] | None = None) -> Iterator[tuple[Raw, Event]]:
+        """Yield lines as they stand in the file, and their events."""
         bad = 0
         for raw in raw_lines(self.path, self.level):
             found = raw if isinstance(raw, Problem) else parse(raw)
@@ -88,7 +92,7 @@ class Run:
                 problem = lacking(found)
                 if not problem:
                     assert not isinstance(raw, Problem)
-                    yield raw.number, found
+                    yield raw, found
                     continue
                 assert not isinstance(raw, Problem)
                 found = Problem(raw.number, problem)

@@ -130,7 +130,9 @@ class Replayer:
             else:
                 self.report.problems.append(problem)
 
-        yield from self.run.numbered(report)
+        for raw, event in self.run.lines(report):
+            self.verifier.raw = raw.data
+            yield raw.number, event
 
     def play(self, number: int, event: Event) -> None:
         """Do what one line says, and compare the line with what has to be there."""
@@ -268,7 +270,8 @@ class Replayer:
         mail = self.world(data.get("slot", 0)).mailboxes
         if mail is None:
             raise RunError("this world has no mailboxes")
-        self.verifier.polled(number, event, data["agent"], mail.poll(data["agent"]))
+        told = {"kind": "poll", "agent": data["agent"]}
+        self.verifier.told(number, event, told, mail.poll(data["agent"]))
 
     def _step(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Do a step, and compare what followed."""
