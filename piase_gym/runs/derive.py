@@ -7,6 +7,7 @@ is not derived comes from outside: seeds, commands, hints, letters, restored sta
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -242,7 +243,10 @@ class Deriver:
             digest: The digest of the state after it.
         """
         names, pick = episode_record.names, episode_record.pick
-        commands = [act if type(act) is int else act_value(act) for act in pick(acts)]
+        try:
+            commands = [*map(operator.index, pick(acts))]
+        except TypeError:
+            commands = [act_value(act) for act in pick(acts)]
         terminated = truncated = episode_record.nobody
         if tick.ended:
             terminated = dict(zip(names, map(bool, pick(tick.terminated)), strict=True))

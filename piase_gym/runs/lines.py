@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -49,15 +48,19 @@ class Encoder:
             f'"event_id":{encode(run_id)[:-1]}:'
         )
         self._heads: dict[tuple[str, str, str | None, str | None], str] = {}
+        self._second, self._time = -1, ""
 
     def line(self, item: Line, number: int) -> bytes:
         """Write one event, as the line with this number."""
         ns, agent, event_type, step, episode, data, component, log_level = item
         key = agent, event_type, component, log_level
         head = self._heads.get(key) or self._head(*key)
-        micro = (ns + self.clock) // 1000
+        second, micro = divmod((ns + self.clock) // 1000, 1_000_000)
+        if second != self._second:
+            self._second = second
+            self._time = time.strftime('{"timestamp":"%Y-%m-%dT%H:%M:%S.', time.gmtime(second))
         frame = (
-            f'{{"timestamp":"{_second(micro // 1_000_000)}{micro % 1_000_000:06d}{self._run}'
+            f"{self._time}{micro:06d}{self._run}"
             f'{number}{head}{step},"episode":{episode},"event_data":'
         )
         return frame.encode() + dumps(data) + b"}\n"
@@ -78,12 +81,6 @@ class Encoder:
             f'"event_type":{encode(event_type)},"step":'
         )
         return found
-
-
-@functools.lru_cache(maxsize=16)
-def _second(seconds: int) -> str:
-    """Return seconds since 1970 as the date and time of a line, without the microseconds."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds))
 
 
 def _source_type(component: str | None, usual: EventType) -> str:

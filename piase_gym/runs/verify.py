@@ -128,7 +128,7 @@ class Verifier(Recorder):
         self._learner = callers[0] if len(callers) == 1 else None
         """The only agent that is not a partner; its end may be that of its episodes."""
         self._letters = 0
-        self._due: deque[Line] = deque()
+        self._wanted: deque[Line] = deque()
         """What has to come next."""
         self._early: deque[tuple[int, Event]] = deque()
         """Lines whose cause has still to come."""
@@ -145,8 +145,8 @@ class Verifier(Recorder):
         if self._stopped:
             return
         early = event["event_type"] in _EARLY and not played_out(event["event_data"].get("reason"))
-        if self._due:
-            self._match(number, event, self._due.popleft(), self.raw)
+        if self._wanted:
+            self._match(number, event, self._wanted.popleft(), self.raw)
         elif self._lacks_turn(number, event):
             return
         elif not self._claims(event):
@@ -164,8 +164,8 @@ class Verifier(Recorder):
         self._made.clear()
         if self._stopped:
             return
-        if self._due:
-            self._lacks(number, event, self._due[0])
+        if self._wanted:
+            self._lacks(number, event, self._wanted[0])
             return
         if self._lacks_turn(number, event):
             return
@@ -187,7 +187,7 @@ class Verifier(Recorder):
             self._next = 0
         self._own.clear()
         self._match(number, event, lines[place], self.raw)
-        self._due.extend(lines[place + 1 :])
+        self._wanted.extend(lines[place + 1 :])
 
     @property
     def decides(self) -> bool:
@@ -243,7 +243,7 @@ class Verifier(Recorder):
             told, more = self.step_goals.hear(what, agent, about)
             goals += [(agent or SYSTEM, what, dict(told)), *more]
         wanted = [entry for entry in goals if self.wants(entry[0], entry[1])]
-        self._due.extend(Line(0, *entry[:2], step, self.present, entry[2]) for entry in wanted)
+        self._wanted.extend(Line(0, *entry[:2], step, self.present, entry[2]) for entry in wanted)
 
     def _in_play(self, agent: str, told: Any) -> int:
         """Return in how many slots an episode goes on that an agent was in from its start.
@@ -474,7 +474,7 @@ class Verifier(Recorder):
         self._compare(number, event)
         self._turns = turns
 
-    def _add_targets(self, wanted: dict[str, Any], names: Sequence[str], told: Any) -> None:
+    def _add_targets(self, wanted: Any, names: Sequence[str], told: Any) -> None:
         """Believe the log who arrived, of those whose targets are not in it."""
         silent = [name for name in names if not self.wants(name, ATTEMPT)]
         if silent and isinstance(told, list):
@@ -522,8 +522,8 @@ class Verifier(Recorder):
         """Check the frame of a snapshot, which may stand between other lines."""
         if self._stopped:
             return
-        if self._due:
-            self._lacks(number, event, self._due[0])
+        if self._wanted:
+            self._lacks(number, event, self._wanted[0])
             return
         if self._lacks_turn(number, event):
             return
