@@ -13,10 +13,10 @@ from piase_gym.core.world import StepResult, World
 from piase_gym.runs.derive import PERCEPT
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
-from piase_gym.runs.lines import Encoder
+from piase_gym.runs.lines import Encoder, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Options
-from piase_gym.runs.recorder import Out, Recorder
+from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.schema import REBUILD, SYSTEM
 
 if TYPE_CHECKING:

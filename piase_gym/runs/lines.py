@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -25,6 +25,39 @@ class Line(NamedTuple):
     data: Mapping[str, Any]
     component: str | None = None
     log_level: str | None = None
+
+
+class Out:
+    """Where the lines of a recorder go: by itself into a list.
+
+    Attributes:
+        final: Whether they are written for good, so that states are hashed.
+        lines: What was taken.
+        finish: Returns what completes the run when the process ends and nobody closed it.
+    """
+
+    final = True
+
+    def __init__(self) -> None:
+        """Start with no lines."""
+        self.lines: list[Line] = []
+        self.finish: Callable[[], Callable[[], None] | None] = lambda: None
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to `flush`."""
+        return False
+
+    def take(self, line: Line) -> None:
+        """Take a line."""
+        self.lines.append(line)
+
+    def flush(self) -> None:
+        """Pass on what was taken."""
+
+    def close(self, last: Line) -> None:
+        """Take the summary, which lacks what only the writer knows, and end."""
+        self.take(last)
 
 
 class Encoder:

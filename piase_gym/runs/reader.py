@@ -19,6 +19,8 @@ DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowE
 _TEXTS = tuple(
     name for name in (*FIELDS, *MORE_FIELDS) if name not in ("event_data", "step", "episode")
 )
+_NEEDED = (*_TEXTS, "step", "episode", "event_data")
+_KINDS = [*(str for _ in _TEXTS), int, int, dict]
 FIRST_LINES = 64
 """Another manifest, if there is one, is among so many lines."""
 
@@ -177,6 +179,12 @@ class Run:
 
 def lacking(event: Mapping[str, Any]) -> str:
     """Say which field of a line is missing or of a wrong type, or return an empty string."""
+    if (
+        [*map(type, map(event.get, _NEEDED))] == _KINDS
+        and 0 <= event["step"] < 1 << 63
+        and 0 <= event["episode"] < 1 << 63
+    ):
+        return ""
     for field in _TEXTS:
         if type(event.get(field)) is not str:
             return _fault(event, field, "a string")

@@ -9,45 +9,20 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from piase_gym.core.events import Event
 from piase_gym.core.world import StepResult, World
 from piase_gym.runs.derive import Deriver
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
-from piase_gym.runs.lines import Encoder, Line
+from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import NEVER, Levels, Options
 from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SCHEMA_VERSION, SYSTEM
 
 if TYPE_CHECKING:
     from piase_gym.envs.runner import EpisodeRunner
-
-
-class Out(Protocol):
-    """Where the lines of a recorder go.
-
-    Attributes:
-        final: Whether they are written for good, so that states are hashed.
-        finish: Completes the run if nobody else does, when the process ends.
-    """
-
-    final: bool
-    finish: Callable[[], Callable[[], None] | None]
-
-    @property
-    def full(self) -> bool:
-        """Whether it is time to `flush`."""
-
-    def take(self, line: Line) -> None:
-        """Take a line."""
-
-    def flush(self) -> None:
-        """Pass on what was taken."""
-
-    def close(self, last: Line) -> None:
-        """Take the summary, which lacks what only the writer knows, and end."""
 
 
 class Recorder(Deriver):

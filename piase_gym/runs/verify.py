@@ -30,7 +30,7 @@ from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
-from piase_gym.runs.lines import Line
+from piase_gym.runs.lines import Line, Out
 from piase_gym.runs.manifest import CALLER, command_table
 from piase_gym.runs.options import NEVER, Options
 from piase_gym.runs.reader import Run
@@ -77,20 +77,6 @@ _CLOCK = len('{"timestamp":"2026-01-01T00:00:00.000000Z')
 """Where in a line that which a run cannot tell ends."""
 
 
-class _Made:
-    """Where the recorder's lines go until they are compared."""
-
-    final, full = True, False
-
-    def __init__(self) -> None:
-        self.lines: list[Line] = []
-        self.take = self.close = self.lines.append
-        self.finish: Callable[[], Callable[[], None] | None] = lambda: None
-
-    def flush(self) -> None:
-        """Do nothing: nobody waits for the lines."""
-
-
 class Verifier(Recorder):
     """Records a replay, and compares.
 
@@ -109,11 +95,10 @@ class Verifier(Recorder):
         manifest = run.manifest
         level, levels = manifest["level"], manifest.get("levels")
         options = Options(level, levels, run.experiment_id, run.run_id, NEVER, clock=int, epoch=0)
-        made = _Made()
-        super().__init__(world, lambda _: made, options, manifest["schema_version"])
+        super().__init__(world, lambda _: Out(), options, manifest["schema_version"])
         self.run, self.report, self.table = run, report, manifest["actions"]
         self.raw: bytes | None = None
-        self._made = made.lines
+        self._made: list[Line] = self.out.lines
         self.records: dict[int | None, EpisodeRecord] = {}
         self._times: dict[int | None, int] = {}
         self._at: dict[int | None, int] = {}
@@ -213,14 +198,14 @@ class Verifier(Recorder):
     def _own_line(self, number: int, event: Event) -> None:
         """Check a line of a user, an agent or a curriculum."""
         kind, data = event["event_type"], event["event_data"]
+        if kind in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES):
+            self.differ(number, event, None, "kind", data.get("kind", MISSING), "another kind")
+            return
         if self._early and kind not in _DERIVED:
             self._unfounded()
             return
         if self._early:  # nothing of a user's stands among them
             self.differ(number, event, None, "line", _of(event), "another line")
-            return
-        if kind in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES):
-            self.differ(number, event, None, "kind", data.get("kind", MISSING), "another kind")
             return
         agent = None if event["agent_id"] == SYSTEM else event["agent_id"]
         given = data

@@ -257,7 +257,7 @@ def test_forged_entries_are_named_at_their_line(
         at = dice.randrange(len(rows))
         before = json.loads(json.dumps(rows[at]))
         place = change(dice, rows[at])
-        if place == ("event_id",):
+        if place in (("event_id",), (DATA, "lines")):
             continue  # it is made anew
         path.write_bytes(b"".join(forge(rows)))
         what = f"seed {seed}, line {at + 1}, {place}: {before} -> {rows[at]}"
