@@ -413,7 +413,7 @@ def test_the_step_of_a_batch_s_snapshot_is_compared(
     logs: dict[str, list[bytes]], tmp_path: Path
 ) -> None:
     path = tmp_path / "run.jsonl"
-    rows = [json.loads(line) for line in logs["batch, actions"]]
+    rows = [json.loads(line) for line in logs["batch, full"]]
     at = next(i for i, row in enumerate(rows) if row[DATA].get("kind") == "snapshot")
     rows[at]["step"] += 1
     path.write_bytes(b"".join(forge(rows)))
