@@ -150,7 +150,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         """Take note of who is in play."""
         names = self.runner.world.agents
         self._live = [(names[i], i) for i in self.runner.live]
-        self._set_agents([name for name, _ in self._live])
+        self.agents = [name for name, _ in self._live]
         self._nobody = dict.fromkeys(self.agents, False)
         self._open = self.runner.world.awaiting_agents
         self._shown_agents = self.runner.own if self._open else list(self.runner.live)
@@ -158,12 +158,6 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         batched = self.runner.world.capabilities.batched
         plain = everybody and batched and self._decoder.kind == "discrete"
         self._values_of = operator.itemgetter(*self.agents) if plain and self.agents else None
-
-    def _set_agents(self, agents: list[str]) -> None:
-        """Say who is in play, here and where wrappers show it."""
-        self.agents = agents
-        for mirror in self.runner.events.mirrors:
-            mirror["agents"] = agents
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
         """Let every agent in play act once.
@@ -274,7 +268,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
 
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""
-        self._set_agents([])
+        self.agents = []
         self._live = []
         super().close()
 

@@ -5,7 +5,9 @@ Observations are vectors. They are made by executing the run again, so a log of 
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import warnings
 from typing import Any
 
 from gymnasium.spaces import Discrete
@@ -16,18 +18,6 @@ from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.schema import Event
 
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
-
-
-class _Episode:
-    """One agent's episode while it is gathered."""
-
-    def __init__(self, seed: int, first: Any) -> None:
-        self.seed = seed
-        self.observations = [first]
-        self.actions: list[int] = []
-        self.rewards: list[float] = []
-        self.terminations: list[bool] = []
-        self.truncations: list[bool] = []
 
 
 def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
@@ -51,7 +41,9 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
         raise UnsupportedError(
             f"{run.manifest['world']} has no fixed table of commands, so its actions are no numbers"
         )
-    gathered = _Gatherer(run)
+    from minari.data_collector import EpisodeBuffer
+
+    gathered = _Gatherer(run, EpisodeBuffer)
     gathered.drive()
     known = minari.list_local_datasets()
     for agent, episodes in gathered.finished.items():
@@ -70,30 +62,14 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
     return ids
 
 
-def _write(minari: Any, dataset: str, episodes: list[_Episode], gathered: _Gatherer) -> None:
+def _write(minari: Any, dataset: str, episodes: list[Any], gathered: _Gatherer) -> None:
     """Write one dataset."""
-    import warnings
-
-    from minari.data_collector import EpisodeBuffer
-
     world = gathered.replayer.world()
-    buffers = [
-        EpisodeBuffer(
-            id=number,
-            seed=episode.seed if episode.seed < 1 << 63 else None,
-            observations=episode.observations,
-            actions=episode.actions,
-            rewards=episode.rewards,
-            terminations=episode.terminations,
-            truncations=episode.truncations,
-        )
-        for number, episode in enumerate(episodes)
-    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that no author, e-mail or code link is given
         minari.create_dataset_from_buffers(
             dataset,
-            buffers,
+            [dataclasses.replace(episode, id=number) for number, episode in enumerate(episodes)],
             observation_space=world.vector_space,
             action_space=Discrete(world.num_actions),
             description=f"Run {gathered.replayer.run.run_id} of {world.name}.",
@@ -102,13 +78,13 @@ def _write(minari: Any, dataset: str, episodes: list[_Episode], gathered: _Gathe
 
 
 class _Gatherer:
-    """Executes a run again and gathers what each agent saw, did and got."""
+    """Executes a run again and gathers what each agent saw, did and got, in Minari's buffers."""
 
-    def __init__(self, run: Run) -> None:
-        self.replayer = Replayer(run)
-        self.finished: dict[str, list[_Episode]] = {name: [] for name in run.agents}
-        self._open: dict[tuple[int, str], _Episode] = {}
-        self._seeds: dict[int, int] = {}
+    def __init__(self, run: Run, buffer: Any) -> None:
+        self.replayer, self._buffer = Replayer(run), buffer
+        self.finished: dict[str, list[Any]] = {name: [] for name in run.agents}
+        self._open: dict[tuple[int, str], Any] = {}
+        self._seeds: dict[int, int | None] = {}
 
     def drive(self) -> None:
         """Execute the whole run."""
@@ -124,7 +100,8 @@ class _Gatherer:
 
     def _reset(self, slot: int, event: Event) -> None:
         """Let episodes begin."""
-        self._seeds[slot] = event["event_data"]["seed"]
+        seed = event["event_data"]["seed"]
+        self._seeds[slot] = seed if seed < 1 << 63 else None
         for key in [key for key in self._open if key[0] == slot]:
             self._close(key, cut=True)
         self._enter(slot)
@@ -135,7 +112,10 @@ class _Gatherer:
         vectors = world.vectors()
         for number, name in enumerate(world.agents):
             if world.alive[number] and (slot, name) not in self._open:
-                self._open[slot, name] = _Episode(self._seeds[slot], vectors[number])
+                first = [vectors[number]]
+                self._open[slot, name] = self._buffer(
+                    seed=self._seeds[slot], observations=first, actions=[]
+                )
 
     def _step(self, slot: int, event: Event, tick: Any) -> None:
         """Take in a step."""
