@@ -33,7 +33,7 @@ class BatchController(CurriculumController):
     Args:
         batch: The batch; one that was never reset gets the envelope that curricula need.
         options: What to follow, and how.
-        enlarge: Makes room for larger configs.
+        grow_envelope: Makes room for larger configs.
 
     Raises:
         CurriculumError, EnvelopeError, ProgressError, AgentError: See `CurriculumController`.
@@ -44,7 +44,7 @@ class BatchController(CurriculumController):
         self,
         batch: BatchEnv,
         options: CurriculumOptions,
-        enlarge: Callable[[Mapping[str, int]], object],
+        grow_envelope: Callable[[Mapping[str, int]], object],
     ) -> None:
         """Make the controller, and subscribe to the events of the batch."""
         self.batch = batch
@@ -54,7 +54,7 @@ class BatchController(CurriculumController):
                 "then it chooses and words hints"
             )
         if not batch.ready.any():
-            ensure_envelope(options.curricula, batch.configs[0], batch.world, enlarge)
+            ensure_envelope(options.curricula, batch.configs[0], batch.world, grow_envelope)
         super().__init__(batch.world, options, batch.events, batch.num_envs, batch.configs[0])
         self.collector = BatchEpisodeCollector(batch, list(options.curricula), self.inputs)
         self.collector.step = self.step

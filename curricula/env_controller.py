@@ -44,7 +44,7 @@ class EnvController(CurriculumController):
         self.runner = runner = env.runner
         base = self._pending_config()
         if runner.never_reset:
-            ensure_envelope(options.curricula, base, runner.world, env.enlarge, fixed)
+            ensure_envelope(options.curricula, base, runner.world, env.grow_envelope, fixed)
             base = self._pending_config()
         super().__init__(runner.world, options, runner.events, base=base)
         self.collector = EpisodeCollector(runner, list(options.curricula), self.inputs)
@@ -67,7 +67,7 @@ class EnvController(CurriculumController):
         if config is not self._assigned or self._known_config is not self._pending_config():
             self._assigned = config
             if self._pending_config() != config:
-                self.runner.adopt(config)
+                self.runner.set_next_config(config)
             self._known_config = self._pending_config()
 
     def _pending_config(self) -> Any:

@@ -75,7 +75,7 @@ class SlotController(CurriculumController):
                 "chooses and words hints"
             )
         envelope = union_envelope(plan.curricula.values(), self.model.config)
-        self.model.enlarge(envelope)
+        self.model.grow_envelope(envelope)
         super().__init__(self.model.world, plan, self.model.events, slots)
         spec = EnvSpec(world, {**options, "envelope": envelope}, self.inputs)
         self.workers = WorkerPool(spec, slots, min(workers, slots), context)

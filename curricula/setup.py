@@ -234,7 +234,7 @@ def ensure_envelope(
     given: Mapping[str, DevelopmentalCurriculum],
     config: Any,
     world: World[Any, Any],
-    enlarge: Callable[[Mapping[str, int]], object],
+    grow_envelope: Callable[[Mapping[str, int]], object],
     fixed: str | None = None,
 ) -> None:
     """Give an environment that was never reset the envelope that curricula need.
@@ -243,7 +243,7 @@ def ensure_envelope(
         given: The curricula.
         config: The config that they change.
         world: The world of the environment.
-        enlarge: Makes room for larger configs.
+        grow_envelope: Makes room for larger configs.
         fixed: Name of a wrapper that has fixed the spaces already, if there is one.
 
     Raises:
@@ -258,7 +258,7 @@ def ensure_envelope(
             "CurriculumWrapper, or make the environment with the envelope of the curricula: "
             f"parallel_env(..., envelope={wanted!r})"
         )
-    enlarge(wanted)
+    grow_envelope(wanted)
 
 
 def _lead(curricula: Mapping[str, DevelopmentalCurriculum]) -> str | None:

@@ -113,7 +113,7 @@ class _SlotEnv:
         if command.attempt is not None:
             self.collector.set_target(self.agent, command.attempt)
         if command.config is not None:
-            self.env.runner.adopt(command.config)
+            self.env.runner.set_next_config(command.config)
         self._hint = command.hint
         observation, info = self.env.reset(seed=command.seed)
         self.collector.start_recording()
@@ -123,7 +123,7 @@ class _SlotEnv:
     def _step(self, command: SlotCommand) -> SlotResult:
         """Let the learner act once."""
         observation, reward, terminated, truncated, info = self.env.step(command.action)
-        tick = self.env.runner.tick
+        tick = self.env.runner.last_step
         assert tick is not None
         for place, keep in self.collector.step_hooks:
             keep(tick[place])

@@ -1,7 +1,7 @@
 """The main job, on real input: a PettingZoo episode in both views, then PPO through Gymnasium.
 
 Run it with ``make demo`` or ``python examples/demo.py [--steps N] [--out FOLDER]``. Pictures are
-saved in the folder `--out`. The job itself is `piase_gym.cli.demo_run`, a page to read.
+saved in the folder `--out`. The job itself is `piase_gym.cli.demo`, a page to read.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from piase_gym.cli.demo import demo
 from piase_gym.errors import PiaseError
 
 
@@ -18,10 +19,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=150_000, help="environment steps of PPO")
     parser.add_argument("--out", type=Path, default=Path("demo"), help="folder for pictures")
     options = parser.parse_args()
-    from piase_gym.cli.demo_run import run  # torch is loaded when the options are known to be right
-
     try:
-        run(options.steps, options.out)
+        demo(options.steps, options.out)
     except PiaseError as error:
         parser.error(str(error))
 

@@ -96,11 +96,14 @@ def package_of(entry: EntryPoint) -> str:
 
 def report(kind: str, entry: EntryPoint, reason: str) -> None:
     """Note and warn, once, that a plug-in is skipped."""
+    if (kind, entry.name, package_of(entry)) not in _problems:
+        warnings.warn(f"{_note(kind, entry, reason)}; it is skipped", PluginWarning, stacklevel=2)
+
+
+def _note(kind: str, entry: EntryPoint, reason: str) -> Problem:
+    """Note that a plug-in is skipped."""
     problem = Problem(kind, entry.name, package_of(entry), reason)
-    key = (kind, entry.name, problem.package)
-    if key not in _problems:
-        _problems[key] = problem
-        warnings.warn(f"{problem}; it is skipped", PluginWarning, stacklevel=2)
+    return _problems.setdefault((kind, entry.name, problem.package), problem)
 
 
 def load(kind: str, name: str, check: Callable[[Any], str | None]) -> Any:
@@ -117,15 +120,12 @@ def load(kind: str, name: str, check: Callable[[Any], str | None]) -> Any:
     entry = offers(kind)[name]
     try:
         made = entry.load()
+        reason = check(made)
     except FAILURES as error:
         reason = _why(error)
-    else:
-        wrong = check(made)
-        if wrong is None:
-            return made
-        reason = wrong
-    _problems[(kind, name, package_of(entry))] = Problem(kind, name, package_of(entry), reason)
-    raise PluginError(f"{_problems[(kind, name, package_of(entry))]}")
+    if reason is None:
+        return made
+    raise PluginError(str(_note(kind, entry, reason)))
 
 
 def find(kind: str, name: str | T, known: Mapping[str, T], wanted: type[T]) -> T:

@@ -6,6 +6,7 @@ kernels too, so their tables are read without importing them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,112 +23,89 @@ from piase_gym.worlds.social_dilemma import games
 from piase_gym.worlds.text_room.levels import ids as room_ids
 
 
+def _world(folder: str, parser: str, oracle: str, scripted: str | None, **row: Any) -> WorldSpec:
+    """Return the row of a world, whose parts lie where every world here has them."""
+    place, name = f"piase_gym.worlds.{folder}", row["name"]
+    return WorldSpec(
+        world=f"{place}.world:{name}",
+        config=f"{place}.config:{name}Config",
+        parser=f"{place}.{parser}:parse",
+        oracle=f"{place}.players.oracle:{oracle}",
+        scripted=scripted and f"{place}.players.scripted:{scripted}",
+        **row,
+    )
+
+
+WORLDS = (
+    _world(
+        "grid_world",
+        "facts",
+        "GridOracle",
+        "GridScript",
+        name="GridWorld",
+        summary="Navigate, unlock and share a grid, seen through a window or whole.",
+    ),
+    _world(
+        "text_room",
+        "observe.text",
+        "TextRoomOracle",
+        None,
+        name="TextRoom",
+        summary="A text adventure: rooms, locks, hidden things, written stories and quests.",
+        aliases=("TextBasedRoom", "TextBasedRoom_v1"),
+    ),
+    _world(
+        "physics_playground",
+        "observe.text",
+        "PhysicsOracle",
+        "PhysicsScript",
+        name="PhysicsPlayground",
+        summary="Rovers and spheres push, grip, stack and carry things that have mass.",
+        extra="physics",
+        module="pybullet",
+    ),
+    _world(
+        "social_dilemma",
+        "parsing",
+        "DilemmaOracle",
+        "DilemmaScript",
+        name="SocialDilemma",
+        summary="Games in which what is best for each is not what is best for all.",
+        aliases=("SocialDilemmaSim",),
+    ),
+)
+
+
 def register_shipped() -> None:
     """Fill the table with what ships (again changes nothing)."""
-    _register_grid_world()
-    _register_text_room()
-    _register_physics()
-    _register_dilemma()
+    for row in WORLDS:
+        register_world(row)
+    for name, fields in _ids():
+        world = name.split("-")[0]
+        register_task(TaskSpec(id=f"{NAMESPACE}/{name}", world=world, **fields))
 
 
-def _register_grid_world() -> None:
-    """Fill in GridWorld and its ids."""
-    grid = "piase_gym.worlds.grid_world"
-    register_world(
-        WorldSpec(
-            name="GridWorld",
-            summary="Navigate, unlock and share a grid, seen through a window or whole.",
-            world=f"{grid}.world:GridWorld",
-            config=f"{grid}.config:GridWorldConfig",
-            parser=f"{grid}.facts:parse",
-            oracle=f"{grid}.players.oracle:GridOracle",
-            scripted=f"{grid}.players.scripted:GridScript",
-        )
-    )
-    register_task(TaskSpec(id="piase/GridWorld-v0", world="GridWorld"))
-    for path in sorted(
-        Path(__file__).with_name("worlds").joinpath("grid_world/levels").glob("*.py")
-    ):
+def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each id without its namespace, and the fields of its row beside the world."""
+    yield "GridWorld-v0", {}
+    for path in sorted(Path(__file__).with_name("worlds").glob("grid_world/levels/*.py")):
         for name, fields in literals(path).get("TASKS", {}).items():
-            task = f"{NAMESPACE}/GridWorld-{name}"
-            register_task(TaskSpec(id=task, world="GridWorld", config=_square(fields)))
+            yield f"GridWorld-{name}", {"config": _square(fields)}
+    yield "TextRoom-v1", {}
+    for name, scenario in room_ids.STORIES.items():
+        yield f"TextRoom-{name}-v1", {"scenario": scenario}
+    for name, fields in room_ids.QUESTS.items():
+        yield f"TextRoom-Quest-{name}-v1", {"config": fields}
+    yield "PhysicsPlayground-v0", {}
+    for name, fields in tasks.IDS.items():
+        yield f"PhysicsPlayground-{name}-v0", {"config": fields}
+    yield "SocialDilemma-v0", {"partners": {"*": "tit_for_tat"}}
+    for name, (fields, partner) in games.IDS.items():
+        yield f"SocialDilemma-{name}-v0", {"config": fields, "partners": {"*": partner}}
 
 
 def _square(fields: dict[str, Any]) -> dict[str, Any]:
     """Return a config in which ``square`` is spelled out: a grid with a border, and its steps."""
     side = fields.pop("square", None)
-    size = (
-        {"width": side, "height": side, "border": True, "max_steps": 4 * side * side}
-        if side
-        else {}
-    )
-    return {**size, **fields}
-
-
-def _register_text_room() -> None:
-    """Fill in TextRoom and its ids."""
-    room = "piase_gym.worlds.text_room"
-    register_world(
-        WorldSpec(
-            name="TextRoom",
-            summary="A text adventure: rooms, locks, hidden things, written stories and quests.",
-            world=f"{room}.world:TextRoom",
-            config=f"{room}.config:TextRoomConfig",
-            parser=f"{room}.observe.text:parse",
-            oracle=f"{room}.players.oracle:TextRoomOracle",
-            aliases=("TextBasedRoom", "TextBasedRoom_v1"),
-        )
-    )
-    register_task(TaskSpec(id="piase/TextRoom-v1", world="TextRoom"))
-    for name, scenario in room_ids.STORIES.items():
-        task = f"piase/TextRoom-{name}-v1"
-        register_task(TaskSpec(id=task, world="TextRoom", scenario=scenario))
-    for name, fields in room_ids.QUESTS.items():
-        task = f"piase/TextRoom-Quest-{name}-v1"
-        register_task(TaskSpec(id=task, world="TextRoom", config=fields))
-
-
-def _register_physics() -> None:
-    """Fill in PhysicsPlayground and its tasks."""
-    physics = "piase_gym.worlds.physics_playground"
-    register_world(
-        WorldSpec(
-            name="PhysicsPlayground",
-            summary="Rovers and spheres push, grip, stack and carry things that have mass.",
-            world=f"{physics}.world:PhysicsPlayground",
-            config=f"{physics}.config:PhysicsPlaygroundConfig",
-            parser=f"{physics}.observe.text:parse",
-            oracle=f"{physics}.players.oracle:PhysicsOracle",
-            scripted=f"{physics}.players.scripted:PhysicsScript",
-            extra="physics",
-            module="pybullet",
-        )
-    )
-    register_task(TaskSpec(id="piase/PhysicsPlayground-v0", world="PhysicsPlayground"))
-    for name, fields in tasks.IDS.items():
-        task = f"{NAMESPACE}/PhysicsPlayground-{name}-v0"
-        register_task(TaskSpec(id=task, world="PhysicsPlayground", config=fields))
-
-
-def _register_dilemma() -> None:
-    """Fill in SocialDilemma and its tasks."""
-    dilemma = "piase_gym.worlds.social_dilemma"
-    register_world(
-        WorldSpec(
-            name="SocialDilemma",
-            summary="Games in which what is best for each is not what is best for all.",
-            world=f"{dilemma}.world:SocialDilemma",
-            config=f"{dilemma}.config:SocialDilemmaConfig",
-            parser=f"{dilemma}.parsing:parse",
-            oracle=f"{dilemma}.players.oracle:DilemmaOracle",
-            scripted=f"{dilemma}.players.scripted:DilemmaScript",
-            aliases=("SocialDilemmaSim",),
-        )
-    )
-    answering = {"*": "tit_for_tat"}
-    register_task(TaskSpec(id="piase/SocialDilemma-v0", world="SocialDilemma", partners=answering))
-    for name, (config, partner) in games.IDS.items():
-        task = f"{NAMESPACE}/SocialDilemma-{name}-v0"
-        register_task(
-            TaskSpec(id=task, world="SocialDilemma", config=config, partners={"*": partner})
-        )
+    sizes = {"width": side, "height": side, "border": True}
+    return {**sizes, "max_steps": 4 * side * side, **fields} if side else fields

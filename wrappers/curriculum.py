@@ -127,7 +127,7 @@ class ParallelCurriculum(CurriculumProperties, BaseParallelWrapper[Any, Any, Any
     def step(self, actions: Any) -> Any:
         """Let every agent in play act once; at the end of an episode, decide."""
         found = self._step(actions)
-        tick = self._runner.tick
+        tick = self._runner.last_step
         for place, keep in self._step_hooks:
             keep(tick[place])
         if tick[4] or tick[5]:  # `ended` and `notes`
@@ -169,7 +169,7 @@ class GymCurriculum(
     def step(self, action: Any) -> Any:
         """Let the learner act once; at the end of an episode, decide."""
         found = self.env.step(action)
-        tick = self.controller.runner.tick
+        tick = self.controller.runner.last_step
         assert tick is not None
         for place, keep in self.controller.step_hooks:
             keep(tick[place])
@@ -191,7 +191,7 @@ class BatchCurriculum(CurriculumProperties):
         batch = require_batch(env, BatchEnv)
         self.env = env
         plan = CurriculumOptions(curricula, batch.agents, **options)
-        self.controller: BatchController = BatchController(batch, plan, batch.enlarge)
+        self.controller: BatchController = BatchController(batch, plan, batch.grow_envelope)
 
     @property
     def unwrapped(self) -> BatchEnv:
@@ -228,7 +228,7 @@ class VectorCurriculum(CurriculumProperties, VectorWrapper):
         """Wrap `env`; see `CurriculumWrapper`."""
         inner = require_batch(env, BatchVectorEnv)
         plan = CurriculumOptions(curricula, inner.batch.agents, **options)
-        self.controller: BatchController = BatchController(inner.batch, plan, inner.enlarge)
+        self.controller: BatchController = BatchController(inner.batch, plan, inner.grow_envelope)
         super().__init__(env)
 
     def reset(

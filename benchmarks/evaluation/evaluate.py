@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,17 @@ import piase_gym
 from piase_gym.benchmarks.evaluation.journal import Journal
 from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord, split_seeds
-from piase_gym.benchmarks.evaluation.results import Results, summarise
-from piase_gym.benchmarks.evaluation.rollout import Job
+from piase_gym.benchmarks.evaluation.results import Results, TaskResult, summarise
+from piase_gym.benchmarks.evaluation.rollout import Job, play
 from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite, read_suite
-from piase_gym.benchmarks.evaluation.workers import WorkerPool, play_in_process
+from piase_gym.benchmarks.evaluation.workers import WorkerPool
 from piase_gym.benchmarks.references.models import ModelFolder
-from piase_gym.benchmarks.references.references import References, gap_of, read_references, shipped
+from piase_gym.benchmarks.references.references import (
+    References,
+    read_references,
+    score_range_of,
+    shipped,
+)
 from piase_gym.errors import ConfigError, StorageError, SuiteError
 from piase_gym.registry import task_spec, world_spec
 
@@ -90,47 +96,65 @@ def evaluate(
         raise ConfigError(f"workers must be a positive integer, not {workers!r}")
     chosen, policies = read_suite(suite), read_policies(policy, name)
     split = chosen.split if split is None else split
-    seeds = split_seeds(split, chosen.episodes if episodes is None else episodes)
+    seeds = tuple(split_seeds(split, chosen.episodes if episodes is None else episodes))
     settings, problems = chosen.settings(split)
     missing = chosen.missing(split)
     if not settings:
-        reasons = (
-            "; ".join(f"{p.where}: {p.what}" for p in (*problems, *missing))
-            or "it has no rows here"
-        )
+        reasons = "; ".join(f"{p.where}: {p.what}" for p in (*problems, *missing))
+        reasons = reasons or "it has no rows here"
         raise SuiteError(f"nothing in suite {chosen.name!r} can be played: {reasons}")
     journal = None if out is None else Journal(Path(out) / JOURNAL)
-    run = _Run(settings, policies, tuple(seeds), journal, missing)
+    run = _Run(settings, policies, seeds, {} if journal is None else journal.records)
+    run.skipped += missing
     if not run.wanted:
         raise SuiteError(f"nothing can be played: {run.skipped[0].what}")
-    run.play(_player(workers, modules, timeout), progress)
+    pool = WorkerPool(workers, modules, timeout)
+    played = pool.run(run.jobs) if workers > 1 else chain.from_iterable(map(play, run.jobs))
+    for record in played:
+        run.found[_place(record)] = record
+        if journal is not None:
+            journal.add(record)
+        if progress is not None:
+            progress(record, len(run.found), len(run.wanted))
     if journal is not None and not journal.flush():
-        problems.append(Problem("storage", _unsaved(journal)))
-    return _finish(run, chosen, split, problems, _references(references), out)
-
-
-def _player(
-    workers: int, modules: Sequence[str], timeout: float | None
-) -> Callable[[Sequence[Job]], Iterator[EpisodeRecord]]:
-    """Return what plays jobs: this process, or a pool."""
-    if workers == 1:
-        return play_in_process
-    return WorkerPool(workers, modules, timeout).run
-
-
-def _references(references: str | Path | References | None) -> References:
-    """Return the references to score by."""
+        unsaved = f"{journal.error}; {journal.unsaved} lines are not on disk. These results are "
+        unsaved += "whole; make room and evaluate again with the same folder to store them"
+        problems.append(Problem("storage", unsaved))
     if references is None:
-        return shipped()
-    return read_references(Path(references)) if isinstance(references, str | Path) else references
-
-
-def _unsaved(journal: Journal) -> str:
-    """Say what could not be journalled."""
-    return (
-        f"{journal.error}; {journal.unsaved} lines are not on disk. These results are whole; "
-        "make room and evaluate again with the same folder to store them"
+        references = shipped()
+    elif isinstance(references, str | Path):
+        references = read_references(Path(references))
+    records = [run.found[_place(blank)] for blank in run.wanted]
+    results = Results(
+        suite=chosen.manifest(),
+        split=split,
+        rows=tuple(_rows(settings, policies, records, references)),
+        episodes=tuple(records),
+        problems=tuple(problems),
+        skipped=tuple(run.skipped),
+        versions=versions(),
     )
+    if out is not None:
+        try:
+            results.save(Path(out) / RESULTS)
+        except StorageError as error:
+            results = replace(results, problems=(*problems, Problem("storage", str(error))))
+    return results
+
+
+def _rows(
+    settings: Sequence[Setting],
+    policies: Sequence[Policy],
+    records: Sequence[EpisodeRecord],
+    references: References,
+) -> Iterator[TaskResult]:
+    """Sum up the episodes of every policy in every setting that it has played."""
+    for setting in settings:
+        score_range = score_range_of(setting, references)
+        for policy in dict.fromkeys(policy.name for policy in policies):
+            own = [r for r in records if (r.setting, r.policy) == (setting.label, policy)]
+            if own:
+                yield summarise(setting, policy, own, score_range)
 
 
 class _Run:
@@ -141,51 +165,26 @@ class _Run:
         settings: Sequence[Setting],
         policies: Sequence[Policy],
         seeds: tuple[int, ...],
-        journal: Journal | None,
-        missing: Sequence[Problem],
+        known: Mapping[str, EpisodeRecord],
     ) -> None:
-        """List the episodes in the order that results have."""
-        self.settings, self.policies, self.journal = settings, policies, journal
+        """List the episodes in the order that results have; those known are not played again."""
         self.wanted: list[EpisodeRecord] = []
         self.jobs: list[Job] = []
-        known = {} if journal is None else journal.records
         self.found: dict[tuple[Any, ...], EpisodeRecord] = {}
         self.skipped: list[Problem] = []
-        for setting in settings:
-            for policy in policies:
-                if lack := _missing_reason(setting, policy):
-                    self.skipped.append(Problem(setting.label, lack))
-                    continue
-                job = Job(setting, policy.at(setting), seeds)
-                blanks = [job.blank(seed) for seed in seeds]
-                self.wanted += blanks
-                old = {b.seed: _relabel(known[b.key], b) for b in blanks if b.key in known}
-                self.found.update({_place(record): record for record in old.values()})
-                left = [seed for seed in seeds if seed not in old]
-                size = BATCH if policy.batched else CHUNK
-                for start in range(0, len(left), size):
-                    chunk = tuple(left[start : start + size])
-                    self.jobs.append(replace(job, seeds=chunk))
-        self.skipped += missing
-
-    def play(
-        self,
-        player: Callable[[Sequence[Job]], Iterator[EpisodeRecord]],
-        progress: Progress | None,
-    ) -> None:
-        """Play what is missing."""
-        if not self.jobs:
-            return
-        for record in player(self.jobs):
-            self.found[_place(record)] = record
-            if self.journal is not None:
-                self.journal.add(record)
-            if progress is not None:
-                progress(record, len(self.found), len(self.wanted))
-
-    def records(self) -> list[EpisodeRecord]:
-        """Return all episodes in order."""
-        return [self.found[_place(blank)] for blank in self.wanted]
+        for setting, policy in product(settings, policies):
+            if lack := _missing_reason(setting, policy):
+                self.skipped.append(Problem(setting.label, lack))
+                continue
+            job = Job(setting, policy.at(setting), seeds)
+            blanks = [job.blank(seed) for seed in seeds]
+            self.wanted += blanks
+            old = {b.seed: _relabel(known[b.key], b) for b in blanks if b.key in known}
+            self.found.update({_place(record): record for record in old.values()})
+            left = [seed for seed in seeds if seed not in old]
+            size = BATCH if policy.batched else CHUNK
+            parts = (left[start : start + size] for start in range(0, len(left), size))
+            self.jobs += [replace(job, seeds=tuple(part)) for part in parts]
 
 
 def _missing_reason(setting: Setting, policy: Policy) -> str | None:
@@ -210,44 +209,7 @@ def _place(record: EpisodeRecord) -> tuple[Any, ...]:
 def _relabel(record: EpisodeRecord, blank: EpisodeRecord) -> EpisodeRecord:
     """Return a stored episode under the names that it has in this evaluation."""
     names = ("setting", "policy", "run", "seats")
-    labels = {name: getattr(blank, name) for name in names}
-    return EpisodeRecord(**{**vars(record), **labels})
-
-
-def _finish(
-    run: _Run,
-    suite: Suite,
-    split: str,
-    problems: list[Problem],
-    references: References,
-    out: str | Path | None,
-) -> Results:
-    """Sum up, and store the results."""
-    records = run.records()
-    rows = []
-    for setting in run.settings:
-        gap = gap_of(setting, references)
-        for policy in dict.fromkeys(policy.name for policy in run.policies):
-            own = [r for r in records if (r.setting, r.policy) == (setting.label, policy)]
-            if not own:
-                continue
-            rows.append(summarise(asdict(setting), policy, own, gap))
-    parts: dict[str, Any] = {
-        "suite": suite.manifest(),
-        "split": split,
-        "rows": tuple(rows),
-        "episodes": tuple(records),
-        "versions": versions(),
-        "skipped": tuple(run.skipped),
-    }
-    results = Results(**parts, problems=tuple(problems))
-    if out is None:
-        return results
-    try:
-        results.save(Path(out) / RESULTS)
-    except StorageError as error:
-        return Results(**parts, problems=(*problems, Problem("storage", str(error))))
-    return results
+    return replace(record, **{name: getattr(blank, name) for name in names})
 
 
 def versions() -> dict[str, str]:

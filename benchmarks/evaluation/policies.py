@@ -207,10 +207,9 @@ class Policy:
         if isinstance(source, Agent):
             return copy.deepcopy(source)
         if isinstance(source, type):
-            return _checked(source())
-        if hasattr(source, "predict"):
-            return ModelAgent(source)
-        return FunctionAgent(source)
+            agent: Agent = source()
+            return agent
+        return ModelAgent(source) if hasattr(source, "predict") else FunctionAgent(source)
 
 
 def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Policy:
@@ -224,20 +223,19 @@ def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Po
         return policy
     if isinstance(policy, str | Path):
         return _read_named(policy, name, run)
-    kind = type(policy).__name__
+    usual = type(policy).__name__
     if isinstance(policy, type):
         if not issubclass(policy, Agent):
             raise PolicyError(f"{policy.__name__} is a class, but not an Agent; give an object")
-        return Policy(name or policy.__name__, fingerprint(policy), policy, run)
-    if isinstance(policy, Agent) or hasattr(policy, "predict"):
-        return Policy(name or kind, fingerprint(policy), policy, run)
-    if callable(policy):
-        named = name or str(getattr(policy, "__name__", kind))
-        return Policy(named, fingerprint(policy), policy, run)
-    raise PolicyError(
-        f"a policy is a name, a path, an Agent, a model with predict, or a function of a Percept; "
-        f"not {policy!r:.60}"
-    )
+        usual = policy.__name__
+    elif not isinstance(policy, Agent) and not hasattr(policy, "predict"):
+        if not callable(policy):
+            raise PolicyError(
+                "a policy is a name, a path, an Agent, a model with predict, or a function of a "
+                f"Percept; not {policy!r:.60}"
+            )
+        usual = str(getattr(policy, "__name__", usual))
+    return Policy(name or usual, fingerprint(policy), policy, run)
 
 
 def read_policies(policy: PolicyLike, name: str | None = None) -> list[Policy]:
@@ -271,10 +269,14 @@ def _read_named(policy: str | Path, name: str | None, run: int) -> Policy:
         return Policy(name or path.name, f"shelf:{models.folder}", models, run)
     if path.suffix == ".zip" or path.is_file():
         return _read_file("sb3", path, name, run)
-    if colon:
-        return read_policy(_import(text), name or rest, run)
-    known = (*policies(), *shipped_models(), *(f"{p}:PATH" for p in families()))
-    raise UnknownNameError("policy", text, known)
+    if not colon:
+        known = (*policies(), *shipped_models(), *(f"{p}:PATH" for p in families()))
+        raise UnknownNameError("policy", text, known)
+    try:
+        found = getattr(importlib.import_module(prefix), rest)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise PolicyError(f"policy {text!r} cannot be imported: {error}") from None
+    return read_policy(found, name or rest, run)
 
 
 def _read_file(prefix: str, path: Path, name: str | None, run: int) -> Policy:
@@ -288,22 +290,6 @@ def _read_file(prefix: str, path: Path, name: str | None, run: int) -> Policy:
     return Policy(name or path.stem, f"{prefix}:{digest}", source, run)
 
 
-def _import(entry_point: str) -> Any:
-    """Import ``module:attribute``."""
-    module, _, attribute = entry_point.partition(":")
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise PolicyError(f"policy {entry_point!r} cannot be imported: {error}") from None
-
-
-def _checked(agent: Any) -> Agent:
-    """Return an agent, or say that it is none."""
-    if not isinstance(agent, Agent):
-        raise PolicyError(f"{type(agent).__name__} is not an Agent")
-    return agent
-
-
 # -- spaces -------------------------------------------------------------------------------
 
 
@@ -313,19 +299,14 @@ def check_fit(agent: Agent, world: World[Any, Any]) -> None:
     Raises:
         PolicyError: If they differ; the message names both.
     """
-    wanted = getattr(agent, "observation_space", None)
-    if wanted is not None and wanted != world.vector_space:
-        raise PolicyError(
-            f"the model was made for observations {wanted}; {world.name} has {world.vector_space}"
-        )
-    actions = getattr(agent, "action_space", None)
-    if actions is None:
-        return
     offered: list[spaces.Space[Any]] = []
     if world.capabilities.discrete:
         offered.append(spaces.Discrete(world.num_actions))
     if world.capabilities.continuous:
         offered.append(world.action_box)
-    if actions not in offered:
-        shown = " and ".join(map(str, offered))
-        raise PolicyError(f"the model was made for actions {actions}; {world.name} has {shown}")
+    for kind, here in (("observation", [world.vector_space]), ("action", offered)):
+        wanted = getattr(agent, f"{kind}_space", None)
+        if wanted is not None and wanted not in here:
+            shown = " and ".join(map(str, here))
+            told = f"the model was made for {kind}s {wanted}"
+            raise PolicyError(f"{told}; {world.name} has {shown}")

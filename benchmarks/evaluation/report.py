@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,20 +171,23 @@ def _data_uri(path: Path) -> str:
 
 def result_parts(results: Results, out: Path) -> list[Section]:
     """Return the sections about an evaluation."""
-    parts = [_summary(results, out), _scores(results, out)]
-    parts += _crossing(results, out)
+    parts = [_summary(results, out), _scores(results, out), *_crossing(results, out)]
     parts.append(_behaviour(results))
-    films = _films(results, out)
-    if films:
+    if films := _films(results, out):
         words = f"The episode of the first seed, its first {FRAMES} pictures at most."
         parts.append(Section("Films", (words,), pictures=films))
     if results.problems:
         rows = [(problem.where, problem.what) for problem in results.problems]
         parts.append(Section("Problems", head=("where", "what"), rows=rows))
     if results.skipped:
-        parts.append(_skipped(results))
-    parts.append(_provenance(results))
-    return parts
+        reasons = tables.by_reason(results.skipped)
+        rows = [(why, ", ".join(map(plots.short, names))) for why, names in reasons.items()]
+        words = "This is not counted against anybody."
+        parts.append(Section("Not played", (words,), ("why", "tasks"), rows))
+    seeds = [record.seed for record in results.episodes]
+    span = f"{min(seeds)} to {max(seeds)}" if seeds else "none"
+    told = [*results.versions.items(), ("seeds", span)]
+    return [*parts, Section("Versions", (), ("what", "value"), told)]
 
 
 def _summary(results: Results, out: Path) -> Section:
@@ -220,18 +224,14 @@ def _scores(results: Results, out: Path) -> Section:
 
 def _crossing(results: Results, out: Path) -> list[Section]:
     """Return the sections about play with partners."""
-    found = cross_tables(results)
-    pictures = tuple(
-        (
-            plots.plot_cross_play(table, out / "plots" / f"cross_play_{number}.png"),
-            plots.short(table.label),
-        )
-        for number, table in enumerate(found)
-    )
+    pictures = []
+    for number, table in enumerate(cross_tables(results)):
+        path = plots.plot_cross_play(table, out / "plots" / f"cross_play_{number}.png")
+        pictures.append((path, plots.short(table.label)))
     words = (
-        "Lines are the evaluated policies in the focal seats, columns who plays the other seats.",
+        "Lines are the evaluated policies in the focal seats, columns who plays the other seats."
     )
-    return [Section("Partners", words, pictures=pictures)] if found else []
+    return [Section("Partners", (words,), pictures=tuple(pictures))] if pictures else []
 
 
 def _behaviour(results: Results) -> Section:
@@ -245,22 +245,6 @@ def _behaviour(results: Results) -> Section:
         rows.append((row.setting, row.policy, refer, outcomes, marks, *told))
     head = ("task", "policy", "0 and 100 points", "outcomes", "milestones", "messages", "hints")
     return Section("Behaviour", (), (*head, "seconds"), rows)
-
-
-def _provenance(results: Results) -> Section:
-    """Say what the numbers depend on."""
-    seeds = [record.seed for record in results.episodes]
-    rows = [(name, version) for name, version in results.versions.items()]
-    rows.append(("seeds", f"{min(seeds)} to {max(seeds)}" if seeds else "none"))
-    return Section("Versions", (), ("what", "value"), rows)
-
-
-def _skipped(results: Results) -> Section:
-    """Say who did not play what, and why; tasks with the same reason share a line."""
-    reasons = tables.by_reason(results.skipped)
-    rows = [(why, ", ".join(map(plots.short, names))) for why, names in reasons.items()]
-    words = "This is not counted against anybody."
-    return Section("Not played", (words,), ("why", "tasks"), rows)
 
 
 def _films(results: Results, out: Path) -> tuple[tuple[Path, str], ...]:
@@ -291,26 +275,19 @@ def make_films(
     """
     found: list[Path] = []
     chosen = {policy.name: policy for policy in reversed(read_policies(policies))}
-    ranks = [_by_value(results, setting.label) for setting in settings]
-    for rank in range(len(chosen)):
-        for setting, names in zip(settings, ranks, strict=True):
-            if rank >= len(names) or len(found) >= most:
-                continue
-            path = film_path(out, setting.label, names[rank])
-            seed = results.of(setting.label, names[rank])[0].seed
-            try:
-                frames = film(setting, chosen[names[rank]], seed)
-            except (PiaseError, ValueError):
-                continue
-            write_gif(frames, path)
-            found.append(path)
+    ranked = []
+    for setting in settings:
+        rows = [row for row in results.rows if row.setting == setting.label and row.value]
+        rows.sort(key=lambda row: -(row.value or (0.0,))[0])
+        ranked += [(rank, setting, row.policy) for rank, row in enumerate(rows)]
+    for _, setting, policy in sorted(ranked, key=lambda entry: entry[0]):
+        if len(found) < most:
+            path = film_path(out, setting.label, policy)
+            seed = results.of(setting.label, policy)[0].seed
+            with contextlib.suppress(PiaseError, ValueError):
+                write_gif(film(setting, chosen[policy], seed), path)
+                found.append(path)
     return found
-
-
-def _by_value(results: Results, setting: str) -> list[str]:
-    """Return the names of the policies that have played a task, the best first."""
-    rows = [row for row in results.rows if row.setting == setting and row.value is not None]
-    return [row.policy for row in sorted(rows, key=lambda row: -(row.value or (0.0,))[0])]
 
 
 # -- throughput ---------------------------------------------------------------------------
@@ -318,7 +295,9 @@ def _by_value(results: Results, setting: str) -> list[str]:
 
 def throughput_parts(data: Any, out: Path) -> list[Section]:
     """Return the sections about throughput."""
-    rows = data["environments"]
+    rows, rate = data["environments"], "agent-steps per CPU-second"
+    lines: list[tuple[str, ...]]
+    head: tuple[str, ...]
     base = rows[0]["rate"] if rows else 1.0
     lines = [
         (row["name"], f"{row['rate']:,.0f}", f"{row['rate'] / base:.3g}", row["version"])
@@ -331,28 +310,20 @@ def throughput_parts(data: Any, out: Path) -> list[Section]:
         *(f"{name} failed: {why}" for name, why in data["failed"].items()),
     )
     picture = (plots.plot_rates(rows, out / "plots" / "throughput.png"), RATES)
-    head = ("environment", "agent-steps per CPU-second", "ratio to the first", "version")
+    head = ("environment", rate, "ratio to the first", "version")
     parts = [Section("Throughput", words, head, lines, (picture,))]
-    parts.append(_peer_part(data["peers"]))
-    parts += [_scan_part(name, scan, out) for name, scan in data["scaling"].items()]
-    return parts
-
-
-def _peer_part(data: Any) -> Section:
-    """Return the section about the same task in other packages."""
-    bases = list(data["rates"][0]["ratios"])
-    rows = [
+    peers = data["peers"]
+    bases = list(peers["rates"][0]["ratios"])
+    lines = [
         (row["name"], f"{row['rate']:,.0f}", *(f"{row['ratios'][base]:.2f}" for base in bases))
-        for row in data["rates"]
+        for row in peers["rates"]
     ]
-    head = ("environment", "agent-steps per CPU-second", *(f"x {base}" for base in bases))
-    return Section("The same task", (data["title"] + ".",), head, rows)
-
-
-def _scan_part(name: str, scan: Any, out: Path) -> Section:
-    """Return the section about one thing that grows."""
-    axis, title = scan["axis"], scan["title"]
-    picture = plots.plot_scaling(scan["points"], axis, out / "plots" / f"{name}.png")
-    rows = [(str(point[axis]), f"{point['rate']:,.0f}") for point in scan["points"]]
-    words = f"CPU time of an agent-step by {axis}; both axes are logarithmic."
-    return Section(title, (), (axis, "agent-steps per CPU-second"), rows, ((picture, words),))
+    head = ("environment", rate, *(f"x {base}" for base in bases))
+    parts.append(Section("The same task", (peers["title"] + ".",), head, lines))
+    for name, scan in data["scaling"].items():
+        axis, points = scan["axis"], scan["points"]
+        told = f"CPU time of an agent-step by {axis}; both axes are logarithmic."
+        picture = (plots.plot_scaling(points, axis, out / "plots" / f"{name}.png"), told)
+        lines = [(str(point[axis]), f"{point['rate']:,.0f}") for point in points]
+        parts.append(Section(scan["title"], (), (axis, rate), lines, (picture,)))
+    return parts

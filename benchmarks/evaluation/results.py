@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from piase_gym.benchmarks.evaluation.statistics import (
     paired_difference,
     wilson,
 )
-from piase_gym.benchmarks.evaluation.suites import Problem
+from piase_gym.benchmarks.evaluation.suites import Problem, Setting
 from piase_gym.benchmarks.references.references import ScoreRange
 from piase_gym.core.commands import Result
 from piase_gym.core.files import write_json
@@ -84,7 +86,7 @@ class TaskResult:
 
 
 def summarise(
-    setting: Mapping[str, Any], policy: str, records: Sequence[EpisodeRecord], gap: ScoreRange
+    setting: Setting, policy: str, records: Sequence[EpisodeRecord], gap: ScoreRange
 ) -> TaskResult:
     """Return what the episodes of one policy in one setting come to.
 
@@ -92,44 +94,43 @@ def summarise(
     ones.
     """
     fine = [record for record in records if record.fault is None]
-    faults = _count(record.fault for record in records if record.fault is not None)
+    faults = Counter(record.fault for record in records if record.fault is not None)
     runs = by_run(fine)
     value = mean_interval(runs) if runs else None
-    scored = value is not None and not faults
-    points = [gap.score(end) for end in value] if scored and value is not None else [None]
+    points = [gap.score(end) for end in value] if value is not None and not faults else [None]
     outcomes = _total(record.outcomes for record in fine)
-    commands = sum(outcomes.values())
     return TaskResult(
-        setting=str(setting["label"]),
-        task=str(setting["task"]),
-        version=int(setting["version"]),
-        config_hash=str(setting["config_hash"]),
-        measure=str(setting["measure"]),
-        partner=str(setting["partner"]),
+        setting=setting.label,
+        task=setting.task,
+        version=setting.version,
+        config_hash=setting.config_hash,
+        measure=setting.measure,
+        partner=setting.partner,
         policy=policy,
         runs=len({record.run for record in records}),
         episodes=len(fine),
-        faults=faults,
+        faults=dict(faults),
         value=value,
         score=None if None in points else Interval(*points),
         gap=gap,
         success=_success(fine),
         steps=_mean([record.steps for record in fine]),
         milestones=_shares(_total(record.milestones for record in fine), len(fine)),
-        outcomes=_shares(outcomes, commands),
+        outcomes=_shares(outcomes, sum(outcomes.values())),
         messages=_mean([record.messages for record in fine]),
         hints=_mean([record.hints for record in fine]),
         seconds=float(sum(record.seconds for record in fine)),
     )
 
 
+INTERVALS = ("value", "score", "success")
+
+
 def by_run(records: Iterable[EpisodeRecord]) -> list[list[float]]:
     """Return values by run, in the order of seeds."""
-    runs: dict[int, list[float]] = {}
-    for record in sorted(records, key=lambda r: (r.run, r.seed)):
-        assert record.value is not None
-        runs.setdefault(record.run, []).append(record.value)
-    return list(runs.values())
+    ordered = sorted(records, key=lambda record: (record.run, record.seed))
+    runs = groupby(ordered, lambda record: record.run)
+    return [[float(record.value or 0.0) for record in run] for _, run in runs]
 
 
 def _success(records: Sequence[EpisodeRecord]) -> Interval | None:
@@ -143,20 +144,11 @@ def _success(records: Sequence[EpisodeRecord]) -> Interval | None:
     return mean_interval([won])
 
 
-def _count(words: Iterable[str]) -> dict[str, int]:
-    """Count equal words."""
-    found: dict[str, int] = {}
-    for word in words:
-        found[word] = found.get(word, 0) + 1
-    return found
-
-
 def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Add counts up."""
-    found: dict[str, int] = {}
+    found: Counter[str] = Counter()
     for part in counts:
-        for name, count in part.items():
-            found[name] = found.get(name, 0) + count
+        found.update(part)
     return dict(sorted(found.items()))
 
 
@@ -172,20 +164,14 @@ def _mean(values: Sequence[float]) -> float:
 
 def row_to_json(row: TaskResult) -> dict[str, Any]:
     """Return a row as JSON-able values."""
-    data = asdict(row)
-    for name in ("value", "score", "success"):
-        interval = getattr(row, name)
-        data[name] = None if interval is None else interval._asdict()
-    return data
+    intervals = {name: getattr(row, name) for name in INTERVALS}
+    return {**asdict(row), **{name: one and one._asdict() for name, one in intervals.items()}}
 
 
 def row_from_json(data: Mapping[str, Any]) -> TaskResult:
     """Read a row."""
-    row = dict(data)
-    for name in ("value", "score", "success"):
-        row[name] = None if row[name] is None else Interval(**row[name])
-    row["gap"] = ScoreRange(**row["gap"])
-    return TaskResult(**row)
+    found = {name: data[name] and Interval(**data[name]) for name in INTERVALS}
+    return TaskResult(**{**data, **found, "gap": ScoreRange(**data["gap"])})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,8 +218,8 @@ class Results:
         Raises:
             UnknownNameError: If there is none.
         """
-        wanted = self.policies[0] if policy is None and self.policies else policy
-        found = self.find(setting, str(wanted))
+        wanted = self.policies[0] if policy is None and self.policies else str(policy)
+        found = self.find(setting, wanted)
         if found is None:
             known = [f"{row.setting}, {row.policy}" for row in self.rows]
             raise UnknownNameError("row", f"{setting}, {wanted}", known)
@@ -251,18 +237,18 @@ class Results:
     def scores(self, policy: str | None = None) -> dict[str, float]:
         """Return the points of a policy by setting, without disqualified settings."""
         wanted = self.policies[0] if policy is None and self.policies else policy
-        rows = [row for row in self.rows if row.policy == wanted and row.score is not None]
-        return {row.setting: row.score.estimate for row in rows if row.score is not None}
+        return {r.setting: r.score.estimate for r in self.rows if r.policy == wanted and r.score}
 
     def score_runs(self, policy: str) -> dict[str, list[list[float]]]:
         """Return the points of every episode by setting and run."""
-        found = {}
-        for row in self.rows:
-            if row.policy != policy or row.score is None:
-                continue
-            runs = by_run(self.of(row.setting, policy))
-            found[row.setting] = [[row.gap.score(v) or 0.0 for v in run] for run in runs]
-        return found
+        return {
+            row.setting: [
+                [row.gap.score(value) or 0.0 for value in run]
+                for run in by_run(self.of(row.setting, policy))
+            ]
+            for row in self.rows
+            if row.policy == policy and row.score is not None
+        }
 
     def overall(self, policy: str) -> Interval | None:
         """Return the interquartile mean of a policy's points over settings and runs."""
@@ -305,8 +291,8 @@ class Results:
         Raises:
             ProtocolError: If they are of another protocol version, or damaged.
         """
-        if not isinstance(data, Mapping) or data.get("protocol") != PROTOCOL:
-            found = data.get("protocol") if isinstance(data, Mapping) else None
+        found = data.get("protocol") if isinstance(data, Mapping) else None
+        if found != PROTOCOL:
             raise ProtocolError(
                 f"{where} are of protocol {found!r}; allowed here: {PROTOCOL}. Numbers of "
                 "different protocols cannot be compared; evaluate anew"
@@ -365,6 +351,5 @@ def _by_seed(records: Iterable[EpisodeRecord]) -> dict[int, float]:
     """Return values by seed, the mean over runs."""
     found: dict[int, list[float]] = {}
     for record in records:
-        assert record.value is not None
-        found.setdefault(record.seed, []).append(record.value)
+        found.setdefault(record.seed, []).append(record.value or 0.0)
     return {seed: float(np.mean(values)) for seed, values in found.items()}

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from piase_gym.agents.base import Agent, BatchPercept, Percept
 from piase_gym.benchmarks.evaluation.policies import Policy, check_fit, read_policy
@@ -131,7 +133,7 @@ def seat_seed(seed: int, seat: int) -> int:
     return stream_key(seed, StreamId.PARTNER + seat)
 
 
-def play_one(table: Table, seed: int, watch: Callable[[], None] | None = None) -> EpisodeRecord:
+def play_one(table: Table, seed: int, watch: Callable[[], None] = lambda: None) -> EpisodeRecord:
     """Play one episode; a policy that fails gives a record with a `fault`.
 
     Args:
@@ -139,113 +141,126 @@ def play_one(table: Table, seed: int, watch: Callable[[], None] | None = None) -
         seed: Of the episode.
         watch: Called at the start and after every step.
     """
-    blank = table.job.blank(seed)
+    blank, world = table.job.blank(seed), table.world
     start = time.perf_counter()
-    meter = CurriculumMetrics(table.world, blank.focal)
+    metrics = EpisodeMetrics(world, blank.focal)
     try:
         agents = table.agents(table.job.setting.seats(seed))
-        runner = EpisodeRunner(table.world, table.spec)
+        runner = EpisodeRunner(world, table.spec)
         runner.reset(seed)
         for seat, agent in enumerate(agents):
             agent.reset(seat_seed(seed, seat))
-        meter.begin()
-        while meter.playing:
-            if watch is not None:
-                watch()
-            acts = _ask(runner, agents)
-            meter.take(runner.step(acts))
-        if watch is not None:
+        metrics.look()
+        watch()
+        while metrics.playing:
+            turns = zip(agents, world.alive, strict=True)
+            acts = [ask(agent, runner, s) if on else None for s, (agent, on) in enumerate(turns)]
+            metrics.add(runner.step(acts))
             watch()
     except Exception as error:  # a policy may fail in any way, and the other episodes go on
-        return replace(blank, fault=f"step {meter.steps}: {describe(error)}")
-    return meter.finish(blank, table.job.setting.measure, time.perf_counter() - start)
+        return replace(blank, fault=f"step {metrics.steps}: {describe(error)}")
+    return metrics.finish(table.job, blank, time.perf_counter() - start)
 
 
-def _ask(runner: EpisodeRunner, agents: Sequence[Agent]) -> list[Any]:
-    """Ask every agent in play for its act."""
-    world = runner.world
-    acts: list[Any] = [None] * len(agents)
-    for seat, alive in enumerate(world.alive):
-        if alive:
-            agents[seat].perceive(Percept(world, seat, runner.steps))
-            answer = agents[seat].act()
-            try:
-                acts[seat] = decode_answer(world, seat, answer)
-            except TypeError:
-                raise PolicyError(f"the action {answer!r:.60} is no action") from None
-    return acts
+def ask(agent: Agent, runner: EpisodeRunner, seat: int) -> Any:
+    """Ask an agent for its act."""
+    agent.perceive(Percept(runner.world, seat, runner.steps))
+    answer = agent.act()
+    try:
+        return decode_answer(runner.world, seat, answer)
+    except TypeError:
+        raise PolicyError(f"the action {answer!r:.60} is no action") from None
 
 
-class CurriculumMetrics:
+class EpisodeMetrics:
     """Measures an episode that is played on a single world."""
 
     def __init__(self, world: World[Any, Any], focal: Sequence[str]) -> None:
         """Count nothing yet."""
         self.world = world
-        self.focal = {world.agents.index(name): name for name in focal}
-        self.steps = 0
+        self.focal = [world.agents.index(name) for name in focal]
+        self.steps = self.hints = 0
         self.returns = [0.0] * len(world.agents)
         self.results: dict[int, str] = {}
-        self.milestones: dict[str, int] = {}
-        self.outcomes: dict[str, int] = {}
-        self.hints = 0
+        self.milestones: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
         self._alive: Sequence[bool] = ()
-        self._hints: list[str | None] = []
+        self._hints: list[str | None] = [None] * len(world.agents)
 
-    def begin(self) -> None:
-        """Take note of who is in play."""
-        self._alive = list(self.world.alive)
-        self._hints = [None] * len(self.world.agents)
-        self._count_hints()
+    def look(self) -> None:
+        """Take note of who is in play, and count the hints that focal agents have got."""
+        self._alive, hints = list(self.world.alive), list(self.world.hints)
+        self.hints += sum(bool(hints[s]) and hints[s] != self._hints[s] for s in self.focal)
+        self._hints = hints
 
     @property
     def playing(self) -> bool:
         """Whether a focal agent has not ended, and anybody is in play."""
         return len(self.results) < len(self.focal) and any(self._alive)
 
-    def take(self, tick: StepResult) -> None:
+    def add(self, result: StepResult) -> None:
         """Take in a step."""
         self.steps += 1
-        for seat, reward in enumerate(tick.rewards):
+        for seat, reward in enumerate(result.rewards):
             self.returns[seat] += reward
         for seat in self.focal:
             if self._alive[seat]:
-                outcome = str(tick.outcomes[seat])
-                self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
-            for name in tick.notes.get(seat, {}).get("milestones", ()):
-                self.milestones[name] = self.milestones.get(name, 0) + 1
-            if tick.terminated[seat] or tick.truncated[seat]:
+                self.outcomes[str(result.outcomes[seat])] += 1
+            self.milestones.update(result.notes.get(seat, {}).get("milestones", ()))
+            if result.terminated[seat] or result.truncated[seat]:
                 self.results[seat] = str(self.world.result(seat))
-        self._alive = list(self.world.alive)
-        self._count_hints()
+        self.look()
 
-    def _count_hints(self) -> None:
-        """Count the hints that focal agents have got since the last step."""
-        hints = self.world.hints
-        if hints != self._hints:
-            self.hints += sum(bool(hints[s]) and hints[s] != self._hints[s] for s in self.focal)
-            self._hints = list(hints)
-
-    def finish(self, blank: EpisodeRecord, measure: str, seconds: float) -> EpisodeRecord:
+    def finish(self, job: Job, blank: EpisodeRecord, seconds: float) -> EpisodeRecord:
         """Return the record; a focal agent that never entered has ``ended``."""
-        names = self.world.agents
-        returns = {names[seat]: self.returns[seat] for seat in range(len(names))}
-        results = {name: self.results.get(seat, "ended") for seat, name in self.focal.items()}
         letters = self.world.mailboxes.history if self.world.mailboxes is not None else ()
-        own = {name: returns[name] for name in blank.focal}
-        return replace(
+        return finished(
+            job,
             blank,
-            value=episode_value(measure, own, results),
-            returns=returns,
-            results=results,
+            self.returns,
+            [self.results.get(seat, "ended") for seat in self.focal],
             steps=self.steps,
-            milestones=dict(sorted(self.milestones.items())),
-            outcomes=dict(sorted(self.outcomes.items())),
+            milestones=self.milestones,
+            outcomes=self.outcomes,
             messages=sum(letter.sender in blank.focal for letter in letters),
             hints=self.hints,
             digest=self.world.digest(),
             seconds=seconds,
         )
+
+
+def finished(
+    job: Job,
+    blank: EpisodeRecord,
+    returns: Sequence[float],
+    ends: Sequence[str],
+    milestones: Mapping[str, int],
+    outcomes: Mapping[str, int],
+    **more: Any,
+) -> EpisodeRecord:
+    """Return the record of an episode that is over.
+
+    Args:
+        job: What was played.
+        blank: The record before.
+        returns: Of all agents.
+        ends: Results of the focal agents.
+        milestones: How many focal agents reached each.
+        outcomes: How many commands of focal agents had each.
+        more: Other fields of the record.
+    """
+    by_agent = dict(zip(job.setting.agents, returns, strict=True))
+    results = dict(zip(blank.focal, ends, strict=True))
+    own = {name: by_agent[name] for name in blank.focal}
+    return replace(
+        blank,
+        value=episode_value(job.setting.measure, own, results),
+        returns=by_agent,
+        results=results,
+        milestones={name: count for name, count in sorted(milestones.items()) if count},
+        outcomes={name: count for name, count in sorted(outcomes.items()) if count},
+        **more,
+    )
 
 
 def play_batch(table: Table) -> Iterator[EpisodeRecord]:
@@ -271,13 +286,11 @@ class _Batch:
         """Make the batch and one agent for every seat."""
         assert isinstance(table.world, ArrayWorld)
         count, slots = len(seeds), len(table.world.agents)
-        self.table, self.seats, self.seeds = table, seats, seeds
+        self.job, self.seeds = table.job, seeds
         self.env = BatchEnv(table.world, count, autoreset="disabled")
         self.agents = table.agents(seats)
         self.focal = [seat for seat, own in enumerate(seats) if own]
-        shape = (slots, count)
-        drawn = [[seat_seed(seed, seat) for seed in seeds] for seat in range(slots)]
-        self.seat_seeds = np.array(drawn, np.uint64).reshape(shape)
+        self.draws = [[seat_seed(seed, seat) for seed in seeds] for seat in range(slots)]
         self.returns = np.zeros((count, slots), np.float64)
         self.outcomes = np.zeros((count, len(OUTCOMES)), np.int64)
         self.ended = np.zeros((count, slots), np.bool_)
@@ -286,28 +299,18 @@ class _Batch:
     def run(self) -> Iterator[EpisodeRecord]:
         """Play all episodes to their ends."""
         start, steps = time.perf_counter(), 0
-        seen, infos = self.env.reset(seed=list(self.seeds))
+        shown, infos = self.env.reset(seed=list(self.seeds))
         while len(self.done) < len(self.seeds):
             alive = infos["alive"].copy()
-            acts = self._ask(seen, infos, steps)
-            seen, rewards, terminated, truncated, infos = self.env.step(acts)
+            acts = batch_acts(self.agents, shown, infos["action_mask"], self.draws, steps)
+            shown, rewards, terminated, truncated, infos = self.env.step(acts)
             steps += 1
-            self._take(alive, rewards, terminated | truncated, infos["outcome"], steps)
+            self._add(alive, rewards, terminated | truncated, infos["outcome"], steps)
         share = (time.perf_counter() - start) / len(self.seeds)
         for slot in range(len(self.seeds)):
             yield replace(self.done[slot], seconds=share)
 
-    def _ask(self, seen: Any, infos: Mapping[str, Any], steps: int) -> Any:
-        """Ask every seat for its acts in all environments."""
-        masks, count = infos["action_mask"], len(self.seeds)
-        at = np.full(count, steps, np.int64)
-        acts = np.empty((count, len(self.agents)), np.int64)
-        for seat, agent in enumerate(self.agents):
-            percept = BatchPercept(seen[:, seat], masks[:, seat], self.seat_seeds[seat], at)
-            acts[:, seat] = agent.act_batch(percept)
-        return acts
-
-    def _take(self, alive: Any, rewards: Any, ended: Any, outcomes: Any, steps: int) -> None:
+    def _add(self, alive: Any, rewards: Any, ended: Any, outcomes: Any, steps: int) -> None:
         """Take in a step of the episodes that are not done."""
         open_slots = np.array([slot not in self.done for slot in range(len(self.seeds))])
         self.returns[open_slots] += rewards[open_slots]
@@ -320,29 +323,41 @@ class _Batch:
 
     def _record(self, slot: int, steps: int) -> EpisodeRecord:
         """Return the record of an episode whose last focal agent has ended."""
-        world, job = self.env.world, self.table.job
-        blank = job.blank(self.seeds[slot])
-        single = self.env.single(slot)
+        world, single = self.env.world, self.env.single(slot)
         digest = single.digest()
-        returns = dict(zip(world.agents, self.returns[slot].tolist(), strict=True))
-        results = {world.agents[seat]: str(single.result(seat)) for seat in self.focal}
         marks = self.env.batch.states["marks"][slot].tolist()
-        milestones = {
-            name: sum(marks[seat] >> bit & 1 for seat in self.focal)
-            for bit, name in enumerate(world.milestones)
-        }
         counts = self.outcomes[slot].tolist()
-        own = {name: returns[name] for name in blank.focal}
-        return replace(
-            blank,
-            value=episode_value(job.setting.measure, own, results),
-            returns=returns,
-            results=results,
+        return finished(
+            self.job,
+            self.job.blank(self.seeds[slot]),
+            self.returns[slot].tolist(),
+            [str(single.result(seat)) for seat in self.focal],
             steps=steps,
-            milestones={name: n for name, n in sorted(milestones.items()) if n},
-            outcomes={str(o): n for o, n in sorted(zip(OUTCOMES, counts, strict=True)) if n},
+            milestones={
+                name: sum(marks[seat] >> bit & 1 for seat in self.focal)
+                for bit, name in enumerate(world.milestones)
+            },
+            outcomes={str(outcome): n for outcome, n in zip(OUTCOMES, counts, strict=True)},
             digest=digest,
         )
+
+
+def batch_acts(
+    agents: Sequence[Agent], shown: Any, masks: Any, seeds: ArrayLike, steps: ArrayLike
+) -> NDArray[np.int64]:
+    """Ask agents for their acts in all environments, shape (envs, agents).
+
+    Args:
+        agents: Who acts.
+        shown: What they see, shape (envs, agents, ...).
+        masks: What they may do, shape (envs, agents, actions).
+        seeds: Of the agents, shape (agents, envs).
+        steps: How far the episodes are, a number or one for each environment.
+    """
+    at = np.full(len(shown), steps, np.int64)
+    rows = enumerate(zip(agents, np.asarray(seeds, np.uint64), strict=True))
+    acts = [a.act_batch(BatchPercept(shown[:, n], masks[:, n], own, at)) for n, (a, own) in rows]
+    return np.stack(acts, axis=1).astype(np.int64, copy=False)
 
 
 def play(job: Job) -> Iterator[EpisodeRecord]:

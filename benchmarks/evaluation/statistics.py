@@ -8,7 +8,6 @@ reinforcement learning at the edge of the statistical precipice").
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -39,12 +38,6 @@ def _values(values: ArrayLike, what: str = "values") -> NDArray[np.float64]:
     return array
 
 
-def _check_level(level: float) -> None:
-    """Check a confidence level."""
-    if not 0.0 < level < 1.0:
-        raise ConfigError(f"a confidence level lies between 0 and 1, not {level!r}")
-
-
 def iqm(values: ArrayLike, axis: int | None = None) -> Any:
     """Return the interquartile mean: the mean without the lowest and highest quarter.
 
@@ -57,25 +50,11 @@ def iqm(values: ArrayLike, axis: int | None = None) -> Any:
 
 def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
     """Return a share with Wilson's score interval (Wilson 1927, without continuity correction)."""
-    _check_level(level)
+    _tails(level)  # refuses what is no level
     if trials < 1 or not 0 <= successes <= trials:
         raise ConfigError(f"{successes} successes in {trials} trials make no share")
     ends = stats.binomtest(round(successes), trials).proportion_ci(level, method="wilson")
     return Interval(successes / trials, float(ends.low), float(ends.high))
-
-
-def resample_means(runs: Runs, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float64]:
-    """Return bootstrap means of nested values: runs are drawn first, then episodes in each.
-
-    Args:
-        runs: Values by run.
-        resamples: How many.
-        seed: Of the draws.
-
-    Returns:
-        Shape (resamples,): each the mean of the drawn runs' means.
-    """
-    return np.asarray(_resample_runs(runs, resamples, seed).mean(axis=1))
 
 
 def mean_interval(
@@ -86,17 +65,23 @@ def mean_interval(
     With one run the interval tells how episodes vary, not how training does. With few runs it is
     too narrow, as percentile intervals are: with 5 runs of a normal, 95 % hold 84 %.
     """
-    _check_level(level)
-    estimate = float(np.mean([_values(run).mean() for run in runs])) if len(runs) else math.nan
-    low, high = _percentiles(resample_means(runs, resamples, seed), level)
-    return Interval(estimate, low, high)
+    drawn = _resample_runs(runs, resamples, seed).mean(axis=1)
+    estimate = float(np.mean([_values(run).mean() for run in runs]))
+    return _interval(estimate, drawn, level)
 
 
-def _percentiles(values: NDArray[np.float64], level: float) -> tuple[float, float]:
-    """Return the two ends of the middle `level` of bootstrap values."""
+def _interval(estimate: float, drawn: NDArray[np.float64], level: float) -> Interval:
+    """Return an estimate with the middle `level` of its bootstrap values."""
+    low, high = np.quantile(drawn, _tails(level))
+    return Interval(estimate, float(low), float(high))
+
+
+def _tails(level: float) -> list[float]:
+    """Return the two ends of the middle `level`, as quantiles."""
+    if not 0.0 < level < 1.0:
+        raise ConfigError(f"a confidence level lies between 0 and 1, not {level!r}")
     tail = (1 - level) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return float(low), float(high)
+    return [tail, 1 - tail]
 
 
 def aggregate(
@@ -117,14 +102,12 @@ def aggregate(
         resamples: How many.
         seed: Of the draws.
     """
-    _check_level(level)
     if not tasks:
         raise ConfigError("there must be at least one task")
     scores = [float(np.mean(_values(run))) for runs in tasks for run in runs]
     drawn = [_resample_runs(runs, resamples, seed + n) for n, runs in enumerate(tasks)]
-    whole = np.concatenate(drawn, axis=1)
-    low, high = _percentiles(statistic(whole, axis=-1), level)
-    return Interval(float(statistic(np.array(scores), axis=-1)), low, high)
+    estimate = float(statistic(np.array(scores), axis=-1))
+    return _interval(estimate, statistic(np.concatenate(drawn, axis=1), axis=-1), level)
 
 
 def _resample_runs(runs: Runs, resamples: int, seed: int) -> NDArray[np.float64]:
@@ -157,14 +140,12 @@ def profile_band(
     seed: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return a performance profile and a pointwise bootstrap band: profile, low, high."""
-    _check_level(level)
     array = _values(scores)
     rng = np.random.default_rng(seed)
     taus = np.asarray(thresholds, np.float64)
     drawn = array[rng.integers(array.size, size=(resamples, array.size))]
     shares = np.stack([(drawn > tau).mean(axis=1) for tau in taus], axis=1)
-    tail = (1 - level) / 2
-    low, high = np.quantile(shares, [tail, 1 - tail], axis=0)
+    low, high = np.quantile(shares, _tails(level), axis=0)
     return performance_profile(array, taus), low, high
 
 
@@ -198,7 +179,6 @@ def improvement_interval(
         resamples: How many.
         seed: Of the draws.
     """
-    _check_level(level)
     if len(x) != len(y) or not x:
         raise ConfigError(f"{len(x)} and {len(y)} tasks cannot be compared; give the same tasks")
     rng = np.random.default_rng(seed)
@@ -208,8 +188,7 @@ def improvement_interval(
         _improvement(*(v[rng.integers(v.size, size=(resamples, v.size))] for v in pair))
         for pair in pairs
     ]
-    low, high = _percentiles(np.mean(drawn, axis=0), level)
-    return Interval(estimate, low, high)
+    return _interval(estimate, np.mean(drawn, axis=0), level)
 
 
 def paired_difference(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interval:
@@ -223,11 +202,11 @@ def paired_difference(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interv
     Raises:
         ConfigError: If there are fewer than two pairs, or not as many values in both.
     """
-    _check_level(level)
     mine, theirs = _values(x), _values(y)
     if mine.size != theirs.size or mine.size < 2:
         raise ConfigError(f"{mine.size} and {theirs.size} values make no pairs; two at least")
     differences = mine - theirs
     mean = float(differences.mean())
-    reach = float(stats.sem(differences) * stats.t.ppf(0.5 + level / 2, differences.size - 1))
+    upper = 1 - _tails(level)[0]
+    reach = float(stats.sem(differences) * stats.t.ppf(upper, differences.size - 1))
     return Interval(mean, mean - reach, mean + reach)

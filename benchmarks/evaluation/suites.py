@@ -28,7 +28,6 @@ from piase_gym.benchmarks.evaluation.protocol import (
 from piase_gym.errors import PiaseError, ProtocolError, SuiteError, UnknownNameError, suggest
 from piase_gym.names import task_fields
 from piase_gym.registry import (
-    TaskSpec,
     has_task,
     list_tasks,
     list_worlds,
@@ -164,42 +163,38 @@ def expand(row: Row, split: str) -> list[Setting]:
     ids = ids_of(row)
     if not ids:
         raise UnknownNameError("task", row.task, list_tasks())
-    partners = row.held_out_partners if split == "held_out" else row.partners
-    found = []
-    for task in ids:
-        base = resolve_task(row, task)
-        if row.focal is None:
-            found.append(base)
-            continue
-        for partner in partners or row.partners:
-            found.append(replace(base, label=f"{base.label} with {partner}", partner=partner))
-    return found
+    held_out = row.held_out_partners if split == "held_out" else ()
+    partners = ("",) if row.focal is None else held_out or row.partners
+    return [resolve_task(row, task, partner) for task in ids for partner in partners]
 
 
-def resolve_task(row: Row, task: str) -> Setting:
-    """Return the setting of one id of a row, without its partner."""
+def resolve_task(row: Row, task: str, partner: str) -> Setting:
+    """Return the setting of one id of a row with one partner."""
     spec = task_spec(task)
     world = world_spec(spec.world)
-    given = _fields_of(spec)
-    config = make_config(world, {**given, **row.config})
+    fields = dict(spec.config)
+    if spec.scenario is not None:  # written out as values that JSON has
+        scenario = make_config(world, task_fields(spec))
+        fields = scenario.model_dump(mode="json", exclude_unset=True)
+    fields |= row.config
+    config = make_config(world, fields)
     agents = config.names(config.fixed_envelope().agents)
     focal = len(agents) if row.focal is None else row.focal
     if not 1 <= focal <= len(agents) or (row.focal is not None and focal == len(agents)):
         raise SuiteError(f"{task}: focal={focal} leaves no partner among {len(agents)} agents")
-    label = row.label or task
-    if row.config and not row.label:
-        label += f" ({', '.join(f'{key}={value}' for key, value in sorted(row.config.items()))})"
+    changes = sorted(row.config.items())
+    told = f" ({', '.join(f'{key}={value}' for key, value in changes)})" if changes else ""
     return Setting(
-        label=label,
-        name=slug("-".join((task, *(f"{key}-{row.config[key]}" for key in sorted(row.config))))),
+        label=(row.label or task + told) + (f" with {partner}" if partner else ""),
+        name=slug("-".join((task, *(f"{key}-{value}" for key, value in changes)))),
         task=spec.id,
         version=load(world.world, world).version_of(config),
-        config={**given, **row.config},
+        config=fields,
         config_hash=config_hash(config),
         agents=agents,
         measure=row.measure,
         focal=focal,
-        partner="",
+        partner=partner,
         low=row.low,
         high=row.high if world.oracle or row.high != "oracle" else "scripted",
         certified=row.certified,
@@ -210,15 +205,6 @@ def resolve_task(row: Row, task: str) -> Setting:
 def slug(text: str) -> str:
     """Return a text as the name of a file."""
     return re.sub(r"[^A-Za-z0-9.-]+", "_", text.removeprefix("piase/")).strip("_")
-
-
-def _fields_of(task: TaskSpec) -> dict[str, Any]:
-    """Return the config fields of an id as values that JSON has; a scenario is written out."""
-    if task.scenario is None:
-        return dict(task.config)
-    config = make_config(world_spec(task.world), task_fields(task))
-    fields: dict[str, Any] = config.model_dump(mode="json", exclude_unset=True)
-    return fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,35 +310,35 @@ def read_suite(suite: str | Path | Suite | Row | Iterable[str | Row]) -> Suite:
     if isinstance(suite, str):
         if suite in SUITES:
             return SUITES[suite]()
-        rows = _rows_of(suite)
-        if not any(fnmatch.filter(list_tasks(), row.task) for row in rows):
+        row = _row_of(suite)
+        if not fnmatch.filter(list_tasks(), row.task):
             raise UnknownNameError("suite or task", suite, (*SUITES, *list_tasks()))
-        return Suite(name=suite, rows=rows)
+        return Suite(name=suite, rows=(row,))
     if not isinstance(suite, Iterable):
         raise SuiteError(f"a suite is a name, a path, rows or task ids, not {suite!r:.60}")
     return Suite(name="own", rows=_read_rows(list(suite)))
 
 
-def _rows_of(task: str) -> tuple[Row, ...]:
-    """Return the declared rows of a task, or a plain row."""
+def _row_of(task: str) -> Row:
+    """Return the declared row of a task, or a plain one."""
     task = task.rsplit(":", 1)[-1]
-    rows = [replace(row, held_out=False) for row in TABLE if (row.label or row.task) == task]
-    for row in () if rows else TABLE:
+    for row in TABLE:
+        if (row.label or row.task) == task:
+            return replace(row, held_out=False)
+    for row in TABLE:
         if not row.label and fnmatch.fnmatch(task, row.task):
-            rows.append(replace(row, task=task, held_out=False))
-    return tuple(rows[:1]) or (Row(task=task),)
+            return replace(row, task=task, held_out=False)
+    return Row(task=task)
 
 
 def _read_rows(items: Sequence[Any]) -> tuple[Row, ...]:
     """Return a row for each id or row of a list."""
-    rows: list[Row] = []
     for item in items:
         if not isinstance(item, str | Row):
             raise SuiteError(f"a suite's rows are task ids or Row objects, not {item!r:.60}")
-        rows += _rows_of(item) if isinstance(item, str) else [item]
-    if not rows:
+    if not items:
         raise SuiteError("a suite needs at least one row")
-    return tuple(rows)
+    return tuple(_row_of(item) if isinstance(item, str) else item for item in items)
 
 
 def _read_manifest(path: Path) -> Suite:
@@ -366,26 +352,21 @@ def _read_manifest(path: Path) -> Suite:
     if data.get("protocol") != PROTOCOL:
         found = data.get("protocol")
         raise ProtocolError(f"{path} is of protocol {found!r}; allowed here: {PROTOCOL}")
-    return Suite(
-        name=str(data.get("name", path.stem)),
-        rows=tuple(_read_row(item, path) for item in data["rows"]),
-        episodes=_checked_episodes(data, path),
-        split=str(data.get("split", "dev")),
+    split, rows = (
+        str(data.get("split", "dev")),
+        tuple(_read_row(item, path) for item in data["rows"]),
     )
-
-
-def _checked_episodes(data: Mapping[str, Any], path: Path) -> int:
-    """Check split and episodes of a manifest."""
     try:
-        return len(split_seeds(str(data.get("split", "dev")), data.get("episodes", 20)))
+        episodes = len(split_seeds(split, data.get("episodes", 20)))
     except SuiteError as error:
         raise SuiteError(f"{path}: {error}") from None
+    return Suite(name=str(data.get("name", path.stem)), rows=rows, episodes=episodes, split=split)
 
 
 def _read_row(item: Any, path: Path) -> Row:
     """Read one row of a manifest."""
     if isinstance(item, str):
-        return _rows_of(item)[0]
+        return _row_of(item)
     names = [entry.name for entry in fields(Row)]
     if not isinstance(item, Mapping) or "task" not in item:
         raise SuiteError(f"{path}: a row is a mapping with a key 'task', not {item!r:.60}")

@@ -89,12 +89,8 @@ def by_reason(problems: Iterable[Problem]) -> dict[str, list[str]]:
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Write a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(_cell(c) for c in line)} |" for line in lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    """Return a text that does not end a cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    cells = ([c.replace("|", "\\|").replace("\n", " ") for c in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells) + "\n"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
@@ -116,35 +112,31 @@ def reference_table(found: References) -> str:
     """Write stored references in Markdown, what they are and then a table: for the documents."""
     head = ("task", "random", "noop", "scripted", "ppo", "oracle or planner", "certified")
     entries = found.get("settings", {})
-    rows = [_reference_row(label, entry) for label, entry in entries.items()]
-    return f"{_about_references(entries.values())}\n\n{markdown(head, rows)}"
-
-
-def _about_references(entries: Iterable[Mapping[str, Any]]) -> str:
-    """Say how many seeds the means are of, and what training PPO had."""
-    policies = [part for entry in entries for part in entry["policies"].values()]
-    seeds = sorted({len(part["values"]) for part in policies})
-    runs = {tuple(part["training"].items()) for part in policies if "training" in part}
+    parts = [part for entry in entries.values() for part in entry["policies"].values()]
+    seeds = sorted({len(part["values"]) for part in parts})
     words = f"Means over {' to '.join(map(str, seeds))} seeds; points in brackets."
-    for run in sorted(runs):
+    for run in sorted({tuple(part["training"].items()) for part in parts if "training" in part}):
         told = dict(run)
         words += (
             f" PPO: one run a task of {told['steps']:,} agent steps, all with the same settings "
             f"(`{told['algo']}`, seed {told['seed']})."
         )
-    return words
+    rows = [_reference_row(label, entry) for label, entry in entries.items()]
+    return f"{words}\n\n{markdown(head, rows)}"
 
 
 def _reference_row(label: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
     """Write the references of one task."""
     means = {name: part["mean"] for name, part in entry["policies"].items()}
     low, high = max(means[name] for name in entry["low"]), means.get(entry["high"])
-    cells = [f"{means[name]:.2f}" if name in means else "–" for name in ("random", "noop")]
-    for name in ("scripted", "ppo"):
-        mean = means.get(name)
-        told = "–" if mean is None else f"{mean:.2f}"
-        if mean is not None and high is not None and high > low:
-            told += f" ({round(100 * (mean - low) / (high - low))})"
-        cells.append(told)
-    top = "–" if high is None else f"{high:.2f}"
-    return (label.removeprefix("piase/"), *cells, top, "yes" if entry["certified"] else "no")
+
+    def told(name: str, scored: bool = False) -> str:
+        if name not in means:
+            return "–"
+        if not scored or high is None or high <= low:
+            return f"{means[name]:.2f}"
+        return f"{means[name]:.2f} ({round(100 * (means[name] - low) / (high - low))})"
+
+    cells = told("random"), told("noop"), told("scripted", True), told("ppo", True)
+    certified = "yes" if entry["certified"] else "no"
+    return (label.removeprefix("piase/"), *cells, told(entry["high"]), certified)

@@ -1,4 +1,4 @@
-"""Plays jobs here or in worker processes; a worker may die without taking anything with it.
+"""Plays jobs in worker processes; a worker may die without taking anything with it.
 
 Every worker has one job at a time and sends each record when it is finished. If a worker dies (or
 exceeds the time that an episode may take), its unfinished episodes go to a new worker. The episode
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import multiprocessing
 import os
 import pickle
@@ -79,7 +80,8 @@ class WorkerPool:
         self, count: int, modules: Sequence[str] = (), timeout: float | None = None
     ) -> None:
         self._context = multiprocessing.get_context("spawn")
-        self._count, self._modules, self._timeout = count, tuple(modules), timeout
+        self._count, self._modules = count, tuple(modules)
+        self._timeout = math.inf if timeout is None else timeout
         self._workers: list[_Worker] = []
         self._deaths: dict[str, int] = {}
         self._todo: deque[Job] = deque()
@@ -105,17 +107,17 @@ class WorkerPool:
 
     def _hand_out(self) -> None:
         """Give a job to every idle worker; start workers while there are jobs for them."""
-        for worker in self._workers:
-            if worker.job is None and self._todo:
-                self._give(worker, self._todo.popleft())
-        while self._todo and len(self._workers) < self._count:
-            ours, theirs = self._context.Pipe()
-            process = self._context.Process(target=serve, args=(theirs, self._modules), daemon=True)
-            process.start()
-            theirs.close()
-            worker = _Worker(process, ours)
-            self._workers.append(worker)
-            self._give(worker, self._todo.popleft())
+        idle = [worker for worker in self._workers if worker.job is None]
+        while self._todo and (idle or len(self._workers) < self._count):
+            if not idle:
+                ours, theirs = self._context.Pipe()
+                given = (theirs, self._modules)
+                process = self._context.Process(target=serve, args=given, daemon=True)
+                process.start()
+                theirs.close()
+                idle.append(_Worker(process, ours))
+                self._workers.append(idle[0])
+            self._give(idle.pop(0), self._todo.popleft())
 
     def _give(self, worker: _Worker, job: Job) -> None:
         """Send a job to a worker."""
@@ -125,27 +127,17 @@ class WorkerPool:
 
     def _listen(self) -> Iterator[EpisodeRecord]:
         """Wait for news, and yield the records that have come."""
-        ready = wait([worker.pipe for worker in self._workers], self._patience())
+        limit, patience = self._timeout, None
+        busy = [w for w in self._workers if w.job is not None and w.ready]
+        if busy and limit < math.inf:
+            first = min(worker.since for worker in busy)
+            patience = max(0.0, first + limit - time.monotonic()) + 0.01
+        ready = wait([worker.pipe for worker in self._workers], patience)
         for worker in list(self._workers):
             if worker.pipe in ready:
                 yield from self._receive(worker)
-            elif worker.job is not None and self._overdue(worker):
-                yield from self._handle_death(worker, f"took longer than {self._timeout:g} s")
-
-    def _patience(self) -> float | None:
-        """Return how long to wait for news at most."""
-        if self._timeout is None:
-            return None
-        due = [w.since + self._timeout for w in self._workers if w.job is not None and w.ready]
-        if not due:
-            return None
-        return max(0.0, min(due) - time.monotonic()) + 0.01
-
-    def _overdue(self, worker: _Worker) -> bool:
-        """Tell whether a worker has been at one episode for too long."""
-        if self._timeout is None or not worker.ready:
-            return False
-        return time.monotonic() - worker.since > self._timeout
+            elif worker in busy and time.monotonic() - worker.since > limit:
+                yield from self._handle_death(worker, f"took longer than {limit:g} s")
 
     def _receive(self, worker: _Worker) -> Iterator[EpisodeRecord]:
         """Take one message of a worker, or notice that it is dead."""
@@ -214,9 +206,3 @@ def _require_sendable(policy: Any) -> None:
             f"policy {policy.name!r} cannot be sent to worker processes ({error}); "
             "define it at the top of a module, or use workers=1"
         ) from None
-
-
-def play_in_process(jobs: Sequence[Job]) -> Iterator[EpisodeRecord]:
-    """Play jobs in this process, one after the other."""
-    for job in jobs:
-        yield from play(job)

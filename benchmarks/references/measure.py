@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from piase_gym.benchmarks.evaluation.evaluate import Progress, evaluate, versions
-from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies
+from piase_gym.benchmarks.evaluation.policies import PolicyLike, read_policies
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord
-from piase_gym.benchmarks.evaluation.results import Results, TaskResult
+from piase_gym.benchmarks.evaluation.results import Results
 from piase_gym.benchmarks.evaluation.rollout import make_world
 from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite, smoke, standard
 from piase_gym.benchmarks.references.models import ModelFolder
@@ -68,73 +68,51 @@ def measure_references(
     problems: list[Problem] = []
     for split in ("held_out", "dev"):
         settings, unknown = suite.settings(split)
-        unknown += suite.missing(split)
         settings = [setting for setting in settings if setting.label not in seen]
-        problems += unknown if split == "held_out" else []
-        if not settings:
-            continue
-        wanted = {setting.label for setting in settings}
-        seen |= wanted
+        if split == "held_out":
+            problems += [*unknown, *suite.missing(split)]
+        seen |= {setting.label for setting in settings}
         options: dict[str, Any] = {"episodes": episodes, "split": split, "workers": workers}
         options |= {"modules": modules, "references": {}, "progress": progress}
         options["out"] = None if out is None else Path(out) / split
-        for rows, named in _lacking(
-            _tables(suite, split, wanted, players), split, episodes, stored
-        ):
-            results = evaluate(named, Suite(name="references", rows=rows), **options)
+        pairs = [(row, _settings(row, split)) for row in suite.rows]
+        pairs = [(row, own) for row, own in pairs if any(one in settings for one in own)]
+        for chosen, named in _to_play(pairs, players, split, episodes, stored) if pairs else ():
+            results = evaluate(named, Suite(name="references", rows=chosen), **options)
             problems += results.problems
             for setting in settings:
-                if results.find(setting.label, next(iter(results.policies))) is not None:
+                if results.find(setting.label, results.policies[0]) is not None:
                     entry = _entry(setting, split, results, named, problems)
-                    old = entries.get(setting.label, entry)
-                    old["policies"].update(entry["policies"])
-                    entries[setting.label] = old
+                    kept = entries.setdefault(setting.label, entry)
+                    kept["policies"].update(entry["policies"])
     for label, entry in entries.items():
         entry["policies"] = {**_kept(stored, label, entry), **entry["policies"]}
     return {"protocol": PROTOCOL, "settings": entries}, problems
 
 
-def _tables(
-    suite: Suite, split: str, wanted: set[str], players: Mapping[str, PolicyLike]
-) -> Iterator[tuple[tuple[Row, ...], dict[str, PolicyLike]]]:
-    """Give the rows that have one of the wanted settings in a split, and who plays them.
-
-    Everybody plays everything, except references that only some rows name.
-    """
-    rows = tuple(row for row in suite.rows if wanted & set(_labels(row, split)))
-    yield rows, dict(players)
-    special = {name for row in rows for name in (*row.low, row.high)} - set(players)
-    for name in sorted(special):
-        yield tuple(row for row in rows if name in (*row.low, row.high)), {name: name}
-
-
-def _lacking(
-    tables: Iterator[tuple[tuple[Row, ...], dict[str, PolicyLike]]],
+def _to_play(
+    pairs: Sequence[tuple[Row, Sequence[Setting]]],
+    players: Mapping[str, PolicyLike],
     split: str,
     episodes: int,
     stored: References | None,
 ) -> Iterator[tuple[tuple[Row, ...], dict[str, PolicyLike]]]:
-    """Give of rows and players what stored references do not have."""
-    for rows, players in tables:
-        if stored is None:
-            yield rows, players
-            continue
-        for name, policy in players.items():
-            lacking = tuple(
-                row
-                for row in rows
-                if not all(
-                    _has(stored, setting, split, episodes, name)
-                    for setting in _settings(row, split)
-                )
-            )
-            if lacking:
-                yield lacking, {name: policy}
+    """Give rows of suites and who plays them, of those that stored references do not have.
 
-
-def _labels(row: Row, split: str) -> list[str]:
-    """Return the labels of a row's settings in a split."""
-    return [setting.label for setting in _settings(row, split)]
+    Everybody plays everything, except references that only some rows name.
+    """
+    special = {name for row, _ in pairs for name in (*row.low, row.high)} - set(players)
+    if stored is None:
+        yield tuple(row for row, _ in pairs), dict(players)
+    for name in sorted(special) if stored is None else (*players, *sorted(special)):
+        named = [pair for pair in pairs if name in players or name in (*pair[0].low, pair[0].high)]
+        lacking = tuple(
+            row
+            for row, own in named
+            if not all(_has(stored, setting, split, episodes, name) for setting in own)
+        )
+        if lacking:
+            yield lacking, {name: players.get(name, name)}
 
 
 def _settings(row: Row, split: str) -> list[Setting]:
@@ -142,11 +120,12 @@ def _settings(row: Row, split: str) -> list[Setting]:
     return Suite(name="one", rows=(row,)).settings(split)[0]
 
 
-def _has(stored: References, setting: Setting, split: str, episodes: int, name: str) -> bool:
+def _has(stored: References | None, setting: Setting, split: str, episodes: int, name: str) -> bool:
     """Tell whether stored references have a policy in a setting as it is now, or never will."""
     now = {"task": setting.task, "version": setting.version, "split": split}
     found = _kept(stored, setting.label, {**now, "config_hash": setting.config_hash})
-    return name in setting.without or len(found.get(name, {}).get("values", ())) == episodes
+    left_out = stored is not None and name in setting.without
+    return left_out or len(found.get(name, {}).get("values", ())) == episodes
 
 
 def _kept(stored: References | None, label: str, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,14 +142,17 @@ def reference_suite(suites: Sequence[Suite] | None = None, tasks: Sequence[str] 
     Raises:
         UnknownNameError: If no row fits a pattern.
     """
-    chosen = [smoke(), standard()] if suites is None else list(suites)
-    rows = list(dict.fromkeys(_key(row) for suite in chosen for row in suite.rows))
-    known = {_key(row): row for suite in chosen for row in suite.rows}
+    chosen = [smoke(), standard()] if suites is None else suites
+    rows = {_key(row): row for suite in chosen for row in suite.rows}
+    names = {
+        key: [row.label, row.task, *fnmatch.filter(known_tasks(), row.task)]
+        for key, row in rows.items()
+    }
     for pattern in tasks:
-        if not any(_fits(known[key], pattern) for key in rows):
+        if not any(fnmatch.filter(own, pattern) for own in names.values()):
             raise UnknownNameError("task of the suites", pattern, [k[1] or k[0] for k in rows])
-    kept = [k for k in rows if not tasks or any(_fits(known[k], pattern) for pattern in tasks)]
-    return Suite(name="references", rows=tuple(known[key] for key in kept))
+    kept = [k for k in rows if not tasks or any(fnmatch.filter(names[k], p) for p in tasks)]
+    return Suite(name="references", rows=tuple(rows[key] for key in kept))
 
 
 def _key(row: Row) -> tuple[str, str, str]:
@@ -178,19 +160,10 @@ def _key(row: Row) -> tuple[str, str, str]:
     return row.task, row.label, str(sorted(row.config.items()))
 
 
-def _fits(row: Row, pattern: str) -> bool:
-    """Tell whether a row, or one of the ids that it stands for, fits a pattern."""
-    names = [row.label, row.task, *fnmatch.filter(known_tasks(), row.task)]
-    return any(fnmatch.fnmatch(name, pattern) for name in names)
-
-
 def settings_of(suite: Suite) -> list[Setting]:
     """Return all settings of a suite, those that only one split has included."""
-    found: dict[str, Setting] = {}
-    for split in ("held_out", "dev"):
-        for setting in suite.settings(split)[0]:
-            found.setdefault(setting.label, setting)
-    return list(found.values())
+    splits = [suite.settings(split)[0] for split in ("held_out", "dev")]
+    return list({setting.label: setting for found in splits for setting in found}.values())
 
 
 def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,21 +179,30 @@ def _entry(
     problems: list[Problem],
 ) -> dict[str, Any]:
     """Return what is stored of one setting."""
-    policies = {policy.name: policy for policy in read_policies(dict(players))}
     found: dict[str, Any] = {}
-    for name in players:
-        records = results.of(setting.label, name)
+    seeds: list[int] = []
+    for name, policy in {policy.name: policy for policy in read_policies(dict(players))}.items():
         row = results.find(setting.label, name)
         if row is None:
             continue
         if row.faults:
-            what = "; ".join(row.faults)
-            problems.append(Problem(f"{setting.label}, {name}", f"the reference failed: {what}"))
+            what = f"the reference failed: {'; '.join(row.faults)}"
+            problems.append(Problem(f"{setting.label}, {name}", what))
             continue
-        found[name] = _measured(policies[name], setting, row, records)
+        records = results.of(setting.label, name)
+        seeds = [record.seed for record in records]
+        found[name] = {
+            "fingerprint": policy.at(setting).fingerprint,
+            "mean": row.value.estimate if row.value else None,
+            "values": [record.value for record in records],
+            "success": row.success.estimate if row.success else None,
+            "steps": row.steps,
+        }
+        if isinstance(policy.source, ModelFolder):
+            made = policy.source.card(setting)["settings"]
+            found[name]["training"] = {key: made[key] for key in ("algo", "steps", "seed")}
         if name == setting.high == "oracle" and setting.certified:
             problems += check_certificates(setting, records)
-    seeds = [record.seed for record in results.of(setting.label, next(iter(found), ""))]
     return {
         "task": setting.task,
         "version": setting.version,
@@ -234,24 +216,6 @@ def _entry(
         "seeds": [seeds[0], seeds[-1] + 1] if seeds else [],
         "policies": found,
     }
-
-
-def _measured(
-    policy: Policy, setting: Setting, row: TaskResult, records: Sequence[EpisodeRecord]
-) -> dict[str, Any]:
-    """Return what is stored of one policy in one setting; of a trained one, also its training."""
-    playing = policy.at(setting)
-    told: dict[str, Any] = {
-        "fingerprint": playing.fingerprint,
-        "mean": row.value.estimate if row.value else None,
-        "values": [record.value for record in records],
-        "success": row.success.estimate if row.success else None,
-        "steps": row.steps,
-    }
-    if isinstance(policy.source, ModelFolder):
-        made = policy.source.card(setting)["settings"]
-        told["training"] = {name: made[name] for name in ("algo", "steps", "seed")}
-    return told
 
 
 def check_certificates(setting: Setting, records: Sequence[EpisodeRecord]) -> list[Problem]:

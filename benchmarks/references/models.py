@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from piase_gym.agents.sb3_archive import CARD
 from piase_gym.benchmarks.evaluation.suites import Setting
-
-CARD = "piase.json"
-"""The file in a model's archive that says how it was made; see `piase_gym.agents.sb3_network`."""
 
 
 @dataclass(frozen=True)

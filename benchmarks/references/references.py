@@ -87,15 +87,12 @@ def _checked(data: Any, where: str) -> References:
     return data
 
 
-def display_name(policy: str, setting: Setting) -> str:
-    """Return what a reference is called: an oracle that is not certified is a planner."""
-    return "planner" if policy == "oracle" and not setting.certified else policy
-
-
-def gap_of(setting: Setting, references: References) -> ScoreRange:
+def score_range_of(setting: Setting, references: References) -> ScoreRange:
     """Return the references of a setting and whether they can be told from each other."""
     entry = references.get("settings", {}).get(setting.label)
-    low_name, high_name = setting.low[0], display_name(setting.high, setting)
+    low_name = setting.low[0]
+    uncertified = setting.high == "oracle" and not setting.certified
+    high_name = "planner" if uncertified else setting.high
 
     def closed(why: str, low: float | None = None, high: float | None = None) -> ScoreRange:
         return ScoreRange(low, high, low_name, high_name, setting.certified, why)

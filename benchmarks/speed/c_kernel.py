@@ -34,11 +34,11 @@ CONFIG: dict[str, Any] = {
 """The task, as the arguments of `GridWorldConfig`."""
 
 
+OUTPUTS = ("obs", "masks", "rewards", "terminated", "truncated", "events")
+
+
 class _Outputs(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_void_p)
-        for name in ("obs", "masks", "rewards", "terminated", "truncated", "events")
-    ]
+    _fields_ = [(name, ctypes.c_void_p) for name in OUTPUTS]
 
 
 def available() -> bool:
@@ -86,18 +86,11 @@ class CKernel:
         self.terminated = np.zeros(rows, np.bool_)
         self.truncated = np.zeros(rows, np.bool_)
         self.events = np.zeros(rows, np.uint8)
-        outputs = (
-            self.obs,
-            self.masks,
-            self.rewards,
-            self.terminated,
-            self.truncated,
-            self.events,
-        )
         self._kernel = load(flags)
         # NumPy asks for large pages, so that both kernels live in the same kind of memory.
         self._envs = np.zeros(num_envs * self._kernel.grid_size(), np.uint8)
         self._actions = np.zeros(rows, np.int32)
+        outputs = (getattr(self, name) for name in OUTPUTS)
         self._outputs = _Outputs(*(array.ctypes.data for array in outputs))
         # Arguments of every step: asking an array for its address costs more than the call.
         self._arguments = (

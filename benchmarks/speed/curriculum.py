@@ -10,21 +10,14 @@ step.
 
 from __future__ import annotations
 
-import os
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import piase_gym
-from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.speed.shown import Section, Table, machine
-from piase_gym.benchmarks.speed.timing import (
-    Run,
-    added,
-    in_turns,
-    medians,
-    parallel_steps,
-)
+from piase_gym.benchmarks.speed.shown import Section, Table, described
+from piase_gym.benchmarks.speed.timing import Run, added, in_turns, medians, parallel_steps
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.wrappers import CurriculumWrapper
 
@@ -97,12 +90,11 @@ class Switching:
     """The bare environment, reconfigured before each episode as a curriculum would."""
 
     def __init__(self, env: Any) -> None:
-        self.env, self.possible_agents = env, env.possible_agents
-        self.step, self.count = env.step, 0
+        self.env, self.possible_agents, self.step = env, env.possible_agents, env.step
+        self.collisions = itertools.cycle(("pass", "block"))
 
     def reset(self, **options: Any) -> Any:
-        self.count += 1
-        self.env.reconfigure({"collisions": "pass" if self.count % 2 else "block"})
+        self.env.reconfigure({"collisions": next(self.collisions)})
         return self.env.reset(**options)
 
 
@@ -129,11 +121,12 @@ def measure_episodes(rounds: int) -> list[dict[str, Any]]:
 
 def measure_all(rounds: int = ROUNDS) -> dict[str, Any]:
     """Measure steps in so many rounds of bursts, and episodes in a thirtieth; JSON-able."""
-    found: dict[str, Any] = {"machine": machine(), "versions": versions(), "rounds": rounds}
-    load = os.getloadavg()[0]
-    found["steps"] = measure_steps(rounds)
-    found["episodes"] = measure_episodes(max(5, rounds // 30))
-    return {**found, "load": [load, os.getloadavg()[0]]}
+
+    def measure() -> dict[str, Any]:
+        episodes = measure_episodes(max(5, rounds // 30))
+        return {"rounds": rounds, "steps": measure_steps(rounds), "episodes": episodes}
+
+    return described(measure)
 
 
 # -- the page -----------------------------------------------------------------------------
@@ -141,13 +134,17 @@ def measure_all(rounds: int = ROUNDS) -> dict[str, Any]:
 
 def tables_of(found: Mapping[str, Any]) -> list[list[list[str]]]:
     """Return what was measured as two tables of words, heads first."""
-    steps = [["what is kept of a step", "µs a step", "added µs"]]
-    steps += [[row["name"], f"{row['us']:.2f}", f"{row['added']:.2f}"] for row in found["steps"]]
-    plays = [["one agent, episodes of two steps", "µs an episode", "added µs"]]
-    plays += [[row["name"], f"{row['us']:.0f}", f"{row['added']:.0f}"] for row in found["episodes"]]
-    for table in (steps, plays):
-        table[1][2] = "–"
-    return [steps, plays]
+    tables = []
+    for key, what, each, digits in (
+        ("steps", "what is kept of a step", "µs a step", 2),
+        ("episodes", "one agent, episodes of two steps", "µs an episode", 0),
+    ):
+        lines = [[what, each, "added µs"]]
+        for row in found[key]:
+            lines.append([row["name"], f"{row['us']:.{digits}f}", f"{row['added']:.{digits}f}"])
+        lines[1][2] = "–"
+        tables.append(lines)
+    return tables
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:
@@ -157,4 +154,4 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     return {"curriculum": Section([Table(lines) for lines in tables_of(found)], [words])}
 
 
-OPTIONS = {"rounds": (ROUNDS, "of bursts")}
+OPTIONS = {"rounds": "of bursts"}

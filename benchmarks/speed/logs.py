@@ -8,7 +8,6 @@ in short bursts, so that a machine whose speed drifts treats both alike; medians
 
 from __future__ import annotations
 
-import os
 import resource
 import statistics
 import tempfile
@@ -19,8 +18,7 @@ from typing import Any
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.speed.shown import Section, Table, about, machine
+from piase_gym.benchmarks.speed.shown import Section, Table, about, described
 from piase_gym.benchmarks.speed.timing import (
     Run,
     added,
@@ -72,31 +70,19 @@ def measure_live(rounds: int) -> dict[str, float]:
     return found
 
 
-def measure_batch(count: int, folder: Path, rounds: int) -> dict[str, float]:
-    """Return the µs of a slot's bare step in a batch, and what its line adds."""
-    path = folder / f"batch{count}.jsonl"
+def measure_batch(count: int, folder: Path, rounds: int, kind: str = "jsonl") -> dict[str, float]:
+    """Return the µs of a slot's bare step in a batch, what a log adds to it, and its bytes."""
+    path, columns = folder / f"batch{count}.{kind}", kind == "arrow"
     bare, inner = (piase_gym.batch_env("GridWorld", num_envs=count, **CONFIG) for _ in range(2))
     logged = AvtLogger(inner, path)
-    steps = max(4, 2048 // count)
-    found = compared(batch_steps(bare), batch_steps(logged), rounds, steps, steps)
+    drawn, steps = (BURST, BURST) if columns else (32, max(4, 2048 // count))
+    one, other = (batch_steps(env, drawn=drawn) for env in (bare, logged))
+    found = compared(one, other, rounds, steps, steps)
+    taken = logged.recorder.step * count
     logged.close()
+    size = {"bytes": path.stat().st_size / taken} if columns else {}
     path.unlink()
-    return {"slots": count, **{name: value / count for name, value in found.items()}}
-
-
-def measure_columns(count: int, folder: Path, rounds: int) -> dict[str, float]:
-    """Return the µs of a slot's bare step, what columns add to it, and how many bytes they take."""
-    path = folder / f"batch{count}.arrow"
-    bare, inner = (piase_gym.batch_env("GridWorld", num_envs=count, **CONFIG) for _ in range(2))
-    logged = AvtLogger(inner, path)
-    one, other = (batch_steps(env, drawn=BURST) for env in (bare, logged))
-    found = compared(one, other, rounds, BURST, BURST)
-    steps = logged.recorder.step * count
-    logged.close()
-    size = path.stat().st_size
-    path.unlink()
-    found = {name: value / count for name, value in found.items()}
-    return {"slots": count, **found, "bytes": size / steps}
+    return {"slots": count, **{name: value / count for name, value in found.items()}, **size}
 
 
 def measure_replay(folder: Path, rounds: int) -> dict[str, Any]:
@@ -109,21 +95,13 @@ def measure_replay(folder: Path, rounds: int) -> dict[str, Any]:
     return {"us": again, "bare": bare, "steps": report.steps, "equal": report.ok}
 
 
-def enlarge(path: Path, events: int, out: Path) -> int:
-    """Write a log of so many lines by repeating one; return its size in bytes."""
-    body = path.read_bytes()
-    count, written = body.count(b"\n"), 0
-    with out.open("wb") as file:
-        while written < events:
-            file.write(body)
-            written += count
-    return out.stat().st_size
-
-
 def measure_reading(folder: Path, events: int) -> dict[str, float]:
     """Return how fast a large log is counted and read, and by how many bytes memory grew."""
-    path = folder / "large.jsonl"
-    size = enlarge(folder / "events.jsonl", events, path)
+    path, body = folder / "large.jsonl", (folder / "events.jsonl").read_bytes()
+    with path.open("wb") as file:
+        for _ in range(-(-events // body.count(b"\n"))):  # one log again and again
+            file.write(body)
+    size = path.stat().st_size
     before, start = _memory(), time.process_time()
     found = runs.stats(path)
     counted, start = time.process_time() - start, time.process_time()
@@ -151,18 +129,21 @@ def measure_all(events: int = EVENTS, rounds: int = ROUNDS) -> dict[str, Any]:
         start and at the end), ``levels``, ``live``, ``batches``, ``columns``, ``replay`` and
         ``reading``.
     """
-    found: dict[str, Any] = {"machine": machine(), "versions": versions()}
-    load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        found["levels"] = [measure_level(level, folder, rounds) for level in runs.LEVELS]
-        found["live"] = measure_live(rounds)
-        few = max(1, rounds // 10)
-        found["batches"] = [measure_batch(count, folder, few) for count in BATCHES]
-        found["columns"] = [measure_columns(count, folder, few) for count in COLUMNS]
-        found["replay"] = measure_replay(folder, few)
-        found["reading"] = measure_reading(folder, events)
-    return {**found, "load": [load, os.getloadavg()[0]]}
+    few = max(1, rounds // 10)
+
+    def measure() -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            return {
+                "levels": [measure_level(level, folder, rounds) for level in runs.LEVELS],
+                "live": measure_live(rounds),
+                "batches": [measure_batch(count, folder, few) for count in BATCHES],
+                "columns": [measure_batch(count, folder, few, "arrow") for count in COLUMNS],
+                "replay": measure_replay(folder, few),
+                "reading": measure_reading(folder, events),
+            }
+
+    return described(measure)
 
 
 # -- the page -----------------------------------------------------------------------------
@@ -170,30 +151,22 @@ def measure_all(events: int = EVENTS, rounds: int = ROUNDS) -> dict[str, Any]:
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     """Return what docs/runs.md shows of a measurement, by the names of its places."""
-    head = ("level", "bare step, µs", "added µs a step", "lines a step", "added µs a line")
-    levels = [
-        (
-            f"`{row['level']}`",
-            *(f"{row[key]:.2f}" for key in ("bare", "added", "lines")),
-            f"{row['added'] / row['lines']:.2f}" if row["lines"] > 0.5 else "",
-        )
-        for row in found["levels"]
-    ]
-    batches = [
-        (f"{row['slots']:,}", f"{row['bare']:.2f}", f"{row['added']:.2f}")
-        for row in found["batches"]
-    ]
-    slots = ("environments", "bare step of one, µs", "added µs a line")
-    columns = [
-        (
-            f"{row['slots']:,}",
-            *(f"{row[key]:.3f}" for key in ("bare", "added")),
-            f"{row['added'] / row['bare']:.2f}",
-            f"{row['bytes']:.2f}",
-        )
-        for row in found["columns"]
-    ]
-    head_of_columns = ("environments", "bare step of one, µs", "added, µs", "share", "bytes a step")
+    levels: list[tuple[str, ...]]
+    levels = [("level", "bare step, µs", "added µs a step", "lines a step", "added µs a line")]
+    for row in found["levels"]:
+        each = f"{row['added'] / row['lines']:.2f}" if row["lines"] > 0.5 else ""
+        cells = (f"{row[key]:.2f}" for key in ("bare", "added", "lines"))
+        levels.append((f"`{row['level']}`", *cells, each))
+    batches: list[tuple[str, ...]]
+    batches = [("environments", "bare step of one, µs", "added µs a line")]
+    for row in found["batches"]:
+        batches.append((f"{row['slots']:,}", f"{row['bare']:.2f}", f"{row['added']:.2f}"))
+    columns: list[tuple[str, ...]]
+    columns = [("environments", "bare step of one, µs", "added, µs", "share", "bytes a step")]
+    for row in found["columns"]:
+        cells = (f"{row[key]:.3f}" for key in ("bare", "added"))
+        share = f"{row['added'] / row['bare']:.2f}"
+        columns.append((f"{row['slots']:,}", *cells, share, f"{row['bytes']:.2f}"))
     replay, reading, live = found["replay"], found["reading"], found["live"]
     told = (
         f"`runs.Metrics` over a live environment adds {live['added']:.2f} µs a step. A replay runs "
@@ -202,12 +175,9 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
         f"{reading['counted']:.1f} s and `runs.read` yields them in {reading['read']:.1f} s; "
         f"memory grows by {reading['grown'] / 1e6:.0f} MB."
     )
-    return {
-        "levels": Section([Table([head, *levels])]),
-        "batches": Section([Table([slots, *batches])]),
-        "columns": Section([Table([head_of_columns, *columns])]),
-        "others": Section(words=[told, about(found)]),
-    }
+    tables = {"levels": levels, "batches": batches, "columns": columns}
+    shown = {name: Section([Table(lines)]) for name, lines in tables.items()}
+    return {**shown, "others": Section(words=[told, about(found)])}
 
 
-OPTIONS = {"events": (EVENTS, "lines of the large log"), "rounds": (ROUNDS, "of bursts")}
+OPTIONS = {"events": "lines of the large log", "rounds": "of bursts"}

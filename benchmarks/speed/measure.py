@@ -1,7 +1,7 @@
 """The commands that measure: one list, and one function that runs any of them.
 
 Each module of `COMMANDS` has `measure_all`, whose keyword arguments are its `OPTIONS` (name ->
-default and meaning), and `sections`, which puts what it returns into words. `FILE` is where the
+meaning), and `sections`, which puts what it returns into words. `FILE` is where the
 numbers of a page are stored: ``docs/make_pages.py`` writes them into the page, and a test compares
 the two. `OUT` is where the command stores what it finds unless it is told otherwise. Measure on a
 machine that has nothing else to do.
@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from piase_gym.benchmarks.evaluation.evaluate import versions
-from piase_gym.benchmarks.speed import text_room, throughput
-from piase_gym.benchmarks.speed.shown import Section, about, machine
+from piase_gym.benchmarks.speed import physics, text_room, throughput
+from piase_gym.benchmarks.speed.shown import Section, about, described
 from piase_gym.benchmarks.speed.timing import ROUNDS, SECONDS
 from piase_gym.core.files import write_json
 from piase_gym.errors import MissingExtraError
@@ -32,9 +31,9 @@ FILE = OUT = Path(__file__).parents[1] / "measured" / "speed.json"
 QUESTS = 1000
 """Quests that the oracle of TextRoom plays."""
 OPTIONS = {
-    "rounds": (ROUNDS, "of every row"),
-    "seconds": (SECONDS, "CPU-seconds of each measurement"),
-    "quests": (QUESTS, "that the oracle of TextRoom plays"),
+    "rounds": "of every row",
+    "seconds": "CPU-seconds of each measurement",
+    "quests": "that the oracle of TextRoom plays",
 }
 
 
@@ -42,7 +41,9 @@ def run(name: str) -> None:
     """Read the command line, measure, print, and store if there is a file for it."""
     module = importlib.import_module(f"{__package__}.{name}")
     parser = argparse.ArgumentParser(description=str(module.__doc__).split("\n")[0])
-    for option, (default, meaning) in module.OPTIONS.items():
+    usual = inspect.signature(module.measure_all).parameters
+    for option, meaning in module.OPTIONS.items():
+        default = usual[option].default
         kind = str if default is None else type(default)
         parser.add_argument(f"--{option}", type=kind, default=default, help=meaning)
     stored = getattr(module, "OUT", None)
@@ -84,25 +85,23 @@ def measure_all(
         and at the end: processes that wanted to run in the last minute), ``grid_world`` and
         ``text_room``, and ``physics``, or why it is ``lacking``.
     """
-    found: dict[str, Any] = {"machine": machine(), "versions": versions()}
-    load = os.getloadavg()[0]
-    found["grid_world"] = throughput.measure_all(rounds, seconds)
-    found["text_room"] = text_room.measure_all(text_room.textworld_python(), quests, rounds)
-    try:
-        from piase_gym.benchmarks.speed import physics
 
-        found["physics"] = physics.measure_all(2 * rounds, cycles)
-    except (ImportError, MissingExtraError) as error:
-        found["lacking"] = f"PhysicsPlayground was not measured: {error}"
-    return {**found, "load": [load, os.getloadavg()[0]]}
+    def measure() -> dict[str, Any]:
+        found = {"grid_world": throughput.measure_all(rounds, seconds)}
+        found["text_room"] = text_room.measure_all(text_room.textworld_python(), quests, rounds)
+        try:
+            found["physics"] = physics.measure_all(2 * rounds, cycles)
+        except (ImportError, MissingExtraError) as error:
+            return {**found, "lacking": f"PhysicsPlayground was not measured: {error}"}
+        return found
+
+    return described(measure)
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     """Return what docs/speed.md shows of a measurement, by the names of its places."""
     shown = {**throughput.sections(found["grid_world"]), **text_room.sections(found["text_room"])}
     if "physics" in found:
-        from piase_gym.benchmarks.speed import physics
-
         shown |= physics.sections(found["physics"])
     else:
         shown["physics"] = Section(words=[found["lacking"]])

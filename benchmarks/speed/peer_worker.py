@@ -12,6 +12,7 @@ thread, and give back a sum of all that they show, so that the compiler cannot l
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
@@ -30,15 +31,14 @@ def gymnasium_env(env: Any, agents: int = 1, count: int | None = None) -> Runner
     """Step a Gymnasium environment; with `count`, only the first so many actions."""
     env.reset(seed=0)
     env.action_space.seed(0)
-    draws = [env.action_space.sample() for _ in range(256)]
+    drawn = [env.action_space.sample() for _ in range(256)]
     if count is not None:
-        draws = np.random.default_rng(0).integers(0, count, 256).tolist()
-    state = {"t": 0}
+        drawn = np.random.default_rng(0).integers(0, count, 256).tolist()
+    draws = itertools.cycle(drawn)
 
     def run(steps: int) -> None:
         for _ in range(steps):
-            state["t"] += 1
-            _, _, terminated, truncated, *_ = env.step(draws[state["t"] & 255])
+            _, _, terminated, truncated, *_ = env.step(next(draws))
             if np.all(terminated) or np.all(truncated):
                 env.reset()
 
@@ -51,15 +51,13 @@ def parallel_env(env: Any) -> Runner:
     agents = list(env.possible_agents)
     for agent in agents:
         env.action_space(agent).seed(0)
-    draws = [{a: env.action_space(a).sample() for a in agents} for _ in range(256)]
-    state = {"t": 0}
+    draws = itertools.cycle([{a: env.action_space(a).sample() for a in agents} for _ in range(256)])
 
     def run(steps: int) -> None:
         for _ in range(steps):
             if not env.agents:
                 env.reset()
-            state["t"] += 1
-            actions = draws[state["t"] & 255]
+            actions = next(draws)
             env.step({agent: actions[agent] for agent in env.agents})
 
     return run, len(agents), 16
@@ -77,17 +75,14 @@ def envpool(envs: int) -> Runner:
     """EnvPool's version of it, in C++ with one thread."""
     import envpool as pool
 
-    env = pool.make(
-        "MiniGrid-Empty-8x8-v0", env_type="gymnasium", num_envs=envs, num_threads=1, seed=0
-    )
+    options = {"env_type": "gymnasium", "num_envs": envs, "num_threads": 1, "seed": 0}
+    env = pool.make("MiniGrid-Empty-8x8-v0", **options)
     env.reset()
-    draws = np.random.default_rng(0).integers(0, 3, (256, envs), np.int32)
-    state = {"t": 0}
+    draws = itertools.cycle(np.random.default_rng(0).integers(0, 3, (256, envs), np.int32))
 
     def run(steps: int) -> None:
         for _ in range(steps):
-            state["t"] += 1
-            env.step(draws[state["t"] & 255])
+            env.step(next(draws))
 
     return run, envs, 16
 
@@ -133,13 +128,12 @@ def textworld(_envs: int) -> Runner:
     env = textworld.gym.make(textworld.gym.register_game(tw.make(options)[0], tw.EnvInfos()))
     env.reset()
     lines = ["look", "inventory", "go north", "go east", "go south", "go west"]
-    state = {"t": 0}
+    turns = itertools.count(1)
 
     def run(steps: int) -> None:
-        for _ in range(steps):
-            state["t"] += 1
-            done = env.step(lines[state["t"] % len(lines)])[2]
-            if done or state["t"] % 100 == 0:
+        for turn in itertools.islice(turns, steps):
+            done = env.step(lines[turn % len(lines)])[2]
+            if done or turn % 100 == 0:
                 env.reset()
 
     return run, 1, 16
@@ -247,26 +241,24 @@ def jaxmarl(envs: int) -> Runner:
     return compiled(step, state, draw, count * envs)
 
 
-MAKERS: dict[str, tuple[Callable[[int], Runner], str]] = {
-    **{make.__name__: (make, make.__name__) for make in (envpool, gymnax, jaxmarl, jumanji)},
-    **{make.__name__: (make, make.__name__) for make in (lbforaging, minigrid, mpe2, rware)},
-    **{make.__name__: (make, make.__name__) for make in (textworld, xminigrid)},
-    "panda_gym": (panda_gym, "panda-gym"),
+PEERS = (envpool, gymnax, jaxmarl, jumanji, lbforaging, minigrid, mpe2, panda_gym, rware)
+MAKERS: dict[str, Callable[[int], Runner]] = {
+    make.__name__: make for make in (*PEERS, textworld, xminigrid)
 }
-"""By module: what makes it, and the package it is installed by."""
+"""By module: what makes it."""
 
 
 def start(name: str, envs: int) -> tuple[Runner | None, str]:
     """Make a peer; return it and the first line to say."""
     if name not in MAKERS:
         return None, f"missing there is no peer {name}"
-    make, package = MAKERS[name]
+    package = name.replace("_", "-")
     try:
         version = metadata.version(package)
     except metadata.PackageNotFoundError:
         return None, f"missing {package} is not installed"
     try:
-        runner = make(envs)
+        runner = MAKERS[name](envs)
         runner[0](runner[2])  # compiles and warms up
     except Exception as error:  # somebody else's environment may fail in any way
         words = (str(error).splitlines() or [""])[0]

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ import piase_gym
 from piase_gym.benchmarks.speed.timing import (
     ROUNDS,
     SECONDS,
-    RateTable,
     Row,
     Run,
     Timer,
@@ -33,6 +32,7 @@ from piase_gym.benchmarks.speed.timing import (
     batch_steps,
     interleave,
     rate_table,
+    steps_of,
     timers_of,
 )
 from piase_gym.errors import ConfigError
@@ -87,23 +87,6 @@ FIELD = (
 """Peers that play other games, so that their figures tell orders of magnitude. One is one row."""
 
 
-@dataclass(frozen=True)
-class PeerReport:
-    """What was measured of peers.
-
-    Attributes:
-        table: Rates in one run.
-        missing: Names of peers that are not installed.
-        failed: Why peers that are installed could not be measured, by their rows.
-        versions: Of the packages that were measured, by their rows.
-    """
-
-    table: RateTable
-    missing: tuple[str, ...] = ()
-    failed: Mapping[str, str] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-
-
 def interpreters() -> tuple[str, ...]:
     """Return the interpreters in whose environments peers are looked for."""
     given = os.environ.get("PIASE_PEERS_PYTHON")
@@ -130,13 +113,10 @@ def open_in(python: str, peer: Peer) -> Iterator[Found]:
         ConfigError: If the interpreter cannot be started.
     """
     command = [python, "-I", str(peer.worker), peer.key, str(peer.envs)]
+    pipe = subprocess.PIPE
     try:
         worker = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
         )
     except OSError as error:
         raise ConfigError(f"PIASE_PEERS_PYTHON: {python} cannot be started: {error}") from None
@@ -159,71 +139,67 @@ def open_in(python: str, peer: Peer) -> Iterator[Found]:
         else:
             yield Found(state or "failed", words or "it ended without a word")
     finally:
-        _end(worker)
-
-
-def _end(worker: subprocess.Popen[str]) -> None:
-    """Let a worker go, dead or alive."""
-    for pipe in (worker.stdin, worker.stdout):
-        if pipe is not None:
+        for end in (orders, answers):
             with contextlib.suppress(OSError):
-                pipe.close()
-    try:
-        worker.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        worker.kill()
-        worker.wait()
+                end.close()
+        try:
+            worker.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            worker.kill()
+            worker.wait()
 
 
 class OpenPeers:
     """The peers of one measurement, open until the stack closes."""
 
     def __init__(self, stack: ExitStack, peers: Sequence[Peer]) -> None:
-        """Start every peer that is installed somewhere."""
+        """Start every peer that is installed in one of the interpreters."""
         self.timers: dict[str, Timer] = {}
         self.versions: dict[str, str] = {}
         self.failed: dict[str, str] = {}
         self.missing: list[str] = []
         for peer in peers:
-            self._start(stack, peer)
-
-    def _start(self, stack: ExitStack, peer: Peer) -> None:
-        """Look for a peer in one interpreter after the other."""
-        trouble = ""
-        for python in interpreters():
-            with ExitStack() as tried:
-                found = tried.enter_context(open_in(python, peer))
-                if found.timer is not None:
-                    stack.enter_context(tried.pop_all())
-                    self.timers[peer.row] = found.timer
-                    self.versions[peer.row] = f"{peer.name} {found.words}"
-                    return
-                trouble = trouble or (found.words if found.state == "failed" else "")
-        if trouble:
-            self.failed[peer.row] = trouble
-        elif peer.name not in self.missing:
-            self.missing.append(peer.name)
+            troubles = []
+            for python in interpreters():
+                with ExitStack() as tried:
+                    found = tried.enter_context(open_in(python, peer))
+                    if found.timer is not None:
+                        stack.enter_context(tried.pop_all())
+                        self.timers[peer.row] = found.timer
+                        self.versions[peer.row] = f"{peer.name} {found.words}"
+                        break
+                    troubles += [found.words] if found.state == "failed" else []
+            else:
+                if troubles:
+                    self.failed[peer.row] = troubles[0]
+                elif peer.name not in self.missing:
+                    self.missing.append(peer.name)
 
     def report(
         self, title: str, rates: Mapping[str, float], bases: Sequence[str] = ()
-    ) -> PeerReport:
-        """Return what was measured; a peer that died on the way has failed."""
+    ) -> dict[str, Any]:
+        """Return what was measured, JSON-able; a peer that died on the way has failed.
+
+        Returns:
+            ``table`` (see `rate_table`), ``missing`` (names of peers that are not installed),
+            ``failed`` (why others could not be measured, by their rows) and ``peers`` (the versions
+            of those that were, by their rows).
+        """
         dead = [name for name, rate in rates.items() if math.isnan(rate)]
-        failed = {**self.failed, **dict.fromkeys(dead, "it died while it was measured")}
         whole = {name: rate for name, rate in rates.items() if name not in dead}
         table = rate_table(title, whole, [name for name in bases if name not in dead])
-        return PeerReport(table, tuple(self.missing), failed, self.versions)
+        failed = {**self.failed, **dict.fromkeys(dead, "it died while it was measured")}
+        return {"table": table, "missing": self.missing, "failed": failed, "peers": self.versions}
 
 
 def compare(
     rounds: int = ROUNDS, seconds: float = SECONDS, peers: Sequence[Peer] = SAME_TASK
-) -> PeerReport:
+) -> dict[str, Any]:
     """Measure GridWorld and the peers that have its task; ratios are to each peer there is."""
     with ExitStack() as stack:
         found = OpenPeers(stack, peers)
-        bases = list(found.timers)
         rates = interleave({**found.timers, **timers_of(own_rows(), burst=32)}, rounds, seconds)
-    return found.report(TITLE, rates, bases)
+    return found.report(TITLE, rates, list(found.timers))
 
 
 # -- ours on the same task ----------------------------------------------------------------
@@ -234,7 +210,9 @@ def own_rows() -> list[Row]:
     rows = [Row("GridWorld, gymnasium.make", 1, _single_steps())]
     for envs in ENVS:
         vector = gymnasium.make_vec(f"piase_gym:{TASK}", num_envs=envs, see_through_walls=True)
-        rows.append(Row(f"GridWorld, make_vec, {envs} environments", envs, _vector_steps(vector)))
+        vector.reset(seed=0)
+        run = steps_of(vector.step, [draw[:, 0] for draw in batch_draws(envs, 1, MOVES)])
+        rows.append(Row(f"GridWorld, make_vec, {envs} environments", envs, run))
         batch = piase_gym.batch_env(TASK, num_envs=envs, see_through_walls=True)
         run = batch_steps(batch, MOVES)
         rows.append(Row(f"GridWorld, batch_env, {envs} environments", envs, run))
@@ -252,17 +230,5 @@ def _single_steps() -> Run:
             *_, terminated, truncated, _ = env.step(draws[step % 256])
             if terminated or truncated:
                 env.reset()
-
-    return run
-
-
-def _vector_steps(env: Any) -> Run:
-    """Return what steps a vector of environments."""
-    env.reset(seed=0)
-    draws = [draw[:, 0] for draw in batch_draws(env.num_envs, 1, MOVES)]
-
-    def run(steps: int) -> None:
-        for step in range(steps):
-            env.step(draws[step & 31])
 
     return run

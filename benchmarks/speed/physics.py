@@ -119,12 +119,6 @@ def raw_row(rays: bool = True) -> Cost:
     return run
 
 
-def panda_row(stack: ExitStack) -> dict[str, Cost]:
-    """Step panda-gym's reach in a process of its own, where it is installed; see `peers`."""
-    field = peers.OpenPeers(stack, [peer for peer in peers.FIELD if peer.key == "panda_gym"])
-    return {PANDA: functools.partial(_cost, timer) for timer in field.timers.values()}  # noqa: B035
-
-
 def _cost(timer: Timer) -> float:
     """Return the CPU-microseconds of a step."""
     return 1e6 / timer(0.2)
@@ -165,16 +159,14 @@ def measure_all(rounds: int = ROUNDS, cycles: int = 200) -> dict[str, Any]:
         "PhysicsPlayground, view=both": world_row(view="both"),
         REACH: world_row(400, fresh=False, **alone),
     }
-    with ExitStack() as stack:
-        found: dict[str, Any] = {
-            "costs": medians(interleaved({**rows, **panda_row(stack)}, rounds))
-        }
+    with ExitStack() as stack:  # panda-gym's reach steps in a process of its own; see `peers`
+        others = peers.OpenPeers(stack, [peer for peer in peers.FIELD if peer.key == "panda_gym"])
+        for timer in others.timers.values():
+            rows[PANDA] = functools.partial(_cost, timer)
+        found: dict[str, Any] = {"costs": medians(interleaved(rows, rounds))}
     if cycles:
-        found["memory"] = {
-            "cycles": cycles,
-            "before": memory_after(20),
-            "after": memory_after(cycles),
-        }
+        before, after = memory_after(20), memory_after(cycles)
+        found["memory"] = {"cycles": cycles, "before": before, "after": after}
     return found
 
 
@@ -197,4 +189,4 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     return {"physics": Section([Table(lines)], [" ".join(told)])}
 
 
-OPTIONS = {"rounds": (ROUNDS, "of every row"), "cycles": (200, "0 leaves memory out")}
+OPTIONS = {"rounds": "of every row", "cycles": "0 leaves memory out"}

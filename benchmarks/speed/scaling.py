@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from piase_gym.benchmarks.speed.peers import FIELD, OpenPeers, Peer, compare
 from piase_gym.benchmarks.speed.throughput import noop_row, task_row
 from piase_gym.benchmarks.speed.timing import Row, interleave, measure, parallel_steps, timers_of
 from piase_gym.core.files import write_json
-from piase_gym.errors import PiaseError
 from piase_gym.registry import load, world_spec
 
 SCALES: dict[str, tuple[int, ...]] = {
@@ -54,17 +52,16 @@ def throughput(
         timers = {**timers_of(rows, BURST), **others.timers}
         found = others.report("", interleave(timers, rounds, seconds))
     matched = compare(rounds, seconds)
-    own = f"piase_gym {piase_gym.__version__}"
-    about = {row.name: {"version": own, "own": True} for row in rows[1:]}
-    about[rows[0].name] = {"version": "", "own": False}
-    about |= {name: {"version": told, "own": False} for name, told in found.versions.items()}
+    own = dict.fromkeys([row.name for row in rows[1:]], f"piase_gym {piase_gym.__version__}")
+    version = {rows[0].name: "", **own, **found["peers"]}
     return {
         "environments": [
-            {"name": rate.name, "rate": rate.rate, **about[rate.name]} for rate in found.table.rates
+            {"name": name, "rate": rate, "version": version[name], "own": name in own}
+            for name, rate in ((row["name"], row["rate"]) for row in found["table"]["rates"])
         ],
-        "missing": list(dict.fromkeys((*matched.missing, *found.missing))),
-        "peers": {"title": matched.table.title, "rates": [asdict(r) for r in matched.table.rates]},
-        "failed": {**matched.failed, **found.failed},
+        "missing": list(dict.fromkeys((*matched["missing"], *found["missing"]))),
+        "peers": matched["table"],
+        "failed": {**matched["failed"], **found["failed"]},
         "scaling": scaling(rounds, seconds),
         "versions": versions(),
     }
@@ -72,17 +69,9 @@ def throughput(
 
 def shipped_worlds() -> list[str]:
     """Return the worlds of this package that can be made here."""
-    found = []
-    for world in piase_gym.list_worlds():
-        spec = world_spec(world)
-        if not spec.world.startswith("piase_gym."):
-            continue
-        try:
-            load(spec.world, spec)
-        except PiaseError:
-            continue
-        found.append(world)
-    return found
+    specs = [world_spec(world) for world in piase_gym.list_worlds()]
+    own = [spec for spec in specs if spec.world.startswith("piase_gym.")]
+    return [spec.name for spec in own if not spec.missing]
 
 
 def world_rows(world: str) -> list[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import rich.table
 from rich.console import Console
 
+from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.tables import markdown
 
 
@@ -60,6 +61,18 @@ def machine() -> str:
     except OSError:
         pass
     return f"{model}, {os.cpu_count()} cores, {platform.system()}"
+
+
+def described(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Measure, and add what it was measured on.
+
+    Returns:
+        What was measured, and ``machine``, ``versions`` and ``load``: processes that wanted to run
+        in the last minute, at the start and at the end.
+    """
+    load = os.getloadavg()[0]
+    found = {"machine": machine(), "versions": versions(), **measure()}
+    return {**found, "load": [load, os.getloadavg()[0]]}
 
 
 def about(found: Mapping[str, Any]) -> str:

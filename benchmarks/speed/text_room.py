@@ -229,7 +229,4 @@ def textworld_python() -> str | None:
     return None
 
 
-OPTIONS = {
-    "textworld": (None, "an interpreter with TextWorld"),
-    "quests": (0, "certify so many quests, too"),
-}
+OPTIONS = {"textworld": "an interpreter with TextWorld", "quests": "certify so many quests, too"}

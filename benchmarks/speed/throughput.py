@@ -8,8 +8,8 @@ shown, so that ratios hold even where the machine's speed drifts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,13 @@ from piase_gym.benchmarks.speed.shown import Section, Table
 from piase_gym.benchmarks.speed.timing import (
     ROUNDS,
     SECONDS,
-    RateTable,
     Row,
-    Run,
     batch_draws,
     batch_steps,
     measure,
     parallel_steps,
     rate_table,
+    steps_of,
 )
 from piase_gym.envs.batch import AUTORESET
 
@@ -98,21 +97,13 @@ def world_row(name: str, agents: int, view: str, read: bool = False, **config: A
 
 def grid_rows() -> list[Row]:
     """The rows that the contract promises ratios for."""
-    config: dict[str, Any] = {
-        "layout": "door_key",
-        "width": 16,
-        "height": 16,
-        "border": True,
-        "max_steps": 1000,
-    }
-    return [
-        noop_row(8),
-        noop_row(8, fresh=False),
-        world_row("GridWorld", 4, "vector", **config),
-        world_row("GridWorld", 4, "both", **config),
-        world_row("GridWorld", 4, "both", texts="lazy", **config),
-        world_row("GridWorld", 4, "both", read=True, texts="lazy", **config),
-    ]
+    config = {**c_kernel.CONFIG, "max_steps": 1000}
+    del config["agents"]
+    lazy: dict[str, Any] = {"texts": "lazy"}
+    ways: tuple[tuple[str, dict[str, Any]], ...]
+    ways = ("vector", {}), ("both", {}), ("both", lazy), ("both", {**lazy, "read": True})
+    rows = [world_row("GridWorld", 4, view, **more, **config) for view, more in ways]
+    return [noop_row(8), noop_row(8, fresh=False), *rows]
 
 
 def task_row(label: str, task: str, num_envs: int, **config: Any) -> Row:
@@ -125,72 +116,48 @@ def kernel_row(num_envs: int) -> Row:
     """The task that the C kernel knows, without the environment: arrays in, arrays out."""
     env = piase_gym.batch_env("GridWorld", num_envs=num_envs, copy=False, **c_kernel.CONFIG)
     env.reset(seed=0)
-    step_batch, batch, mode = env.world.step_batch, env.batch, AUTORESET["next_step"]
-    run = _flat_steps(num_envs, lambda actions: step_batch(batch, mode, -1, actions))
-    return Row(f"GridWorld's kernel, {num_envs} environments", num_envs * c_kernel.AGENTS, run)
+    step = functools.partial(env.world.step_batch, env.batch, AUTORESET["next_step"], -1)
+    return _flat_row(f"GridWorld's kernel, {num_envs} environments", num_envs, step)
 
 
 def c_row(num_envs: int) -> Row:
     """The same rules, written by hand in C."""
-    run = _flat_steps(num_envs, c_kernel.CKernel(num_envs, 0).step)
-    return Row(f"C, {num_envs} environments", num_envs * c_kernel.AGENTS, run)
+    step = c_kernel.CKernel(num_envs, 0).step
+    return _flat_row(f"C, {num_envs} environments", num_envs, step)
 
 
-def _flat_steps(num_envs: int, step: Callable[[Any], Any]) -> Run:
+def _flat_row(label: str, num_envs: int, step: Callable[[Any], object]) -> Row:
     """Return what calls a kernel with random actions."""
     drawn = batch_draws(num_envs, c_kernel.AGENTS, c_kernel.ACTIONS)
-    draws = [actions.reshape(-1) for actions in drawn]
-
-    def run(steps: int) -> None:
-        for number in range(steps):
-            step(draws[number & 31])
-
-    return run
+    run = steps_of(step, [actions.reshape(-1) for actions in drawn])
+    return Row(label, num_envs * c_kernel.AGENTS, run)
 
 
-def tables(rounds: int = ROUNDS, seconds: float = SECONDS) -> Iterator[RateTable]:
+def tables(rounds: int = ROUNDS, seconds: float = SECONDS) -> Iterator[dict[str, Any]]:
     """Measure and give the tables, one after the other."""
-    title = "GridWorld's ParallelEnv, medians of interleaved rounds"
-    yield rate_table(title, measure(grid_rows(), rounds, seconds))
+
+    def table(title: str, rows: list[Row], bases: Sequence[str] = (), burst: int = 32) -> Any:
+        return rate_table(title, measure(rows, rounds, seconds, burst), bases)
+
+    yield table("GridWorld's ParallelEnv, medians of interleaved rounds", grid_rows(), burst=200)
     for num_envs in BATCHES:
         label = f"batch_env, {num_envs} environments"
-        batch = task_row(label, "GridWorld", num_envs, **c_kernel.CONFIG)
-        rows = [noop_row(8), kernel_row(num_envs), batch]
-        bases = [rows[0].name]
-        if c_kernel.available():
-            rows.insert(1, c_row(num_envs))
-            bases.append(rows[1].name)
-        title = f"Door-key rules on 16x16, 4 agents, {num_envs} environments"
-        yield rate_table(title, measure(rows, rounds, seconds, burst=32), bases)
-    yield rate_table(
-        "All rules at once: 16x16, 4 agents, 1024 environments",
-        measure(feature_rows(), rounds, seconds, burst=32),
-    )
-    yield rate_table(
-        "SocialDilemma: 4096 games of 2 agents; 256 commons of 32x32, 8 agents, 7x7 seen",
-        measure(dilemma_rows(), rounds, seconds, burst=32),
-    )
-
-
-def dilemma_rows() -> list[Row]:
-    """The baseline, a matrix game and both commons."""
-    fields: dict[str, Any] = {"width": 32, "height": 32, "agents": 8}
-    pair, world = "prisoners_dilemma", "SocialDilemma"
-    return [
-        noop_row(8),
-        task_row(f"batch_env, {pair}", world, 4096, game=pair),
-        *(
-            task_row(f"batch_env, {g}", world, 256, game=g, **fields)
-            for g in ("harvest", "cleanup")
-        ),
-    ]
-
-
-def feature_rows() -> list[Row]:
-    """The baseline, the plain rules, and a task in which every rule is in use."""
+        rows = [noop_row(8), *([c_row(num_envs)] if c_kernel.available() else [])]
+        bases = [row.name for row in rows]
+        rows += [kernel_row(num_envs), task_row(label, "GridWorld", num_envs, **c_kernel.CONFIG)]
+        yield table(f"Door-key rules on 16x16, 4 agents, {num_envs} environments", rows, bases)
     plain = task_row("batch_env, door-key rules", "GridWorld", 1024, **c_kernel.CONFIG)
     whole = task_row(f"batch_env, {EVERYTHING}", EVERYTHING, 1024)
-    return [noop_row(8), plain, whole]
+    title = "All rules at once: 16x16, 4 agents, 1024 environments"
+    yield table(title, [noop_row(8), plain, whole])
+    fields: dict[str, Any] = {"width": 32, "height": 32, "agents": 8}
+    games = {"prisoners_dilemma": (4096, {}), "harvest": (256, fields), "cleanup": (256, fields)}
+    rows = [
+        task_row(f"batch_env, {game}", "SocialDilemma", envs, game=game, **more)
+        for game, (envs, more) in games.items()
+    ]
+    title = "SocialDilemma: 4096 games of 2 agents; 256 commons of 32x32, 8 agents, 7x7 seen"
+    yield table(title, [noop_row(8), *rows])
 
 
 # -- a run, as a file and as words --------------------------------------------------------
@@ -204,16 +171,11 @@ def measure_all(rounds: int = ROUNDS, seconds: float = SECONDS) -> dict[str, Any
         seconds: CPU-seconds of each measurement.
 
     Returns:
-        JSON-able: ``tables`` (`RateTable`s), ``missing`` and ``failed`` peers, versions.
+        JSON-able: ``tables`` (see `rate_table`), and what `peers.compare` says of peers.
     """
     found = list(tables(rounds, seconds))
     report = peers.compare(rounds, seconds)
-    return {
-        "tables": [asdict(table) for table in (*found, report.table)],
-        "missing": list(report.missing),
-        "failed": dict(report.failed),
-        "peers": dict(report.versions),
-    }
+    return {"tables": [*found, report.pop("table")], **report}
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:
@@ -243,7 +205,7 @@ def peer_words(found: Mapping[str, Any]) -> str:
     return " ".join(told)
 
 
-OPTIONS = {"rounds": (ROUNDS, "of every row"), "seconds": (SECONDS, "CPU-seconds of each")}
+OPTIONS = {"rounds": "of every row", "seconds": "CPU-seconds of each"}
 
 if __name__ == "__main__":
     from piase_gym.benchmarks.speed.measure import run

@@ -6,7 +6,6 @@ import functools
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import sub
 from typing import Any, NamedTuple
 
@@ -28,29 +27,6 @@ class Row(NamedTuple):
     name: str
     agents: int
     run: Run
-
-
-@dataclass(frozen=True)
-class Rate:
-    """What was measured.
-
-    Attributes:
-        name: Of what.
-        rate: Agent-steps per CPU-second.
-        ratios: The rate as a multiple of other rows' rates, by their names.
-    """
-
-    name: str
-    rate: float
-    ratios: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class RateTable:
-    """Rates that were measured in one run, and only there can be compared."""
-
-    title: str
-    rates: tuple[Rate, ...]
 
 
 def interleaved(
@@ -109,14 +85,14 @@ def measure(
     return interleave(timers_of(rows, burst), rounds, seconds)
 
 
-def rate_table(title: str, rates: Mapping[str, float], bases: Sequence[str] = ()) -> RateTable:
-    """Return rates with their ratios to the bases; default: to the first row."""
+def rate_table(title: str, rates: Mapping[str, float], bases: Sequence[str] = ()) -> dict[str, Any]:
+    """Return rates with their ratios to the bases, JSON-able; default: to the first row."""
     bases = bases or [next(iter(rates))]
-    found = [
-        Rate(name, rate, {base: rate / rates[base] for base in bases})
+    rows = [
+        {"name": name, "rate": rate, "ratios": {base: rate / rates[base] for base in bases}}
         for name, rate in rates.items()
     ]
-    return RateTable(title, tuple(found))
+    return {"title": title, "rates": rows}
 
 
 # -- what is stepped ----------------------------------------------------------------------
@@ -167,13 +143,18 @@ def batch_draws(envs: int, agents: int, count: int, steps: int = 32) -> list[NDA
     return [rng.integers(0, count, (envs, agents), np.int32) for _ in range(steps)]
 
 
+def steps_of(step: Callable[[Any], object], draws: Sequence[Any]) -> Run:
+    """Return what takes steps with these actions in turn."""
+
+    def run(steps: int) -> None:
+        for number in range(steps):
+            step(draws[number % len(draws)])
+
+    return run
+
+
 def batch_steps(env: Any, count: int | None = None, drawn: int = 32) -> Run:
     """Return what steps a batch with so many random actions in turn, all or the first `count`."""
     env.reset(seed=0)
-    draws = batch_draws(env.num_envs, len(env.agents), count or int(env.action_space.n), drawn)
-
-    def run(steps: int) -> None:
-        for step in range(steps):
-            env.step(draws[step % drawn])
-
-    return run
+    actions = count or int(env.action_space.n)
+    return steps_of(env.step, batch_draws(env.num_envs, len(env.agents), actions, drawn))

@@ -21,13 +21,13 @@ from typing import Any
 
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
-from piase_gym.benchmarks.studies.evidence.train import examine_slots
+from piase_gym.benchmarks.studies.evidence.train import examine as examine_step
 from piase_gym.benchmarks.studies.jobs import do_all
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
-from piase_gym.curricula.learning_path import PATH, SUCCESS, LearningPath, read_paths, read_rows
+from piase_gym.curricula.learning_path import PATH, SUCCESS, read_paths, read_rows
 from piase_gym.errors import ConfigError, PiaseError
-from piase_gym.training.curriculum_env import SlotBatch, controller_of, make_curriculum_env
+from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
 from piase_gym.training.curriculum_run import CurriculumTraining
 from piase_gym.training.curriculum_settings import (
     PPO,
@@ -111,26 +111,29 @@ def summary(folder: Path) -> dict[str, Any]:
     """
     settings = read_settings_of(folder)
     (path,) = read_paths(folder)
-    curriculum = load(settings.curriculum)
+    curriculum, steps = load(settings.curriculum), []
+    for step in curriculum.steps:
+        moves = [move for move in path.moves if move.decision.step == step.order]
+        done = [move.at for move in moves if move.decision.completed]
+        values = dict(moves[-1].decision.values) if moves else {}
+        steps.append(
+            {
+                "order": step.order,
+                "name": step.name,
+                "attempts": len(moves),
+                "last": {k: v for k, v in values.items() if isinstance(v, int | float)},
+                "completed_at": done[0] if done else None,
+            }
+        )
     return {
         "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
         "settings": dataclasses.asdict(settings),
         "agent": path.agent,
         "outcome": path.outcome,
         "env_steps": _steps_of(folder),
-        "steps": [_step(path, step.order, step.name) for step in curriculum.steps],
+        "steps": steps,
         "versions": versions(),
     }
-
-
-def _step(path: LearningPath, order: int, name: str) -> dict[str, Any]:
-    """Return how a step went; ``completed_at`` is ``None`` if it was not completed."""
-    moves = [move for move in path.moves if move.decision.step == order]
-    done = [move.at for move in moves if move.decision.completed]
-    values = dict(moves[-1].decision.values) if moves else {}
-    shown = {key: value for key, value in values.items() if isinstance(value, int | float)}
-    told = {"order": order, "name": name, "attempts": len(moves), "last": shown}
-    return {**told, "completed_at": done[0] if done else None}
 
 
 def examine(folder: Path, seeds: range) -> dict[int, int] | None:
@@ -149,14 +152,11 @@ def examine(folder: Path, seeds: range) -> dict[int, int] | None:
     width = ppo.Settings(**{**PPO, **settings.ppo}).width
     policy = ppo.Policy(env.observation_space, int(env.action_space.n), width)
     policy.load_state_dict(load_policy(folder)["policy"])
-    controller, place, found = controller_of(env), list(env.agents).index(path.agent), {}
-    for step in curriculum.steps:
-        config = controller.setup.config({path.agent: step.order})
-        if isinstance(env, SlotBatch):
-            won = examine_slots(policy, config, seeds)
-        else:
-            won = ppo.play(policy, config, seeds)[:, place]
-        found[step.order] = int(won.sum())
+    controller = controller_of(env)
+    found = {
+        step.order: int(examine_step(policy, env, controller, path.agent, step.order, seeds).sum())
+        for step in curriculum.steps
+    }
     env.close()
     return found
 

@@ -9,25 +9,15 @@ from __future__ import annotations
 import json
 import multiprocessing
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from rich.console import Console
 
 from piase_gym.errors import StorageError
 
 Line = Mapping[str, Any]
-
-
-class Keyed(Protocol):
-    """A job with a key of everything that its result depends on."""
-
-    @property
-    def key(self) -> str:
-        """The key."""
-
-
-Job = TypeVar("Job", bound=Keyed)
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -64,36 +54,9 @@ def read_once(path: Path) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def append(path: Path, line: Line) -> None:
-    """Add a line, on a line of its own even behind one that was cut off."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before = path.read_bytes() if path.exists() else b""
-    whole = before if before.endswith(b"\n") or not before else before[: before.rfind(b"\n") + 1]
-    if whole != before:
-        path.write_bytes(whole)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
-        file.flush()
-
-
-def perform_all(
-    perform: Callable[[Job], dict[str, Any]], todo: Sequence[Job], workers: int
-) -> Iterator[dict[str, Any]]:
-    """Yield the lines of all jobs as they are finished.
-
-    With more than one worker each job has a process of its own; `perform` and the jobs must then
-    be such as can be pickled.
-    """
-    if workers <= 1:
-        yield from map(perform, todo)
-        return
-    with multiprocessing.get_context("spawn").Pool(workers, maxtasksperchild=1) as pool:
-        yield from pool.imap_unordered(perform, todo)
-
-
 def do_all(
-    jobs: Sequence[Job],
-    perform: Callable[[Job], dict[str, Any]],
+    jobs: Sequence[Any],
+    perform: Callable[[Any], dict[str, Any]],
     out: Path,
     told: Callable[[Line], str],
     workers: int = 1,
@@ -101,8 +64,9 @@ def do_all(
     """Do those jobs that have no line in a file yet, and add their lines as they are finished.
 
     Args:
-        jobs: All of them.
-        perform: Does one and returns its line.
+        jobs: All of them; each has a `key` of everything that its result depends on.
+        perform: Does one and returns its line. With several workers each job has a process of its
+            own; `perform` and the jobs must then be such as can be pickled.
         out: The file.
         told: Says in words what came of a job.
         workers: Processes side by side.
@@ -110,13 +74,23 @@ def do_all(
     Raises:
         StorageError: If the file is damaged.
     """
-    console = Console()
-    done = {line.get("key") for line in read_lines(out)}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    written = out.read_bytes() if out.exists() else b""
+    if written and not written.endswith(b"\n"):  # the last line was cut off
+        out.write_bytes(written[: written.rfind(b"\n") + 1])
+    console, done = Console(), {line.get("key") for line in read_lines(out)}
     todo = [job for job in jobs if job.key not in done]
     console.print(f"{len(jobs) - len(todo)} of {len(jobs)} results are there already")
-    for number, line in enumerate(perform_all(perform, todo, workers), start=1):
-        append(out, line)
-        console.print(f"{number}/{len(todo)} {told(line)}", soft_wrap=True)
+    with ExitStack() as stack:
+        found: Iterator[dict[str, Any]] = map(perform, todo)
+        if workers > 1:
+            context = multiprocessing.get_context("spawn")
+            pool = stack.enter_context(context.Pool(workers, maxtasksperchild=1))
+            found = pool.imap_unordered(perform, todo)
+        for number, line in enumerate(found, start=1):
+            with out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+            console.print(f"{number}/{len(todo)} {told(line)}", soft_wrap=True)
 
 
-__all__ = ["append", "do_all", "read_lines", "read_once"]
+__all__ = ["do_all", "read_lines", "read_once"]

@@ -8,17 +8,17 @@ with drawn actions.
 from __future__ import annotations
 
 import argparse
-import platform
 import shlex
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-import piase_gym
 from piase_gym.agents import make_agent
+from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json
@@ -56,24 +56,20 @@ def main() -> None:
     parser.add_argument("--stop-at", type=float, help="success on the dev seeds to stop at")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    import torch
-
-    words = shlex.join(["python", "-m", "piase_gym.benchmarks.studies.solve", *sys.argv[1:]])
-    versions = {"piase_gym": piase_gym.__version__, "torch": torch.__version__}
-    versions["python"] = platform.python_version()
-    found: dict[str, Any] = {"command": words, "versions": versions, "runs": []}
-    for task in options.tasks:
-        for seed in options.seeds:
-            given = {"task": task, "algo": options.algo, "seed": seed, "steps": options.steps}
-            settings = TrainSettings(**given, stop_at=options.stop_at)
-            with tempfile.TemporaryDirectory() as folder:
-                row = solve(settings, Path(folder, "run"))
-            found["runs"].append(row)
-            write_json(options.out, found)
-            low, high = row["wilson95"]
-            words = f"{row['success']:.1%} [{low:.1%}, {high:.1%}] on held-out seeds"
-            cost = f"{row['steps']:,} steps, {row['cpu_seconds']:.0f} CPU-seconds"
-            Console().print(f"{task}, seed {seed}: {words}; {cost}", soft_wrap=True)
+    command = shlex.join(["python", "-m", "piase_gym.benchmarks.studies.solve", *sys.argv[1:]])
+    kept = {name: versions()[name] for name in ("piase_gym", "python", "torch")}
+    found: dict[str, Any] = {"command": command, "versions": kept, "runs": []}
+    for task, seed in product(options.tasks, options.seeds):
+        given = {"task": task, "algo": options.algo, "seed": seed, "steps": options.steps}
+        settings = TrainSettings(**given, stop_at=options.stop_at)
+        with tempfile.TemporaryDirectory() as folder:
+            row = solve(settings, Path(folder, "run"))
+        found["runs"].append(row)
+        write_json(options.out, found)
+        low, high = row["wilson95"]
+        words = f"{row['success']:.1%} [{low:.1%}, {high:.1%}] on held-out seeds"
+        cost = f"{row['steps']:,} steps, {row['cpu_seconds']:.0f} CPU-seconds"
+        Console().print(f"{task}, seed {seed}: {words}; {cost}", soft_wrap=True)
 
 
 if __name__ == "__main__":

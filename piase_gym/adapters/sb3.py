@@ -154,7 +154,7 @@ class ParallelVecEnv(AgentVecEnv):
                     env.restore(own)
             raise
         for number, env in enumerate(self.envs):
-            self._look(number, env.look()[0])
+            self._look(number, env.observe_all()[0])
         return self._alive()
 
     def close(self) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Group
-from rich.live import Live
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.progress import (
     BarColumn,
@@ -179,7 +178,7 @@ def references(
             workers=workers,
             out=journal,
             modules=tuple(module or ()),
-            progress=bar.advance,
+            progress=bar.show,
             stored=stored,
         )
     if (task or missing) and target.is_file():
@@ -249,7 +248,7 @@ def _run(
             workers=workers,
             out=out,
             modules=tuple(module or ()),
-            progress=bar.advance,
+            progress=bar.show,
         )
     show_results(results)
     try:
@@ -263,7 +262,7 @@ def _run(
         raise typer.Exit(1)
 
 
-class _Bar:
+class _Bar(Progress):
     """A progress bar of episodes, below the name of what was played last.
 
     What is not shown on a terminal gets a line after every tenth of the episodes.
@@ -272,26 +271,19 @@ class _Bar:
     def __init__(self) -> None:
         """Begin with nothing."""
         parts = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-        self._bar = Progress(*parts, console=errors)
-        self._name = Text("starting")
-        self._task = self._bar.add_task("", total=None)
-        self._live = Live(Group(self._name, self._bar), console=errors, transient=True)
-        self._told = 0
+        self._name, self._told = "starting", 0
+        super().__init__(*parts, console=errors, transient=True, disable=not errors.is_terminal)
+        self._task = self.add_task("", total=None)
 
-    def __enter__(self) -> _Bar:
-        """Show the bar."""
-        if errors.is_terminal:
-            self._live.start()
-        return self
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """Yield the name and the bar."""
+        yield Text(self._name)
+        yield self.make_tasks_table(self.tasks)
 
-    def __exit__(self, *error: object) -> None:
-        """Take it away."""
-        self._live.stop()
-
-    def advance(self, record: EpisodeRecord, done: int, whole: int) -> None:
+    def show(self, record: EpisodeRecord, done: int, whole: int) -> None:
         """Show one more episode."""
-        self._name.plain = f"{record.setting}, {record.policy}"
-        self._bar.update(self._task, completed=done, total=whole)
+        self._name = f"{record.setting}, {record.policy}"
+        self.update(self._task, completed=done, total=whole)
         tenth = 10 * done // whole
         if not errors.is_terminal and tenth > self._told:
             self._told = tenth

@@ -81,7 +81,7 @@ def run(
 
         def progress(finding: Finding) -> None:
             if aloud:
-                print_finding(finding)
+                print_check(finding, finding.verdict, STYLES[finding.status])
             status.update(next(words))
 
         return run_checks(name, checks=checks, modules=modules, progress=progress, **fields)
@@ -98,10 +98,9 @@ def ids_of(names: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def print_finding(finding: Finding) -> None:
-    """Print what one check found, its sentence below its name."""
-    verdict = Text(finding.verdict, STYLES[finding.status])
-    console.print(Text.assemble((finding.check, "bold"), "  ", verdict))
+def print_check(finding: Finding, verdict: str, style: str, more: str = "") -> None:
+    """Print what a check found, its sentence below its name."""
+    console.print(Text.assemble((finding.check, "bold"), "  ", (verdict, style), more))
     console.print(Padding(Text(finding.sentence, "dim"), (0, 0, 0, INDENT), expand=False))
 
 
@@ -131,10 +130,8 @@ def print_sum(reports: Iterable[Report], skipped: int) -> None:
         if failed:
             why.insert(0, f"{failed} failed")
         style = STYLES["failed" if failed else "passed" if passed else "skipped"]
-        count = Text(f"{len(passed)} of {len(rows)} ids", style)
         told = f"; {'; '.join(why)}" if why else ""
-        console.print(Text.assemble((rows[0].check, "bold"), "  ", count, told))
-        console.print(Padding(Text(rows[0].sentence, "dim"), (0, 0, 0, INDENT), expand=False))
+        print_check(rows[0], f"{len(passed)} of {len(rows)} ids", style, told)
     wrong = sum(not report.ok for report in every)
     told = f"; {skipped} skipped" if skipped else ""
     console.print(f"{len(every) - wrong} of {len(every)} ids keep the contract{told}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -30,6 +31,27 @@ def make_table(
     for row in rows:
         table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return table
+
+
+class StepBar(Progress):
+    """A progress bar of steps with words before it; on no terminal, a line after every tenth."""
+
+    def __init__(self, words: str, total: int, done: int = 0) -> None:
+        """Begin with so many steps done."""
+        text = TextColumn("{task.description}", markup=False)
+        columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        super().__init__(*columns, console=console, disable=not console.is_terminal)
+        self._task = self.add_task(words, total=total, completed=done)
+        self._told = -1
+
+    def show(self, steps: int, total: int, words: str) -> None:
+        """Show how many steps are done, and how it goes."""
+        done = min(steps, total)
+        super().update(self._task, completed=done, total=total, description=words)
+        tenth = 10 * done // total
+        if not console.is_terminal and tenth > self._told:
+            self._told = tenth
+            say(f"{steps:,} of {total:,} steps: {words}")
 
 
 def print_error(message: object) -> None:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
-from piase_gym.cli.console import console, errors, make_table, say
-from piase_gym.cli.curriculum_display import Display, show_run, table_of
+from piase_gym.cli.console import StepBar, console, errors, make_table, say
 from piase_gym.cli.options import (
-    Completions,
     Modules,
     Settings,
+    complete_from,
     complete_worlds,
     read_settings,
-    starting,
     write_file,
 )
-from piase_gym.errors import ConfigError, CurriculumError
+from piase_gym.errors import ConfigError, CurriculumError, MissingExtraError
 
 if TYPE_CHECKING:
-    from piase_gym.curricula.decisions import Decision
     from piase_gym.curricula.learning_path import LearningPath
+    from piase_gym.training.curriculum_run import CurriculumTraining, TrainingStatus
 
 curriculum = typer.Typer(
     no_args_is_help=True,
@@ -32,20 +32,8 @@ curriculum = typer.Typer(
 )
 
 
-def complete_curricula(incomplete: str) -> Completions:
-    """Complete the names of the library."""
-    from piase_gym import curricula
-
-    return starting(curricula.names(), incomplete)
-
-
-def complete_directors(incomplete: str) -> Completions:
-    """Complete the names of directors."""
-    from piase_gym.curricula.directors import DIRECTORS
-
-    return starting(DIRECTORS, incomplete)
-
-
+complete_curricula = complete_from("piase_gym.curricula:names")
+complete_directors = complete_from("piase_gym.curricula.directors:DIRECTORS")
 Name = Annotated[
     str,
     typer.Argument(
@@ -238,9 +226,13 @@ def run(
     else:
         settings = CurriculumTrainingSettings(curriculum=name, **given)
     training = CurriculumTraining(settings, folder, resume)
+    budget, drawn = training.settings.steps, training.controller.director.per_slot
+    bar = StepBar("compiling", budget, training.trainer.steps)
     try:
-        with Display(training) as display:
-            training.train(display.update)
+        with bar:  # updates are whole, so there may be more steps than were asked for
+            training.train(
+                lambda look: bar.show(look.steps, max(look.steps, budget), told(look, drawn))
+            )
     finally:
         training.close()
     show_run(training, folder)
@@ -259,13 +251,12 @@ def default_folder(name: str, given: dict[str, Any]) -> Path:
 @curriculum.command()
 def explain(source: Source) -> None:
     """Say why each decision fell: the rule, the values that it read, what it did."""
-    from piase_gym.curricula.learning_path import explain as told
-    from piase_gym.curricula.learning_path import read_paths
+    from piase_gym.curricula import learning_path
 
-    for number, path in enumerate(read_paths(source)):
+    for number, path in enumerate(learning_path.read_paths(source)):
         if number:
             console.print()
-        for line in told(path):
+        for line in learning_path.explain(path):
             say(line)
 
 
@@ -311,14 +302,13 @@ def simulate(
     else something legal at random.
     """
     from piase_gym.curricula import load
+    from piase_gym.curricula import simulated_learner as learner
     from piase_gym.curricula.learning_path import describe_outcome
-    from piase_gym.curricula.learning_path import explain as told
-    from piase_gym.curricula.simulated_learner import simulate as send
-    from piase_gym.curricula.simulated_learner import world_of
+    from piase_gym.curricula.learning_path import explain as explained
 
     curriculum = load(name)
-    fields = read_settings(world_of(curriculum, world), config) if config else {}
-    found = send(
+    fields = read_settings(learner.world_of(curriculum, world), config) if config else {}
+    found = learner.simulate(
         curriculum,
         skill,
         world=world,
@@ -329,7 +319,7 @@ def simulate(
         most=episodes,
     )
     path = found.path
-    for line in told(path) if verbose else path_lines(path):
+    for line in explained(path) if verbose else path_lines(path):
         say(line)
     console.print(table_of(path, [step.order for step in curriculum.steps]))
     outcome = "is not over" if path.outcome == "running" else describe_outcome(path.outcome)
@@ -339,31 +329,87 @@ def simulate(
     )
 
 
-def path_lines(path: LearningPath) -> list[str]:
-    """Return a line for each decision, equal ones in a row together."""
-    decisions = [move.decision for move in path.moves]
-    groups = itertools.groupby(decisions, key=lambda made: (made.step, made.decision))
-    return [_stay_line(list(group), path.judged_by) for _, group in groups]
-
-
-def _stay_line(stay: list[Decision], metric: str) -> str:
-    """Return one line for decisions in a row that say the same of one step.
-
-    Args:
-        stay: The decisions.
-        metric: The share by which attempts are judged.
-    """
+def path_lines(path: LearningPath) -> Iterator[str]:
+    """Yield a line for each decision, equal ones in a row together."""
     from piase_gym.curricula.learning_path import short_name
 
-    first, last = stay[0], stay[-1]
-    attempts = f"attempt {first.attempt}"
-    if len(stay) > 1:
-        attempts = f"attempts {first.attempt} to {last.attempt}"
-    rates = [d.values.get(metric) for d in stay]
-    shares = [rate for rate in rates if isinstance(rate, int | float)]
-    told = ""
-    if shares:
-        low, high = min(shares), max(shares)
-        span = f"{low:.0%}" if low == high else f"{low:.0%} to {high:.0%}"
-        told = f", {span} {short_name(metric)}"
-    return f"step {first.step} '{first.name}', {attempts}{told}: {last.decision}"
+    decisions = [move.decision for move in path.moves]
+    for _, group in itertools.groupby(decisions, key=lambda made: (made.step, made.decision)):
+        stay = list(group)
+        first, last = stay[0], stay[-1]
+        attempts = f"attempt {first.attempt}"
+        if len(stay) > 1:
+            attempts = f"attempts {first.attempt} to {last.attempt}"
+        rates = [made.values.get(path.judged_by) for made in stay]
+        words, shares = "", [rate for rate in rates if isinstance(rate, int | float)]
+        if shares:
+            low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+            span = low if min(shares) == max(shares) else f"{low} to {high}"
+            words = f", {span} {short_name(path.judged_by)}"
+        yield f"step {first.step} '{first.name}', {attempts}{words}: {last.decision}"
+
+
+# -- what is shown of a training ------------------------------------------------------------
+
+
+def told(look: TrainingStatus, drawn: bool) -> str:
+    """Say which attempt is under way, and what the last one came to, as the table has it.
+
+    Where steps are drawn, say how well it goes.
+    """
+    from piase_gym.curricula.learning_path import judged_by, short_name
+
+    if drawn:
+        return f"steps are drawn, {look.won:.0%} of the last {look.episodes:,} episodes won"
+    where = f"step {look.order} '{look.name}', attempt {look.attempt}"
+    last = look.decided
+    if look.outcome == "running":
+        where += f": {look.ended} of {look.wanted} episodes"
+    if last is None:
+        return where
+    metric = judged_by([last])
+    if not isinstance(value := last.values.get(metric), int | float):
+        return f"{where}, {look.won:.0%} of the last {look.episodes:,} won"
+    before = "" if look.outcome != "running" else f"attempt {last.attempt} "
+    if last.step != look.order:
+        before = f"step {last.step} {before}"
+    return f"{where}, {before}{value:.0%} {short_name(metric)}"
+
+
+def show_run(training: CurriculumTraining, folder: Path) -> None:
+    """Print what came of a run, and draw its path."""
+    from piase_gym.curricula.learning_path import describe_open, describe_outcome, read_paths
+
+    paths = read_paths(folder)
+    for path in paths:
+        console.print(table_of(path, [step.order for step in training.curriculum.steps]))
+        for line in describe_open(path):
+            say(line)
+    outcome = describe_outcome(training.controller.progress[training.agent].outcome)
+    if training.controller.director.per_slot:
+        outcome = "has no end: its steps were drawn"
+    spent = f"{training.trainer.steps:,} environment steps"
+    if training.trainer.steps > training.settings.steps:
+        spent += f" (a budget of {training.settings.steps:,}, rounded up to whole updates)"
+    say(f"The curriculum {outcome}, after {spent}.")
+    say(f"Everything is in {folder}")
+    try:
+        from piase_gym.training.curriculum_plot import plot_paths
+
+        plot_paths(paths, folder / "path.png")
+    except MissingExtraError as error:
+        errors.print(f"no picture: {error}", markup=False, soft_wrap=True)
+    except ConfigError:
+        return  # no attempt is over yet, so there is nothing to draw
+    else:
+        say(f"The path is drawn in {folder / 'path.png'}")
+
+
+def table_of(path: LearningPath, orders: list[int] | None = None) -> Table:
+    """Return the table of a path's steps."""
+    from piase_gym.curricula.learning_path import headings, table_rows
+
+    columns = headings(path)
+    numbers = set(columns) - {"name", "done"}
+    title = f"{path.curriculum}: {path.agent}"
+    return make_table(columns, table_rows(path, orders or ()), title, numbers)

@@ -249,7 +249,7 @@ def plain(value: Any) -> Any:
 # -- the config, from the model's JSON Schema ---------------------------------------------
 
 
-def config_rows(model: type[BaseModel], config: BaseModel) -> Iterator[dict[str, Any]]:
+def config_rows(model: type[BaseModel], config: BaseModel | None) -> Iterator[dict[str, Any]]:
     """Yield a row for each field: key, type in words, default, value here, meaning.
 
     Nested tables give a row for each field in them, with keys such as ``rewards.goal``. The

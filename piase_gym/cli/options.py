@@ -10,9 +10,9 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any
 
 import typer
 from pydantic import TypeAdapter, ValidationError
@@ -65,18 +65,20 @@ def complete_worlds(incomplete: str) -> Completions:
 
 def complete_settings(ctx: typer.Context, incomplete: str) -> Completions:
     """Complete the keys of the chosen world's config, and the values that can be listed."""
+    from piase_gym.cli.info import config_rows
+
     try:
         spec = look_up(_chosen(ctx)).spec
         model = load(spec.config, spec)
     except PiaseError:
         return []
     rows: Completions = []
-    for key, field in _leaves(model):
-        choices = _choices(field.annotation)
-        if incomplete.startswith(f"{key}=") and choices:
-            rows += [(f"{key}={choice}", field.description or "") for choice in choices]
+    for row in config_rows(model, None):
+        key, words = row["key"], {"boolean": "true | false"}.get(row["type"], row["type"])
+        if incomplete.startswith(f"{key}=") and re.fullmatch(r"[\w.-]+( \| [\w.-]+)+", words):
+            rows += [(f"{key}={choice}", row["description"]) for choice in words.split(" | ")]
         else:
-            rows.append((f"{key}=", field.description or ""))
+            rows.append((f"{key}=", row["description"]))
     return [row for row in rows if row[0].startswith(incomplete)]
 
 
@@ -85,19 +87,18 @@ def complete_policies(incomplete: str) -> Completions:
     seat, _ = split_seat(incomplete)
     before = "" if seat is None else f"{seat}="
     names = (*policies(), *(f"{prefix}:" for prefix in families()))
-    return starting([before + name for name in names], incomplete)
+    return [(before + name, "") for name in names if (before + name).startswith(incomplete)]
 
 
-def complete_scenarios(incomplete: str) -> Completions:
-    """Complete the names of the library of scenarios."""
-    from piase_gym import scenarios
+def complete_from(entry_point: str) -> Callable[[str], Completions]:
+    """Return what completes the names that ``module:name`` holds or, if it is called, returns."""
 
-    return starting(scenarios.names(), incomplete)
+    def complete(incomplete: str) -> Completions:
+        found = load(entry_point)
+        names = found() if callable(found) else found
+        return [(name, "") for name in names if name.startswith(incomplete)]
 
-
-def starting(names: Iterable[str], start: str) -> Completions:
-    """Complete one of some names."""
-    return [(name, "") for name in names if name.startswith(start)]
+    return complete
 
 
 SEAT = re.compile(r"([A-Za-z0-9_.*-]*)=(.*)", re.DOTALL)
@@ -120,27 +121,6 @@ def _chosen(ctx: typer.Context) -> Any:
     """
     chosen = ctx.params.get("name") or ctx.params.get("names") or ctx.args
     return chosen if isinstance(chosen, str) else next(iter(chosen), None)
-
-
-def _leaves(model: Any, before: str = "") -> list[tuple[str, Any]]:
-    """Return the fields of a model and of the models in it, nested ones as ``outer.inner``."""
-    rows = []
-    for key, field in model.model_fields.items():
-        inner = field.annotation
-        if isinstance(inner, type) and hasattr(inner, "model_fields"):
-            rows += _leaves(inner, f"{before}{key}.")
-        elif key != "envelope":
-            rows.append((f"{before}{key}", field))
-    return rows
-
-
-def _choices(annotation: Any) -> list[str]:
-    """Return the values of an annotation that can be listed."""
-    if annotation is bool:
-        return ["true", "false"]
-    if get_origin(annotation) is Literal:
-        return [str(value) for value in get_args(annotation)]
-    return []
 
 
 # -- the arguments themselves -------------------------------------------------------------
@@ -171,6 +151,22 @@ Modules = Annotated[
 ]
 
 
+def split_pair(text: str, wrong: str) -> tuple[str, str]:
+    """Return key and value of ``key=value``.
+
+    Args:
+        text: What the user wrote.
+        wrong: What is said if it is something else; ``{!r}`` stands for the text.
+
+    Raises:
+        ConfigError: If there is no ``=``, or nothing before it.
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ConfigError(wrong.format(text))
+    return key.strip(), value
+
+
 def read_settings(
     name: str, settings: Iterable[str] | None, base: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -196,10 +192,7 @@ def read_settings(
     fields: dict[str, Any] = {}
     seen: set[str] = set()
     for setting in settings or ():
-        key, equals, text = setting.partition("=")
-        key = key.strip()
-        if not equals or not key:
-            raise ConfigError(f"{setting!r} is no setting; write key=value, such as max_steps=50")
+        key, text = split_pair(setting, "{!r} is no setting; write key=value, such as max_steps=50")
         if key in seen:
             raise ConfigError(f"the setting {key!r} is given twice")
         rivals = [k for k in seen if k.startswith(f"{key}.") or key.startswith(f"{k}.")]
@@ -239,7 +232,7 @@ def read_value(text: str, field: Any = None) -> Any:
     """
     readings = list(_readings(text))
     if field is not None:
-        adapter: TypeAdapter[Any] = TypeAdapter(_annotated(field))
+        adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])
         for reading in readings:
             try:
                 adapter.validate_python(reading)
@@ -247,14 +240,6 @@ def read_value(text: str, field: Any = None) -> Any:
                 continue
             return reading
     return readings[0]
-
-
-def _annotated(field: Any) -> Any:
-    """Return a field's annotation with its constraints."""
-    annotation = field.annotation
-    for constraint in field.metadata:
-        annotation = Annotated[annotation, constraint]
-    return annotation
 
 
 def _readings(text: str) -> Iterable[Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from piase_gym.cli.console import console, make_table, say
-from piase_gym.cli.options import Modules
-from piase_gym.errors import ConfigError
+from piase_gym.cli.options import Modules, split_pair
 
 RunFile = Annotated[
     Path, typer.Argument(metavar="RUN", help="A log: .jsonl, .jsonl.gz or .jsonl.zst.")
@@ -77,7 +76,10 @@ def fork(
     """Cut a run, change something, and show what it makes of the rest."""
     from piase_gym import runs
 
-    actions = {name: _action(text) for name, text in _pairs("action", action).items()}
+    actions = {  # a number is an index, everything else a line of text
+        name: int(text) if text.isdecimal() else text
+        for name, text in _pairs("action", action).items()
+    }
     report = runs.fork(
         run,
         at,
@@ -104,20 +106,10 @@ def fork(
     say(report)
 
 
-def _pairs(what: str, given: list[str] | None) -> dict[str, Any]:
+def _pairs(what: str, given: list[str] | None) -> dict[str, str]:
     """Read options of the form AGENT=VALUE."""
-    found: dict[str, Any] = {}
-    for text in given or ():
-        name, sign, value = text.partition("=")
-        if not sign or not name:
-            raise ConfigError(f"--{what} takes AGENT=VALUE, such as agent_0=..., not {text!r}")
-        found[name] = value
-    return found
-
-
-def _action(text: str) -> int | str:
-    """Read an action: a number is an index, everything else a line of text."""
-    return int(text) if text.isdecimal() else text
+    wrong = f"--{what} takes AGENT=VALUE, such as agent_0=..., not {{!r}}"
+    return dict(split_pair(text, wrong) for text in given or ())
 
 
 def export(

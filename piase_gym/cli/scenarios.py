@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +15,8 @@ from piase_gym.agents.policy_registry import check_policy
 from piase_gym.cli.console import console, errors, make_table, say
 from piase_gym.cli.options import (
     Modules,
+    complete_from,
     complete_policies,
-    complete_scenarios,
     split_seat,
     write_file,
 )
@@ -25,44 +26,8 @@ from piase_gym.errors import ConfigError, ScenarioError
 if TYPE_CHECKING:
     from piase_gym.simulation.simulation import Simulation, Summary
 
-TEMPLATE = """\
-scenario_name: "{title}"
-environment_type: "TextRoom"
-version: "1.0"
-description: "Find the coin."
-
-initial_state:
-  rooms:
-    hall:
-      description: "an empty hall."
-      exits: {{ east: "kitchen" }}
-      objects: ["cupboard"]
-    kitchen:
-      description: "a small kitchen."
-      exits: {{ west: "hall" }}
-      objects: ["jar"]
-  object_details:
-    cupboard:
-      description: "a cupboard with a lock."
-      locked: true
-      key_required: "small_key"
-      contains: ["coin"]
-    jar: {{ description: "a jar of flour.", hidden_item: "small_key" }}
-    coin: {{ description: "a gold coin.", can_be_taken: true }}
-  agent_setup:
-    agent_id: "agent_0"
-    start_room: "hall"
-
-win_conditions:
-  - {{ type: "item_in_inventory", item_name: "coin" }}
-
-lose_conditions:
-  - {{ type: "max_steps_reached", steps: 50 }}
-
-events:
-  - trigger: {{ type: "item_found", item_name: "small_key" }}
-    response: {{ type: "log_milestone", milestone_name: "key_found" }}
-"""
+TEMPLATE = files("piase_gym.scenarios").joinpath("template.yaml").read_text("utf-8")
+"""What `piase scenario new` writes; ``TITLE`` stands for the title."""
 
 scenario = typer.Typer(no_args_is_help=True, help="Check, list, describe and begin scenarios.")
 
@@ -76,7 +41,7 @@ def run(
         typer.Argument(
             metavar="SCENARIO",
             help="A scenario of the library, a file, or a world or id.",
-            autocompletion=complete_scenarios,
+            autocompletion=complete_from("piase_gym.scenarios:names"),
         ),
     ],
     agent: Annotated[
@@ -270,5 +235,5 @@ def new(
     if path.suffix not in (".yaml", ".yml"):
         raise ConfigError(f"a new scenario is a .yaml file, not {str(path)!r}")
     title = path.stem.replace("_", " ").replace('"', "").title()
-    write_file(path, TEMPLATE.format(title=title))
+    write_file(path, TEMPLATE.replace("TITLE", title))
     say(f"wrote {path}; try: piase run {path} --agent oracle")

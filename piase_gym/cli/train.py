@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 
-from piase_gym.cli.console import console, errors
+from piase_gym.cli.console import StepBar, console, errors, say
 from piase_gym.cli.options import (
     Modules,
     Settings,
@@ -18,6 +17,7 @@ from piase_gym.cli.options import (
     import_modules,
     read_settings,
     read_value,
+    split_pair,
 )
 from piase_gym.errors import ConfigError, suggest
 
@@ -72,15 +72,17 @@ def train(
     if config:
         given["config"] = read_settings(task, config)
     if partner:
-        given["partners"] = read_seats(partner)
+        wrong = "{!r} is no partner; write agent=policy, as in agent_1=oracle"
+        given["partners"] = dict(split_pair(text, wrong) for text in partner)
     folder = out or default_folder(task, given)
     base = read_settings_of(folder).model_dump() if resume else {}
     settings = TrainSettings(**{**base, "task": task, **given})
     check_run_folder(Folder(folder), settings, resume)
     with errors.status("loading torch"):
         from piase_gym.training.train import train
-    with Display(settings) as display:
-        result = train(settings, folder, resume=resume, report=display.update)
+    with StepBar("first look", settings.steps) as bar:
+        report = report_to(bar, settings.steps)
+        result = train(settings, folder, resume=resume, report=report)
     show(result, folder)
 
 
@@ -100,9 +102,7 @@ def read_options(
     """
     found: dict[str, Any] = {}
     for text in options or ():
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise ConfigError(f"{text!r} is no setting; write key=value, such as epochs=4")
+        key, value = split_pair(text, "{!r} is no setting; write key=value, such as epochs=4")
         if key not in model.model_fields:
             raise ConfigError(f"unknown setting {key!r}; {suggest(key, model.model_fields)}")
         if key in taken or key in found or key in ("task", "config", "partners"):
@@ -111,57 +111,20 @@ def read_options(
     return found
 
 
-def read_seats(partners: list[str]) -> dict[str, str]:
-    """Read ``agent=policy`` into a mapping.
+def report_to(bar: StepBar, asked: int) -> Callable[[Progress], None]:
+    """Return what shows where a run is; `asked` are the steps that were asked for."""
+    total = asked
 
-    Raises:
-        ConfigError: If there is no ``=``.
-    """
-    seats = {}
-    for text in partners:
-        agent, equals, policy = text.partition("=")
-        if not equals:
-            raise ConfigError(f"{text!r} is no partner; write agent=policy, as in agent_1=oracle")
-        seats[agent] = policy
-    return seats
-
-
-class Display:
-    """A progress bar with success beside it; on no terminal, a line now and then."""
-
-    def __init__(self, settings: TrainSettings) -> None:
-        """Begin at nothing."""
-        self.asked = self.total = settings.steps
-        self._told = -1
-        text = TextColumn("{task.description}")
-        columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Bar(*columns, console=console, disable=not console.is_terminal)
-        self._task = self._bar.add_task("first look", total=self.total)
-
-    def __enter__(self) -> Display:
-        """Show the bar."""
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Take the bar away."""
-        self._bar.stop()
-
-    def update(self, progress: Progress) -> None:
-        """Show where the run is."""
-        if progress.total != self.total:
-            self.total = progress.total
-            self._bar.update(self._task, total=self.total)
-            what = f"{self.asked:,} steps are rounded up to {self.total:,}: to whole updates"
-            self._bar.console.print(what, soft_wrap=True)
+    def report(progress: Progress) -> None:
+        nonlocal total
+        if progress.total != total:
+            total = progress.total
+            say(f"{asked:,} steps are rounded up to {total:,}: to whole updates")
         train = "" if progress.train is None else f"training {progress.train:.0%}, "
         words = f"{train}dev seeds {progress.dev:.0%}, best {progress.best:.0%}"
-        steps = min(progress.steps, self.total)
-        self._bar.update(self._task, completed=steps, description=words)
-        tenth = 10 * steps // self.total
-        if not console.is_terminal and tenth > self._told:
-            self._told = tenth
-            console.print(f"{progress.steps:,} of {self.total:,} steps: {words}", soft_wrap=True)
+        bar.show(progress.steps, total, words)
+
+    return report
 
 
 def show(result: TrainResult, folder: Path) -> None:

@@ -285,7 +285,7 @@ def step(states, tables, outputs, acts, focal):
     over = 0
     for e in range(len(states)):
         s = states[e]
-        w = tables[s.config]
+        w = tables[np.uint64(s.config)]  # unsigned: no need to ask whether it counts from the end
         o = e * w.slots
         s.ended = False
         if s.over:
@@ -298,7 +298,7 @@ def step(states, tables, outputs, acts, focal):
         over += s.over
         show(s, w, o, False, events, obs, masks)
         for a in range(w.slots):
-            row = np.uint64(o + a)  # unsigned: no need to ask whether it counts from the end
+            row = np.uint64(o + a)
             alive[row] = s.alive[a]
             outcomes[row] = x.codes[events[row]]
     return over

@@ -134,6 +134,10 @@ class Verb:
     params: tuple[Param, ...] = ()
     synonyms: tuple[str, ...] = ()
 
+    def __deepcopy__(self, _memo: Any) -> Verb:
+        """Return itself: it never changes."""
+        return self
+
     @property
     def usage(self) -> str:
         """The text form, for prompts: ``use <item> [on <target>]``."""
@@ -273,13 +277,12 @@ def _bare(words: list[str], param: Param) -> str:
 
 def _read_value(words: str, param: Param) -> Any:
     """Convert one value to the parameter's type and check it."""
-    if param.kind not in ("integer", "number"):
-        return _check_value(words, param)
+    types, kind = _KINDS[param.kind]
     try:
-        number = int(words) if param.kind == "integer" else float(words)
+        value = types[-1](words)
     except ValueError:
-        return unparsable(f"{param.usage} must be {_KINDS[param.kind]}, not {words[:40]!r}")
-    return _check_value(number, param)
+        return unparsable(f"{param.usage} must be {kind}, not {words[:40]!r}")
+    return _check_value(value, param)
 
 
 def check_command(command: Command, grammar: Sequence[Verb]) -> Command | InvalidAction:
@@ -313,25 +316,20 @@ def check_command(command: Command, grammar: Sequence[Verb]) -> Command | Invali
 
 
 ARTICLES = ("the", "a", "an")
-_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "text": (str,),
-    "integer": (int,),
-    "number": (int, float),
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "string": ((str,), "a string"),
+    "text": ((str,), "a string"),
+    "integer": ((int,), "an integer"),
+    "number": ((int, float), "a finite number"),
 }
-_KINDS = {
-    "string": "a string",
-    "text": "a string",
-    "integer": "an integer",
-    "number": "a finite number",
-}
+"""For each kind of parameter its types, the last of which reads words, and its name."""
 
 
 def _check_value(given: Any, param: Param) -> Any:
     """Check type, range and choices of one value."""
-    if isinstance(given, bool) or not isinstance(given, _TYPES[param.kind]):
-        kind = type(given).__name__
-        return unparsable(f"{param.name} must be {_KINDS[param.kind]}, not of type {kind}")
+    types, kind = _KINDS[param.kind]
+    if isinstance(given, bool) or not isinstance(given, types):
+        return unparsable(f"{param.name} must be {kind}, not of type {type(given).__name__}")
     value: Any = given
     if param.kind == "number":
         value = float(value)

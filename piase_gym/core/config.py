@@ -152,7 +152,7 @@ def require_fit(world: str, envelope: Envelope, sizes: Envelope) -> None:
     if excess:
         raise EnvelopeError(
             f"{world}: {', '.join(excess)} does not fit the envelope that fixed the spaces; "
-            f"make the environment with envelope={_union_hint(envelope, sizes)}"
+            f"make the environment with envelope={envelope.union(sizes).model_dump()!r}"
         )
 
 
@@ -172,11 +172,6 @@ def larger(config: Any, envelope: Envelope, more: Mapping[str, int]) -> Any:
     except ValidationError as error:
         raise EnvelopeError(explain(error, type(config))) from None
     return config.changed({"envelope": envelope.union(wanted).model_dump()})
-
-
-def _union_hint(envelope: Envelope, sizes: Envelope) -> str:
-    """Write the envelope that would have been enough, as a dict literal."""
-    return repr(envelope.union(sizes).model_dump())
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:

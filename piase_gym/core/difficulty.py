@@ -223,7 +223,7 @@ def is_place(value: Any) -> bool:
     return numbers and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
 
 
-def by_seat(
+def per_agent_list(
     field: str, own: Callable[[Any], bool], now: Callable[[Any], Sequence[Any]], filling: Any = None
 ) -> PerAgentField:
     """Return a field that is a list with an entry for each of the first agents.

@@ -42,7 +42,7 @@ class Events:
 
     Attributes:
         active: Whether anybody listens at all.
-        heard: Whether anybody wants to know of steps; environments build nothing if not.
+        wants_steps: Whether anybody wants to know of steps; environments build nothing if not.
         decodes: Whether anybody wants the acts of steps as commands.
         watchers: Who is called with every step, and whether with commands.
         mirrors: Attributes of wrappers, whose `agents` are always those of the environment.
@@ -84,10 +84,8 @@ class Events:
         self._count()
 
         def unsubscribe() -> None:
-            places = [place for place, item in enumerate(self._listeners) if item is entry]
-            if places:
-                del self._listeners[places[0]]
-                self._count()
+            self._listeners = [item for item in self._listeners if item is not entry]
+            self._count()
 
         return unsubscribe
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.config import WorldConfig
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.errors import ActionError
 
 C = TypeVar("C", bound=WorldConfig)
@@ -56,7 +56,7 @@ class Facts:
     """
 
     agent: str
-    messages: tuple[Letter, ...] = ()
+    messages: tuple[Message, ...] = ()
     hint: str | None = None
 
 

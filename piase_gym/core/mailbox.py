@@ -17,7 +17,7 @@ from piase_gym.core.rng import Stream
 EVERYONE = "all"
 
 
-class Letter(NamedTuple):
+class Message(NamedTuple):
     """One message on its way or delivered."""
 
     sender: str
@@ -67,13 +67,13 @@ class Mailboxes:
 
     def clear(self) -> None:
         """Forget everything, as at a reset."""
-        self.boxes: dict[str, list[Letter]] = {agent: [] for agent in self.agents}
-        self.heard: dict[str, list[Letter]] = {agent: [] for agent in self.agents}
-        self.history: list[Letter] = []
-        self._travelling: list[tuple[int, Letter]] = []
+        self.boxes: dict[str, list[Message]] = {agent: [] for agent in self.agents}
+        self.delivered: dict[str, list[Message]] = {agent: [] for agent in self.agents}
+        self.history: list[Message] = []
+        self._travelling: list[tuple[int, Message]] = []
         self._now = 0
 
-    def send(self, sender: str, recipient: str, message: str) -> Letter:
+    def send(self, sender: str, recipient: str, message: str) -> Message:
         """Post a message; it is cut to the longest length allowed.
 
         Raises:
@@ -85,7 +85,7 @@ class Mailboxes:
             raise KeyError(recipient)
         # Lone surrogates cannot be written as UTF-8, which logs and digests need.
         message = message[: self.rules.max_length].encode("utf-8", "replace").decode()
-        letter = Letter(sender, recipient, message)
+        letter = Message(sender, recipient, message)
         self.history.append(letter)
         self._travelling.append((self._now + self.rules.delay, letter))
         return letter
@@ -96,7 +96,7 @@ class Mailboxes:
         Args:
             stream: The channel's random stream; drawn from only if messages can be lost.
         """
-        self.heard = {agent: [] for agent in self.agents}
+        self.delivered = {agent: [] for agent in self.agents}
         self._now += 1
         if not self._travelling:
             return
@@ -106,18 +106,18 @@ class Mailboxes:
             for agent in self.agents:
                 self._hand_over(letter, agent, stream)
 
-    def _hand_over(self, letter: Letter, agent: str, stream: Stream) -> None:
+    def _hand_over(self, letter: Message, agent: str, stream: Stream) -> None:
         """Put one letter into one box, unless it is not for that agent or gets lost."""
         meant = letter.recipient in (agent, EVERYONE) and letter.sender != agent
         if not meant or not self.hears(letter.sender, agent):
             return
         if self.rules.drop > 0.0 and stream.uniform() < self.rules.drop:
             return
-        self.heard[agent].append(letter)
+        self.delivered[agent].append(letter)
         self.boxes[agent].append(letter)
         del self.boxes[agent][: max(0, len(self.boxes[agent]) - self.rules.box_size)]
 
-    def poll(self, agent: str) -> list[Letter]:
+    def poll(self, agent: str) -> list[Message]:
         """Return what lies in an agent's box and empty it."""
         letters, self.boxes[agent] = self.boxes[agent], []
         return letters
@@ -127,7 +127,7 @@ class Mailboxes:
         return {
             "now": self._now,
             "boxes": {agent: [list(item) for item in box] for agent, box in self.boxes.items()},
-            "heard": {agent: [list(item) for item in box] for agent, box in self.heard.items()},
+            "heard": {agent: [list(item) for item in box] for agent, box in self.delivered.items()},
             "history": [list(item) for item in self.history],
             "travelling": [[when, list(item)] for when, item in self._travelling],
         }
@@ -149,7 +149,7 @@ class Mailboxes:
         heard = {a: [_letter(item) for item in box] for a, box in state["heard"].items()}
         history = [_letter(item) for item in state["history"]]
         travelling = [(_step(when), _letter(item)) for when, item in state["travelling"]]
-        self._now, self.boxes, self.heard, self.history = now, boxes, heard, history
+        self._now, self.boxes, self.delivered, self.history = now, boxes, heard, history
         self._travelling = travelling
 
 
@@ -160,7 +160,7 @@ def _step(value: Any) -> int:
     return value
 
 
-def _letter(item: Any) -> Letter:
+def _letter(item: Any) -> Message:
     """Return a letter that was saved."""
     if (
         not isinstance(item, list | tuple)
@@ -168,4 +168,4 @@ def _letter(item: Any) -> Letter:
         or not all(isinstance(part, str) for part in item)
     ):
         raise ValueError(f"{item!r:.60} is no letter")
-    return Letter(*item)
+    return Message(*item)

@@ -445,13 +445,19 @@ class World(ABC, Generic[C, F]):
         """Return what `digest` hashes: by default the whole state."""
         return self.get_state()
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return config and state as one versioned, JSON-able value."""
+    def snapshot_header(self) -> dict[str, Any]:
+        """Return what a snapshot must agree in to be taken up here."""
         return {
             "schema": SNAPSHOT_SCHEMA,
             "world": self.name,
             "version": self.version,
             "agents": list(self.agents),
+        }
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return config and state as one versioned, JSON-able value."""
+        return {
+            **self.snapshot_header(),
             "config": self.config.model_dump(mode="json", exclude={"envelope"}),
             "hints": list(self.hints),
             "state": self.get_state(),
@@ -464,7 +470,7 @@ class World(ABC, Generic[C, F]):
             SnapshotError: If it is of another world, version or schema, or damaged.
             EnvelopeError: If its config does not fit this world's envelope.
         """
-        config, hints = check_snapshot(self, snapshot)
+        config, hints = check_snapshot(snapshot, self.snapshot_header(), type(self.config))
         before = self.config
         self.configure(config)
         try:

@@ -32,7 +32,7 @@ class WorldAECEnv(parallel_to_aec_wrapper):
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot; the first agent in play is then on turn."""
         self.env.restore(snapshot)
-        self._start(*self.env.look())
+        self._start(*self.env.observe_all())
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode; see `WorldParallelEnv.reset`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from piase_gym.agents.base import Agent
 from piase_gym.core.config import WorldConfig
-from piase_gym.envs.partners import Partners, read_partners
+from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import AgentError, ConfigError, ScenarioError
 from piase_gym.names import look_up
@@ -127,9 +127,7 @@ def build_focal_runner(
     found = resolve(name, scenario, envelope, fields)
     config = found.config
     names = config.names(config.fixed_envelope().agents)
-    focal = agent if agent is not None else names[0]
-    if focal not in names:
-        raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(names)}")
+    focal = names[0 if agent is None else agent_number(names, agent)]
     return _drive(found, partners_around(names, found.task, partners, focal))
 
 

@@ -100,7 +100,7 @@ class BatchEnv:
             self._require_learner(config)
         self.awaiting_agents = any(map(self._has_late_joiners, self.configs))
         self.batch = world.new_batch(self.num_envs, self.configs)
-        self._asker = BatchPartners(self, partners)
+        self._asker = BatchPartners(world, self.num_envs, partners)
         self.partners: Mapping[int, Agent] = self._asker.agents
         self._own = [i for i in range(len(world.agents)) if i not in self.partners]
         self.agents = tuple(world.agents[i] for i in self._own)
@@ -108,6 +108,7 @@ class BatchEnv:
         self.observation_space = world.vector_space
         self.action_space = spaces.Discrete(world.num_actions)
         self.results = np.zeros((self.num_envs, len(world.agents)), np.uint8)
+        self._any_result = False
         self._acts = np.zeros((self.num_envs, len(world.agents)), np.int32)
         self._outcomes = np.array([OUTCOMES.index(o) for o in world.outcome_of], np.uint8)
         self.ready, self._all_ready = np.zeros(self.num_envs, np.bool_), False
@@ -184,7 +185,7 @@ class BatchEnv:
             raise ResetNeededError("call reset() before the first step")
         acts = self._take(actions)
         if not self._everybody:
-            self._asker.ask(acts)
+            self._asker.ask(acts, self.batch, self.at)
         if self.events.active or self._mode == AUTORESET["same_step"]:
             found = self._step_and_post(acts)
         else:
@@ -293,11 +294,14 @@ class BatchEnv:
 
     def _note_results(self) -> None:
         """Keep how episodes ended in a step that was just taken, before others begin."""
-        ended = self.batch.terminated | self.batch.truncated
-        if ended.any():
-            self.results = np.where(ended, self.world.results(self.batch.states), np.uint8(0))
-        elif self.results.any():
+        terminated, truncated = self.batch.terminated, self.batch.truncated
+        ended = bool(terminated.any() or truncated.any())
+        if ended:
+            results = self.world.results(self.batch.states)
+            self.results = np.where(terminated | truncated, results, np.uint8(0))
+        elif self._any_result:
             self.results = np.zeros_like(self.results)
+        self._any_result = ended
 
     def fault(self) -> GenerationError:
         """Say in which slot no level could be made."""
@@ -319,16 +323,11 @@ class BatchEnv:
         world.one["state"] = self.batch.states[slot]
         world.one["table"] = self.batch.tables[self.batch.states["config"][slot]]
         world.one["state"]["config"] = 0
-        world.hints = self.hints_of(slot)
+        seed, hints = self._hints.get(slot, (-1, []))
+        shown = seed == int(self.batch.states["seed"][slot])  # they are of the present episode
+        world.hints = list(hints) if shown else [None] * len(world.agents)
         world.refresh()
         return world
-
-    def hints_of(self, slot: int) -> list[str | None]:
-        """Return the words that agents of a slot are shown; vectors have a code of them."""
-        seed, hints = self._hints.get(slot, (-1, []))
-        if seed == int(self.batch.states["seed"][slot]):
-            return list(hints)
-        return [None] * len(self.world.agents)
 
     def seeds(self) -> NDArray[np.int64]:
         """Return the effective seed of every slot's present episode."""
@@ -351,13 +350,13 @@ class BatchEnv:
 
     def facts(self, slot: int, agent: str) -> Facts:
         """Return what an agent may know in one environment."""
-        facts: Facts = self.at(slot).facts(agent_number(self.world, agent))
+        facts: Facts = self.at(slot).facts(agent_number(self.world.agents, agent))
         return facts
 
     def text(self, slot: int, agent: str) -> str:
         """Return the canonical text of an agent in one environment."""
         world = self.at(slot)
-        return world.text(world.facts(agent_number(world, agent)))
+        return world.text(world.facts(agent_number(world.agents, agent)))
 
     def state(self) -> NDArray[Any]:
         """Return the global view of every environment, shape (envs, size)."""
@@ -386,7 +385,7 @@ class BatchEnv:
         the batch was made with ``copy=False``.
         """
         self._require_open()
-        world, number = self.at(slot), agent_number(self.world, agent)
+        world, number = self.at(slot), agent_number(self.world.agents, agent)
         world.give_hint(number, hint)
         states = self.batch.states
         for name in world.canonical:
@@ -443,7 +442,7 @@ class BatchEnv:
         """Tell whether somebody enters after the reset under a config."""
         return not all(self.world.opens(config, agent) for agent in range(config.agents))
 
-    def enlarge(self, envelope: Mapping[str, int], partners: Partners | None = None) -> None:
+    def grow_envelope(self, envelope: Mapping[str, int], partners: Partners | None = None) -> None:
         """Make room for larger configs, before the first reset; spaces are other objects then.
 
         Args:
@@ -499,7 +498,7 @@ class BatchEnv:
         self.batch.states[...] = states
         self.ready[...], self._all_ready = ready, bool(np.all(ready))
         self._hints = hints
-        self.world.look_batch(self.batch)
+        self.world.refresh_batch(self.batch)
         self.events.post("batch_restore")
 
     def _label(self) -> dict[str, Any]:

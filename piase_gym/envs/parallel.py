@@ -60,7 +60,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._decoder = ActionDecoder(world, actions)
         self._builder = ObservationBuilder(world, style, actions)
         self._build = self._builder.build
-        self._tells = actions == "text" or style.view != "vector"
+        self._explains = actions == "text" or style.view != "vector"
         self.possible_agents = [world.agents[i] for i in runner.own]
         self.agents: list[str] = []
         self.observation_spaces = {name: self._builder.space() for name in self.possible_agents}
@@ -68,7 +68,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._state_space = world.state_space
         self._acts = no_acts(world)
         self._live: list[tuple[str, int]] = []
-        self._buildn: Sequence[int] = ()
+        self._shown_agents: Sequence[int] = ()
         self._nobody: dict[str, bool] = {}
         self._open = world.awaiting_agents
         self._values_of: Callable[[Any], Any] | None = None
@@ -128,16 +128,16 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._update_agents()
         if self.render_mode == "human":
             self.render()
-        return self.look()
+        return self.observe_all()
 
-    def look(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    def observe_all(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Return observations and infos of now, as `reset` does, without doing anything.
 
         After `restore`, this is where to go on from.
         """
         self.runner.require_episode()
         masks = self.runner.world.masks() if self._decoder.count else []
-        shown = self._builder.build(masks, self._buildn)
+        shown = self._builder.build(masks, self._shown_agents)
         infos: dict[str, dict[str, Any]] = {}
         for name, i in self._live:
             infos[name] = {"seed": self.runner.seed}
@@ -152,7 +152,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._set_agents([name for name, _ in self._live])
         self._nobody = dict.fromkeys(self.agents, False)
         self._open = self.runner.world.awaiting_agents
-        self._buildn = self.runner.own if self._open else list(self.runner.live)
+        self._shown_agents = self.runner.own if self._open else list(self.runner.live)
         everybody = len(self.agents) == len(names)
         batched = self.runner.world.capabilities.batched
         plain = everybody and batched and self._decoder.kind == "discrete"
@@ -184,7 +184,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         runner = self.runner
         tick = runner.step(acts)
         masks = runner.world.masks() if self._decoder.count else ()
-        shown = self._build(masks, self._buildn)
+        shown = self._build(masks, self._shown_agents)
         rewards, terminated, truncated, outcomes, ended, notes = tick
         live = self._live
         if masks:
@@ -200,7 +200,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         )
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
-        if self._tells:
+        if self._explains:
             for name, i in live:
                 explain_failure(infos[name], runner.world, i, actions[name])
         if self.render_mode == "human":
@@ -287,13 +287,13 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         super().restore(snapshot)
         self._update_agents()
 
-    def enlarge(self, envelope: Mapping[str, int]) -> None:
+    def grow_envelope(self, envelope: Mapping[str, int]) -> None:
         """Make room for larger configs, before the first reset; spaces are other objects then.
 
         Raises:
             EnvelopeError: If there was a reset already, or a size is not allowed.
         """
-        self.runner.enlarge(envelope)
+        self.runner.grow_envelope(envelope)
         WorldParallelEnv.__init__(
             self,
             self.runner,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,17 +19,16 @@ from piase_gym.core.world import Act, World, check_box, check_index
 from piase_gym.envs.actions import any_out_of_range, to_indices
 from piase_gym.errors import ActionError, AgentError, ConfigError
 
-if TYPE_CHECKING:
-    from piase_gym.envs.batch import BatchEnv
+if TYPE_CHECKING:  # it loads numba
+    from piase_gym.worlds.array_world import ArrayWorld, Batch
 
 
-def agent_number(world: World[Any, Any], agent: object) -> int:
+def agent_number(names: Sequence[str], agent: object) -> int:
     """Return the number of an agent.
 
     Raises:
         AgentError: If there is no such agent.
     """
-    names = world.agents
     if isinstance(agent, str) and agent in names:
         return names.index(agent)
     raise AgentError(f"there is no agent {agent!r}; agents are {', '.join(names)}")
@@ -67,7 +66,7 @@ def assign_partners(world: World[Any, Any], partners: Partners | None) -> dict[i
             f"partners={given['*']!r} for all leave no agent to the caller; name those whom they "
             f"play, such as partners={{{world.agents[-1]!r}: {given['*']!r}}}"
         )
-    seats = {agent_number(world, name): make_agent(who) for name, who in given.items()}
+    seats = {agent_number(world.agents, name): make_agent(who) for name, who in given.items()}
     if len(seats) == len(world.agents):
         raise AgentError("every agent is played by a partner; leave at least one to the caller")
     for number, agent in seats.items():
@@ -105,7 +104,9 @@ class BatchPartners:
         agents: Agent number -> the agent that plays it in every environment.
     """
 
-    def __init__(self, batch: BatchEnv, partners: Partners | None) -> None:
+    def __init__(
+        self, world: ArrayWorld[Any, Any], num_envs: int, partners: Partners | None
+    ) -> None:
         """Seat the partners; those without `Agent.act_batch` are looped over, with a warning.
 
         Raises:
@@ -113,11 +114,11 @@ class BatchPartners:
             ConfigError: If the partners are not a mapping.
             UnknownNameError: If a policy does not exist.
         """
-        self._env, self._world = batch, batch.world
-        self._noop = int(batch.world.commands.index(batch.world.noop))
-        self.agents = assign_partners(batch.world, partners)
+        self._world, self._num_envs = world, num_envs
+        self._noop = int(world.commands.index(world.noop))
+        self.agents = assign_partners(world, partners)
         self._loops = {
-            number: [copy.deepcopy(agent) for _ in range(batch.num_envs)]
+            number: [copy.deepcopy(agent) for _ in range(num_envs)]
             for number, agent in self.agents.items()
             if not agent.acts_in_batches
         }
@@ -129,38 +130,32 @@ class BatchPartners:
                 stacklevel=4,
             )
 
-    def ask(self, acts: NDArray[np.int32]) -> None:
+    def ask(
+        self, acts: NDArray[np.int32], batch: Batch, at: Callable[[int], World[Any, Any]]
+    ) -> None:
         """Fill in what the partners do.
 
         Args:
             acts: Indices of commands, shape (envs, agents of the world); changed in place.
+            batch: What there is now.
+            at: Returns a world in the state of one environment.
         """
-        batch = self._env.batch
         states = batch.states
         steps = states["t"].astype(np.int64)
         for number, agent in self.agents.items():
             seeds = stream_keys(states["seed"], StreamId.PARTNER + number)
-            if number in self._loops:
-                acts[:, number] = self._ask_in_turn(number, seeds, steps)
+            if number not in self._loops:
+                shown, masks = batch.obs[:, number], batch.masks[:, number]
+                percept = BatchPercept(shown, masks, seeds, steps, self._noop)
+                acts[:, number] = self._checked(number, agent, agent.act_batch(percept))
                 continue
-            shown, masks = batch.obs[:, number], batch.masks[:, number]
-            percept = BatchPercept(shown, masks, seeds, steps, self._noop)
-            acts[:, number] = self._checked(number, agent, agent.act_batch(percept))
-
-    def _ask_in_turn(
-        self, number: int, seeds: NDArray[np.uint64], steps: NDArray[np.int64]
-    ) -> list[int]:
-        """Ask a partner that can act in one environment at a time only."""
-        alive = self._env.batch.states["alive"][:, number]
-        chosen = [self._noop] * self._env.num_envs
-        for slot, agent in enumerate(self._loops[number]):
-            if alive[slot]:
-                single, step = self._env.at(slot), int(steps[slot])
+            acts[:, number] = self._noop
+            for slot in np.flatnonzero(states["alive"][:, number]).tolist():
+                single, step, agent = at(slot), int(steps[slot]), self._loops[number][slot]
                 if step == 0:
                     agent.reset(int(seeds[slot]))
                 agent.perceive(Percept(single, number, step))
-                chosen[slot] = self._index(number, decode_answer(single, number, agent.act()))
-        return chosen
+                acts[slot, number] = self._index(number, decode_answer(single, number, agent.act()))
 
     def _checked(self, number: int, agent: Agent, answers: Any) -> NDArray[Any]:
         """Return what a partner does in every environment.
@@ -171,7 +166,7 @@ class BatchPartners:
         world = self._world
         who = f"{type(agent).__name__}, which plays {world.agents[number]},"
         try:
-            given = to_indices(answers, (self._env.num_envs,))
+            given = to_indices(answers, (self._num_envs,))
         except ActionError as error:
             raise ActionError(f"{who} answers wrongly: {error}") from None
         if any_out_of_range(given, world.num_actions):

@@ -41,7 +41,7 @@ class EpisodeRunner:
         steps: Steps done in the present episode.
         live: Numbers of the caller's agents that are in play now.
         next_config: The config that holds from the next reset on, if it is another one.
-        tick: What the last step did, or ``None`` before the first.
+        last_step: What the last step did, or ``None`` before the first.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class EpisodeRunner:
         self.seed: int | None = None
         self.steps = 0
         self.live: list[int] = []
-        self.tick: StepResult | None = None
+        self.last_step: StepResult | None = None
         self.time_limit: int | None = None
         """The limit of a `TimeLimit` around the environment; no config may have a longer one."""
         self._letters = 0
@@ -83,7 +83,7 @@ class EpisodeRunner:
         Raises:
             AgentError: If there is no such agent.
         """
-        return agent_number(self.world, agent)
+        return agent_number(self.world.agents, agent)
 
     def require_open(self) -> None:
         """Raise `ClosedError` after `close`."""
@@ -117,7 +117,9 @@ class EpisodeRunner:
         else:
             base, episode = self._base, self._episode + 1
         self._take_options({} if options is None else options)
-        self._take_config()
+        if self.next_config is not None:
+            config, self.next_config = self.next_config, None
+            self.world.configure(config)
         effective = episode_seed(base, episode)
         self.world.reset(effective)
         self._base, self._episode = base, episode
@@ -159,17 +161,12 @@ class EpisodeRunner:
             playing = self._ask_partners(acts)
         heard = self.events.wants_steps
         decoded = self._decode(acts) if heard and self.events.decodes else None
-        self.tick = tick = self.world.step(acts)
+        self.last_step = tick = self.world.step(acts)
         self.steps += 1
         if partners:
-            for number in playing:
-                feedback = Feedback(
-                    tick.rewards[number],
-                    tick.terminated[number],
-                    tick.truncated[number],
-                    tick.outcomes[number],
-                )
-                partners[number].learn(feedback)
+            rewards, terminated, truncated, outcomes, *_ = tick
+            for i in playing:
+                partners[i].learn(Feedback(rewards[i], terminated[i], truncated[i], outcomes[i]))
         if heard:
             if decoded is not None or tick[5] or self.world.mailboxes is not None:
                 self._tell(decoded, tick)
@@ -236,15 +233,9 @@ class EpisodeRunner:
             agent = self.partners[number]
             agent.perceive(Percept(world, number, self.steps))
             acts[number] = decode_answer(world, number, agent.act())
-            if self.events.active:
-                self._show_inside(number, agent)
+            if self.events.active and (shown := agent.internal_state()):
+                self.events.post("state", world.agents[number], state=shown)
         return playing
-
-    def _show_inside(self, number: int, agent: Agent) -> None:
-        """Post what a partner shows of its inner state."""
-        inside = agent.internal_state()
-        if inside:
-            self.events.post("state", self.world.agents[number], state=inside)
 
     # -- configuration --------------------------------------------------------------------
 
@@ -253,7 +244,7 @@ class EpisodeRunner:
         """Whether there was no episode yet, so that spaces may still change."""
         return self.seed is None
 
-    def enlarge(
+    def grow_envelope(
         self, envelope: Mapping[str, int], partners: Mapping[str, str | Agent] | None = None
     ) -> None:
         """Make the world anew with a larger envelope, before the first reset; posts ``rebuild``.
@@ -294,9 +285,9 @@ class EpisodeRunner:
         current = self.next_config or self.world.config
         config = current.changed(changes)
         self.world.check_config(config)
-        self.adopt(config)
+        self.set_next_config(config)
 
-    def adopt(self, config: Any) -> None:
+    def set_next_config(self, config: Any) -> None:
         """Let a config hold from the next reset on; it must be one that the world admits.
 
         Raises:
@@ -311,12 +302,6 @@ class EpisodeRunner:
             current = self.next_config or self.world.config
             self.events.post("reconfigure", changes=current.diff(config))
         self.next_config = config
-
-    def _take_config(self) -> None:
-        """Apply what `reconfigure` was given."""
-        if self.next_config is not None:
-            config, self.next_config = self.next_config, None
-            self.world.configure(config)
 
     # -- the state is a value -------------------------------------------------------------
 
@@ -342,7 +327,8 @@ class EpisodeRunner:
             SnapshotError: If it is of another world or version, or damaged.
         """
         self.require_open()
-        check_snapshot(self.world, snapshot)
+        world = self.world
+        check_snapshot(snapshot, world.snapshot_header(), type(world.config))
         seats = {self.world.agents[i]: i for i in self.partners}
         episode, partners, pending = read_episode(snapshot, seats, self.spec)
         if pending is not None:
@@ -367,9 +353,6 @@ class EpisodeRunner:
             self.live = []
             self.events.post("close")  # while the world can still be looked at
             self.world.close()
-
-
-__all__: Sequence[str] = ["EpisodeRunner", "check_seed", "decode_answer", "no_acts"]
 
 
 EPISODE = ("base", "number", "seed", "steps")

@@ -84,15 +84,15 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         self.action_space = self._decoder.space()
         self._acts = no_acts(made)
 
-    def enlarge(self, envelope: Mapping[str, int]) -> None:
-        """Make room for larger configs, before the first reset; see `WorldParallelEnv.enlarge`."""
+    def grow_envelope(self, envelope: Mapping[str, int]) -> None:
+        """Make room for larger configs; see `WorldParallelEnv.grow_envelope`."""
         world, scenario, partners, config = self._made_from
         task = resolve(world, scenario, None, config).task
         made = self.runner.world
         names = made.config.names(larger(made.config, made.envelope, envelope).envelope.agents)
         seats = partners_around(names, task, partners, self.agent)
         new = {name: seat for name, seat in seats.items() if name not in made.agents}
-        self.runner.enlarge(envelope, new)
+        self.runner.grow_envelope(envelope, new)
         self._make_spaces(self._decoder.kind)
 
     def reset(

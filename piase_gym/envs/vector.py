@@ -17,9 +17,9 @@ from piase_gym.envs.arguments import Name, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
-from piase_gym.envs.partners import Partners
+from piase_gym.envs.partners import Partners, agent_number
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
-from piase_gym.errors import AgentError, ConfigError
+from piase_gym.errors import ConfigError
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import ArrayWorld
 
@@ -62,12 +62,12 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
-    def enlarge(self, envelope: Mapping[str, int]) -> None:
-        """Make room for larger configs, before the first reset; see `BatchEnv.enlarge`."""
+    def grow_envelope(self, envelope: Mapping[str, int]) -> None:
+        """Make room for larger configs, before the first reset; see `BatchEnv.grow_envelope`."""
         world = self.batch.world
         count = larger(world.config, world.envelope, envelope).envelope.agents
         names = world.config.names(count)
-        self.batch.enlarge(envelope, dict.fromkeys(names[len(world.agents) :], "random"))
+        self.batch.grow_envelope(envelope, dict.fromkeys(names[len(world.agents) :], "random"))
         self._take_spaces()
 
     def reset(
@@ -169,11 +169,9 @@ def make_vector(
         del config["max_episode_steps"]
     checked, spec, row, _ = resolve(world, None, envelope, config)
     made = load(spec.world, spec)(checked)
-    focal = agent if agent is not None else made.agents[0]
-    if focal not in made.agents:
-        raise AgentError(f"there is no agent {focal!r}; agents are {', '.join(made.agents)}")
+    number = 0 if agent is None else agent_number(made.agents, agent)
+    focal = made.agents[number]
     seats = partners_around(made.agents, row, partners, focal)
-    number = made.agents.index(focal)
     batched = isinstance(made, ArrayWorld) and (view, actions) == ("vector", "discrete")
     if not isinstance(made, ArrayWorld) or not batched or not made.opens(made.config, number):
         made.close()

@@ -12,7 +12,7 @@ from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import Partners, decode_answer
 from piase_gym.errors import ConfigError
 from piase_gym.interfaces.perceptions import read_command_model
-from piase_gym.interfaces.turns import Act, TurnEngine
+from piase_gym.interfaces.turns import TurnEngine
 
 AnyCommand = ActionCommand | Mapping[str, Any] | Command
 """What can be submitted as a command: the model, a mapping of its fields, or the inner form."""
@@ -122,7 +122,3 @@ class WorldInterface(WorldAccess):
         act = decode_answer(self.world, record.number, checked)
         assert isinstance(act, Command | InvalidAction)
         return self.engine.submit(agent_id, act, checked.execution_priority or 0.0)
-
-    def _submit_act(self, agent_id: str, act: Act) -> ActionResult:
-        """Submit a command or an invalid action."""
-        return self.engine.submit(agent_id, act)

@@ -8,7 +8,7 @@ from typing import Any
 from piase_gym.core.commands import Command
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.jsonable import jsonable
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes, Message
 from piase_gym.core.models import AgentState, MailMessage, SharedMemory
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.errors import ActionError, AgentError, SnapshotError
@@ -119,7 +119,7 @@ class PerceptionInterface(WorldInterface):
             ResetNeededError: Before the first reset and after the end of an episode.
         """
         record = self.engine.record(agent_id)
-        result = self._submit_act(agent_id, self._read(record.number, action, params))
+        result = self.engine.submit(agent_id, self._read(record.number, action, params))
         rewards = result.rewards_obtained or {}
         return {
             **self.get_agent_state(agent_id),
@@ -217,6 +217,6 @@ class PerceptionInterface(WorldInterface):
         self._episode = self.engine.episodes
 
 
-def _mail(letter: Letter) -> MailMessage:
+def _mail(letter: Message) -> MailMessage:
     """Return a letter as the explorer document writes it."""
     return MailMessage(sender=letter.sender, recipient=letter.recipient, message=letter.message)

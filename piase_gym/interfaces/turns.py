@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.jsonable import jsonable
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.core.models import ActionResult
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.core.surroundings import Surroundings
@@ -290,7 +290,7 @@ class TurnEngine:
 
     def news(
         self, record: AgentRecord, peek: bool = False
-    ) -> tuple[list[tuple[int, Letter]], tuple[str, ...]]:
+    ) -> tuple[list[tuple[int, Message]], tuple[str, ...]]:
         """Return what is new to an agent since the step before this one in which it looked.
 
         Looking again in the same step gives the same; a peek does not count as a look.
@@ -393,7 +393,7 @@ class AgentRecord:
     ended: bool = False
     notes: Mapping[str, Any] = field(default_factory=dict)
     total: float = 0.0
-    messages: list[tuple[int, Letter]] = field(default_factory=list)
+    messages: list[tuple[int, Message]] = field(default_factory=list)
     perceived_at: tuple[int, int] = (0, -1)
     inventories: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
@@ -433,7 +433,7 @@ def read_record(row: Mapping[str, Any], number: int) -> AgentRecord:
         record.act = InvalidAction(Outcome(outcome), str(message))
     record.result = None if row["result"] is None else ActionResult.model_validate(row["result"])
     record.notes, record.total = dict(row["notes"]), float(row["total"])
-    record.messages = [(int(step), Letter(*map(str, letter))) for step, letter in row["letters"]]
+    record.messages = [(int(step), Message(*map(str, letter))) for step, letter in row["letters"]]
     now, before = row["looked"]
     new, old = row["pockets"]
     record.perceived_at, record.inventories = (int(now), int(before)), (tuple(new), tuple(old))

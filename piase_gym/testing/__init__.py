@@ -119,9 +119,7 @@ def check_world(
     Raises:
         ConformanceError: If a check failed; the message has a line for each that did.
     """
-    report = run_checks(name, checks=checks, modules=modules, **config)
-    report.raise_failures()
-    return report
+    return run_checks(name, checks=checks, modules=modules, **config).raise_failures()
 
 
 def run_env_checks(make: Callable[..., Any], *, checks: Sequence[str] | None = None) -> Report:
@@ -147,9 +145,7 @@ def check_parallel_env(make: Callable[..., Any], *, checks: Sequence[str] | None
     Raises:
         ConformanceError: If a check failed; the message has a line for each that did.
     """
-    report = run_env_checks(make, checks=checks)
-    report.raise_failures()
-    return report
+    return run_env_checks(make, checks=checks).raise_failures()
 
 
 def run_base_env_checks(
@@ -186,6 +182,4 @@ def check_base_env(
     Raises:
         ConformanceError: If a check failed; the message has a line for each that did.
     """
-    report = run_base_env_checks(env, config, checks=checks)
-    report.raise_failures()
-    return report
+    return run_base_env_checks(env, config, checks=checks).raise_failures()

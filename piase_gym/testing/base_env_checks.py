@@ -6,7 +6,6 @@ import contextlib
 import copy
 import inspect
 import io
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from piase_gym.core.world import Capabilities
 from piase_gym.interfaces import Action, BaseEnv, Observation, make_base_env
 from piase_gym.testing.kit import Skip, check, require
 from piase_gym.testing.subject import Subject
-from piase_gym.testing.values import plain, require_same
+from piase_gym.testing.values import plain, require_same, through_json
 
 STEPS = 40
 ODD = ("", " ", "qwertyuiop", "x" * 5000, "\x00", "clé 🔑", "-1", "{}", "look\nlook")
@@ -66,11 +65,9 @@ def _play(env: Any, dice_seed: int, **reset: Any) -> Iterator[Row]:
         words = _words(env)
         word = words[dice.integer(len(words))]
         found = env.step(Action(text=word))
-        shown = f"step({word!r:.40})"
-        require(
-            isinstance(found, tuple) and len(found) == 4,
-            f"{shown} does not return observation, reward, done and info",
-        )
+        whole = isinstance(found, tuple) and len(found) == 4
+        told = f"step({word!r:.40}) does not return observation, reward, done and info"
+        require(whole, told)
         row = Row(word, *found)
         yield row
         if row.done is True:
@@ -109,9 +106,8 @@ def step_answers(subject: Subject) -> str:
             require(type(row.done) is bool, f"{where} has {row.done!r} for done, not a bool")
             good = row.action is None or isinstance(row.info, dict)
             require(good, f"{where} has a {type(row.info).__name__} for info, not a dict")
-            require_same(
-                f"current_observation is not {where}", env.current_observation, row.observation
-            )
+            now = env.current_observation
+            require_same(f"current_observation is not {where}", now, row.observation)
             ends += row.done
     return f"{ends} of 3 episodes came to an end"
 
@@ -119,23 +115,19 @@ def step_answers(subject: Subject) -> str:
 @check()
 def action_space_is_a_schema(subject: Subject) -> None:
     """`get_action_space` is a JSON Schema, the same before the reset and at every step."""
-    env = subject.env()
+    env, what = subject.env(), "the action space"
     space = copy.deepcopy(env.get_action_space())
-    require(isinstance(space, dict), f"the action space is a {type(space).__name__}, not a dict")
-    try:
-        same = json.loads(json.dumps(space)) == space
-    except (TypeError, ValueError):
-        same = False
-    require(same, "the action space cannot be written as JSON")
+    require(isinstance(space, dict), f"{what} is a {type(space).__name__}, not a dict")
+    require(through_json(space, what) == space, f"{what} cannot be written as JSON")
     kinds = ("object", "string", "array", "number", "integer", "boolean")
-    require(space.get("type") in kinds, f"the action space has the type {space.get('type')!r}")
+    require(space.get("type") in kinds, f"{what} has the type {space.get('type')!r}")
     rows = space.get("properties", {})
     schemas = isinstance(rows, dict) and all(isinstance(row, dict) for row in rows.values())
     require(schemas, "the properties of the action space are not schemas by name")
     missing = [name for name in space.get("required", []) if name not in rows]
-    require(not missing, f"the action space requires {missing}, which it does not describe")
+    require(not missing, f"{what} requires {missing}, which it does not describe")
     for _ in _play(env, 0):
-        require(env.get_action_space() == space, "the action space changes in an episode")
+        require(env.get_action_space() == space, f"{what} changes in an episode")
 
 
 @check()
@@ -174,9 +166,8 @@ def observations_stay(subject: Subject) -> None:
     kept = [(row.observation, copy.deepcopy(plain(row.observation))) for row in _play(env, 2)]
     env.reset()
     for number, (observation, before) in enumerate(kept):
-        require_same(
-            f"the observation of step {number} changes afterwards", plain(observation), before
-        )
+        told = f"the observation of step {number} changes afterwards"
+        require_same(told, plain(observation), before)
 
 
 @check()

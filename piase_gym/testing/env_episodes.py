@@ -5,16 +5,27 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
 from piase_gym.core.rng import Stream
 from piase_gym.testing.kit import Fault, Skip, check, require
-from piase_gym.testing.play import Row, draw, last_row, mask_of, opening, play, state_of, step
+from piase_gym.testing.play import (
+    Row,
+    draw,
+    episodes,
+    last_row,
+    mask_of,
+    opening,
+    play,
+    replay,
+    spaces_of,
+    state_of,
+    step,
+)
 from piase_gym.testing.subject import Subject
-from piase_gym.testing.values import outside, require_same
+from piase_gym.testing.values import require_inside, require_same
 
 SEEDS = (0, 1, 2)
 PARTS = ("observations", "rewards", "terminated", "truncated", "infos")
@@ -35,18 +46,11 @@ def names_are_listed(subject: Subject) -> None:
 def spaces_stay(subject: Subject) -> None:
     """Each space is one object for the environment's life: at each call, over resets and steps."""
     env = subject.env()
-    names = list(env.possible_agents)
-
-    def objects() -> dict[str, Any]:
-        found = {f"action_space({name!r})": env.action_space(name) for name in names}
-        found |= {f"observation_space({name!r})": env.observation_space(name) for name in names}
-        return found
-
-    first = objects()
+    first = spaces_of(env)
     for when in ("at the second call", "after the reset", "after some steps", "after a new reset"):
         if when != "at the second call":
             last_row(env, 1, 5 if "steps" in when else 0, unruly=subject.strict)
-        for name, space in objects().items():
+        for name, space in spaces_of(env).items():
             require(space is first[name], f"{name} is another object {when}")
 
 
@@ -67,14 +71,10 @@ def reset_answers_all(subject: Subject) -> None:
 def observations_fit(subject: Subject) -> None:
     """Every observation is in its space, at the reset and at every step of whole episodes."""
     env = subject.env()
-    for seed in SEEDS:
-        for row in play(env, seed, **subject.how):
-            for name, value in row.observations.items():
-                why = outside(env.observation_space(name), value)
-                require(
-                    why is None,
-                    f"at step {row.step} the observation of {name} is not in its space: {why}",
-                )
+    for row in episodes(env, SEEDS, **subject.how):
+        for name, value in row.observations.items():
+            told = f"at step {row.step} the observation of {name}"
+            require_inside(env.observation_space(name), value, told)
 
 
 @check()
@@ -86,22 +86,16 @@ def state_fits(subject: Subject) -> None:
         raise Skip("it has no global state")
     space = getattr(env, "state_space", None)
     require(isinstance(space, spaces.Space), "there is a state(), but no state_space")
-    assert isinstance(space, spaces.Space)
-    for seed in SEEDS:
-        for row in play(env, seed, **subject.how):
-            why = outside(space, env.state())
-            require(why is None, f"at step {row.step} state() is not in its space: {why}")
+    for row in episodes(env, SEEDS, **subject.how):
+        require_inside(space, env.state(), f"at step {row.step} state()")
 
 
 @check()
 def five_dicts(subject: Subject) -> None:
     """`step` answers, in five dicts, exactly the agents that acted and those that enter then."""
-    env = subject.env()
-    for seed in SEEDS:
-        for row in play(env, seed, **subject.how):
-            if row.step:
-                for part in PARTS:
-                    _require_keys(row, part, {*row.before, *row.after})
+    for row in episodes(subject.env(), SEEDS, **subject.how):
+        for part in PARTS if row.step else ():
+            _require_keys(row, part, {*row.before, *row.after})
 
 
 def _require_keys(row: Row, part: str, expected: set[str]) -> None:
@@ -119,36 +113,27 @@ def agents_follow_ends(subject: Subject) -> str:
     """`agents` loses whoever ends, at once and for good, and nobody else; orders do not change."""
     env = subject.env()
     together = apart = 0
-    for seed in SEEDS:
-        gone: set[str] = set()
-        for row in play(env, seed, **subject.how):
-            order = [name for name in env.possible_agents if name in row.after]
-            require(
-                row.after == order, f"agents are {row.after}, not in the order of possible_agents"
-            )
-            ended = {n for n in row.before if row.terminated[n] or row.truncated[n]}
-            _require_ends(row, ended, gone)
-            gone |= ended
-            together += len(ended) > 1
-            apart += bool(ended) and bool(row.after)
+    gone: set[str] = set()
+    for row in episodes(env, SEEDS, **subject.how):
+        where, gone = f"at step {row.step}", gone if row.step else set()
+        order = [name for name in env.possible_agents if name in row.after]
+        require(row.after == order, f"agents are {row.after}, not in the order of possible_agents")
+        ended = {n for n in row.before if row.terminated[n] or row.truncated[n]}
+        for name in row.after:
+            require(name not in ended, f"{where} {name} has ended, but is still in agents")
+            require(name not in gone, f"{where} {name} is back in play, though it had ended")
+        vanished = [name for name in row.before if name not in ended and name not in row.after]
+        require(not vanished, f"{where} {vanished} left agents without an end")
+        gone |= ended
+        together += len(ended) > 1
+        apart += bool(ended) and bool(row.after)
     return f"{together} simultaneous and {apart} staggered ends in {len(SEEDS)} episodes"
-
-
-def _require_ends(row: Row, ended: set[str], gone: set[str]) -> None:
-    """Require that those who ended have left, and that those who left have not come back."""
-    where = f"at step {row.step}"
-    for name in row.after:
-        require(name not in ended, f"{where} {name} has ended, but is still in agents")
-        require(name not in gone, f"{where} {name} is back in play, though it had ended")
-    vanished = [name for name in row.before if name not in ended and name not in row.after]
-    require(not vanished, f"{where} {vanished} left agents without an end")
 
 
 @check()
 def rewards_and_ends_are_plain(subject: Subject) -> None:
     """Rewards are finite numbers, ends are booleans, and infos are dicts that can be pickled."""
-    env = subject.env()
-    for row in play(env, 1, **subject.how):
+    for row in play(subject.env(), 1, **subject.how):
         where = f"at step {row.step}"
         for name in row.before:
             reward = row.rewards[name]
@@ -158,71 +143,53 @@ def rewards_and_ends_are_plain(subject: Subject) -> None:
                 flag = isinstance(ends[name], bool | np.bool_)
                 require(flag, f"{where} an end of {name} is {ends[name]!r}, no boolean")
         for name, info in row.infos.items():
-            require(isinstance(info, Mapping), f"{where} the info of {name} is no dict")
-            _require_pickle(info, f"{where} the info of {name}")
-
-
-def _require_pickle(info: Any, what: str) -> None:
-    """Require that an info survives pickling."""
-    try:
-        again = pickle.loads(pickle.dumps(info))
-    except Exception as error:
-        raise Fault(f"{what} cannot be pickled: {error}") from None
-    require_same(f"{what} is another one when it was pickled", info, again)
+            what = f"{where} the info of {name}"
+            require(isinstance(info, Mapping), f"{what} is no dict")
+            try:
+                again = pickle.loads(pickle.dumps(info))
+            except Exception as error:
+                raise Fault(f"{what} cannot be pickled: {error}") from None
+            require_same(f"{what} is another one when it was pickled", info, again)
 
 
 @check()
 def masks_fit(subject: Subject) -> str:
     """A mask has a 0 or 1 for each action, allows something, and what it allows is accepted."""
-    env, masks, tried = subject.env(), 0, 0
+    env, masks = subject.env(), 0
     for row in play(env, 2, steps=60, **subject.how):
         for name in row.after:
             mask, space = mask_of(row, name), env.action_space(name)
             if mask is None or not isinstance(space, spaces.Discrete):
                 continue
             masks += 1
-            _require_mask(mask, int(space.n), f"at step {row.step} the mask of {name}")
+            bits, what = np.asarray(mask), f"at step {row.step} the mask of {name}"
+            size = int(space.n)
+            require(bits.shape == (size,), f"{what} has the shape {bits.shape}, not ({size},)")
+            require(bool(np.isin(bits, (0, 1)).all()), f"{what} holds something but 0 and 1")
+            require(bits.any(), f"{what} allows nothing")
     if not masks:
         raise Skip("it has no action masks")
-    for seed in SEEDS:
-        tried += _try_allowed(subject, seed)
+    tried = sum(_try_allowed(subject, seed) for seed in SEEDS)
     return f"{masks} masks, {tried} allowed actions tried"
-
-
-def _require_mask(mask: Any, count: int, what: str) -> None:
-    """Require that a mask is one of `count` actions."""
-    bits = np.asarray(mask)
-    require(bits.shape == (count,), f"{what} has the shape {bits.shape}, not ({count},)")
-    require(bool(np.isin(bits, (0, 1)).all()), f"{what} holds something but 0 and 1")
-    require(bits.any(), f"{what} allows nothing")
 
 
 def _try_allowed(subject: Subject, seed: int, steps: int = 6) -> int:
     """Try every action that the masks of an early step allow, each in a new environment."""
-    env = subject.env()
+    env, tried = subject.env(), 0
     rows = list(play(env, seed, steps=steps))
-    tried = 0
-    for name in rows[-1].after:
-        mask = mask_of(rows[-1], name)
+    masks = {name: mask_of(rows[-1], name) for name in rows[-1].after}
+    for name, mask in masks.items():
         for index in [] if mask is None else np.asarray(mask).nonzero()[0].tolist():
             twin = subject.env()
-            opening(twin, seed)
-            for row in rows[1:]:
-                step(twin, row.step, row.given)
-            masks = {n: mask_of(rows[-1], n) for n in rows[-1].after}
+            list(replay(twin, seed, rows))
             given = {n: draw(env, n, masks[n], Stream(seed), False) for n in masks}
             given[name] = int(env.action_space(name).start) + index
             what = f"action {index}, which the mask of {name} allows after {steps} steps,"
-            _require_accepted(twin, steps + 1, given, name, what)
+            try:
+                row = step(twin, steps + 1, given)
+            except Fault as fault:
+                raise Fault(f"{what} is an error: {fault}") from None
+            outcome = row.infos[name].get("outcome")
+            require(outcome != "illegal", f"{what} is called illegal")
             tried += 1
     return tried
-
-
-def _require_accepted(env: Any, number: int, given: Any, name: str, what: str) -> None:
-    """Require that an action is taken without an error and not called illegal."""
-    try:
-        row = step(env, number, given)
-    except Fault as fault:
-        raise Fault(f"{what} is an error: {fault}") from None
-    outcome = row.infos[name].get("outcome")
-    require(outcome != "illegal", f"{what} is called illegal")

@@ -50,11 +50,9 @@ def arrays_are_fresh(subject: Subject) -> None:
         now = _arrays(env, row)
         for place, (where, array) in enumerate(now):
             for other, earlier in before + now[:place]:
-                if np.may_share_memory(array, earlier) and np.shares_memory(array, earlier):
-                    raise Fault(
-                        f"at step {row.step} the array of ({where}) shares its memory "
-                        f"with that of ({other})"
-                    )
+                shared = np.may_share_memory(array, earlier) and np.shares_memory(array, earlier)
+                told = f"the array of ({where}) shares its memory with that of ({other})"
+                require(not shared, f"at step {row.step} {told}")
         kept += [(row.step, where, array, array.copy()) for where, array in now]
         before = now
     for number, where, array, as_it_was in kept:
@@ -111,19 +109,16 @@ def copies_go_on_alike(subject: Subject) -> str:
                 raise Fault(f"it cannot be {how} in mid-episode: {error}") from None
             failed.append(f"cannot be {how}")
             continue
-        _require_alike(subject, env, twin, row, how)
+        state, futures = plain(state_of(env)), []
+        for one in (twin, env):
+            futures.append(record(one, go_on(one, row, Stream(3, 5), unruly=subject.strict)))
+            if one is twin:
+                told = f"playing a {how} environment changes the original"
+                require_same(told, state, state_of(env))
+        require_same_rows(f"a {how} environment goes on differently", futures[1], futures[0])
     if len(failed) == len(COPIES):
         raise Skip(", ".join(failed))
     return ", ".join(failed)
-
-
-def _require_alike(subject: Subject, env: Any, twin: Any, row: Row, how: str) -> None:
-    """Play a copy to its end, then the original."""
-    state = plain(state_of(env))
-    ahead = record(twin, go_on(twin, row, Stream(3, 5), unruly=subject.strict))
-    require_same(f"playing a {how} environment changes the original", state, state_of(env))
-    here = record(env, go_on(env, row, Stream(3, 5), unruly=subject.strict))
-    require_same_rows(f"a {how} environment goes on differently", here, ahead)
 
 
 @check()

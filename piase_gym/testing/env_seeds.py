@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -21,6 +19,7 @@ from piase_gym.testing.play import (
     record,
     require_same_rows,
 )
+from piase_gym.testing.processes import SEED
 from piase_gym.testing.subject import Subject
 
 RESETS = 40
@@ -37,23 +36,16 @@ def same_seed_same_episode(subject: Subject) -> None:
     """Two environments with the same seed and actions are alike over whole episodes."""
     one, two = subject.env(), subject.env()
     for seed in (0, 1, 2**31 - 1):
-        require_same_rows(
-            f"with seed {seed}, two environments differ",
-            episode(subject, one, seed),
-            episode(subject, two, seed),
-        )
+        told = f"with seed {seed}, two environments differ"
+        require_same_rows(told, episode(subject, one, seed), episode(subject, two, seed))
 
 
 @check("deterministic")
 def reset_forgets(subject: Subject) -> None:
     """`reset(seed=s)` gives the same episode in a used environment as in a new one."""
-    used = subject.env()
+    used, told = subject.env(), "an earlier episode changes a later one"
     last_row(used, 7, 9, **subject.how)
-    require_same_rows(
-        "an earlier episode changes a later one",
-        episode(subject, subject.env(), 5),
-        episode(subject, used, 5),
-    )
+    require_same_rows(told, episode(subject, subject.env(), 5), episode(subject, used, 5))
 
 
 @check("deterministic")
@@ -62,11 +54,8 @@ def unseeded_resets_go_on(subject: Subject) -> str:
     one, two = subject.env(), subject.env()
     first = [episode(subject, one, seed) for seed in (3, None, None)]
     for number, seed in enumerate((3, None, None)):
-        require_same_rows(
-            f"episode {number} after reset(seed=3) differs",
-            first[number],
-            episode(subject, two, seed),
-        )
+        told = f"episode {number} after reset(seed=3) differs"
+        require_same_rows(told, first[number], episode(subject, two, seed))
     seeds = [_first_views(subject.env(), seed) for seed in range(6)]
     if all(view == seeds[0] for view in seeds):
         return "all seeds start alike, so episodes cannot be told apart"
@@ -88,51 +77,37 @@ def _first_views(env: Any, seed: int | None) -> Any:
 def other_processes_agree(subject: Subject) -> str:
     """The same seed gives the same episode in other processes, whatever their PYTHONHASHSEED."""
     answers = subject.elsewhere.answers("record")
-    question = subject.elsewhere.question("record")
-    here = episode(subject, subject.env(), question["seed"])
+    here = episode(subject, subject.env(), SEED)
     for there in (answers[1], here):
         told = "processes with other values of PYTHONHASHSEED differ"
         require_same_rows(told, there, answers[0])
     return f"{len(here)} rows in {1 + len(answers)} processes"
 
 
-@contextmanager
-def _global_generators() -> Iterator[None]:
-    """Put the generators of `random` and NumPy back afterwards."""
+@check("deterministic")
+def no_global_randomness(subject: Subject) -> None:
+    """Neither `random` nor `numpy.random` is drawn from or seeded."""
     kept = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
-        yield
+        episode(subject, subject.env(), 4)
+        moved = random.getstate() != kept[0]
+        require(not moved, "an episode moves the generator of the module random")
+        same = repr(np.random.get_state()) == repr(kept[1])  # noqa: NPY002
+        require(same, "an episode moves the global generator of numpy.random")
     finally:
         random.setstate(kept[0])
         np.random.set_state(kept[1])  # noqa: NPY002
 
 
 @check("deterministic")
-def no_global_randomness(subject: Subject) -> None:
-    """Neither `random` nor `numpy.random` is drawn from or seeded."""
-    with _global_generators():
-        env = subject.env()
-        before = random.getstate(), repr(np.random.get_state())  # noqa: NPY002
-        episode(subject, env, 4)
-        after = random.getstate(), repr(np.random.get_state())  # noqa: NPY002
-        require(before[0] == after[0], "an episode moves the generator of the module random")
-        require(before[1] == after[1], "an episode moves the global generator of numpy.random")
-
-
-@check("deterministic")
 def order_of_actions_is_nothing(subject: Subject) -> None:
     """The order of the keys in the dict of actions changes nothing."""
-    one, two = subject.env(), subject.env()
+    one, two, three = (subject.env() for _ in range(3))
     if len(one.possible_agents) < 2:
         raise Skip("there is only one agent")
     rows = list(play(one, 6, unruly=subject.strict))
     turned = [row._replace(given=dict(reversed(row.given.items()))) for row in rows]
-    plain_one = _without_given(played_again(two, 6, rows))
-    three = subject.env()
-    plain_two = _without_given(played_again(three, 6, turned))
-    require_same_rows("the order of the keys of the actions matters", plain_one, plain_two)
-
-
-def _without_given(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave the actions out of recorded rows."""
-    return [{key: value for key, value in row.items() if key != "given"} for row in rows]
+    found = played_again(two, 6, rows), played_again(three, 6, turned)
+    for recorded in chain(*found):
+        del recorded["given"]
+    require_same_rows("the order of the keys of the actions matters", *found)

@@ -33,6 +33,26 @@ def require(condition: object, sentence: str) -> None:
         raise Fault(sentence)
 
 
+def require_refusal(
+    expected: type[Exception], call: Callable[[], object], what: str, accepted: str
+) -> Exception:
+    """Return the error of a call that must be refused; raise `Fault` if it is another, or none.
+
+    Args:
+        expected: The error that is asked for.
+        call: What must be refused.
+        what: What is tried, for the sentence about another error.
+        accepted: The sentence if nothing is raised.
+    """
+    try:
+        call()
+    except expected as error:
+        return error
+    except Exception as error:
+        raise Fault(f"{what} raises {error!r}, no {expected.__name__}") from None
+    raise Fault(accepted)
+
+
 @dataclass(frozen=True)
 class Finding:
     """What one check found.
@@ -96,11 +116,12 @@ class Report:
                 return finding
         raise KeyError(check)
 
-    def raise_failures(self) -> None:
-        """Raise `ConformanceError` with a line for each failure, if there is any."""
+    def raise_failures(self) -> Report:
+        """Return the report, or raise `ConformanceError` with a line for each failure."""
         if self.failures:
             lines = [f"- {found.check}: {found.detail}" for found in self.failures]
             raise ConformanceError("\n".join([f"{self.subject} does not conform:", *lines]))
+        return self
 
     def __str__(self) -> str:
         """Return a line for each check, and a summary."""

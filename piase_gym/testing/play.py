@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -107,6 +107,12 @@ def play(
             env.give_hint(env.agents[row.step % len(env.agents)], HINT.format(step=row.step))
 
 
+def episodes(env: Any, seeds: Iterable[int], **how: Any) -> Iterator[Row]:
+    """Play an episode of each seed; the arguments are those of `play`."""
+    for seed in seeds:
+        yield from play(env, seed, **how)
+
+
 def last_row(env: Any, seed: int, steps: int, **how: Any) -> Row:
     """Play some steps and return the last row."""
     return list(play(env, seed, steps=steps, **how))[-1]
@@ -153,21 +159,24 @@ def record(env: Any, rows: Iterable[Row]) -> list[dict[str, Any]]:
     return [seen(env, row) for row in rows]
 
 
-def first_difference(one: list[dict[str, Any]], two: list[dict[str, Any]]) -> str | None:
-    """Say in which step two recorded episodes first differ, or return ``None``."""
-    for a, b in zip(one, two, strict=False):
-        found = difference(a, b)
-        if found is not None:
-            return f"at step {a['step']}, {found}"
-    if len(one) != len(two):
-        return f"one episode has {len(one)} rows, the other {len(two)}"
-    return None
-
-
 def require_same_rows(told: str, one: list[dict[str, Any]], two: list[dict[str, Any]]) -> None:
     """Raise a `Fault` that says where two recorded episodes first differ, if they do."""
-    found = first_difference(one, two)
-    require(found is None, f"{told}: {found}")
+    for a, b in zip(one, two, strict=False):
+        found = difference(a, b)
+        require(found is None, f"{told}: at step {a['step']}, {found}")
+    counts = f"one episode has {len(one)} rows, the other {len(two)}"
+    require(len(one) == len(two), f"{told}: {counts}")
+
+
+def require_alike(told: str, one: Any, two: Any, seed: int | None, rows: Sequence[Row]) -> None:
+    """Require that two environments show the same when the actions of other rows are given."""
+    require_same_rows(told, played_again(one, seed, rows), played_again(two, seed, rows))
+
+
+def spaces_of(env: Any) -> dict[str, Any]:
+    """Return the spaces of all agents."""
+    kinds = ("action_space", "observation_space")
+    return {f"{k}({n!r})": getattr(env, k)(n) for k in kinds for n in env.possible_agents}
 
 
 def present_row(env: Any) -> Row:

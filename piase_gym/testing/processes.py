@@ -21,10 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from piase_gym.errors import TextParseError
 from piase_gym.testing.kit import Fault, Skip
-from piase_gym.testing.play import WHOLE, continued, last_row, play, record
-from piase_gym.testing.values import plain
+from piase_gym.testing.play import continued, last_row, play, record
+from piase_gym.testing.values import plain, through_json
 
 if TYPE_CHECKING:
     from piase_gym.testing.subject import Subject
@@ -32,37 +31,23 @@ if TYPE_CHECKING:
 HASH_SEEDS = ("1", "4242")
 TIMEOUT = 300.0
 SEED, STEPS = 3, 6
-Question = dict[str, Any]
 
 
-def ask_parse(subject: Subject) -> Question:
+def ask_parse(subject: Subject) -> Any:
     """Ask for the facts of the texts of an episode."""
     rows = play(subject.env(view="text"), SEED, steps=40, **subject.how)
-    return {"texts": [text for row in rows for text in row.observations.values()]}
+    return [text for row in rows for text in row.observations.values()]
 
 
-def answer_parse(subject: Subject, question: Question) -> Any:
+def answer_parse(subject: Subject, texts: Any) -> Any:
     """Read texts, with no environment at hand."""
-    return [_parse(subject, text) for text in question["texts"]]
+    return [plain(subject.world.parse(text)) for text in texts]
 
 
-def _parse(subject: Subject, text: str) -> Any:
-    """Read one text."""
-    try:
-        return plain(subject.world.parse(text))
-    except TextParseError as error:
-        return f"TextParseError: {error}"
-
-
-def ask_record(subject: Subject) -> Question:
-    """Ask for a whole episode."""
-    return {"seed": SEED, "how": {"steps": WHOLE, **subject.how}}
-
-
-def answer_record(subject: Subject, question: Question) -> Any:
+def answer_record(subject: Subject, _: Any) -> Any:
     """Play a whole episode."""
     env = subject.env()
-    return record(env, play(env, question["seed"], **question["how"]))
+    return record(env, play(env, SEED, **subject.how))
 
 
 def _midway(subject: Subject) -> Any:
@@ -72,34 +57,31 @@ def _midway(subject: Subject) -> Any:
     return env
 
 
-def ask_restore(subject: Subject) -> Question:
+def ask_restore(subject: Subject) -> Any:
     """Ask for what follows a snapshot."""
-    return {"snapshot": _midway(subject).snapshot(), "seed": SEED}
+    return through_json(_midway(subject).snapshot(), "a snapshot")
 
 
-def answer_restore(subject: Subject, question: Question) -> Any:
+def answer_restore(subject: Subject, snapshot: Any) -> Any:
     """Take up a snapshot and play on."""
     env = subject.env()
-    env.restore(question["snapshot"])
-    return continued(env, question["seed"])
+    env.restore(snapshot)
+    return continued(env, SEED)
 
 
-def ask_unpickle(subject: Subject) -> Question:
+def ask_unpickle(subject: Subject) -> Any:
     """Ask for what follows in a pickled environment."""
-    return {"pickle": base64.b64encode(pickle.dumps(_midway(subject))).decode(), "seed": SEED}
+    return base64.b64encode(pickle.dumps(_midway(subject))).decode()
 
 
-def answer_unpickle(subject: Subject, question: Question) -> Any:
+def answer_unpickle(subject: Subject, pickled: Any) -> Any:
     """Load a pickled environment and play on."""
-    env = subject.noted(pickle.loads(base64.b64decode(question["pickle"])))
-    return continued(env, question["seed"])
+    return continued(subject.noted(pickle.loads(base64.b64decode(pickled))), SEED)
 
 
-QUESTIONS: Mapping[
-    str, tuple[Callable[[Subject], Question], Callable[[Subject, Question], Any]]
-] = {
+QUESTIONS: Mapping[str, tuple[Callable[[Subject], Any], Callable[[Subject, Any], Any]]] = {
     "parse": (ask_parse, answer_parse),  # first, before the process has made any environment
-    "record": (ask_record, answer_record),
+    "record": (lambda _: None, answer_record),
     "restore": (ask_restore, answer_restore),
     "unpickle": (ask_unpickle, answer_unpickle),
 }
@@ -115,17 +97,17 @@ class OtherProcesses:
     def __init__(self, subject: Subject) -> None:
         """Ask nothing yet."""
         self._subject = subject
-        self._questions: dict[str, Question | Exception] = {}
+        self._questions: dict[str, Any] = {}
         self._answers: list[dict[str, Any]] = []
         self._broken: Fault | None = None
 
-    def question(self, name: str) -> Question:
+    def question(self, name: str) -> Any:
         """Return what was asked, or raise what came in the way of asking it."""
-        self._ask()
-        found = self._questions[name]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        if not self._questions:
+            self._ask()
+        if isinstance(self._questions[name], Exception):
+            raise self._questions[name]
+        return self._questions[name]
 
     def answers(self, name: str) -> list[Any]:
         """Return the answer of each process.
@@ -139,14 +121,12 @@ class OtherProcesses:
             raise self._broken
         answers = [answer[name] for answer in self._answers]
         for answer in answers:
-            if isinstance(answer, dict) and "error" in answer:
+            if isinstance(answer, dict):
                 raise Fault(f"in another process, {answer['error']}")
         return answers
 
     def _ask(self) -> None:
         """Put all questions to all processes, once."""
-        if self._questions:
-            return
         recipe = self._subject.recipe
         if recipe is None:
             raise Skip("what makes it cannot be imported by name in another process")
@@ -156,11 +136,6 @@ class OtherProcesses:
             except Exception as error:
                 self._questions[name] = error
         asked = {k: q for k, q in self._questions.items() if not isinstance(q, Exception)}
-        try:
-            json.dumps(asked)
-        except (TypeError, ValueError) as error:
-            del asked["restore"]
-            self._questions["restore"] = Fault(f"a snapshot cannot be written as JSON: {error}")
         request = json.dumps({"recipe": recipe, "questions": asked}).encode()
         try:
             with ThreadPoolExecutor() as pool:
@@ -199,8 +174,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
     for module in request["recipe"]["modules"]:
         importlib.import_module(module)
-    subject = subject_of(request["recipe"])
-    answers: dict[str, Any] = {}
+    subject, answers = subject_of(request["recipe"]), {}
     for name, question in request["questions"].items():
         try:
             answers[name] = QUESTIONS[name][1](subject, question)

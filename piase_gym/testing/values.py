@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Iterator, Mapping
 from enum import Enum
@@ -12,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from piase_gym.testing.kit import require
+from piase_gym.testing.kit import Fault, require
 
 
 def plain(value: Any) -> Any:
@@ -57,6 +58,20 @@ def require_same(told: str, one: Any, two: Any) -> None:
     """Raise a `Fault` that says where two values first differ, if they do."""
     found = difference(plain(one), plain(two))
     require(found is None, f"{told}: {found}")
+
+
+def require_inside(space: Any, value: Any, told: str) -> None:
+    """Raise a `Fault` that says why a value is not in its space, if it is not."""
+    why = outside(space, value)
+    require(why is None, f"{told} is not in its space: {why}")
+
+
+def through_json(value: Any, told: str, **options: Any) -> Any:
+    """Return what is left of a value after JSON, or raise a `Fault` if it cannot be written."""
+    try:
+        return json.loads(json.dumps(value, **options))
+    except (TypeError, ValueError) as error:
+        raise Fault(f"{told} cannot be written as JSON: {error}") from None
 
 
 def _same(one: Any, two: Any) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-import json
+import functools
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,9 +14,10 @@ from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import World
 from piase_gym.errors import ActionError, ConfigError
-from piase_gym.testing.kit import Fault, check, require
-from piase_gym.testing.play import last_row, mask_of, opening, play, step
+from piase_gym.testing.kit import Fault, check, require, require_refusal
+from piase_gym.testing.play import episodes, last_row, mask_of, opening, play, step
 from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import through_json
 
 SEEDS = (0, 1)
 
@@ -31,11 +33,10 @@ def outcome_of(world: World[Any, Any], agent: int, act: Any) -> tuple[Outcome, d
 
 def in_play(env: Any, steps: int) -> Iterator[tuple[World[Any, Any], int, str, str]]:
     """Play episodes at random; yield the world, each agent in play, its name and when that is."""
-    for seed in SEEDS:
-        for row in play(env, seed, steps=steps, unruly=True):
-            for agent, name in enumerate(env.world.agents):
-                if env.world.alive[agent]:
-                    yield env.world, agent, name, f"at step {row.step}"
+    for row in episodes(env, SEEDS, steps=steps, unruly=True):
+        for agent, name in enumerate(env.world.agents):
+            if env.world.alive[agent]:
+                yield env.world, agent, name, f"at step {row.step}"
 
 
 @check("discrete")
@@ -89,10 +90,9 @@ def illegal_is_reported(subject: Subject) -> str:
     tried = 0
     for world, agent, name, when in in_play(subject.env(), 12):
         for command in _sayable(world):
-            legal = world.legal(agent, command)
             outcome, _ = outcome_of(world, agent, command)
             what = f"{when} {world.write(command)!r} of {name} is"
-            if legal:
+            if world.legal(agent, command):
                 require(outcome is not Outcome.ILLEGAL, f"{what} legal, but not accepted")
             else:
                 told = f"{what} illegal, but its outcome is {outcome.value!r}"
@@ -105,15 +105,12 @@ def _sayable(world: World[Any, Any], most: int = 40) -> list[Command]:
     """Return commands of the grammar, with every choice of their parameters."""
     found = []
     for verb in world.grammar:
-        entries: list[dict[str, Any]] = [{}]
+        options: list[list[dict[str, Any]]] = []
         for param in verb.params:
-            if param.choices:
-                options: list[dict[str, Any]] = [{}] if param.optional else []
-                choices = [*options, *({param.name: value} for value in param.choices)]
-                entries = [{**entry, **choice} for entry in entries for choice in choices]
-            elif not param.optional:
-                entries = []
-        found += [Command(verb.name, entry) for entry in entries]
+            without: list[dict[str, Any]] = [{}] if param.optional else []
+            options.append([*without, *({param.name: value} for value in param.choices or ())])
+        for chosen in itertools.product(*options):
+            found.append(Command(verb.name, {k: v for part in chosen for k, v in part.items()}))
     return found[:most]
 
 
@@ -135,20 +132,17 @@ def lines_are_answered(subject: Subject) -> None:
     for line in (*UNREADABLE, "x" * (MAX_LINE + 1)):
         env = subject.env(actions="text")
         row = opening(env, 0)
-        name, shown = row.after[0], repr(line)[:30]
+        name, shown = row.after[0], f"the line {repr(line)[:30]}"
         noop = env.world.write(env.world.noop)
         try:
-            after = step(env, 1, {**dict.fromkeys(row.after, noop), name: line})
+            info = step(env, 1, {**dict.fromkeys(row.after, noop), name: line}).infos[name]
         except Exception as error:
-            raise Fault(f"the line {shown} raises {error!r}") from None
-        info = after.infos[name]
+            raise Fault(f"{shown} raises {error!r}") from None
         expected = "too_long" if len(line or "") > MAX_LINE else "unparsable"
-        outcome = info.get("outcome")
-        require(outcome == expected, f"the line {shown} has the outcome {outcome}, not {expected}")
-        told = info.get("feedback")
-        good = isinstance(told, str) and told
-        require(good, f"the line {shown} has no feedback that explains it")
-        require(env.runner.steps == 1, f"the line {shown} does not cost a step")
+        outcome, told = info.get("outcome"), info.get("feedback")
+        require(outcome == expected, f"{shown} has the outcome {outcome}, not {expected}")
+        require(isinstance(told, str) and told, f"{shown} has no feedback that explains it")
+        require(env.runner.steps == 1, f"{shown} does not cost a step")
 
 
 @check()
@@ -159,34 +153,24 @@ def other_outcomes_are_kept(subject: Subject) -> None:
     agent = list(env.world.alive).index(True)
     for outcome in (Outcome.TIMEOUT, Outcome.REFUSED, Outcome.TOO_LONG, Outcome.UNPARSABLE):
         found, notes = outcome_of(env.world, agent, InvalidAction(outcome, "said the environment"))
-        require(
-            found is outcome,
-            f"a invalid action with {outcome.value!r} comes out as {found.value!r}",
-        )
-        told = notes.get("feedback")
-        require(told, f"a invalid action with {outcome.value!r} leaves no feedback")
+        what = f"a invalid action with {outcome.value!r}"
+        require(found is outcome, f"{what} comes out as {found.value!r}")
+        require(notes.get("feedback"), f"{what} leaves no feedback")
 
 
 @check("discrete")
 def bad_indices_change_nothing(subject: Subject) -> None:
     """What is no index of an action raises `ActionError`, and nothing has happened."""
     env = subject.env()
-    count = env.world.num_actions
     for seed in SEEDS:
         row = last_row(env, seed, 3)
-        if not row.after:
-            continue
         before = env.digest()
-        for bad in (-1, count, 1.5, "0", [0], None):
-            for last in row.after:
-                legal = {n: int(np.asarray(mask_of(row, n)).nonzero()[0][0]) for n in row.after}
-                try:
-                    env.step({**legal, last: bad})
-                except ActionError:
-                    changed = env.digest() != before
-                    require(not changed, f"the action {bad!r} is refused, but has an effect")
-                    continue
-                raise Fault(f"the action {bad!r} of {last} is no index, but is accepted")
+        legal = {n: int(np.asarray(mask_of(row, n)).nonzero()[0][0]) for n in row.after}
+        for bad, last in itertools.product((-1, env.world.num_actions, 1.5, "0", [0], None), legal):
+            what, act = f"the action {bad!r}", functools.partial(env.step, {**legal, last: bad})
+            accepted = f"{what} of {last} is no index, but is accepted"
+            require_refusal(ActionError, act, what, accepted)
+            require(env.digest() == before, f"{what} is refused, but has an effect")
 
 
 @check()
@@ -197,29 +181,22 @@ def index_and_line_agree(subject: Subject) -> str:
     opening(by_data, 4)
     opening(by_line, 4)
     while by_data.agents and steps < 200:
-        world = by_data.world
-        commands, lines = {}, {}
+        world, given, lines = by_data.world, {}, {}
         for name in by_data.agents:
             agent = world.agents.index(name)
             listed = world.admissible(agent)
-            command = listed[dice.integer(len(listed))]
-            commands[name] = _as_index(subject, world, agent, command)
-            lines[name] = world.write(command)
-        by_data.step(commands)
+            given[name] = listed[dice.integer(len(listed))]
+            lines[name] = world.write(given[name])
+            if subject.capabilities.discrete:
+                table = [world.command(agent, index) for index in range(world.num_actions)]
+                given[name] = table.index(given[name]) if given[name] in table else given[name]
+        by_data.step(given)
         by_line.step(lines)
         steps += 1
         same = by_data.digest() == by_line.digest()
         require(same, f"at step {steps} the lines {lines} lead to another state than the indices")
         require(by_data.agents == by_line.agents, f"at step {steps} other agents are in play")
     return f"{steps} steps"
-
-
-def _as_index(subject: Subject, world: World[Any, Any], agent: int, command: Command) -> Any:
-    """Return the index of a command where there are indices, else the command."""
-    if not subject.capabilities.discrete:
-        return command
-    table = [world.command(agent, index) for index in range(world.num_actions)]
-    return table.index(command) if command in table else command
 
 
 @check("continuous")
@@ -235,12 +212,9 @@ def boxes_are_commands(subject: Subject) -> None:
     row = opening(env, 1)
     before = env.digest()
     bad = np.full(env.world.action_box.shape, np.nan, env.world.action_box.dtype)
-    try:
-        env.step(dict.fromkeys(row.after, bad))
-    except ActionError:
-        require(env.digest() == before, "an array of NaN is refused, but has an effect")
-        return
-    raise Fault("an array of NaN is accepted as an action")
+    act, what = functools.partial(env.step, dict.fromkeys(row.after, bad)), "an array of NaN"
+    require_refusal(ActionError, act, what, f"{what} is accepted as an action")
+    require(env.digest() == before, f"{what} is refused, but has an effect")
 
 
 @check()
@@ -248,15 +222,6 @@ def prompts_need_no_reset(subject: Subject) -> None:
     """Instructions, tools and spaces can be asked for before the first reset, and stay the same."""
     env = subject.env()
     told = {name: (env.instructions(name), env.tools(name)) for name in env.possible_agents}
-    _require_prompt(env, told)
-    opening(env, 0)
-    for name, before in told.items():
-        after = env.instructions(name), env.tools(name)
-        require(after == before, f"the instructions of {name} are others after a reset")
-
-
-def _require_prompt(env: Any, told: dict[str, Any]) -> None:
-    """Require that prompts name every verb and the agent, and that tools are JSON."""
     verbs = [verb.name for verb in env.world.grammar]
     require(len(set(verbs)) == len(verbs), f"the grammar has a verb twice: {verbs}")
     for name, (prompt, tools) in told.items():
@@ -264,26 +229,28 @@ def _require_prompt(env: Any, told: dict[str, Any]) -> None:
         require(not lacking, f"the instructions of {name} do not tell of {lacking}")
         require(name in prompt, f"the instructions of {name} do not name the agent")
         require([tool["name"] for tool in tools] == verbs, "tools are not the verbs in order")
-        require(json.loads(json.dumps(tools)) == tools, "tools cannot be written as JSON")
+        same = through_json(tools, "tools") == tools
+        require(same, "tools cannot be written as JSON")
+    opening(env, 0)
+    for name, before in told.items():
+        after = env.instructions(name), env.tools(name)
+        require(after == before, f"the instructions of {name} are others after a reset")
 
 
 @check()
 def claims_are_true(subject: Subject) -> None:
     """What the capabilities claim is there, and what they do not claim is refused."""
     claims = subject.capabilities
-    kinds = [kind for kind in ("discrete", "continuous") if not getattr(claims, kind)]
-    refused: list[dict[str, Any]] = [{"actions": kind} for kind in kinds]
-    if not claims.native_text:
-        refused.append({"wording": "native"})
-    for options in refused:
-        try:
-            subject.env(**options)
-        except ConfigError:
-            continue
-        raise Fault(f"{options} is not claimed, but not refused with a ConfigError")
+    refused: list[dict[str, Any]] = [] if claims.native_text else [{"wording": "native"}]
     for kind in ("discrete", "continuous"):
         if getattr(claims, kind):
             last_row(subject.env(actions=kind), 0, 2)
+        else:
+            refused.append({"actions": kind})
+    for options in refused:
+        accepted = f"{options} is not claimed, but not refused with a ConfigError"
+        make = functools.partial(subject.env, **options)
+        require_refusal(ConfigError, make, f"{options}", accepted)
     boxes = subject.env().world.mailboxes
     there = "has mailboxes" if boxes is not None else "has no mailboxes"
     told = f"messages={claims.messages} is claimed, but the world {there}"

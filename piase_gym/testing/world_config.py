@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from typing import Any
 
 from piase_gym.core.commands import Result
 from piase_gym.errors import EnvelopeError, PiaseError
-from piase_gym.testing.kit import Fault, Skip, check, require
-from piase_gym.testing.play import (
-    opening,
-    play,
-    played_again,
-    require_same_rows,
-)
+from piase_gym.testing.kit import Skip, check, require, require_refusal
+from piase_gym.testing.play import episodes, opening, play, require_alike, spaces_of
 from piase_gym.testing.subject import Subject
 from piase_gym.testing.values import plain
 
@@ -20,18 +17,16 @@ from piase_gym.testing.values import plain
 @check()
 def results_come_with_ends(subject: Subject) -> None:
     """`info["result"]` is there exactly when an agent ends, and one of the four results."""
-    env = subject.env()
-    for seed in range(3):
-        for row in play(env, seed, unruly=True):
-            for name in row.before:
-                ended = row.terminated[name] or row.truncated[name]
-                result = row.infos[name].get("result")
-                where = f"at step {row.step} {name}"
-                require(ended or result is None, f"{where} has a result, but has not ended")
-                known = not ended or result in list(Result)
-                require(known, f"{where} has ended with the result {result!r}")
-                both = row.terminated[name] and row.truncated[name]
-                require(not both, f"{where} is terminated and truncated at once")
+    for row in episodes(subject.env(), range(3), unruly=True):
+        for name in row.before:
+            ended = row.terminated[name] or row.truncated[name]
+            result = row.infos[name].get("result")
+            where = f"at step {row.step} {name}"
+            require(ended or result is None, f"{where} has a result, but has not ended")
+            known = not ended or result in list(Result)
+            require(known, f"{where} has ended with the result {result!r}")
+            both = row.terminated[name] and row.truncated[name]
+            require(not both, f"{where} is terminated and truncated at once")
 
 
 @check()
@@ -40,10 +35,9 @@ def time_runs_out_for_all(subject: Subject) -> str:
     env = subject.env()
     env.max_cycles = 3
     for seed in range(5):
-        rows = list(play(env, seed))
-        require(rows[-1].step <= 3, "with max_steps=3 an episode goes on after 3 steps")
-        require(not rows[-1].after, "after max_steps somebody is still in play")
-        late = rows[-1]
+        late = list(play(env, seed))[-1]
+        require(late.step <= 3, "with max_steps=3 an episode goes on after 3 steps")
+        require(not late.after, "after max_steps somebody is still in play")
         out = [name for name in late.before if late.truncated[name]]
         for name in out:
             result = late.infos[name]["result"]
@@ -106,47 +100,28 @@ def nobody_joins_unannounced(subject: Subject) -> None:
 def reconfigured_spaces_stay(subject: Subject) -> None:
     """After `reconfigure` every space is the same object, and observations are still in it."""
     larger = subject.world.config.agents + 1
-    env = subject.env()
-    try:
+    env, field, value = subject.env(), "max_steps", 5
+    with contextlib.suppress(Exception):  # so many agents may not be allowed
         subject.world.with_agents(larger)
-        env = subject.env(
-            envelope={**subject.world.plain_config().get("envelope", {}), "agents": larger}
-        )
-        changes: dict[str, Any] = {"agents": larger}
-    except Exception:  # so many agents are not allowed
-        changes = {"max_steps": 5}
-    before = _spaces(env)
+        envelope = {**subject.world.plain_config().get("envelope", {}), "agents": larger}
+        env, field, value = subject.env(envelope=envelope), "agents", larger
+    before = {**spaces_of(env), "the state space": env.state_space}
     opening(env, 0)
-    _require_reconfigured(env, changes)
-    for name, space in _spaces(env).items():
-        require(space is before[name], f"{name} is another object after reconfigure")
-    for row in play(env, 1, steps=10):
-        for name, value in row.observations.items():
-            inside = env.observation_space(name).contains(dict(value))
-            require(inside, f"after reconfigure an observation of {name} is not in its space")
-        inside = env.state_space.contains(env.state())
-        require(inside, "after reconfigure state() is not in its space")
-
-
-def _require_reconfigured(env: Any, changes: dict[str, Any]) -> None:
-    """Change a config, and require that this holds from the next reset on and not earlier."""
-    field, value = next(iter(changes.items()))
-    old, digest = getattr(env.config, field), env.digest()
+    changes, old, digest = {field: value}, getattr(env.config, field), env.digest()
     env.reconfigure(changes)
     same = getattr(env.config, field) == old and env.digest() == digest
     require(same, f"reconfigure({changes}) takes effect before the next reset")
     opening(env, 1)
     found = getattr(env.config, field)
     require(found == value, f"reconfigure({changes}) has no effect: {field} is {found}")
-
-
-def _spaces(env: Any) -> dict[str, Any]:
-    """Return every space of an environment."""
-    found = {f"the action space of {n}": env.action_space(n) for n in env.possible_agents}
-    found |= {
-        f"the observation space of {n}": env.observation_space(n) for n in env.possible_agents
-    }
-    return {**found, "the state space": env.state_space}
+    for name, space in {**spaces_of(env), "the state space": env.state_space}.items():
+        require(space is before[name], f"{name} is another object after reconfigure")
+    for row in play(env, 1, steps=10):
+        for name, view in row.observations.items():
+            inside = env.observation_space(name).contains(dict(view))
+            require(inside, f"after reconfigure an observation of {name} is not in its space")
+        inside = env.state_space.contains(env.state())
+        require(inside, "after reconfigure state() is not in its space")
 
 
 @check()
@@ -160,14 +135,12 @@ def envelopes_are_kept(subject: Subject) -> None:
         subject.world.with_agents(larger)
     except Exception:
         raise Skip(f"{larger} agents are not allowed at all") from None
-    try:
-        env.reconfigure({"agents": larger})
-    except EnvelopeError as error:
-        require("agents" in str(error), f"an EnvelopeError does not name the agents: {error}")
-        same = plain(env.snapshot()) == before
-        require(same, "a reconfigure that was refused has changed something")
-        return
-    raise Fault(f"agents={larger} does not fit the envelope, but reconfigure takes it")
+    change, what = functools.partial(env.reconfigure, {"agents": larger}), f"agents={larger}"
+    accepted = f"{what} does not fit the envelope, but reconfigure takes it"
+    error = require_refusal(EnvelopeError, change, what, accepted)
+    require("agents" in str(error), f"an EnvelopeError does not name the agents: {error}")
+    same = plain(env.snapshot()) == before
+    require(same, "a reconfigure that was refused has changed something")
 
 
 @check()
@@ -177,11 +150,7 @@ def events_are_posted(subject: Subject) -> None:
     calm, heard = subject.env(), subject.env()
     kinds: list[str] = []
     heard.events.subscribe(lambda event: kinds.append(event.kind))
-    require_same_rows(
-        "an environment with a listener goes on differently",
-        played_again(calm, 2, rows),
-        played_again(heard, 2, rows),
-    )
+    require_alike("an environment with a listener goes on differently", calm, heard, 2, rows)
     heard.close()
     steps = kinds.count("step")
     require(steps == len(rows) - 1, f"{len(rows) - 1} steps were taken, but {steps} posted")

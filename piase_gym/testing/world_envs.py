@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
@@ -38,31 +39,27 @@ def _library(name: str) -> Iterator[Any]:
             raise Fault(f"{name} says: {type(error).__name__}: {first}") from None
 
 
-def _pettingzoo() -> Any:
-    """Import PettingZoo's checkers, which load an example by a name that it has deprecated."""
-    import pettingzoo.test
-
-    return pettingzoo.test
-
-
 @check()
 def pettingzoo_parallel(subject: Subject) -> None:
     """PettingZoo's `parallel_api_test` and `parallel_seed_test` pass."""
     with _library("PettingZoo's parallel test"):
-        _pettingzoo().parallel_api_test(subject.env(), num_cycles=STEPS)
-        _pettingzoo().parallel_seed_test(subject.env, num_cycles=20)
+        from pettingzoo import test  # loads an example by a name that it has deprecated
+
+        test.parallel_api_test(subject.env(), num_cycles=STEPS)
+        test.parallel_seed_test(subject.env, num_cycles=20)
 
 
 @check()
 def pettingzoo_aec(subject: Subject) -> None:
     """PettingZoo's `api_test`, `seed_test` and `state_test` pass on the AEC environment."""
-    test = _pettingzoo
     with _library("PettingZoo's AEC test"):
-        test().api_test(subject.aec(), num_cycles=STEPS)
+        from pettingzoo import test
+
+        test.api_test(subject.aec(), num_cycles=STEPS)
         env = subject.env()
         if len(opening(env, 42).after) == len(env.possible_agents):
-            test().seed_test(subject.aec, num_cycles=20)  # it seeds no space of a late joiner
-        test().state_test(subject.aec(), subject.env())
+            test.seed_test(subject.aec, num_cycles=20)  # it seeds no space of a late joiner
+        test.state_test(subject.aec(), subject.env())
 
 
 @check()
@@ -108,16 +105,13 @@ def _act(inner: Any, dice: Stream) -> Any:
 @check("deterministic")
 def spec_makes_it_again(subject: Subject) -> None:
     """An `EnvSpec` written as JSON and read back makes an environment with the same episodes."""
+    world = subject.world
     spec = EnvSpec(
         id="check/World-v0",
         entry_point="piase_gym.envs.single:make_task",
         order_enforce=False,
         disable_env_checker=True,
-        kwargs={
-            "world": subject.world.spec.name,
-            "actions": subject.world.actions,
-            **subject.world.plain_config(),
-        },
+        kwargs={"world": world.spec.name, "actions": world.actions, **world.plain_config()},
     )
     one = subject.noted(gymnasium.make(spec))
     require(one.spec is not None, "gymnasium.make leaves no spec")
@@ -158,34 +152,25 @@ def gymnasium_video(subject: Subject) -> None:
 @check(module="pygame", extra="video")
 def human_mode(subject: Subject) -> None:
     """`render_mode="human"` opens a window, returns nothing, and closes."""
-    before = os.environ.get("SDL_VIDEODRIVER")
-    os.environ["SDL_VIDEODRIVER"] = "dummy"
-    try:
+    with mock.patch.dict(os.environ, SDL_VIDEODRIVER="dummy"):
         for env in (subject.env(render_mode="human"), subject.gym(render_mode="human")):
             env.reset(seed=0)
             require(env.render() is None, "render in mode human returns something")
             env.close()
-    finally:
-        if before is None:
-            del os.environ["SDL_VIDEODRIVER"]
-        else:
-            os.environ["SDL_VIDEODRIVER"] = before
 
 
 @check()
 def pictures_show_something(subject: Subject) -> None:
     """The first picture of an episode is not blank, and pictures change over an episode."""
-    env = subject.env(render_mode="rgb_array")
-    pictures = []
+    env, pictures = subject.env(render_mode="rgb_array"), set()
     for _ in play(env, 0, steps=20):
         picture = env.render()
         require(picture.std() > 0, "a picture is blank")
-        pictures.append(picture.tobytes())
-    require(len(set(pictures)) > 1, "the picture is the same at every step")
+        pictures.add(picture.tobytes())
+    require(len(pictures) > 1, "the picture is the same at every step")
     require(env.metadata.get("render_fps"), "metadata has no render_fps")
-    require(
-        type(subject.gym()).metadata.get("render_fps"), "Gymnasium's environment has no render_fps"
-    )
+    fps = type(subject.gym()).metadata.get("render_fps")
+    require(fps, "Gymnasium's environment has no render_fps")
 
 
 @check("deterministic")
@@ -194,47 +179,35 @@ def aec_is_the_same_game(subject: Subject) -> None:
     parallel, aec = subject.env(), subject.aec()
     aec.reset(seed=1)
     for row in play(parallel, 1, steps=STEPS):
-        if row.step:
-            _aec_step(aec, row.given)
+        for _ in row.given:
+            while aec.terminations[aec.agent_selection] or aec.truncations[aec.agent_selection]:
+                aec.step(None)  # the dead leave
+            aec.step(row.given[aec.agent_selection])
         same = aec.unwrapped.world.digest() == parallel.digest()
         require(same, f"at step {row.step} the AEC environment is in another state")
-
-
-def _aec_step(aec: Any, given: dict[str, Any]) -> None:
-    """Let everybody act once in an AEC environment, and the dead leave."""
-    for _ in given:
-        while aec.terminations[aec.agent_selection] or aec.truncations[aec.agent_selection]:
-            aec.step(None)
-        aec.step(given[aec.agent_selection])
 
 
 @check("deterministic")
 def gym_is_the_same_game(subject: Subject) -> None:
     """The Gymnasium env with partners leads to the same states as the parallel one with them."""
     gym = subject.gym(partners={"*": "random"})
-    others = [name for name in gym.world.agents if name != gym.agent]
+    learner, dice = gym.agent, Stream(2, 98)
+    others = [name for name in gym.world.agents if name != learner]
     parallel = subject.env(partners=dict.fromkeys(others, "random"), view="vector")
     row = opening(parallel, 2)
     if not row.after:
         raise Skip("the learner is not in play at the reset")
-    observation, _ = gym.reset(seed=2)
-    dice = Stream(2, 98)
+    shown, (observation, _) = row.observations, gym.reset(seed=2)
     for number in range(STEPS):
-        require_same(
-            f"at step {number} the Gymnasium environment shows something else",
-            row.observations.get(gym.agent),
-            observation,
-        )
+        told = f"at step {number} the Gymnasium environment shows something else"
+        require_same(told, shown.get(learner), observation)
         require(gym.digest() == parallel.digest(), f"at step {number} the states differ")
-        if gym.agent not in parallel.agents:
+        if learner not in parallel.agents:
             return
         action = _act(gym, dice)
-        observation, reward, terminated, truncated, _ = gym.step(action)
-        shown, rewards, *ends, _ = parallel.step({gym.agent: action})
-        row = row._replace(observations=shown)
-        same = (reward, terminated, truncated) == tuple(
-            part[gym.agent] for part in (rewards, *ends)
-        )
+        observation, *ends, _ = gym.step(action)
+        shown, *parts, _ = parallel.step({learner: action})
+        same = ends == [part[learner] for part in parts]
         require(same, f"at step {number + 1} rewards or ends of the Gymnasium environment differ")
 
 

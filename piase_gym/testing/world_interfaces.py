@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
-from collections.abc import Iterator
 from typing import Any
 
 from piase_gym.core.commands import Command
@@ -21,6 +19,7 @@ from piase_gym.interfaces.base import WorldInterface
 from piase_gym.testing.kit import Skip, check, require
 from piase_gym.testing.play import play
 from piase_gym.testing.subject import Subject
+from piase_gym.testing.values import through_json
 
 STEPS = 60
 INTERFACES: tuple[type[WorldInterface], ...] = (
@@ -33,9 +32,9 @@ Script = list[dict[str, Any]]
 """What each agent did in each step, as commands and invalid actions."""
 
 
-def _interface(subject: Subject, kind: type[WorldInterface]) -> Any:
-    """Make one of the sequential environments."""
-    return subject.noted(kind(subject.world.target, **subject.world.fields))
+def _interface(subject: Subject, kind: type[Any], **options: Any) -> Any:
+    """Make an environment of one of the documents."""
+    return subject.noted(kind(subject.world.target, **subject.world.fields, **options))
 
 
 def _script(subject: Subject, seed: int) -> tuple[Script, list[str]]:
@@ -69,23 +68,17 @@ def _submit(interface: Any, name: str, act: Any) -> None:
         interface.step(name, act)
 
 
-def _replay(interface: Any, script: Script, seed: int) -> Iterator[str]:
-    """Play a script through a sequential environment, the last agent first; yield the digests."""
-    interface.reset(seed=seed)
-    yield interface.digest()
-    for acts in script:
-        for name in reversed(acts):
-            _submit(interface, name, acts[name])
-        yield interface.digest()
-
-
 @check("deterministic")
 def document_interfaces_are_the_same_game(subject: Subject) -> None:
     """The sequential document interfaces lead to the same states as the parallel environment."""
     script, digests = _script(subject, 1)
     for kind in INTERFACES:
-        for number, found in enumerate(_replay(_interface(subject, kind), script, 1)):
-            same = found == digests[number]
+        interface = _interface(subject, kind)
+        interface.reset(seed=1)
+        for number, acts in enumerate([{}, *script]):
+            for name in reversed(acts):  # the last agent first
+                _submit(interface, name, acts[name])
+            same = interface.digest() == digests[number]
             require(same, f"at step {number} {kind.__name__} is in another state")
 
 
@@ -93,8 +86,7 @@ def document_interfaces_are_the_same_game(subject: Subject) -> None:
 def base_env_is_the_same_game(subject: Subject) -> None:
     """`BaseEnv` with partners leads to the same states and rewards as the Gymnasium environment."""
     seats = {"partners": {"*": "random"}}
-    gym = subject.gym(**seats)
-    base: Any = subject.noted(BaseEnv(subject.world.target, **subject.world.fields, **seats))
+    gym, base = subject.gym(**seats), _interface(subject, BaseEnv, **seats)
     gym.reset(seed=2)
     base.reset(seed=2)
     dice = Stream(2, 97)
@@ -148,17 +140,13 @@ def perceptions_fit_their_schema(subject: Subject) -> None:
     interface.reset(seed=4)
     for number in range(20):
         for name in list(interface.agents):
-            seen = interface.get_perceptions(name)
+            seen, where = interface.get_perceptions(name), f"at step {number} {name}"
             extra, missing = sorted(set(seen) - keys), sorted(keys - set(seen))
-            require(not extra, f"at step {number} {name} perceives {extra}, not in the schema")
-            require(not missing, f"at step {number} {name} does not perceive {missing}")
+            require(not extra, f"{where} perceives {extra}, not in the schema")
+            require(not missing, f"{where} does not perceive {missing}")
             told = seen["visible_text"] == interface.world.text(interface.facts(name))
-            require(told, f"at step {number} {name} perceives another text than its view's")
-            try:
-                same = json.loads(json.dumps(seen, allow_nan=False)) == seen
-            except (TypeError, ValueError) as error:
-                same = False
-                require(same, f"a perception of {name} cannot be written as JSON: {error}")
+            require(told, f"{where} perceives another text than its view's")
+            same = through_json(seen, f"a perception of {name}", allow_nan=False) == seen
             require(same, f"a perception of {name} is another one after JSON")
             interface.submit_action(name, interface.commands(name)[0])
         if not interface.agents:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
 from typing import Any
 
-from piase_gym.errors import (
-    AgentError,
-    ClosedError,
-    ResetNeededError,
-    SnapshotError,
-)
-from piase_gym.testing.kit import Fault, check, require
+from piase_gym.errors import AgentError, ClosedError, ResetNeededError, SnapshotError
+from piase_gym.testing.kit import check, require, require_refusal
 from piase_gym.testing.play import (
     WHOLE,
     continued,
@@ -22,10 +19,9 @@ from piase_gym.testing.play import (
     replay,
     require_same_rows,
 )
+from piase_gym.testing.processes import SEED, STEPS
 from piase_gym.testing.subject import Subject
-from piase_gym.testing.values import plain, require_same
-
-SEED, STEPS = 3, 6
+from piase_gym.testing.values import plain, require_same, through_json
 
 
 @check()
@@ -53,11 +49,8 @@ def told_seeds_bring_back(subject: Subject) -> None:
     rows = list(play(env, None, unruly=True))
     seed = rows[0].infos[rows[0].after[0]]["seed"]
     opening(env, 1)
-    require_same_rows(
-        f"reset(seed={seed}) gives another episode",
-        played_again(env, None, rows),
-        played_again(again, seed, rows),
-    )
+    found = played_again(env, None, rows), played_again(again, seed, rows)
+    require_same_rows(f"reset(seed={seed}) gives another episode", *found)
 
 
 @check("snapshot")
@@ -66,17 +59,10 @@ def snapshots_are_json(subject: Subject) -> None:
     for seed in (0, 1):
         env, fresh = subject.env(), subject.env()
         last_row(env, seed, STEPS, unruly=True, hints=True)
-        saved = env.snapshot()
-        try:
-            again = json.loads(json.dumps(saved))
-        except (TypeError, ValueError) as error:
-            raise Fault(f"a snapshot cannot be written as JSON: {error}") from None
+        again = through_json(env.snapshot(), "a snapshot")
         fresh.restore(again)
-        require_same(
-            "an environment that took up a snapshot has another",
-            again,
-            json.loads(json.dumps(fresh.snapshot())),
-        )
+        found = through_json(fresh.snapshot(), "a snapshot")
+        require_same("an environment that took up a snapshot has another", again, found)
         require(fresh.digest() == env.digest(), "restoring a snapshot gives another digest")
 
 
@@ -92,11 +78,8 @@ def restored_go_on_alike(subject: Subject) -> None:
         others = {"a new": subject.env(), "a stepped": stepped, "the same": env}
         for which, other in others.items():
             other.restore(saved)
-            require_same_rows(
-                f"restored into {which} environment, the future is another",
-                expected,
-                continued(other, seed),
-            )
+            told = f"restored into {which} environment, the future is another"
+            require_same_rows(told, expected, continued(other, seed))
 
 
 @check("snapshot")
@@ -106,9 +89,8 @@ def snapshots_keep_the_seeds(subject: Subject) -> None:
     last_row(env, SEED, STEPS, unruly=True)
     other.restore(env.snapshot())
     for _ in range(2):
-        require_same(
-            "resets after a restored snapshot differ", opening(env, None), opening(other, None)
-        )
+        told = "resets after a restored snapshot differ"
+        require_same(told, opening(env, None), opening(other, None))
 
 
 @check("snapshot")
@@ -125,10 +107,10 @@ def pickled_elsewhere_go_on_alike(subject: Subject) -> None:
 
 def _require_future(subject: Subject, name: str, what: str) -> None:
     """Require that what other processes answered is what happens here."""
-    question = subject.elsewhere.question(name)
+    subject.elsewhere.question(name)
     env = subject.env()
-    last_row(env, question["seed"], STEPS, **subject.how)
-    here = continued(env, question["seed"])
+    last_row(env, SEED, STEPS, **subject.how)
+    here = continued(env, SEED)
     for there in subject.elsewhere.answers(name):
         require_same_rows(f"{what} in another process, the future is another", here, there)
 
@@ -139,29 +121,17 @@ def damaged_snapshots_are_refused(subject: Subject) -> str:
     env = subject.env()
     last_row(env, 1, 2, unruly=True)
     good = json.loads(json.dumps(env.snapshot()))
-    before, tried = env.digest(), 0
+    before = env.digest()
     bad: list[Any] = [{}, None, [], {**good, "world": "Elsewhere"}, {**good, "version": -1}]
     bad += [{k: v for k, v in good.items() if k != key} for key in good if key != "next_config"]
     bad += [{**good, "state": {**good["state"], key: None}} for key in good["state"]]
     for snapshot in bad:
-        try:
-            env.restore(snapshot)
-        except SnapshotError:
-            same = env.digest() == before
-            require(
-                same, f"a damaged snapshot is refused, but changes the state: {_gist(snapshot)}"
-            )
-            tried += 1
-            continue
-        except Exception as error:
-            raise Fault(f"a damaged snapshot raises {error!r}, no SnapshotError") from None
-        raise Fault(f"a damaged snapshot is taken up: {_gist(snapshot)}")
-    return f"{tried} of them"
-
-
-def _gist(snapshot: Any) -> str:
-    """Show a snapshot in at most 80 characters."""
-    return repr(snapshot)[:80]
+        what, gist = "a damaged snapshot", f"{snapshot!r:.80}"
+        restore = functools.partial(env.restore, snapshot)
+        require_refusal(SnapshotError, restore, what, f"{what} is taken up: {gist}")
+        same = env.digest() == before
+        require(same, f"{what} is refused, but changes the state: {gist}")
+    return f"{len(bad)} of them"
 
 
 @check()
@@ -169,56 +139,37 @@ def digests_tell_states_apart(subject: Subject) -> None:
     """The digest is 16 hexadecimal digits, the same for the same state, and changes with it."""
     env, twin = subject.env(), subject.env()
     rows = list(play(env, 0, steps=40, unruly=True))
-    told: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for row in replay(twin, 0, rows):
         digest = twin.digest()
         good = isinstance(digest, str) and len(digest) == 16 and int(digest, 16) >= 0
         require(good, f"the digest is {digest!r}, not 16 hexadecimal digits")
         require(digest == twin.digest(), "the digest of one state changes from call to call")
         state = plain(twin.state())
-        require_same(
-            f"at step {row.step} another state has an earlier digest",
-            told.setdefault(digest, state),
-            state,
-        )
-    require(len(told) > 1, "the digest never changes")
+        told = f"at step {row.step} another state has an earlier digest"
+        require_same(told, known.setdefault(digest, state), state)
+    require(len(known) > 1, "the digest never changes")
 
 
 @check()
 def order_of_calls_is_kept(subject: Subject) -> None:
     """Steps before a reset, after an end or after `close`, and strange agents, raise our errors."""
     env = subject.env()
-    name = env.possible_agents[0]
     noop = env.world.noop
-    calls: list[tuple[str, type[Exception], Any]] = [
-        ("a step before the first reset", ResetNeededError, lambda: env.step({name: noop})),
-        ("a state before the first reset", ResetNeededError, env.state),
-    ]
-    _require_errors(calls)
-    row = last_row(env, 0, WHOLE, unruly=True)
-    if not row.after:
-        _require_errors(
-            [("a step after the end", ResetNeededError, lambda: env.step({name: noop}))]
-        )
-    row = opening(env, 0)
-    given = {**dict.fromkeys(row.after, noop), "nobody": noop}
-    _require_errors([("an action for a strange agent", AgentError, lambda: env.step(given))])
+
+    def refuses(
+        what: str, expected: type[Exception], call: Callable[..., Any], *given: Any
+    ) -> None:
+        sentence = f"{what} does not raise {expected.__name__}"
+        require_refusal(expected, functools.partial(call, *given), what, sentence)
+
+    one = {env.possible_agents[0]: noop}
+    refuses("a step before the first reset", ResetNeededError, env.step, one)
+    refuses("a state before the first reset", ResetNeededError, env.state)
+    if not last_row(env, 0, WHOLE, unruly=True).after:
+        refuses("a step after the end", ResetNeededError, env.step, one)
+    given = {**dict.fromkeys(opening(env, 0).after, noop), "nobody": noop}
+    refuses("an action for a strange agent", AgentError, env.step, given)
     env.close()
-    _require_errors(
-        [
-            ("a reset after close", ClosedError, env.reset),
-            ("a state after close", ClosedError, env.state),
-        ]
-    )
-
-
-def _require_errors(calls: list[tuple[str, type[Exception], Any]]) -> None:
-    """Require that each call raises its error."""
-    for what, expected, call in calls:
-        try:
-            call()
-        except expected:
-            continue
-        except Exception as error:
-            raise Fault(f"{what} raises {error!r}, no {expected.__name__}") from None
-        raise Fault(f"{what} does not raise {expected.__name__}")
+    refuses("a reset after close", ClosedError, env.reset)
+    refuses("a state after close", ClosedError, env.state)

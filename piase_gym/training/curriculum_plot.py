@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from piase_gym.benchmarks.evaluation.plots import COLOURS
+from piase_gym.benchmarks.evaluation.plots import COLOURS, new_figure
 from piase_gym.curricula.learning_path import LearningPath, short_name
-from piase_gym.errors import ConfigError, MissingExtraError, StorageError
+from piase_gym.errors import ConfigError, StorageError
 
-BLUE, RED, GREEN, PINK = COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3]
+BLUE, RED, GREEN = COLOURS[:3]
 BINS = 60
 """Into so many stretches drawn steps are gathered."""
 LEGEND = (
@@ -36,11 +36,6 @@ def plot_paths(paths: Sequence[LearningPath], path: str | Path) -> Path:
         MissingExtraError: If matplotlib is not installed.
         StorageError: If the file cannot be written.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("a plot", "bench") from error
     place = Path(path)
     if place.suffix not in (".png", ".svg", ".pdf"):
         raise ConfigError(f"a plot is a .png, .svg or .pdf file, not {place.name!r}")
@@ -50,8 +45,7 @@ def plot_paths(paths: Sequence[LearningPath], path: str | Path) -> Path:
     if not drawable:
         raise ConfigError("there is nothing to draw yet: no attempt is over")
     heights = [h for j in drawable for h in (0.9 + 0.42 * len(orders_of(j)), 1.5)]
-    figure = Figure(figsize=(9.0, sum(heights) + 0.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(9.0, sum(heights) + 0.5)
     grid = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for number, learning_path in enumerate(drawable):
         draw(learning_path, grid[2 * number], grid[2 * number + 1])
@@ -97,36 +91,34 @@ def draw(learning_path: LearningPath, upper: Any, lower: Any) -> None:
 
 def draw_moves(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -> None:
     """Draw the step that the agent was in, and every decision at its end."""
-    before = 0
-    last: int | None = None
-    for move in learning_path.moves:
-        row = rows[move.decision.step]
-        if last is not None and last != row:
-            axes.plot([before, before], [last, row], color="0.7", linewidth=1.2, zorder=1)
-        axes.plot([before, move.at], [row, row], color=BLUE, linewidth=3, zorder=2, alpha=0.5)
-        before, last = move.at, row
-    if learning_path.outcome == "running" and last is not None:
-        order = learning_path.moves[-1].decision.next_step
-        row = rows.get(order, last) if order is not None else last
-        axes.plot([before, before], [last, row], color="0.7", linewidth=1.2, zorder=1)
-        axes.plot(
-            [before, learning_path.end], [row, row], color=BLUE, linewidth=3, zorder=2, alpha=0.5
-        )
-    used = set()
-    for move in learning_path.moves:
-        kind = type_of(move.decision)
-        used.add(kind)
-        _, marker, edge, face = next(entry for entry in LEGEND if entry[0] == kind)
+    stays = [(move.at, rows[move.decision.step]) for move in learning_path.moves]
+    last = learning_path.moves[-1].decision
+    if learning_path.outcome == "running":
+        order = last.step if last.next_step is None else last.next_step
+        stays.append((learning_path.end, rows.get(order, rows[last.step])))
+    before, row = 0, stays[0][1]
+    for number, (at, now) in enumerate(stays):
+        if now != row or number == len(learning_path.moves):
+            axes.plot([before, before], [row, now], color="0.7", linewidth=1.2, zorder=1)
+        axes.plot([before, at], [now, now], color=BLUE, linewidth=3, zorder=2, alpha=0.5)
+        before, row = at, now
+    looks = {kind: (marker, edge, face) for kind, marker, edge, face in LEGEND}
+    kinds = [type_of(move.decision) for move in learning_path.moves]
+    for kind, (at, row) in zip(kinds, stays, strict=False):
+        marker, edge, face = looks[kind]
         size = {"completed": 13, "attempt": 4.5}.get(kind, 8)
-        place = rows[move.decision.step]
-        axes.plot([move.at], [place], marker, mec=edge, mfc=face, ms=size, zorder=3)
-    for kind, marker, edge, face in LEGEND:
-        if kind in used:
-            axes.plot([], [], marker, mec=edge, mfc=face, ms=8, linestyle="", label=kind)
-    columns = len(used)
-    axes.legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncol=columns, frameon=False, fontsize=9
-    )
+        axes.plot([at], [row], marker, mec=edge, mfc=face, ms=size, zorder=3)
+    used = [kind for kind in looks if kind in kinds]
+    for kind in used:
+        marker, edge, face = looks[kind]
+        axes.plot([], [], marker, mec=edge, mfc=face, ms=8, linestyle="", label=kind)
+    place_legend(axes, len(used))
+
+
+def place_legend(axes: Any, columns: int = 1) -> None:
+    """Put the legend above a panel."""
+    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+    axes.legend(**place, ncol=columns, frameon=False, fontsize=9)
 
 
 def type_of(decision: Any) -> str:
@@ -162,12 +154,10 @@ def draw_drawn(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -> 
     for left, right, place in zip(edges, edges[1:], found, strict=False):
         total = sum(played for played, _ in place.values())
         for order, (played, _) in place.items():
-            share = played / total
-            axes.barh(
-                rows[order], right - left, height=0.85 * share, left=left, color=BLUE, linewidth=0
-            )
+            size = {"height": 0.85 * played / total, "left": left, "linewidth": 0}
+            axes.barh(rows[order], right - left, color=BLUE, **size)
     axes.plot([], [], "s", color=BLUE, label="share of the episodes")
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    place_legend(axes)
 
 
 def draw_success(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from piase_gym.agents import Agent, BatchPercept, Percept, make_agent
-from piase_gym.benchmarks.evaluation.rollout import seat_seed
+from piase_gym.agents import Agent, make_agent
+from piase_gym.benchmarks.evaluation.rollout import ask, batch_acts, seat_seed
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.runner import EpisodeRunner, decode_answer
+from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.registry import world_spec
 from piase_gym.worlds.array_world import ArrayWorld
 
@@ -30,11 +30,8 @@ def success(
     """
     if isinstance(world, ArrayWorld):
         return _in_a_batch(agent, world, partners, seeds)
-    won, played = 0, 0
-    for seed in seeds:
-        results = _alone(agent, world, partners, seed)
-        won, played = won + results.count("won"), played + len(results)
-    return won, played
+    results = [result for seed in seeds for result in _alone(agent, world, partners, seed)]
+    return results.count("won"), len(results)
 
 
 def _in_a_batch(
@@ -42,17 +39,13 @@ def _in_a_batch(
 ) -> tuple[int, int]:
     """Play all seeds at once."""
     env = BatchEnv(world, len(seeds), partners=partners, autoreset="disabled")
-    seats = [world.agents.index(name) for name in env.agents]
-    keys = [np.array([seat_seed(s, seat) for s in seeds], np.uint64) for seat in seats]
+    draws = [[seat_seed(seed, world.agents.index(name)) for seed in seeds] for name in env.agents]
+    agents = [agent] * len(draws)
     shown, infos = env.reset(list(seeds))
     won, step = np.zeros(infos["alive"].shape, np.bool_), 0
     while infos["alive"].any():
-        masks, steps = infos["action_mask"], np.full(len(seeds), step)
-        acts = [
-            agent.act_batch(BatchPercept(shown[:, k], masks[:, k], keys[k], steps))
-            for k in range(len(seats))
-        ]
-        shown, _, terminated, _, infos = env.step(np.stack(acts, axis=1))
+        acts = batch_acts(agents, shown, infos["action_mask"], draws, step)
+        shown, _, terminated, _, infos = env.step(acts)
         won |= terminated
         step += 1
     return int(won.sum()), won.size
@@ -68,8 +61,7 @@ def _alone(agent: Agent, world: World[Any, Any], partners: dict[str, str], seed:
         acts: list[Any] = [None] * len(world.agents)
         for seat in runner.live:
             agent.reset(seat_seed(seed, seat))
-            agent.perceive(Percept(world, seat, runner.steps))
-            acts[seat] = decode_answer(world, seat, agent.act())
+            acts[seat] = ask(agent, runner, seat)
         tick = runner.step(acts)
         for seat in runner.live:
             if tick.terminated[seat] or tick.truncated[seat]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,22 +49,22 @@ def make_model(settings: TrainSettings, vec: VecEnv) -> PPO:
     from sb3_contrib import MaskablePPO
     from stable_baselines3 import PPO
 
-    plan = plan_of(settings, vec)
-    _, kwargs = network_of(plan)
+    plan, samples = plan_of(settings, vec), vec.num_envs * settings.num_steps
+    sizes = range(min(samples, settings.minibatch), 0, -1)
     kind: Any = MaskablePPO if plan["masked"] else PPO
     model: PPO = kind(
         "MlpPolicy",
         vec,
-        learning_rate=linear_schedule(settings.learning_rate),
+        learning_rate=lambda remaining: settings.learning_rate * remaining,
         n_steps=settings.num_steps,
-        batch_size=minibatch_size(vec.num_envs * settings.num_steps, settings.minibatch),
+        batch_size=next(size for size in sizes if samples % size == 0),  # equal minibatches
         n_epochs=settings.epochs,
         gamma=settings.gamma,
         gae_lambda=settings.gae_lambda,
         clip_range=settings.clip,
         ent_coef=settings.entropy,
         vf_coef=settings.value_weight,
-        policy_kwargs=kwargs,
+        policy_kwargs=network_of(plan)[1],
         seed=settings.seed,
         device="cpu",
     )
@@ -75,16 +75,6 @@ def make_policy(settings: TrainSettings, vec: VecEnv) -> Any:
     """Make a policy built as the model's, to play with while that one learns."""
     kind, kwargs = network_of(plan_of(settings, vec))
     return kind(vec.observation_space, vec.action_space, lambda _: 0.0, **kwargs)
-
-
-def linear_schedule(rate: float) -> Callable[[float], float]:
-    """Return a schedule that falls linearly to 0 with the progress that remains."""
-    return lambda remaining: rate * remaining
-
-
-def minibatch_size(samples: int, most: int) -> int:
-    """Return the largest size of equal minibatches that is not above `most`."""
-    return next(size for size in range(min(samples, most), 0, -1) if samples % size == 0)
 
 
 def metadata_of(settings: TrainSettings, world: World[Any, Any], vec: VecEnv) -> dict[str, Any]:

@@ -254,11 +254,9 @@ def entropy(choice: Categorical) -> Tensor:
     return -(choice.probs * choice.logits).sum(-1).mean()
 
 
-def evaluate(
-    policy: Policy, task: Any, seeds: range = HELD_OUT, greedy: bool = False, **config: Any
-) -> float:
-    """Return the share of agents that win, in one episode of each seed."""
-    return float(play(policy, task, seeds, greedy, **config).mean())
+def evaluate(policy: Policy, task: Any, greedy: bool = False, **config: Any) -> float:
+    """Return the share of agents that win, in one episode of each held-out seed."""
+    return float(play(policy, task, HELD_OUT, greedy, **config).mean())
 
 
 @torch.no_grad()

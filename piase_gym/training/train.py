@@ -20,12 +20,7 @@ from piase_gym.agents.sb3_network import Network, require_finite
 from piase_gym.benchmarks.evaluation.protocol import split_seeds
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json, write_whole
-from piase_gym.errors import (
-    MissingExtraError,
-    PolicyError,
-    StorageError,
-    TrainingError,
-)
+from piase_gym.errors import MissingExtraError, PolicyError, StorageError, TrainingError
 from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
 from piase_gym.training.evaluation import success
 from piase_gym.training.interrupts import on_first_interrupt
@@ -39,6 +34,7 @@ from piase_gym.training.settings import (
 )
 
 try:
+    import torch
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.logger import configure
 except ModuleNotFoundError as error:
@@ -87,6 +83,10 @@ class TrainResult:
     cpu_seconds: float
 
 
+KEPT = ("looked_at", "saved_at", "dev", "best", "best_steps", "won", "played")
+"""What a checkpoint keeps of a run beside the model."""
+
+
 class Run:
     """One session of a run: the model, its environments, and what happens between updates."""
 
@@ -120,7 +120,7 @@ class Run:
         try:
             self.model.set_parameters(str(path), device="cpu")
             restore_state(self.model, self.vec, state)
-            for name in ("looked_at", "saved_at", "dev", "best", "best_steps", "won", "played"):
+            for name in KEPT:
                 setattr(self, name, state["run"][name])
             self._cpu = state["run"]["cpu_seconds"]
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
@@ -129,7 +129,7 @@ class Run:
     def train(self) -> TrainResult:
         """Alternate between acting and learning until the end."""
         try:
-            with on_first_interrupt(self._interrupt):
+            with on_first_interrupt(lambda: setattr(self, "reason", "interrupted")):
                 self._learn()
         except (ValueError, RuntimeError) as error:
             self._explain_divergence(error)
@@ -211,9 +211,7 @@ class Run:
     def _save(self, steps: int) -> None:
         """Write a checkpoint."""
         self.saved_at = steps
-        names = ("looked_at", "saved_at", "dev", "best", "best_steps", "won", "played")
-        run = {name: getattr(self, name) for name in names}
-        run["cpu_seconds"] = self.cpu_seconds
+        run = {**{name: getattr(self, name) for name in KEPT}, "cpu_seconds": self.cpu_seconds}
         state = {**state_of(self.model, self.vec), "run": run}
         self.folder.save(steps, self._pack({STATE: state}))
 
@@ -246,10 +244,6 @@ class Run:
         write_json(self.folder.result, told)
         return result
 
-    def _interrupt(self) -> None:
-        """Let the run end after the present update."""
-        self.reason = "interrupted"
-
 
 class UpdateCallback(BaseCallback):
     """Calls the run between updates, and ends the learning when it is to end."""
@@ -269,12 +263,6 @@ class UpdateCallback(BaseCallback):
         at_rest = int(self.num_timesteps) - self.training_env.num_envs
         self.ended = self.run.reason != "finished" and self.run.saved_at == at_rest
         return not self.ended
-
-
-try:
-    import torch
-except ModuleNotFoundError as error:
-    raise MissingExtraError("training", "train") from error
 
 
 def train(

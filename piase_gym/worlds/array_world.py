@@ -205,7 +205,7 @@ class ArrayWorld(World[C, F]):
         batch.alive[which] = batch.states["alive"][which, : len(self.agents)]
         return faults
 
-    def look_batch(self, batch: Batch) -> None:
+    def refresh_batch(self, batch: Batch) -> None:
         """Write vectors and masks again, after the records were replaced."""
         self.reset_batch(batch, np.arange(len(batch.states)), SHOW)
         batch.any_over = bool(batch.states["over"].any())

@@ -19,7 +19,7 @@ from piase_gym.benchmarks.evaluation.rollout import Job, play
 from piase_gym.benchmarks.evaluation.suites import Setting, smoke, standard
 from piase_gym.benchmarks.evaluation.tables import HEAD, percent, result_rows, rounded
 from piase_gym.benchmarks.references.measure import check_certificates, measure_references
-from piase_gym.benchmarks.references.references import gap_of, read_references, shipped
+from piase_gym.benchmarks.references.references import read_references, score_range_of, shipped
 from piase_gym.errors import ProtocolError, SuiteError
 from piase_gym.registry import task_spec, world_spec
 from tests.benchmarks import bench_policies as own
@@ -46,7 +46,9 @@ def fake(setting: Setting, **values: list[float]) -> dict[str, Any]:
 
 def test_points_are_linear_between_the_better_floor_and_the_top() -> None:
     setting = setting_of(Row(task=EMPTY))
-    gap = gap_of(setting, fake(setting, random=[0.0, 2.0], noop=[2.0, 4.0], oracle=[8.0, 8.0]))
+    gap = score_range_of(
+        setting, fake(setting, random=[0.0, 2.0], noop=[2.0, 4.0], oracle=[8.0, 8.0])
+    )
     assert (gap.low_policy, gap.low, gap.high) == ("noop", 3.0, 8.0)
     assert [gap.score(x) for x in (3.0, 8.0, 5.5, -2.0)] == [0.0, 100.0, 50.0, -100.0]
 
@@ -56,7 +58,7 @@ def test_only_a_certified_oracle_is_called_one() -> None:
     for certified in (True, False):
         setting = setting_of(Row(task=EMPTY, certified=certified))
         values = fake(setting, random=[0.0, 0.0], noop=[0.0, 0.0], oracle=[1.0, 1.0])
-        names.append(gap_of(setting, values).high_policy)
+        names.append(score_range_of(setting, values).high_policy)
     assert names == ["oracle", "planner"]
 
 
@@ -87,7 +89,7 @@ def test_where_nobody_can_win_there_is_no_success_and_the_oracle_is_explained() 
 )
 def test_a_gap_that_cannot_be_told_from_noise_disqualifies(values: Any, why: str) -> None:
     setting = setting_of(Row(task=EMPTY))
-    gap = gap_of(setting, fake(setting, **values))
+    gap = score_range_of(setting, fake(setting, **values))
     assert why in str(gap.disqualified)
     assert gap.score(1.0) is None
 
@@ -104,7 +106,7 @@ def test_references_of_another_version_or_config_give_no_score() -> None:
     setting = setting_of(Row(task=EMPTY))
     values = fake(setting, random=[0.0, 0.0], noop=[0.0, 0.0], oracle=[1.0, 1.0])
     other = setting_of(Row(task=EMPTY, label=setting.label, config={"max_steps": 7}))
-    assert "another version or config" in str(gap_of(other, values).disqualified)
+    assert "another version or config" in str(score_range_of(other, values).disqualified)
 
 
 def test_references_of_another_protocol_are_refused(tmp_path: Path) -> None:
@@ -151,7 +153,7 @@ def test_stored_references_are_what_the_policies_do_today() -> None:
 def test_grid_world_has_references_and_none_is_disqualified() -> None:
     for setting, _ in settings_that_ship():
         if task_spec(setting.task).world == "GridWorld":
-            assert gap_of(setting, shipped()).disqualified is None, setting.label
+            assert score_range_of(setting, shipped()).disqualified is None, setting.label
 
 
 @pytest.mark.parametrize("world", each(["PhysicsPlayground", "SocialDilemma"]))
@@ -163,7 +165,7 @@ def test_every_task_of_these_worlds_has_a_row_and_references(world: str) -> None
     ]
     assert {setting.task for setting in rows} == set(piase_gym.list_tasks(world))
     for setting in rows:
-        gap = gap_of(setting, shipped())
+        gap = score_range_of(setting, shipped())
         assert gap.disqualified is None, (setting.label, gap)
         found = set(shipped()["settings"][setting.label]["policies"])
         assert {*setting.low, setting.high, "random", "noop", "scripted", "ppo"} <= found
@@ -244,7 +246,7 @@ def test_references_that_only_some_rows_name_play_only_there(tmp_path: Path) -> 
     assert own_floor not in plain["policies"]
     assert len(special["policies"][own_floor]["values"]) == 12
     assert special["seeds"] == plain["seeds"] == [2_000_000, 2_000_012]
-    gap = gap_of(suite.settings()[0][1], found)
+    gap = score_range_of(suite.settings()[0][1], found)
     assert gap.disqualified is None
     assert gap.low_policy in ("random", own_floor)
 

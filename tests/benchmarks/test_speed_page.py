@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from piase_gym.benchmarks.speed import measure, throughput
-from piase_gym.benchmarks.speed.peers import PeerReport
-from piase_gym.benchmarks.speed.timing import Rate, RateTable
+from piase_gym.benchmarks.speed.timing import rate_table
 from piase_gym.benchmarks.studies import physics_reach
 from tests.paths import ROOT
 
@@ -50,16 +49,17 @@ def test_every_promised_ratio_is_stored() -> None:
                 assert ratio == pytest.approx(row["rate"] / first)
 
 
-def table_of(title: str) -> RateTable:
+def table_of(title: str) -> dict[str, Any]:
     """A table of two rows."""
-    return RateTable(title, (Rate("a", 200.0, {"a": 1.0}), Rate("b", 3e6, {"a": 15e3})))
+    return rate_table(title, {"a": 200.0, "b": 3e6})
 
 
 def test_everything_is_measured_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The parts that compile kernels for minutes are stood in for; the others are real."""
     pytest.importorskip("pybullet")
     monkeypatch.setattr(throughput, "tables", lambda *_: iter([table_of("first"), table_of("2nd")]))
-    report = PeerReport(table_of("the same"), ("Nowhere",), {"Broken": "no licence"}, {"b": "B 1"})
+    report: dict[str, Any] = {"table": table_of("the same"), "missing": ["Nowhere"]}
+    report |= {"failed": {"Broken": "no licence"}, "peers": {"b": "B 1"}}
     monkeypatch.setattr(throughput.peers, "compare", lambda *_: report)
     monkeypatch.setattr(measure.text_room, "textworld_python", lambda: None)
     monkeypatch.setattr(measure.text_room, "STEPS", 40)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import piase_gym
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Letter, Mailboxes
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes, Message
 from piase_gym.core.rng import Stream
 from tests import probes
 
@@ -32,11 +32,11 @@ def test_a_message_arrives_after_the_delay_and_is_heard_for_one_step(delay: int)
     letter = mail.send("ann", "bob", "hello")
     for _ in range(delay):
         deliver(mail)
-        assert mail.heard["bob"] == []
+        assert mail.delivered["bob"] == []
     deliver(mail)
-    assert mail.heard["bob"] == [letter] == [Letter("ann", "bob", "hello")]
+    assert mail.delivered["bob"] == [letter] == [Message("ann", "bob", "hello")]
     deliver(mail)
-    assert mail.heard["bob"] == []
+    assert mail.delivered["bob"] == []
     assert mail.poll("bob") == [letter]
 
 
@@ -60,7 +60,7 @@ def test_all_means_everyone_else() -> None:
     mail = boxes(delay=0)
     mail.send("bob", EVERYONE, "hello")
     deliver(mail)
-    assert [len(mail.heard[agent]) for agent in AGENTS] == [1, 0, 1]
+    assert [len(mail.delivered[agent]) for agent in AGENTS] == [1, 0, 1]
     assert [len(mail.poll(agent)) for agent in AGENTS] == [1, 0, 1]
 
 
@@ -75,11 +75,11 @@ def test_poll_empties_the_box_and_looking_does_not() -> None:
     mail = boxes(delay=0)
     mail.send("ann", "bob", "hello")
     deliver(mail)
-    assert len(mail.boxes["bob"]) == len(mail.heard["bob"]) == 1  # looking, twice
-    assert len(mail.boxes["bob"]) == len(mail.heard["bob"]) == 1
+    assert len(mail.boxes["bob"]) == len(mail.delivered["bob"]) == 1  # looking, twice
+    assert len(mail.boxes["bob"]) == len(mail.delivered["bob"]) == 1
     assert len(mail.poll("bob")) == 1
     assert mail.poll("bob") == []
-    assert len(mail.heard["bob"]) == 1, "polling took what is delivered in this step"
+    assert len(mail.delivered["bob"]) == 1, "polling took what is delivered in this step"
 
 
 def test_what_poll_returned_does_not_change_later() -> None:
@@ -125,7 +125,7 @@ def test_a_full_box_loses_the_oldest() -> None:
     for number in range(5):
         mail.send("ann", "bob", str(number))
     deliver(mail)
-    assert [letter.message for letter in mail.heard["bob"]] == list("01234")
+    assert [letter.message for letter in mail.delivered["bob"]] == list("01234")
     assert [letter.message for letter in mail.poll("bob")] == list("234")
 
 
@@ -217,10 +217,10 @@ def test_the_state_goes_through_json_and_carries_the_future() -> None:
         twin.send("bob", EVERYONE, "later")
         deliver(mail, stream=stream)
         deliver(twin, stream=twin_stream)
-        assert twin.heard == mail.heard
+        assert twin.delivered == mail.delivered
     assert [twin.poll(agent) for agent in AGENTS] == [mail.poll(agent) for agent in AGENTS]
     assert twin.history == mail.history
-    assert isinstance(twin.history[0], Letter)
+    assert isinstance(twin.history[0], Message)
 
 
 def test_a_state_is_a_copy() -> None:

@@ -15,7 +15,7 @@ import piase_gym
 from piase_gym import testing
 from piase_gym.agents import Percept, make_agent
 from piase_gym.core.commands import Command, InvalidAction, Outcome
-from piase_gym.core.mailbox import EVERYONE, Letter
+from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.envs.aec import aec_env
 from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 from piase_gym.envs.single import gym_env
@@ -119,7 +119,7 @@ FACTS = st.builds(
     inventory=words(ITEMS[3:]),
     others=words(NAMES),
     messages=st.lists(
-        st.builds(Letter, st.sampled_from(NAMES), st.just(EVERYONE), st.text(max_size=80)),
+        st.builds(Message, st.sampled_from(NAMES), st.just(EVERYONE), st.text(max_size=80)),
         max_size=3,
     ).map(tuple),
     feedback=FREE,
@@ -161,7 +161,7 @@ EXAMPLE = TextFacts(
     items=("key", "vial"),
     inventory=("lamp",),
     others=("agent_2",),
-    messages=(Letter("agent_2", EVERYONE, "3 rooms"),),
+    messages=(Message("agent_2", EVERYONE, "3 rooms"),),
     feedback="You go up.",
     hint="1 key",
 )
@@ -283,7 +283,7 @@ def test_messages_reach_others_after_one_step() -> None:
     assert say(env, agent_1=f"say {message}")[0]["agent_0"]["text"].count("says") == 0
     shown = say(env)[0]
     for name in ("agent_0", "agent_2"):
-        assert env.facts(name).messages == (Letter("agent_1", "all", message),)
+        assert env.facts(name).messages == (Message("agent_1", "all", message),)
         assert "agent_1 says: The KEY" in shown[name]["text"]
     assert env.facts("agent_1").messages == ()
     say(env)

@@ -212,7 +212,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
             items=tuple(text_rules.lying(house, room)),
             inventory=tuple(text_rules.lying(house, str(agent))),
             others=tuple(others),
-            messages=tuple(self.mailboxes.heard[self.agents[agent]]),
+            messages=tuple(self.mailboxes.delivered[self.agents[agent]]),
             feedback=house.feedback[agent],
             hint=self.hints[agent],
         )
@@ -284,7 +284,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
             [ROOMS.index(room) for room in house.rooms],
             [STATUSES.index(status) for status in house.status],
             [len(reached) for reached in house.reached],
-            [len(self.mailboxes.heard[name]) for name in self.agents],
+            [len(self.mailboxes.delivered[name]) for name in self.agents],
             [house.order.index(agent) for agent in range(slots)],
         ]
         return np.concatenate([np.asarray(part, np.int32) for part in parts])
@@ -323,7 +323,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
             raise ValueError(f"it is not of {slots} agents")
         if set(house.places) != set(ITEMS[: self.config.items]):
             raise ValueError(f"it is not of {self.config.items} items")
-        if set(mail.boxes) != set(self.agents) or set(mail.heard) != set(self.agents):
+        if set(mail.boxes) != set(self.agents) or set(mail.delivered) != set(self.agents):
             raise ValueError(f"its mailboxes are not those of {', '.join(self.agents)}")
         places = {*ROOMS, text_rules.GONE, *map(str, range(slots))}
         if not set(house.places.values()) <= places or set(house.moods) != set(ROOMS):

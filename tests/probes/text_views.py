@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import EVERYONE, Letter
+from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import HINT_CODE, escape, hash_text, one_line, unescape
 from piase_gym.core.world import HINT_TEXT, Facts
 from piase_gym.errors import TextParseError
@@ -225,7 +225,7 @@ def parse(text: str, config: TextProbeConfig) -> TextFacts:
         inventory=_nouns(lines.take(_CARRY).group(1), items),
         others=tuple(_one_of(m.group(1), names) for m in lines.all(_HERE)),
         messages=tuple(
-            Letter(_one_of(m.group(1), names), EVERYONE, _free(m.group(2)))
+            Message(_one_of(m.group(1), names), EVERYONE, _free(m.group(2)))
             for m in lines.all(_SAYS)
         ),
         feedback=lines.maybe(_TOLD),

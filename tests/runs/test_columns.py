@@ -165,10 +165,10 @@ def test_columns_expand_to_any_level(level: str, tmp_path: Path) -> None:
 
 def test_a_log_may_begin_at_any_time(tmp_path: Path) -> None:
     inner = grid(agents=2)
-    inner.enlarge({"agents": 3, "width": 7})
+    inner.grow_envelope({"agents": 3, "width": 7})
     paths = tmp_path / "run.jsonl", tmp_path / "run.arrow"
     envs = [AvtLogger(inner, path, run_id="one", level="full") for path in paths]
-    inner.enlarge({"agents": 4})
+    inner.grow_envelope({"agents": 4})
     anything(envs[0], 2, 20)
     later = tmp_path / "later.jsonl", tmp_path / "later.arrow"
     envs = [AvtLogger(inner, path, run_id="two", level="full") for path in later]

@@ -32,7 +32,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
 
-from piase_gym.cli.train import Display  # noqa: E402
+from piase_gym.cli.console import StepBar  # noqa: E402
+from piase_gym.cli.train import report_to  # noqa: E402
 from piase_gym.training import evaluation  # noqa: E402  # needs the extra
 from piase_gym.training.checkpoints import Folder  # noqa: E402
 from piase_gym.training.train import Progress, TrainSettings, train  # noqa: E402
@@ -311,12 +312,12 @@ def test_steps_are_rounded_up_to_whole_updates_and_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = small(steps=100, eval_episodes=1)
-    with Display(settings) as display:
-        result = train(settings, tmp_path / "run", report=display.update)
+    with StepBar("first look", 100) as bar:
+        result = train(settings, tmp_path / "run", report=report_to(bar, 100))
     assert result.steps == 128  # 8 environments, 16 steps
     shown = capsys.readouterr().out
     assert "100 steps are rounded up to 128: to whole updates" in shown
     assert "128 of 128 steps" in shown
-    with Display(small(steps=128)) as display:
-        display.update(Progress(64, 128, 0.0, 0.0, None))
+    with StepBar("first look", 128) as bar:
+        report_to(bar, 128)(Progress(64, 128, 0.0, 0.0, None))
     assert "rounded" not in capsys.readouterr().out

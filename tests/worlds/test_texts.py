@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from piase_gym.core.commands import Command, InvalidAction, Param, Verb
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.texts.action_table import ActionTable
 from piase_gym.worlds.texts.letters import letter_line, read_letters
@@ -90,7 +90,7 @@ def test_a_table_of_actions_knows_lines_and_places() -> None:
 
 
 def test_lines_are_read_in_order_and_errors_show_them() -> None:
-    letters = (Letter("ann", "all", "one\ntwo"), Letter("system", "ann", "well"))
+    letters = (Message("ann", "all", "one\ntwo"), Message("system", "ann", "well"))
     text = "\n".join(["Kitchen.", *map(letter_line, letters), "Hint: stir", "more"])
     lines = LineReader("Household", text, left_over="the text ends before it")
     assert lines.next(re.compile("Garden.")) is None

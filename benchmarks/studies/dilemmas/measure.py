@@ -27,6 +27,7 @@ import piase_gym
 from piase_gym.agents import Agent, Percept, make_agent
 from piase_gym.agents.base import Action, BatchPercept
 from piase_gym.agents.matrix_strategies import remember
+from piase_gym.benchmarks.evaluation.rollout import batch_acts
 from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.partners import decode_answer
@@ -64,14 +65,10 @@ def estimate(values: Sequence[float] | NDArray[np.float64]) -> Estimate:
 
 def choices(env: BatchEnv, agents: Sequence[Agent]) -> NDArray[np.int64]:
     """Return what the caller's agents do, shape (envs, agents); they must act in batches."""
-    states, found = env.batch.states, []
-    for place, agent in enumerate(agents):
-        number = env.world.agents.index(env.agents[place])
-        seeds = stream_keys(states["seed"], StreamId.PARTNER + number)
-        shown, masks = env.batch.obs[:, number], env.batch.masks[:, number]
-        steps = states["t"].astype(np.int64)
-        found.append(agent.act_batch(BatchPercept(shown, masks, seeds, steps)))
-    return np.stack(found, axis=1)
+    states, seats = env.batch.states, [env.world.agents.index(name) for name in env.agents]
+    seeds = [stream_keys(states["seed"], StreamId.PARTNER + seat) for seat in seats]
+    shown, masks = env.batch.obs[:, seats], env.batch.masks[:, seats]
+    return batch_acts(agents, shown, masks, seeds, states["t"])
 
 
 def against(policy: str | Agent, strategy: str, *, episodes: int = 1000, **config: Any) -> Estimate:

@@ -72,32 +72,26 @@ def cost(found: Mapping[str, Any]) -> str:
 def stored_sections() -> dict[str, str]:
     """Return what the page shows, by the names of its places."""
     against, commons = read("tit_for_tat"), read("harvest")
-    rows = harvest(commons)
     lines = [
         [WORDS.get(name, name), *(told(row[measure]) for measure in MEASURES)]
-        for name, row in rows.items()
+        for name, row in harvest(commons).items()
     ]
     table = markdown(["who all agents are", *MEASURES], lines)
+    episodes = len(commons["rules"]["random"]["efficiency"])
     return {
         "tit_for_tat": _told_of_tit_for_tat(against),
-        "harvest": f"{table}\n{cost(commons)}; {_episodes(commons)} episodes a value.\n",
+        "harvest": f"{table}\n{cost(commons)}; {episodes} episodes a value.\n",
     }
-
-
-def _episodes(found: Mapping[str, Any]) -> int:
-    """Return how many episodes each policy was judged by."""
-    return len(found["rules"]["random"]["efficiency"])
 
 
 def _told_of_tit_for_tat(found: Mapping[str, Any]) -> str:
     """Say what PPO gets against tit for tat, beside what simple strategies get."""
     config = SocialDilemmaConfig(rounds=10)
     best = best_response(config, "tit_for_tat").value
-    simple = {
-        name: expected_returns(config, name, "tit_for_tat")[0] / best
-        for name in ("always_cooperate", "always_defect")
-    }
-    lines = [["PPO", told(share(found))], *([f"`{n}`", f"{s:.3f}"] for n, s in simple.items())]
+    lines = [["PPO", told(share(found))]]
+    for name in ("always_cooperate", "always_defect"):
+        simple = expected_returns(config, name, "tit_for_tat")[0] / best
+        lines.append([f"`{name}`", f"{simple:.3f}"])
     table = markdown(["who plays tit for tat", "share of the best response's return"], lines)
     games = len(found["runs"][0]["episodes"]["share"])
     return f"{table}\n{cost(found)}; {games} games for each.\n"

@@ -12,6 +12,7 @@ import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.studies.jobs import do_all
 from piase_gym.core.digest import digest_json
-from piase_gym.curricula import DevelopmentalCurriculum, load
+from piase_gym.curricula import load
 from piase_gym.curricula.directors import (
     Director,
     LearningProgress,
@@ -105,9 +106,7 @@ def jobs(scale: Scale, only: Sequence[str] = ()) -> list[Job]:
     chosen = [choice(words) for words in only] or [("*", "*")]
     return [
         Job(arm, target, seed, scale)
-        for seed in range(scale.seeds)
-        for target in TARGETS
-        for arm in ARMS
+        for seed, target, arm in product(range(scale.seeds), TARGETS, ARMS)
         if any(a in ("*", arm) and t in ("*", target) for a, t in chosen)
     ]
 
@@ -146,13 +145,11 @@ def perform(job: Job) -> dict[str, Any]:
     controller = controller_of(env)
     (agent,) = controller.curricula
     trained = time.process_time() - started
-    config = controller.setup.config({agent: target})
-    if isinstance(env, SlotBatch):
-        won = examine_slots(trainer.policy, config, scale.held_out)
-    else:
-        won = ppo.play(trainer.policy, config, scale.held_out)[:, 0]
-    progress = controller.progress[agent]
-    line = {
+    won = examine(trainer.policy, env, controller, agent, target, scale.held_out)
+    tested = time.process_time() - started - trained
+    progress, counted = controller.progress[agent], controller.counts[agent].counted
+    env.close()
+    return {
         "plan": PLAN,
         "key": job.key,
         "arm": job.arm,
@@ -167,22 +164,22 @@ def perform(job: Job) -> dict[str, Any]:
         "outcome": progress.outcome,
         "current_step": progress.current_step_order,
         "completed": list(progress.completed_steps),
-        "episodes": played(controller, agent, curriculum),
+        "episodes": {str(step.order): counted.get(step.order, 0) for step in curriculum.steps},
         "hints": sum(decision.hint is not None for decision in progress.decisions),
-        "cpu_seconds": {
-            "training": round(trained, 1),
-            "test": round(time.process_time() - started - trained, 1),
-        },
+        "cpu_seconds": {"training": round(trained, 1), "test": round(tested, 1)},
         "versions": versions(),
     }
-    env.close()
-    return line
 
 
-def played(controller: Any, agent: str, curriculum: DevelopmentalCurriculum) -> dict[str, int]:
-    """Return order -> the counted episodes of each step."""
-    counted = controller.counts[agent].counted
-    return {str(step.order): counted.get(step.order, 0) for step in curriculum.steps}
+def examine(
+    policy: Any, env: Any, controller: Any, agent: str, order: int, seeds: range
+) -> NDArray[np.bool_]:
+    """Return which episodes of a step an agent wins, one of each seed, with drawn actions."""
+    config = controller.setup.config({agent: order})
+    if isinstance(env, SlotBatch):
+        return examine_slots(policy, config, seeds)
+    won: NDArray[np.bool_] = import_ppo().play(policy, config, seeds)
+    return won[:, list(env.agents).index(agent)]
 
 
 def examine_slots(policy: Any, config: Any, seeds: range) -> NDArray[np.bool_]:

@@ -283,10 +283,11 @@ def paint(picture: str, me: str, names: tuple[str, ...], width: int, height: int
     room = max(LEAST_ROWS, height - min(len(lines) - after, 4) - first)
     low, high = _around(y, len(rows), room)
     if max(map(len, rows), default=0) <= width:
-        drawn = [_draw_row(row, own, others) for row in rows[low:high]]
+        drawn = [_draw_row(row, own, others, narrow=False) for row in rows[low:high]]
     else:
         left, right = _around(x // 2, max(map(len, rows)) // 2 + 1, width)
-        drawn = [_draw_narrow(row[2 * left : 2 * right], own, others) for row in rows[low:high]]
+        cut = [row[2 * left : 2 * right] for row in rows[low:high]]
+        drawn = [_draw_row(row, own, others, narrow=True) for row in cut]
     told = [*lines[:first], *_own_first(lines[after:], own, me)]
     rest = [_draw_line(line, me, own, signs) for line in told]
     return _cut([*rest[:first], *drawn, *rest[first:]], width, height)
@@ -344,36 +345,20 @@ def _spread(rows: list[str], signs: dict[str, str]) -> list[str]:
     return ["".join(sign + (sign if sign == SOLID else " ") for sign in row) for row in rows]
 
 
-def _draw_row(row: str, own: str, others: set[str]) -> Text:
-    """Colour a row of a map."""
+def _draw_row(row: str, own: str, others: set[str], narrow: bool) -> Text:
+    """Colour a row of a map; a narrow one has one column of the two of each cell."""
     text = Text(no_wrap=True)
     place = 0
     while place < len(row):
         pair, sign = row[place : place + 2], row[place]
+        agent = next((mark for mark in (pair, sign) if mark in others), "")
         if own and row.startswith(own, place):
-            text.append(own, OWN)
-            place += len(own)
-        elif pair in others or sign in others:
-            agent = pair if pair in others else sign
-            text.append(agent, OTHERS)
-            place += len(agent)
+            agent = own
+        if agent:
+            text.append(sign if narrow else agent, OWN if agent == own else OTHERS)
         else:
             text.append(*_cell(sign))
-            place += 1
-    return text
-
-
-def _draw_narrow(row: str, own: str, others: set[str]) -> Text:
-    """Colour a row of a map whose cells have two columns, in one column a cell."""
-    text = Text(no_wrap=True)
-    for place in range(0, len(row), 2):
-        pair = row[place : place + 2]
-        if own and pair.startswith(own):
-            text.append(pair[0], OWN)
-        elif pair in others or pair[0] in others:
-            text.append(pair[0], OTHERS)
-        else:
-            text.append(*_cell(pair[0]))
+        place += 2 if narrow else max(1, len(agent))
     return text
 
 

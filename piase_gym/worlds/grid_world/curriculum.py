@@ -10,10 +10,10 @@ from piase_gym.core.difficulty import (
     Element,
     Fields,
     PerAgentField,
-    by_seat,
     count_of,
     is_place,
     number_parameter,
+    per_agent_list,
 )
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.grid_world import cells as kinds
@@ -148,8 +148,10 @@ def _all_goals(_config: Any, parts: Mapping[int, Any]) -> Fields:
 
 
 PERSONAL: Final = {
-    "start_pos": by_seat("start_pos", is_place, lambda config: config.starts),
+    "start_pos": per_agent_list("start_pos", is_place, lambda config: config.starts),
     "goal_pos": PerAgentField(is_place, _all_goals),
-    "levels": by_seat("levels", lambda v: isinstance(v, int), lambda config: config.levels, 1),
+    "levels": per_agent_list(
+        "levels", lambda v: isinstance(v, int), lambda config: config.levels, 1
+    ),
 }
 """Fields of which each agent may have its own part. A goal is one for all, whoever set it."""

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import hash_text, one_line, unescape
 from piase_gym.core.world import Facts
 from piase_gym.errors import TextParseError
@@ -167,14 +167,14 @@ def facts_of(
     )
 
 
-def _read_extras(values: list[int], form: Layout) -> tuple[Status | None, tuple[Letter, ...]]:
+def _read_extras(values: list[int], form: Layout) -> tuple[Status | None, tuple[Message, ...]]:
     """Read what only wide vectors have: status and messages."""
     status = None
     if form.status:
         status = Status(values[0], values[1], ROLES[values[2]], values[3])
         values = values[STATUS:]
     said = zip(form.names, values, strict=False)  # no values without a channel
-    return status, tuple(Letter(name, "all", str(symbol)) for name, symbol in said if symbol)
+    return status, tuple(Message(name, "all", str(symbol)) for name, symbol in said if symbol)
 
 
 @dataclass(frozen=True)
@@ -320,7 +320,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
     _require(carried is None or carried in CODES, lines[1], "nothing like that can be carried")
     cells = blank(form)
     goal: tuple[int, int] | None = None
-    messages: list[Letter] = []
+    messages: list[Message] = []
     hint: str | None = None
     status: Status | None = None
     for line in lines[2:]:
@@ -362,12 +362,12 @@ def _read_status(match: re.Match[str], line: str, form: Layout) -> Status:
     return Status(energy, level, match.group(3), food)
 
 
-def _read_letter(match: re.Match[str], line: str, form: Layout) -> Letter:
+def _read_letter(match: re.Match[str], line: str, form: Layout) -> Message:
     """Read what another agent says."""
     symbols = [str(symbol) for symbol in range(1, form.symbols + 1)]
     _require(match.group(1) in form.names, line, f"agents are {', '.join(form.names)}")
     _require(match.group(2) in symbols, line, f"symbols are {', '.join(symbols) or 'none'}")
-    return Letter(match.group(1), "all", match.group(2))
+    return Message(match.group(1), "all", match.group(2))
 
 
 def _read_goal(match: re.Match[str], line: str) -> tuple[int, int] | None:

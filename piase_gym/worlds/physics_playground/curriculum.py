@@ -9,10 +9,10 @@ from piase_gym.core.difficulty import (
     DifficultyParameter,
     Element,
     Fields,
-    by_seat,
     count_of,
     is_place,
     number_parameter,
+    per_agent_list,
 )
 from piase_gym.worlds.physics_playground.levels.items import MAX_SIDE
 
@@ -109,6 +109,6 @@ ELEMENTS: Final = (
 """What `introduce_element` can add."""
 
 PER_AGENT_FIELDS: Final = {
-    "start_pos": by_seat("start_pos", is_place, lambda config: config.start_pos)
+    "start_pos": per_agent_list("start_pos", is_place, lambda config: config.start_pos)
 }
 """Fields of which each agent may have its own part."""

@@ -21,7 +21,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import HINT_TEXT, Facts
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
@@ -166,7 +166,7 @@ class Layout:
         return found
 
     def code(
-        self, vector: NDArray[np.float32], messages: Sequence[Letter], hint: str | None
+        self, vector: NDArray[np.float32], messages: Sequence[Message], hint: str | None
     ) -> None:
         """Write the lossy code of messages and hint into a vector."""
         if messages and self.sizes.messages:
@@ -253,7 +253,7 @@ def object_name(number: int, kind: int) -> str:
 
 
 def facts_of(
-    row: Sequence[int], form: Layout, messages: tuple[Letter, ...] = (), hint: str | None = None
+    row: Sequence[int], form: Layout, messages: tuple[Message, ...] = (), hint: str | None = None
 ) -> PhysicsFacts:
     """Read a row (a list of integers) back into facts."""
     objects = []

@@ -319,14 +319,14 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     def capture(self) -> Sequence[Kept]:
         """Return rows, messages and hints of now."""
-        table, heard = self.rows, self.mailboxes.heard
+        table, heard = self.rows, self.mailboxes.delivered
         return [
             Kept(table, i, tuple(heard[name]), self.hints[i]) for i, name in enumerate(self.agents)
         ]
 
     def facts(self, agent: int) -> PhysicsFacts:
         """Return what the agent may know now."""
-        messages = tuple(self.mailboxes.heard[self.agents[agent]])
+        messages = tuple(self.mailboxes.delivered[self.agents[agent]])
         row = self.rows[agent].tolist()
         return views.facts_of(row, self._form, messages, self.hints[agent])
 

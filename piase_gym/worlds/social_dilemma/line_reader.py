@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.texts import lines as texts
 
@@ -26,9 +26,9 @@ class LineReader(texts.LineReader):
         self.config = config
         self.names = config.names(config.fixed_envelope().agents)
 
-    def messages(self, agent: str) -> tuple[Letter, ...]:
+    def messages(self, agent: str) -> tuple[Message, ...]:
         """Read what the others say."""
-        found: list[Letter] = []
+        found: list[Message] = []
         symbols = [str(symbol) for symbol in range(1, self.config.symbols + 1)]
         while match := self.next(_SAYS):
             name, symbol = match.groups()
@@ -37,7 +37,7 @@ class LineReader(texts.LineReader):
             order = [letter.sender for letter in found]
             late = not order or self.names.index(order[-1]) < self.names.index(name)
             self.require(late, "everybody speaks once, in the order of the agents")
-            found.append(Letter(name, "all", symbol))
+            found.append(Message(name, "all", symbol))
         return tuple(found)
 
 

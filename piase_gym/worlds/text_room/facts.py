@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.core.world import Facts
 
 STATES = ("", "closed", "open")
@@ -72,6 +72,6 @@ class StepFacts(NamedTuple):
     """What one agent knows of a step: its body, letters, what became of its command, a hint."""
 
     stats: tuple[tuple[str, float], ...]
-    messages: tuple[Letter, ...]
+    messages: tuple[Message, ...]
     feedback: str | None
     hint: str | None

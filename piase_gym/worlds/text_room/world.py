@@ -253,7 +253,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     def _known(self, agent: int) -> ObservedStep:
         """Return the same, ready to be made into facts or a vector."""
         state = self.state_of
-        heard = self.mailboxes.heard[self.agents[agent]]
+        heard = self.mailboxes.delivered[self.agents[agent]]
         stats, feedback = tuple(state.stats[agent].items()), state.feedback[agent]
         step_facts = StepFacts(stats, tuple(heard), feedback, self.hints[agent])
         return ObservedStep(self._views, self._views.of(agent, state), step_facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from piase_gym.core.commands import Command, Verb, write_command
 
@@ -35,6 +35,10 @@ class ActionTable:
         numbers = {line: k for k, line in enumerate(lines) if line}
         places = {id(row): k for k, row in enumerate(commands) if row is not None}
         return cls(tuple(commands), lines, numbers, places)
+
+    def __deepcopy__(self, _memo: Any) -> Self:
+        """Return itself: it never changes, and a copy would not know its own commands."""
+        return self
 
     def place(self, command: Command) -> int | None:
         """Return the index of a command object of this table, or ``None`` for any other object."""

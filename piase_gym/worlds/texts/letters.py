@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import EVERYONE, Letter, Mailboxes
+from piase_gym.core.mailbox import EVERYONE, Mailboxes, Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
 from piase_gym.core.world import Facts
 from piase_gym.worlds.texts.lines import LineReader
@@ -21,10 +21,10 @@ LETTER_CODE = 2 + HINT_CODE
 _LINE = re.compile(r"([\w.-]+) (?:says|tells ([\w.-]+)): (.*)")
 
 
-def post(mail: Mailboxes, letter: Letter) -> None:
+def post(mail: Mailboxes, letter: Message) -> None:
     """Put a letter into its recipient's box at once, past the rules of the channel."""
     mail.history.append(letter)
-    mail.heard[letter.recipient].append(letter)
+    mail.delivered[letter.recipient].append(letter)
     box = mail.boxes[letter.recipient]
     box.append(letter)
     del box[: max(0, len(box) - mail.rules.box_size)]
@@ -33,7 +33,7 @@ def post(mail: Mailboxes, letter: Letter) -> None:
 # -- text -------------------------------------------------------------------------------------
 
 
-def letter_line(letter: Letter) -> str:
+def letter_line(letter: Message) -> str:
     """Write a letter on one line."""
     says = "says" if letter.recipient == EVERYONE else f"tells {letter.recipient}"
     return f"{letter.sender} {says}: {one_line(letter.message)}"
@@ -45,13 +45,13 @@ def closing_lines(facts: Facts) -> list[str]:
     return [*map(letter_line, facts.messages), *hint]
 
 
-def read_letters(lines: LineReader, agents: Sequence[str]) -> Iterator[Letter]:
+def read_letters(lines: LineReader, agents: Sequence[str]) -> Iterator[Message]:
     """Read the next lines that are letters between these agents or from the system."""
     known: Mapping[str, str] = {name: name for name in (*agents, SYSTEM)}
     for match in lines.every(_LINE):
         sender, recipient, message = match.groups()
         to = EVERYONE if recipient is None else lines.name(recipient, known)
-        yield Letter(lines.name(sender, known), to, unescape(message))
+        yield Message(lines.name(sender, known), to, unescape(message))
 
 
 # -- vectors ----------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def text_byte(text: str) -> int:
 
 
 def put_letters(
-    row: NDArray[np.float32], place: int, letters: Sequence[Letter], agents: Sequence[str]
+    row: NDArray[np.float32], place: int, letters: Sequence[Message], agents: Sequence[str]
 ) -> None:
     """Write letters into a vector that has zeros from `place` on, at most one for each agent.
 

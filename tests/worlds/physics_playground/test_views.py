@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from piase_gym.core.mailbox import EVERYONE, Letter
+from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.facts import (
@@ -55,7 +55,7 @@ def facts(draw: Any) -> PhysicsFacts:
     return PhysicsFacts(
         agent=agent,
         messages=tuple(
-            Letter(name, EVERYONE, draw(sentences)) for name in others if draw(st.booleans())
+            Message(name, EVERYONE, draw(sentences)) for name in others if draw(st.booleans())
         ),
         hint=draw(st.none() | sentences),
         position=(draw(signed), draw(signed), draw(signed)),
@@ -161,7 +161,7 @@ def test_messages_are_heard_by_the_others() -> None:
     env.step({"agent_0": "say I take the left end!", "agent_1": "wait"})
     assert env.facts("agent_0").messages == ()
     observations = env.step({"agent_0": "forward", "agent_1": "forward"})[0]
-    assert env.facts("agent_1").messages == (Letter("agent_0", EVERYONE, "I take the left end!"),)
+    assert env.facts("agent_1").messages == (Message("agent_0", EVERYONE, "I take the left end!"),)
     assert "agent_0 says: I take the left end!" in observations["agent_1"]["text"]
     quiet = make("carry", actions="text")
     quiet.reset(seed=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import re
 from typing import Any
@@ -583,3 +584,14 @@ def test_any_config_is_played_or_refused_in_our_words(seed: int) -> None:
         env.step(dict.fromkeys(env.agents, 0))
     assert refused
     assert not re.search("[Ii]nput should|valid (dict|tuple|integer)", "\n".join(refused))
+
+
+def test_a_copy_shares_what_never_changes_and_knows_its_own_commands() -> None:
+    env = piase_gym.parallel_env("TextRoom", agents=2)
+    env.reset(seed=0)
+    twin = copy.deepcopy(env.world)
+    assert twin._actions is env.world._actions
+    for agent in range(2):
+        listed = twin.admissible(agent)
+        assert listed == env.world.admissible(agent)
+        assert all(twin._actions.place(command) is not None for command in listed)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import EVERYONE, Letter
+from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import unescape
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
@@ -144,7 +144,7 @@ def _read_lines(lines: Sequence[str]) -> dict[str, Any]:
     touching: list[str] = []
     objects: list[Sighting] = []
     others: list[Sighting] = []
-    messages: list[Letter] = []
+    messages: list[Message] = []
     found: dict[str, Any] = {"goal": None, "placed": (0, 0), "lidar": (), "hint": None}
     for line in lines:
         if match := _TOUCH.fullmatch(line):
@@ -162,7 +162,7 @@ def _read_lines(lines: Sequence[str]) -> dict[str, Any]:
         elif match := _HINT.fullmatch(line):
             found["hint"] = _free(match.group(1))
         elif match := _SAYS.fullmatch(line):
-            messages.append(Letter(match.group(1), EVERYONE, _free(match.group(2))))
+            messages.append(Message(match.group(1), EVERYONE, _free(match.group(2))))
         else:
             raise TextParseError(f"PhysicsPlayground: cannot read the line {line[:80]!r}")
     lists: dict[str, list[Any]]
@@ -253,7 +253,7 @@ class Kept(NamedTuple):
 
     table: NDArray[np.int64]
     seat: int
-    messages: tuple[Letter, ...]
+    messages: tuple[Message, ...]
     hint: str | None
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
 from piase_gym.worlds.grids.codes import AGENT, HEADINGS, MAX_CODE, TURNS
@@ -143,7 +143,7 @@ def facts_of(
     said = zip(form.names, values[form.heard :], strict=False)
     return CommonsFacts(
         agent=form.names[agent],
-        messages=tuple(Letter(name, "all", str(symbol)) for name, symbol in said if symbol),
+        messages=tuple(Message(name, "all", str(symbol)) for name, symbol in said if symbol),
         hint=hint,
         game=COMMONS[game],
         size=(width, height),

@@ -23,7 +23,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import Letter
+from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
 from piase_gym.worlds.social_dilemma.config import (
@@ -161,7 +161,7 @@ def facts_of(
     said = zip(form.names, values[form.heard : -HINT_CODE], strict=False)
     return MatrixFacts(
         agent=form.names[agent],
-        messages=tuple(Letter(name, "all", str(int(symbol))) for name, symbol in said if symbol),
+        messages=tuple(Message(name, "all", str(int(symbol))) for name, symbol in said if symbol),
         hint=hint,
         game=config.game,
         played=played,

@@ -59,6 +59,12 @@ def begin(s, w, seed):
 
 
 @inline
+def players(s, w):
+    """Return how many play; of records for two it is a constant, and loops over it are unrolled."""
+    return 2 if len(s.past) == 2 else np.int64(w.agents)
+
+
+@inline
 def heard(s, w, a, index):
     """Take in the command of an agent. Returns its event, and 1 if it cooperates, as uint64.
 
@@ -81,7 +87,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     Returns:
         Not 0 if an agent ended or reached a milestone for the first time.
     """
-    n = np.int64(w.agents)
+    n = players(s, w)
     chosen = _0  # a bit an agent: whether it cooperates
     for a in range(n):
         row = np.uint64(o + a)
@@ -150,7 +156,8 @@ def play_round(s, w, n, o, chosen, rewards):
 @hot
 def sight(s, w, a, obs, p):
     """Write the vector of agent `a` to ``obs[p:p + w.length]``."""
-    n, shown, paid = np.int64(w.agents), np.int64(w.shown), 2 * np.int64(w.slots) + 4
+    n, shown = players(s, w), np.int64(w.shown)
+    paid = 8 if len(s.past) == 2 else 2 * np.int64(w.slots) + 4
     others = -np.int64(s.cooperated[a])
     for b in range(n):
         others += s.cooperated[b]
@@ -178,8 +185,12 @@ def sight(s, w, a, obs, p):
         for b in range(w.slots):
             store(obs, q + b, s.said[b] if b != a and b < n else 0)
         q += w.slots
-    for i in range(HINT_CODE):
-        store(obs, q + i, s.hint[a * HINT_CODE + i])
+    if load64(s.hint, a * HINT_CODE) == _0:  # there is hardly ever a hint
+        for i in range(HINT_CODE // 2):
+            store64(obs, q + 2 * i, _0)
+    else:
+        for i in range(HINT_CODE):
+            store(obs, q + i, s.hint[a * HINT_CODE + i])
 
 
 @inline

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from piase_gym.core.mailbox import Letter, Mailboxes
+from piase_gym.core.mailbox import Mailboxes, Message
 from piase_gym.worlds.text_room.actions import Vocabulary
 from piase_gym.worlds.text_room.levels.story import Story
 from piase_gym.worlds.text_room.state import Plot, RoomState
@@ -98,7 +98,7 @@ def tell_others(state: RoomState, mail: Mailboxes, agents: Sequence[str], agent:
     for number, name in enumerate(agents):
         if number != agent:
             state.feedback[number] = "Only you are told this."
-            mail.heard[name].append(Letter(SYSTEM, name, "You alone hear this."))
+            mail.delivered[name].append(Message(SYSTEM, name, "You alone hear this."))
 
 
 def _names_in_conditions(story: Story) -> set[str]:

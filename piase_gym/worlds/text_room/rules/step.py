@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome
-from piase_gym.core.mailbox import Letter, Mailboxes
+from piase_gym.core.mailbox import Mailboxes, Message
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import DecodedAction, StepResult, shared
 from piase_gym.worlds.text_room.config import MAX_FEEDBACK, MAX_MESSAGE, TextRoomConfig
@@ -111,7 +111,7 @@ def _deliver(episode: Episode, turn: Turn) -> None:
     mail.deliver(episode.channel)
     for agent, message in zip(episode.agents, episode.state.told, strict=True):
         if message is not None:
-            post(mail, Letter(SYSTEM, agent, message[: 2 * MAX_MESSAGE]))
+            post(mail, Message(SYSTEM, agent, message[: 2 * MAX_MESSAGE]))
 
 
 def successor(
