@@ -36,6 +36,12 @@ SHOW, REBUILD, BEGIN, CONTINUE = range(4)
 in the last step, after it has made anew what is derived from the state; or it starts an episode; or
 it does so while rewards, flags and events stay those of the last episode's last step."""
 
+
+def fields_of(kind: str, names: str, *shape: Any) -> list[Any]:
+    """Return fields of one type for a record, given their names with spaces between them."""
+    return [(name, kind, *shape) for name in names.split()]
+
+
 BOOKKEEPING: Final[list[Any]] = [
     ("config", "<i4"),  # which table holds
     ("next_config", "<i4"),  # which table holds from the next reset on
