@@ -16,70 +16,39 @@ from typing import TYPE_CHECKING
 from piase_gym.lazy import lazy
 
 if TYPE_CHECKING:
-    from piase_gym.curricula.actions import Action
-    from piase_gym.curricula.conditions import Condition, ConditionResult
-    from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision
-    from piase_gym.curricula.directors import (
-        Director,
-        LearningProgress,
-        Randomisation,
-        ScriptedDirector,
-        Threshold,
+    from piase_gym.curricula.actions import Action as Action
+    from piase_gym.curricula.conditions import Condition as Condition
+    from piase_gym.curricula.conditions import ConditionResult as ConditionResult
+    from piase_gym.curricula.decisions import AdaptationDecisionModule as AdaptationDecisionModule
+    from piase_gym.curricula.decisions import Decision as Decision
+    from piase_gym.curricula.directors import Director as Director
+    from piase_gym.curricula.directors import LearningProgress as LearningProgress
+    from piase_gym.curricula.directors import Randomisation as Randomisation
+    from piase_gym.curricula.directors import ScriptedDirector as ScriptedDirector
+    from piase_gym.curricula.directors import Threshold as Threshold
+    from piase_gym.curricula.loader import load as load
+    from piase_gym.curricula.loader import loads as loads
+    from piase_gym.curricula.loader import names as names
+    from piase_gym.curricula.manager import CurriculumManager as CurriculumManager
+    from piase_gym.curricula.metrics import CurriculumMetrics as CurriculumMetrics
+    from piase_gym.curricula.modifier import (
+        EnvironmentModifierInterface as EnvironmentModifierInterface,
     )
-    from piase_gym.curricula.loader import load, loads, names
-    from piase_gym.curricula.manager import CurriculumManager
-    from piase_gym.curricula.metrics import CurriculumMetrics
-    from piase_gym.curricula.modifier import EnvironmentModifierInterface
-    from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
-    from piase_gym.curricula.progress import AgentProgress
-    from piase_gym.curricula.schema import (
-        Criterion,
-        CurriculumStep,
-        DevelopmentalCurriculum,
-        Hint,
-        MetricDefinition,
-        Need,
-        Rule,
-    )
-    from piase_gym.curricula.setup import ScenarioSetupModule
-    from piase_gym.curricula.store import ProgressStore
-    from piase_gym.curricula.tutors import ScriptedTutor, TimedHint, Tutor
-    from piase_gym.runs.metrics import PiaAVTInterface
-
-
-__all__ = [
-    "Action",
-    "AdaptationDecisionModule",
-    "AgentProgress",
-    "AsyncCurricula",
-    "Condition",
-    "ConditionResult",
-    "Criterion",
-    "CurriculumManager",
-    "CurriculumMetrics",
-    "CurriculumStep",
-    "Decision",
-    "DevelopmentalCurriculum",
-    "Director",
-    "EnvironmentModifierInterface",
-    "Hint",
-    "LearningProgress",
-    "MetricDefinition",
-    "Need",
-    "ParallelCurricula",
-    "PiaAVTInterface",
-    "ProgressStore",
-    "Randomisation",
-    "Rule",
-    "ScenarioSetupModule",
-    "ScriptedDirector",
-    "ScriptedTutor",
-    "Threshold",
-    "TimedHint",
-    "Tutor",
-    "load",
-    "loads",
-    "names",
-]
+    from piase_gym.curricula.parallel import AsyncCurricula as AsyncCurricula
+    from piase_gym.curricula.parallel import ParallelCurricula as ParallelCurricula
+    from piase_gym.curricula.progress import AgentProgress as AgentProgress
+    from piase_gym.curricula.schema import Criterion as Criterion
+    from piase_gym.curricula.schema import CurriculumStep as CurriculumStep
+    from piase_gym.curricula.schema import DevelopmentalCurriculum as DevelopmentalCurriculum
+    from piase_gym.curricula.schema import Hint as Hint
+    from piase_gym.curricula.schema import MetricDefinition as MetricDefinition
+    from piase_gym.curricula.schema import Need as Need
+    from piase_gym.curricula.schema import Rule as Rule
+    from piase_gym.curricula.setup import ScenarioSetupModule as ScenarioSetupModule
+    from piase_gym.curricula.store import ProgressStore as ProgressStore
+    from piase_gym.curricula.tutors import ScriptedTutor as ScriptedTutor
+    from piase_gym.curricula.tutors import TimedHint as TimedHint
+    from piase_gym.curricula.tutors import Tutor as Tutor
+    from piase_gym.runs.metrics import PiaAVTInterface as PiaAVTInterface
 
 __getattr__, __dir__ = lazy(__name__)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.events import Event
-from piase_gym.curricula.attempts import Participation
 from piase_gym.curricula.controller import CurriculumController
 from piase_gym.curricula.episode_collector import BatchEpisodeCollector
 from piase_gym.curricula.options import CurriculumOptions
@@ -135,12 +134,8 @@ class BatchController(CurriculumController):
         for participation in self.start_episode(slot, playing).values():
             message = self.hint_text(participation)
             if hints and message is not None:
-                self._show(slot, participation, message)
-
-    def _show(self, slot: int, participation: Participation, message: str) -> None:
-        """Show words to an agent of a slot, from now on."""
-        self.batch.give_hint(slot, participation.agent, require_text(message))
-        self.record_hint(participation, message, "hint", slot)
+                self.batch.give_hint(slot, participation.agent, require_text(message))
+                self.record_hint(participation, message, "hint", slot)
 
 
 def require_batch(env: Any, kind: type) -> Any:

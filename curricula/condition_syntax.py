@@ -178,6 +178,13 @@ _CONSTANTS: Mapping[str, Any] = {
     "StringExpression": "string",
     "NullExpression": "null",
 }
+_OPERATIONS: Mapping[str, Kind] = {
+    "LogicExpression": "boolean",
+    "AddExpression": "number",
+    "SubtractExpression": "number",
+    "ArithmeticExpression": "number",
+}
+"""The kind of both sides, and of the result."""
 
 
 class TypeChecker:
@@ -195,6 +202,10 @@ class TypeChecker:
         name = type(node).__name__
         if name in _CONSTANTS:
             return _CONSTANTS[name]
+        if name in _OPERATIONS:
+            for part in (node.left, node.right):
+                self._want(part, _OPERATIONS[name], _SIGNS.get(node.type, node.type))
+            return _OPERATIONS[name]
         handler = getattr(self, f"_{name}", None)
         if handler is None:
             raise CurriculumError(f"the condition has a part that is not allowed; {ALLOWED}")
@@ -217,11 +228,6 @@ class TypeChecker:
             self._alike("in", node.member, member, part, self.kind(part))
         return "boolean"
 
-    def _LogicExpression(self, node: Any) -> Any:
-        for part in (node.left, node.right):
-            self._want(part, "boolean", node.type)
-        return "boolean"
-
     def _UnaryExpression(self, node: Any) -> Any:
         wanted: Kind = "boolean" if node.type == "not" else "number"
         self._want(node.right, wanted, "not" if wanted == "boolean" else "-")
@@ -242,14 +248,6 @@ class TypeChecker:
         (left, one), (right, other) = parts
         self._alike(_SIGNS[node.type], left, one, right, other)
         return "boolean"
-
-    def _AddExpression(self, node: Any) -> Any:
-        for part in (node.left, node.right):
-            self._want(part, "number", _SIGNS[node.type])
-        return "number"
-
-    _SubtractExpression = _AddExpression
-    _ArithmeticExpression = _AddExpression
 
     def _told(self, node: Any) -> str:
         """Return words for a part of the condition."""

@@ -76,6 +76,8 @@ class Condition:
     def __init__(self, text: str, kinds: Mapping[str, Kind] | None = None) -> None:
         """Read and check the condition."""
         self.text = text
+        if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
+            tokenize(text)  # which complains
         self.names, self._rule = _read(text)
         self._kinds: dict[tuple[Kind | None, ...], str | None] = {}
         self.check(kinds)
@@ -151,16 +153,9 @@ class Condition:
         return self._kinds[kinds]
 
 
-def _read(text: object) -> tuple[tuple[str, ...], Any]:
-    """Return the names that a condition reads, and the rule that rule-engine made of it."""
-    if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
-        tokenize(text)  # which complains
-    return _read_once(str(text))
-
-
 @functools.lru_cache(maxsize=4096)
-def _read_once(text: str) -> tuple[tuple[str, ...], Any]:
-    """Read a condition; the same text means the same in every curriculum."""
+def _read(text: str) -> tuple[tuple[str, ...], Any]:
+    """Return the names that a condition reads, and the rule that rule-engine made of it."""
     words = tokenize(text)
     names = tuple(dict.fromkeys(word.text for word in words if word.kind == "name"))
     return names, _compile(words, names)

@@ -24,20 +24,15 @@ from piase_gym.curricula.decisions import Decision, replace_action
 from piase_gym.curricula.directors import AttemptResult, StepChoice
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.metrics import CurriculumMetrics, EpisodeRecord, MetricInputs
-from piase_gym.curricula.modifier import EnvironmentModifierInterface, WorldModifier
+from piase_gym.curricula.modifier import EnvironmentModifierInterface
 from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.progress import AgentProgress
 from piase_gym.curricula.schema import CurriculumStep
 from piase_gym.curricula.setup import AgentConfigurator, ScenarioSetupModule
-from piase_gym.curricula.tutors import (
-    DecisionContext,
-    allowed_decisions,
-    check_choice,
-    require_text,
-)
+from piase_gym.curricula.tutors import DecisionContext, require_text
 from piase_gym.curricula.validation import require_same_world
 from piase_gym.curricula.window_memory import load_windows, save_windows
-from piase_gym.errors import ConfigError, CurriculumError
+from piase_gym.errors import ConfigError, CurriculumError, suggest
 from piase_gym.runs.history import SPARE
 
 if TYPE_CHECKING:
@@ -108,7 +103,7 @@ class CurriculumController:
         self._resumed = self._load_progress()
         self.director = options.director
         self.director.open(self.manager, self.metrics, options.seed, list(self.curricula))
-        self.modifier = WorldModifier(self)
+        self.modifier = EnvironmentModifierInterface(self)
         self.orders: Mapping[str, int] = {}
         self.decisions: list[Decision] = []
         self.counts = {agent: EpisodeCounts() for agent in self.curricula}
@@ -122,7 +117,10 @@ class CurriculumController:
         self._config: Any = None
         self.attempt_listeners: list[Callable[[str, Mapping[str, Any]], None]] = []
         self._subscriptions: list[Callable[[], None]] = []
-        self._name_in_manifests()
+        for agent, curriculum in self.curricula.items():  # for the manifests of logs
+            identity = {"name": curriculum.name, "version": curriculum.version}
+            identity["sha256"] = curriculum.sha256
+            events.origin.setdefault("curricula", {})[agent] = identity
 
     # -- state ---------------------------------------------------------------------------
 
@@ -206,13 +204,6 @@ class CurriculumController:
             load_windows(self.metrics.history, progress, self.curricula[agent])
             for agent, progress in self.progress.items()
         )
-
-    def _name_in_manifests(self) -> None:
-        """Let the manifests of logs that begin from now on name the curricula."""
-        for agent, curriculum in self.curricula.items():
-            entry = {"name": curriculum.name, "version": curriculum.version}
-            entry["sha256"] = curriculum.sha256
-            self.events.origin.setdefault("curricula", {})[agent] = entry
 
     def _post_start(self) -> None:
         """Post that agents follow curricula, once."""
@@ -503,20 +494,27 @@ class CurriculumController:
         return decision
 
     def _ask_tutor(self, decision: Decision, step: CurriculumStep) -> tuple[Decision, str]:
-        """Let the tutor choose another decision, where there is a choice."""
+        """Let the tutor choose another decision, where there is a choice.
+
+        Raises:
+            ConfigError: If it may not choose that.
+        """
         tutor = self.options.tutor
         if tutor is None or decision.completed:
             return decision, "curriculum"
-        curriculum = self.curricula[decision.agent]
-        allowed = allowed_decisions(step, curriculum)
-        situation = DecisionContext(decision.agent, step, decision, allowed)
-        choice = tutor.choose(situation)
-        if choice is None or check_choice(choice, situation) == decision.decision:
+        agent, curriculum = decision.agent, self.curricula[decision.agent]
+        named = [str(rule.action) for rule in step.rules]
+        allowed = tuple(dict.fromkeys([*named, "REPEAT_STEP", curriculum.on_no_rule]))
+        choice = tutor.choose(DecisionContext(agent, step, decision, allowed))
+        if choice is not None and choice not in allowed:
+            told = f"a tutor chose {choice!r:.80} for {agent} after {step.label}"
+            raise ConfigError(f"{told}; {suggest(choice, allowed)}")
+        if choice in (None, decision.decision):
             return decision, "curriculum"
         names = {other.order: other.name for other in curriculum.steps}
         action = actions.read(choice, names, list(step.hints))
         reason = f"the tutor chose {choice}; the rules say {decision.decision}: {decision.reason}"
-        stages = self.progress[decision.agent].stages
+        stages = self.progress[agent].stages
         return replace_action(decision, curriculum, action, stages, reason), "tutor"
 
     # -- saving and logging --------------------------------------------------------------

@@ -206,24 +206,18 @@ class AdaptationDecisionModule:
 
             action, rule, why = self._rules(reader, may)
             reason = f"not complete ({told}); {why}"
-        after = follow(curriculum, step, action, stages)
         return Decision(
             agent=agent_id,
             curriculum=curriculum.name,
             step=step.order,
             name=step.name,
             attempt=attempts,
-            decision=str(action),
             rule=rule,
             reason=reason,
             values=dict(reader.values),
-            next_step=after,
-            hint=str(action.target) if action.kind == "APPLY_HINT" else None,
-            completed=complete,
-            status=_status(complete, after, step),
-            outcome=_outcome(action, after),
             env_steps=env_steps,
             episodes=episodes,
+            **consequences(curriculum, step, action, stages, complete),
         )
 
     def _completion(self, reader: _Reader) -> tuple[bool, str]:
@@ -251,17 +245,13 @@ class AdaptationDecisionModule:
                 told = [f"rule {number} holds: {rule.condition.text}", *notes]
                 return rule.action, rule.condition.text, "; ".join(told)
             if verdict.missing:
-                notes.append(f"rule {number} reads {_listed(verdict.missing)} without a value")
+                notes.append(f"rule {number} reads {' and '.join(verdict.missing)} without a value")
             elif verdict.problem:
                 notes.append(f"rule {number} cannot be evaluated: {verdict.problem}")
             elif verdict.holds:
                 notes.append(f"rule {number} leads to a step whose stage is not reached")
         action, why = default_action(reader.step, reader.attempt)
         return action, None, "; ".join([why, *notes])
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return " and ".join(names)
 
 
 def default_action(step: CurriculumStep, attempt: int) -> tuple[Action, str]:
@@ -307,28 +297,26 @@ def replace_action(
         reason: Why, in words.
     """
     step = curriculum.step(decision.step)
+    changes = consequences(curriculum, step, action, stages, decision.completed)
+    return replace(decision, rule=None, reason=reason, **changes)
+
+
+def consequences(
+    curriculum: DevelopmentalCurriculum,
+    step: CurriculumStep,
+    action: Action,
+    stages: Collection[str],
+    completed: bool,
+) -> dict[str, Any]:
+    """Return the fields of a decision that follow from its action and a step's completion."""
     after = follow(curriculum, step, action, stages)
-    return replace(
-        decision,
-        decision=str(action),
-        rule=None,
-        reason=reason,
-        next_step=after,
-        hint=str(action.target) if action.kind == "APPLY_HINT" else None,
-        status=_status(decision.completed, after, step),
-        outcome=_outcome(action, after),
-    )
-
-
-def _status(complete: bool, after: int | None, step: CurriculumStep) -> str:
-    """Return the status of a step after a decision."""
-    if complete:
-        return "completed_success"
-    return "in_progress" if after == step.order else "completed_failure"
-
-
-def _outcome(action: Action, after: int | None) -> str:
-    """Return what becomes of the curriculum after a decision."""
-    if action.kind == "FAIL_CURRICULUM":
-        return "failed"
-    return "finished" if after is None else "running"
+    tried_again = "in_progress" if after == step.order else "completed_failure"
+    ended = "failed" if action.kind == "FAIL_CURRICULUM" else "finished"
+    return {
+        "decision": str(action),
+        "next_step": after,
+        "hint": str(action.target) if action.kind == "APPLY_HINT" else None,
+        "completed": completed,
+        "status": "completed_success" if completed else tried_again,
+        "outcome": ended if after is None else "running",
+    }

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from piase_gym.core.rng import Stream, mix64
 from piase_gym.curricula import actions
-from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision, follow
+from piase_gym.curricula.decisions import AdaptationDecisionModule, Decision, consequences
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.progress import MOST, T, typed
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
@@ -246,9 +246,8 @@ class Threshold(Director):
         value = self.avt.get_performance_metric(tried.agent, "success_rate")
         mastered = isinstance(value, int | float) and value >= self.share
         stages = self.manager.progress(tried.agent).stages
-        proceed = actions.plain("PROCEED")
-        after = follow(curriculum, tried.step, proceed, stages)
-        goes_on = mastered and after is not None
+        goes_on = mastered and curriculum.step_after(tried.step.order, stages) is not None
+        action = actions.plain("PROCEED" if goes_on else "REPEAT_STEP")
         word = "at least" if mastered else "less than"
         end = "; it is the last step" if mastered and not goes_on else ""
         return Decision(
@@ -257,15 +256,12 @@ class Threshold(Director):
             step=tried.step.order,
             name=tried.step.name,
             attempt=tried.attempt,
-            decision="PROCEED" if goes_on else "REPEAT_STEP",
             rule=None,
             reason=f"success_rate is {value!r}, {word} {self.share:g}{end}",
             values={"success_rate": value, "step_attempts": tried.attempt},
-            next_step=after if goes_on else tried.step.order,
-            completed=mastered,
-            status="completed_success" if mastered else "in_progress",
             env_steps=tried.env_steps,
             episodes=tried.episodes,
+            **consequences(curriculum, tried.step, action, stages, mastered),
         )
 
 

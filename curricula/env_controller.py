@@ -9,7 +9,7 @@ from piase_gym.core.events import Event
 from piase_gym.core.world import StepResult
 from piase_gym.curricula.attempts import Participation
 from piase_gym.curricula.controller import IN_EPISODE, CurriculumController
-from piase_gym.curricula.episode_collector import EpisodeCollector, StepHook
+from piase_gym.curricula.episode_collector import EpisodeCollector
 from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.setup import ensure_envelope
 from piase_gym.curricula.tutors import TutorObservation, require_text
@@ -26,9 +26,6 @@ class EnvController(CurriculumController):
         env: The environment; one that was never reset gets the envelope that curricula need.
         options: What to follow, and how.
         fixed: Name of a wrapper that has fixed its spaces already, if there is one.
-
-    Attributes:
-        step_hooks: What the wrapper hands on of each step's `StepResult`: entry and callback.
 
     Raises:
         CurriculumError, EnvelopeError, ProgressError, AgentError: See `CurriculumController`.
@@ -50,7 +47,6 @@ class EnvController(CurriculumController):
         self.collector = EpisodeCollector(runner, list(options.curricula), self.inputs)
         self.collector.steps_before = self.step
         self.attempt_listeners.append(self.collector.set_target)
-        self.step_hooks: tuple[StepHook, ...] = ()
         self._assigned: Any = None
         self._known_config = base
         self._subscriptions.append(runner.events.subscribe(self._on_event, ("begun", "restore")))
@@ -87,12 +83,11 @@ class EnvController(CurriculumController):
     def after_reset(self) -> None:
         """Start to record; steps before were taken while no agent of the caller was there."""
         self.collector.start_recording()
-        self.step_hooks = self.collector.step_hooks
         self._sync_user_config()  # the options of a reset can have a config
 
-    def on_step_events(self, tick: StepResult) -> None:
-        """Take in a step in which something ended or was reached."""
-        if self.collector.on_step_events(tick):
+    def after_step(self) -> None:
+        """Record a step; at the end of the episode, count it and decide."""
+        if self.collector.record_step():
             self.step = self.collector.step
             self.end_episode(0, self.collector.finish_episode(self.attempts(0)))
             self.process_ended_episodes()
@@ -117,7 +112,6 @@ class EnvController(CurriculumController):
             message = self.hint_text(participation)
             if message is not None and event.kind == "begun":
                 self._show(participation, message, "hint")
-        self.step_hooks = self.collector.step_hooks
 
     # -- hints -----------------------------------------------------------------------------
 
@@ -147,13 +141,9 @@ class EnvController(CurriculumController):
         for agent, participation in self.participants[0].items():
             number = world.agents.index(agent)
             if alive[number]:
-                percept = Percept(world, number, steps)
-                hint = world.hints[number]
-                words = tutor.watch(
-                    TutorObservation(
-                        agent, participation.step, participation.attempt, steps, percept, hint
-                    )
-                )
+                percept, hint = Percept(world, number, steps), world.hints[number]
+                step, attempt = participation.step, participation.attempt
+                words = tutor.watch(TutorObservation(agent, step, attempt, steps, percept, hint))
                 if words is not None:
                     self.step = self.collector.step
                     self._show(participation, require_text(words), IN_EPISODE)

@@ -78,7 +78,6 @@ class EpisodeCollector:
         inputs: What is read of single steps.
 
     Attributes:
-        step_hooks: What the owner of the environment hands on after every step.
         steps_before: Steps of all episodes before this one.
     """
 
@@ -146,7 +145,7 @@ class EpisodeCollector:
         self.step_hooks = tuple(hooks)
 
     def start_recording(self) -> None:
-        """From now on every step is handed on; those before were taken while nobody entered."""
+        """From now on every step is recorded; those before were taken while nobody entered."""
         self._skip = self.taken
         self._record_entries()
 
@@ -172,12 +171,19 @@ class EpisodeCollector:
         """Record a message."""
         self._messages.append((self.taken, event.agent))
 
-    def on_step_events(self, tick: StepResult) -> bool:
-        """Process a step in which something ended or was reached.
+    def record_step(self) -> bool:
+        """Record the step that was just taken.
 
         Returns:
             Whether the episode is over for all of the caller's agents.
         """
+        tick: Any = self.runner.last_step
+        for place, keep in self.step_hooks:
+            keep(tick[place])
+        return bool(tick.ended or tick.notes) and self._record_events(tick)
+
+    def _record_events(self, tick: StepResult) -> bool:
+        """Record what ended or was reached in a step; tells whether the episode is over."""
         world, taken = self.runner.world, self.taken
         for number, notes in tick.notes.items():
             found = self._milestones.setdefault(world.agents[number], {})

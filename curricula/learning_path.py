@@ -352,10 +352,8 @@ def _decision_lines(path: LearningPath, move: DecisionAt) -> Iterator[str]:
     yield f"{_label(path, decision.step)}, attempt {decision.attempt}, {after}:"
     yield f"  {decision.decision}: {_meaning(path, decision)}"
     yield f"  why: {decision.reason}"
-    values = ", ".join(
-        f"{name} = {_format_value(value)}" for name, value in decision.values.items()
-    )
-    yield f"  read: {values or 'nothing'}"
+    values = [f"{name} = {_format_value(value)}" for name, value in decision.values.items()]
+    yield f"  read: {', '.join(values) or 'nothing'}"
 
 
 def _meaning(path: LearningPath, decision: Decision) -> str:

@@ -125,16 +125,11 @@ def _rules(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
             continue
         if number not in found.alone:
             told = "its condition can never hold"
-        elif _only_when_complete(step, number):
+        elif 0 not in analyse(step.alone(number)).all:  # the step is complete where it holds
             told = "it holds only where the step is complete, and then it is not asked"
         else:
             told = "it never decides: where it holds, a rule before it does, or the step is over"
         yield "warning", ("adaptation_rules", number), told
-
-
-def _only_when_complete(step: CurriculumStep, number: int) -> bool:
-    """Tell whether a rule by itself never decides, because the step is complete where it holds."""
-    return 0 not in analyse(step.alone(number)).all
 
 
 # -- ways -----------------------------------------------------------------------------------------
@@ -180,14 +175,10 @@ def _reachability(
         yield "warning", (), "no way leads to it from the first step"
     elif END not in reached:
         others = sorted(reached - {step.order})
-        where = f"; it leads only to the steps {others}" if others else _remedy(step)
-        yield "error", (), f"there is no way out, whatever the agent does{where}"
-
-
-def _remedy(step: CurriculumStep) -> str:
-    """Say what would make a way out of a step that leads only to itself."""
-    missing = "" if step.completion_criteria else "completion_criteria, "
-    return f"; give it {missing}max_attempts, or a rule that leads on"
+        missing = "" if step.completion_criteria else "completion_criteria, "
+        remedy = f"give it {missing}max_attempts, or a rule that leads on"
+        where = f"it leads only to the steps {others}" if others else remedy
+        yield "error", (), f"there is no way out, whatever the agent does; {where}"
 
 
 def _exits(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
@@ -236,15 +227,11 @@ def _metrics(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Itera
             yield "note", (), told
     for number, rule in enumerate(step.rules):
         unsure = [n for n in rule.condition.names if step.need(n).metric == "steps_to_goal"]
-        if unsure and len(rule.condition.names) > 1 and _has_or(rule.condition.text):
+        has_or = any(word.text in ("or", "||") for word in tokenize(rule.condition.text))
+        if unsure and len(rule.condition.names) > 1 and has_or:
             told = f"{unsure[0]} has no value before the goal is reached, and then the whole "
             told += "condition is false; give each side of 'or' a rule of its own"
             yield "warning", ("adaptation_rules", number), told
-
-
-def _has_or(text: str) -> bool:
-    """Tell whether a condition has an ``or``."""
-    return any(word.text in ("or", "||") for word in tokenize(text))
 
 
 def _names(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
@@ -284,14 +271,8 @@ def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Foun
     if given.excess(larger):
         told = f"the steps need more than the world at its start: {', '.join(given.excess(larger))}"
         yield "note", (), f"{told}; make it with envelope={wanted}"
-    for step in curriculum.steps:
-        yield from _named(step, _silent(step, base))
-
-
-def _silent(step: CurriculumStep, base: Any) -> Iterator[_Found]:
-    """Yield that a step counts messages where nobody can send any."""
-    if any(need.metric == "messages_sent" for need in step.needs):
-        config = base.model_copy(update={"envelope": None}).changed(step.fields)
-        if getattr(config, "symbols", None) == 0:
+    for step, config in curriculum.configs(world):
+        counts = any(need.metric == "messages_sent" for need in step.needs)
+        if counts and getattr(config, "symbols", None) == 0:
             told = "messages_sent is always 0 here: the config has no symbols to say"
-            yield "warning", (), told
+            yield from _named(step, [("warning", (), told)])

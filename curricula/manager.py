@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from pathlib import Path
 
 from piase_gym.curricula.decisions import Decision
@@ -232,19 +231,13 @@ class CurriculumManager:
             progress.statuses[decision.step] = "completed_success"
         else:
             progress.statuses[decision.step] = decision.status
-        if decision.next_step is None:
-            self._end(progress, decision)
-            return None
-        self._skip(progress, decision.next_step)
-        return self.set_current_step(decision.agent, decision.next_step)
-
-    def _end(self, progress: AgentProgress, decision: Decision) -> None:
-        """Let the curriculum end for an agent."""
+        if decision.next_step is not None:
+            self._skip(progress, decision.next_step)
+            return self.set_current_step(decision.agent, decision.next_step)
         progress.outcome = decision.outcome
         if progress.finished:
             self._skip(progress, None)
-            statuses: Mapping[int, str] = progress.statuses
-            steps = self.curricula[progress.agent_id].steps
-            if all(statuses.get(step.order) == "completed_success" for step in steps):
-                stage = self.curricula[progress.agent_id].target_developmental_stage
-                self._reach(progress, stage)
+            curriculum = self.curricula[decision.agent]
+            if all(progress.status(s.order) == "completed_success" for s in curriculum.steps):
+                self._reach(progress, curriculum.target_developmental_stage)
+        return None

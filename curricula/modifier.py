@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,28 +11,12 @@ if TYPE_CHECKING:
     from piase_gym.curricula.controller import CurriculumController
 
 
-class EnvironmentModifierInterface(ABC):
-    """How an environment is changed by an engine or a tutor (the DSE document).
+class EnvironmentModifierInterface:
+    """How the environment of a controller is changed by an engine or a tutor (the DSE document).
 
     Difficulty and elements hold from the next reset on, for the rest of the step: an episode keeps
     the rules under which it began. A hint holds at once.
     """
-
-    @abstractmethod
-    def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
-        """Turn dials of the world; return the fields of the config that change."""
-
-    @abstractmethod
-    def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
-        """Put something into the world; return the fields of the config that change."""
-
-    @abstractmethod
-    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
-        """Show words to an agent."""
-
-
-class WorldModifier(EnvironmentModifierInterface):
-    """Changes the environment of a controller by its world's dials and elements."""
 
     def __init__(self, controller: CurriculumController) -> None:
         """Change the environment of `controller`."""

@@ -17,8 +17,6 @@ from piase_gym.errors import AgentError, ConfigError
 if TYPE_CHECKING:
     from piase_gym.agents.base import Agent
 
-Curricula = Mapping[str, DevelopmentalCurriculum]
-
 
 class CurriculumOptions:
     """What to follow, and how, from what users write.
@@ -71,7 +69,7 @@ class CurriculumOptions:
             progress = ProgressStore(progress)
         if progress is not None and not isinstance(progress, ProgressStore):
             raise ConfigError(f"progress is kept in a file, named by a path, not by {progress!r}")
-        self.curricula: Curricula = _assign(curricula, own)
+        self.curricula: Mapping[str, DevelopmentalCurriculum] = _assign(curricula, own)
         self.director, self.tutor, self.store = make_director(director), tutor, progress
         self.agents, self.seed = dict(agents or {}), check_seed(seed)
         self.metrics, self.lag = dict(metrics or {}), lag

@@ -82,7 +82,6 @@ class SlotController(CurriculumController):
         self._configs: list[Any] = [None] * slots
         self._sent_configs: list[Any] = [None] * slots
         self._attempt_data: dict[int | None, Any] = {}
-        self._sent_attempts: list[Any] = [None] * slots
         self._start = [0] * slots
         self.attempt_listeners.append(self._on_attempt)
 
@@ -113,10 +112,7 @@ class SlotController(CurriculumController):
         config = None if self._configs[slot] is self._sent_configs[slot] else self._configs[slot]
         own = self.director.per_slot and self.slots > 1
         attempt = self._attempt_data.get(slot if own else None)
-        attempt = None if attempt is self._sent_attempts[slot] else attempt
         self._sent_configs[slot], self._start[slot] = self._configs[slot], step
-        if attempt is not None:
-            self._sent_attempts[slot] = attempt
         return SlotCommand(slot, reset=True, seed=seed, config=config, hint=words, attempt=attempt)
 
     def process(self, results: Sequence[SlotResult], step: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import orjson
@@ -17,8 +17,6 @@ from piase_gym.errors import ProgressError
 SCHEMA = 1
 STATUSES = ("not_started", "in_progress", "completed_success", "completed_failure", "skipped")
 OUTCOMES = ("running", "finished", "failed")
-BY_ORDER = ("step_attempts", "step_episodes", "statuses")
-"""The fields that are kept for each order."""
 MOST = 2**53
 """No count is larger."""
 T = TypeVar("T")
@@ -114,10 +112,9 @@ class AgentProgress:
 
     def as_json(self) -> dict[str, Any]:
         """Return the progress as a versioned, JSON-able value."""
-        value = asdict(self)
-        for name in BY_ORDER:
-            value[name] = {str(order): entry for order, entry in value[name].items()}
-        return {"schema": SCHEMA, **value}
+        data = orjson.dumps({"schema": SCHEMA, **vars(self)}, option=orjson.OPT_NON_STR_KEYS)
+        value: dict[str, Any] = orjson.loads(data)
+        return value
 
     @classmethod
     def from_json(cls, value: object) -> AgentProgress:

@@ -57,9 +57,8 @@ class Recheck:
         """Take note of an agent's curriculum."""
         self._curricula.pop(agent, None)
         definition = data.get("definition")
-        if not isinstance(definition, Mapping) or data.get("resumed"):
-            return
-        if data.get("director") != SCRIPTED:
+        scripted = data.get("director") == SCRIPTED
+        if not isinstance(definition, Mapping) or data.get("resumed") or not scripted:
             return
         try:
             curriculum = loads(json.dumps(definition), "the curriculum of the log")

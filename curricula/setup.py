@@ -314,19 +314,13 @@ class AgentConfigurator:
                 raise AgentError(f"{name!r} has no curriculum; agents with one: {known}")
         self.agents = dict(agents)
         self._first = {name: copy.deepcopy(agent.get_state()) for name, agent in agents.items()}
-        for name in agents:
-            self._check(name, curricula[name])
-
-    def _check(self, name: str, curriculum: DevelopmentalCurriculum) -> None:
-        """Check that what steps keep is there to be kept."""
-        for step in curriculum.steps:
-            kept = () if isinstance(step.agent_state, str) else step.agent_state
-            for key in kept:
-                if key not in self._first[name]:
-                    known = ", ".join(self._first[name]) or "nothing"
+        for name, state in self._first.items():
+            for step in curricula[name].steps:
+                kept = () if isinstance(step.agent_state, str) else step.agent_state
+                for key in (key for key in kept if key not in state):
                     raise CurriculumError(
-                        f"{curriculum.source}: {step.label}: agent_state names {key!r}, but the "
-                        f"state of {name} has: {known}"
+                        f"{curricula[name].source}: {step.label}: agent_state names {key!r}, but "
+                        f"the state of {name} has: {', '.join(state) or 'nothing'}"
                     )
 
     def prompt(self, name: str, step: CurriculumStep) -> str | None:

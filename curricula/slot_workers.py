@@ -47,7 +47,7 @@ class SlotCommand(NamedTuple):
         seed: Its seed; ``None`` to go on from the last.
         config: Its config, if that is another one.
         hint: Words that the learner is shown from its beginning on.
-        attempt: Data of an attempt that begins with it.
+        attempt: Data of the attempt that it is for.
     """
 
     slot: int
@@ -111,7 +111,8 @@ class _SlotEnv:
         """Begin an episode; one that goes on is broken off."""
         record = self.collector.finish_episode({}).get(self.agent) if self._going else None
         if command.attempt is not None:
-            self.collector.set_target(self.agent, command.attempt)
+            # A collector of one environment knows no slots; what it is told holds for its own.
+            self.collector.set_target(self.agent, {**command.attempt, "slot": None})
         if command.config is not None:
             self.env.runner.set_next_config(command.config)
         self._hint = command.hint
@@ -123,12 +124,8 @@ class _SlotEnv:
     def _step(self, command: SlotCommand) -> SlotResult:
         """Let the learner act once."""
         observation, reward, terminated, truncated, info = self.env.step(command.action)
-        tick = self.env.runner.last_step
-        assert tick is not None
-        for place, keep in self.collector.step_hooks:
-            keep(tick[place])
         record = None
-        if (tick.ended or tick.notes) and self.collector.on_step_events(tick):
+        if self.collector.record_step():
             record = self.collector.finish_episode({})[self.agent]
             self._going = False
         return SlotResult(

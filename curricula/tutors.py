@@ -13,8 +13,8 @@ from typing import Protocol, runtime_checkable
 
 from piase_gym.agents.base import Percept
 from piase_gym.curricula.decisions import Decision
-from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.errors import ConfigError, suggest
+from piase_gym.curricula.schema import CurriculumStep
+from piase_gym.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -123,26 +123,6 @@ class ScriptedTutor:
             if here and glimpse.attempt >= nudge.attempt and glimpse.steps == nudge.after:
                 return nudge.words
         return None
-
-
-def allowed_decisions(step: CurriculumStep, curriculum: DevelopmentalCurriculum) -> tuple[str, ...]:
-    """Return what a tutor may choose after an attempt at a step that is not complete."""
-    named = [str(rule.action) for rule in step.rules]
-    return tuple(dict.fromkeys([*named, "REPEAT_STEP", curriculum.on_no_rule]))
-
-
-def check_choice(choice: object, situation: DecisionContext) -> str:
-    """Return a tutor's choice, if it may be chosen.
-
-    Raises:
-        ConfigError: If it may not.
-    """
-    if not isinstance(choice, str) or choice not in situation.allowed:
-        raise ConfigError(
-            f"a tutor chose {choice!r:.80} for {situation.agent} after {situation.step.label}; "
-            f"{suggest(choice, situation.allowed)}"
-        )
-    return choice
 
 
 def require_text(words: object) -> str:

@@ -157,16 +157,7 @@ def rule_label(step: CurriculumStep, number: int) -> str:
 
 def step_problems(step: CurriculumStep) -> Iterator[Problem]:
     """Yield what is wrong with a step by itself."""
-    for number, (condition, action) in enumerate(step.adaptation_rules):
-        path, label = ("adaptation_rules", number), rule_label(step, number)
-        try:
-            Condition(condition)
-        except CurriculumError as error:
-            yield Problem((*path, 0), f"{label}: {error}")
-        try:
-            actions.read(action, None, list(step.hints))
-        except CurriculumError as error:
-            yield Problem((*path, 1), f"{label}: {error}")
+    yield from _rule_problems(step, None, None)
     if step.max_interactions is not None and "max_steps" in step.environment_config_overrides:
         told = "max_interactions means the world's max_steps; give one of them"
         yield Problem(("max_interactions",), f"{step.label}: {told}")
@@ -174,11 +165,6 @@ def step_problems(step: CurriculumStep) -> Iterator[Problem]:
         if name in step.environment_config_overrides:
             told = f"{name!r} fixes the spaces of the environment, which a step cannot change"
             yield Problem(("environment_config_overrides", name), f"{step.label}: {told}")
-    yield from _target_problems(step)
-
-
-def _target_problems(step: CurriculumStep) -> Iterator[Problem]:
-    """Yield what is wrong with a step's target."""
     motivation = step.agent_config_overrides.get("motivation")
     details = motivation.get("current_goal_details") if isinstance(motivation, Mapping) else None
     if isinstance(details, Mapping) and "target_coords" in details and step.target_coords is None:
@@ -344,6 +330,7 @@ def metric_name_problems(
 ) -> Iterator[Problem]:
     """Yield what is wrong with the names that a curriculum defines and reads."""
     yield from _metric_problems(curriculum, kinds)
+    names = {step.order: step.name for step in curriculum.steps}
     for step in curriculum.steps:
         before: Path = ("steps", step._index)
         for number, criterion in enumerate(step.completion_criteria):
@@ -352,8 +339,8 @@ def metric_name_problems(
                 label = f"{step.label}, criterion {number + 1} ({criterion})"
                 path = (*before, "completion_criteria", number)
                 yield Problem(path, f"{label}: {told}")
-        for number in range(len(step.adaptation_rules)):
-            yield from _rule_problems(curriculum, step, number, kinds)
+        for problem in _rule_problems(step, names, kinds):
+            yield Problem((*before, *problem.path), problem.message)
 
 
 def _metric_problems(curriculum: DevelopmentalCurriculum, kinds: MetricTypes) -> Iterator[Problem]:
@@ -400,19 +387,23 @@ def _criterion_problem(criterion: Criterion, kinds: MetricTypes) -> str | None:
 
 
 def _rule_problems(
-    curriculum: DevelopmentalCurriculum, step: CurriculumStep, number: int, kinds: MetricTypes
+    step: CurriculumStep, names: Mapping[int, str] | None, kinds: MetricTypes | None
 ) -> Iterator[Problem]:
-    """Yield what is wrong with a rule in its curriculum."""
-    action = step.adaptation_rules[number][1]
-    path: Path = ("steps", step._index, "adaptation_rules", number)
-    label = rule_label(step, number)
-    try:
-        step._conditions[number].check(kinds)
-    except CurriculumError as error:
-        own = f"; {_OWN}" if "unknown metric" in str(error) else ""
-        yield Problem((*path, 0), f"{label}: {error}{own}")
-    try:
-        names = {other.order: other.name for other in curriculum.steps}
-        actions.read(action, names, list(step.hints))
-    except CurriculumError as error:
-        yield Problem((*path, 1), f"{label}: {error}")
+    """Yield what is wrong with a step's rules.
+
+    Args:
+        step: The step.
+        names: Order -> name of the steps of its curriculum, once they are known.
+        kinds: The kind of every name that rules can read, once they are known.
+    """
+    for number, (condition, action) in enumerate(step.adaptation_rules):
+        path, label = ("adaptation_rules", number), rule_label(step, number)
+        try:
+            Condition(condition, kinds)
+        except CurriculumError as error:
+            own = f"; {_OWN}" if "unknown metric" in str(error) else ""
+            yield Problem((*path, 0), f"{label}: {error}{own}")
+        try:
+            actions.read(action, names, list(step.hints))
+        except CurriculumError as error:
+            yield Problem((*path, 1), f"{label}: {error}")

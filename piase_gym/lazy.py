@@ -29,7 +29,9 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         return {alias.name: str(n.module) for n in imports for alias in n.names}
 
     def find(name: str) -> Any:
-        """Import a name when it is first asked for."""
+        """Import a name when it is first asked for; the list of them is `__all__`."""
+        if name == "__all__":
+            return list(places())
         if name.startswith("__") or name not in places():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(places()[name]), name)

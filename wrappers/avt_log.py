@@ -11,7 +11,6 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 
-from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.runs.columns import ColumnRecorder
 from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.recording import record
@@ -95,18 +94,6 @@ class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
     agents = property(operator.attrgetter("env.agents"), _set_agents, doc="The agents in play.")
 
 
-class NearLogger(ParallelLogger):
-    """A logged ParallelEnv of ours with no wrapper in between: `agents` needs no look-up."""
-
-    agents: Any = ()
-
-    def _shorten(self) -> None:
-        """Let the environment say who is in play."""
-        super()._shorten()
-        self.__dict__["agents"] = self.env.agents
-        self.unwrapped.events.mirrors.append(self.__dict__)
-
-
 class AecLogger(_Logged, BaseWrapper[Any, Any, Any]):
     """A logged AECEnv."""
 
@@ -139,7 +126,6 @@ class BatchLogger(_Logged):
 
 
 WRAPPERS: dict[type, Any] = {
-    WorldParallelEnv: NearLogger,
     ParallelEnv: ParallelLogger,
     AECEnv: AecLogger,
     gymnasium.Env: GymLogger,

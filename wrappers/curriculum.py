@@ -82,7 +82,18 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
     )
 
 
-class ParallelCurriculum(CurriculumProperties, BaseParallelWrapper[Any, Any, Any]):
+class _Led(CurriculumProperties):
+    """What the wrappers of all kinds share."""
+
+    env: Any
+
+    def close(self, **kwargs: Any) -> None:
+        """Decide what is left, and close the environment."""
+        self.controller.close()
+        self.env.close(**kwargs)
+
+
+class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
     """A ParallelEnv whose agents follow curricula."""
 
     def __init__(self, env: ParallelEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
@@ -96,9 +107,7 @@ class ParallelCurriculum(CurriculumProperties, BaseParallelWrapper[Any, Any, Any
         plan = CurriculumOptions(curricula, inner.possible_agents, **options)
         self.controller: EnvController = EnvController(inner, plan, fixed)
         # A step costs eight microseconds, so what is looked up in each is looked up here.
-        self._runner = inner.runner
-        self._step = env.step
-        self._step_hooks = self.controller.step_hooks
+        self._step, self._after_step = env.step, self.controller.after_step
 
     # PettingZoo's wrapper looks every attribute up twice; the busiest one takes the short way.
     @property
@@ -121,28 +130,16 @@ class ParallelCurriculum(CurriculumProperties, BaseParallelWrapper[Any, Any, Any
         self.controller.before_reset()
         observations, infos = self.env.reset(seed=seed, options=options)
         self.controller.after_reset()
-        self._step_hooks = self.controller.step_hooks
         return observations, infos
 
     def step(self, actions: Any) -> Any:
         """Let every agent in play act once; at the end of an episode, decide."""
         found = self._step(actions)
-        tick = self._runner.last_step
-        for place, keep in self._step_hooks:
-            keep(tick[place])
-        if tick[4] or tick[5]:  # `ended` and `notes`
-            self.controller.on_step_events(tick)
+        self._after_step()
         return found
 
-    def close(self) -> None:
-        """Close the environment."""
-        self.controller.close()
-        self.env.close()
 
-
-class GymCurriculum(
-    CurriculumProperties, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
-):
+class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """A Gymnasium Env whose learner follows a curriculum.
 
     Its spec can make it again, from the beginning of the curriculum or of the kept progress.
@@ -162,28 +159,18 @@ class GymCurriculum(
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode of the step that the learner is in; see `ParallelCurriculum.reset`."""
         self.controller.before_reset()
-        found = self.env.reset(seed=seed, options=options)
+        found: tuple[Any, dict[str, Any]] = self.env.reset(seed=seed, options=options)
         self.controller.after_reset()
         return found
 
     def step(self, action: Any) -> Any:
         """Let the learner act once; at the end of an episode, decide."""
         found = self.env.step(action)
-        tick = self.controller.runner.last_step
-        assert tick is not None
-        for place, keep in self.controller.step_hooks:
-            keep(tick[place])
-        if tick.ended or tick.notes:
-            self.controller.on_step_events(tick)
+        self.controller.after_step()
         return found
 
-    def close(self) -> None:
-        """Close the environment."""
-        self.controller.close()
-        self.env.close()
 
-
-class BatchCurriculum(CurriculumProperties):
+class BatchCurriculum(_Led):
     """A `batch_env` whose agents follow curricula; everything else is that of the batch."""
 
     def __init__(self, env: Any, curricula: Any, **options: Any) -> None:
@@ -209,11 +196,6 @@ class BatchCurriculum(CurriculumProperties):
         self.controller.after_step()
         return found
 
-    def close(self) -> None:
-        """Decide what is left, and close the batch."""
-        self.controller.close()
-        self.env.close()
-
     def __getattr__(self, name: str) -> Any:
         """Offer what the batch offers."""
         if name.startswith("__") or name in ("env", "controller"):
@@ -221,7 +203,7 @@ class BatchCurriculum(CurriculumProperties):
         return getattr(self.env, name)
 
 
-class VectorCurriculum(CurriculumProperties, VectorWrapper):
+class VectorCurriculum(_Led, VectorWrapper):
     """A VectorEnv over a batch whose learner follows a curriculum."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
@@ -236,18 +218,14 @@ class VectorCurriculum(CurriculumProperties, VectorWrapper):
     ) -> tuple[Any, dict[str, Any]]:
         """Start episodes of the step that the learner is in."""
         self.controller.before_reset((options or {}).get("reset_mask"))
-        return self.env.reset(seed=seed, options=options)
+        found: tuple[Any, dict[str, Any]] = self.env.reset(seed=seed, options=options)
+        return found
 
     def step(self, actions: Any) -> Any:
         """Let the learner act once in every environment; decide where an attempt is over."""
         found = self.env.step(actions)
         self.controller.after_step()
         return found
-
-    def close(self, **kwargs: Any) -> None:
-        """Decide what is left, and close the environments."""
-        self.controller.close()
-        self.env.close(**kwargs)
 
 
 def _inner_env(env: Any, kind: type) -> Any:

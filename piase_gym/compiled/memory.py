@@ -7,11 +7,13 @@ processor does in one instruction. Rows of a window are moved so, eight cells at
 from __future__ import annotations
 
 import ctypes
+import types
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, types
+from numba import carray
+from numba import types as numba_types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -35,7 +37,7 @@ if JIT:
             word.align = 1
             return word
 
-        return types.uint64(array, types.int64), codegen
+        return numba_types.uint64(array, numba_types.int64), codegen
 
     @intrinsic
     def store64(typingctx: Any, array: Any, index: Any, word: Any) -> Any:
@@ -45,7 +47,7 @@ if JIT:
             builder.store(args[2], _word_at(context, builder, signature, args), align=1)
             return context.get_dummy_value()
 
-        return types.void(array, types.int64, types.uint64), codegen
+        return numba_types.void(array, numba_types.int64, numba_types.uint64), codegen
 
     @intrinsic
     def _pointer(typingctx: Any, address: Any) -> Any:
@@ -54,7 +56,7 @@ if JIT:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             return builder.inttoptr(args[0], ir.IntType(8).as_pointer())
 
-        return types.voidptr(address), codegen
+        return numba_types.voidptr(address), codegen
 
     @inline
     def array_at(address: Any, count: Any, kind: Any) -> Any:
@@ -114,6 +116,26 @@ def store(array, index, value):  # type: ignore[no-untyped-def]
 def readable(records: NDArray[Any]) -> NDArray[Any]:
     """Return records as kernels take them; plain Python asks for fields as attributes."""
     return records if JIT else records.view(np.recarray)
+
+
+def overlaid(records: NDArray[Any], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return records as ones of a longer type that begins alike, each where it is.
+
+    So records of many lengths are one type to numba, and kernels are compiled once for all of them.
+    What lies beyond a record is its neighbour's: kernels must not go there. The array has one row
+    more than there are records, because numba takes a single one for a type of its own.
+    """
+    told = types.SimpleNamespace(
+        __array_interface__={
+            "version": 3,
+            "typestr": f"|V{kind.itemsize}",
+            "shape": (len(records) + 1,),
+            "strides": records.strides,
+            "data": (records.ctypes.data, False),
+        },
+        records=records,  # keeps them in memory
+    )
+    return np.asarray(told).view(kind)
 
 
 def record(fields: list[Any]) -> np.dtype[Any]:

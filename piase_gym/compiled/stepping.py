@@ -36,6 +36,12 @@ SHOW, REBUILD, BEGIN, CONTINUE = range(4)
 in the last step, after it has made anew what is derived from the state; or it starts an episode; or
 it does so while rewards, flags and events stay those of the last episode's last step."""
 
+
+def fields_of(kind: str, names: str, *shape: Any) -> list[Any]:
+    """Return fields of one type for a record, given their names with spaces between them."""
+    return [(name, kind, *shape) for name in names.split()]
+
+
 BOOKKEEPING: Final[list[Any]] = [
     ("config", "<i4"),  # which table holds
     ("next_config", "<i4"),  # which table holds from the next reset on
@@ -113,9 +119,7 @@ OUTPUTS: Final = record(
 """Where the arrays of a batch lie, which kernels write: one record instead of a dozen arguments."""
 
 
-def single(
-    state: np.dtype[Any], table: np.dtype[Any], agents: int, length: int, actions: int, kind: str
-) -> np.dtype[Any]:
+def single(state: np.dtype[Any], table: np.dtype[Any], agents: int) -> np.dtype[Any]:
     """Return one record for all that a batch of one needs: state, table, acts and outputs.
 
     One argument instead of nine makes a call from Python several times cheaper.
@@ -124,22 +128,19 @@ def single(
         state: The record of an environment.
         table: The record of a config.
         agents: How many agents fit.
-        length: The longest vector that fits, times agents.
-        actions: The longest mask that fits, times agents.
-        kind: The type of vectors, such as ``u1``.
     """
     return record(
         [
             ("rewards", "<f8", agents),
             ("acts", "<i4", agents),
             ("events", "u1", agents),
-            ("state", state),
-            ("table", table),
             ("terminated", "u1", agents),  # numba has no nested booleans
             ("truncated", "u1", agents),
             ("coded", "u1"),  # 1 if acts may be codes, such as ABSENT
-            ("obs", kind, length),
-            ("masks", "i1", actions),
+            ("obs", "<u8"),  # where vectors and masks lie
+            ("masks", "<u8"),
+            ("table", table),
+            ("state", state),  # the last, because it may be longer than its type
         ]
     )
 
@@ -277,7 +278,7 @@ def step(states, tables, outputs, acts, focal):
     clear(terminated)
     clear(truncated)
     over = 0
-    for e in range(len(states)):
+    for e in range(x.rows // w.slots):
         s = states[e]
         w = tables[np.uint64(s.config)]  # unsigned: no need to ask whether it counts from the end
         o = e * w.slots
@@ -309,10 +310,13 @@ def step_one(one):
     s, w, o = x.state, x.table, np.int64(0)
     if not readable_acts(s, w, x.acts, x.coded):
         return -1
+    slots = np.int64(w.slots)
+    obs = array_at(x.obs, slots * w.length, number)
+    masks = array_at(x.masks, slots * w.num_actions, np.int8)
     # Slices are of the type of a batch's arrays, so that rules are compiled once for both.
     terminated, truncated, events = x.terminated[:], x.truncated[:], x.events[:]
     clear(terminated)
     clear(truncated)
     notable = tick(s, w, o, x.acts[:], x.rewards[:], terminated, truncated, events)
-    show(s, w, o, False, events, x.obs[:], x.masks[:])
+    show(s, w, o, False, events, obs, masks)
     return notable

@@ -296,6 +296,9 @@ def check_command(command: Command, grammar: Sequence[Verb]) -> Command | Invali
     if verb is None:
         hint = suggest(command.verb, [item.name for item in grammar])
         return unparsable(f"unknown action type {command.verb!r}; {hint}")
+    if not isinstance(command.parameters, Mapping):
+        kind = type(command.parameters).__name__
+        return unparsable(f"the parameters of {verb.name!r} are a mapping, not {kind}")
     names = [param.name for param in verb.params]
     extra = [key for key in command.parameters if key not in names]
     if extra:

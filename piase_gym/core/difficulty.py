@@ -87,15 +87,22 @@ class Element:
 
 
 def number_parameter(
-    field: str, description: str, low: float, high: float, *, harder: int = 1, whole: bool = False
+    field: str,
+    description: str,
+    low: float,
+    high: float,
+    *,
+    harder: int = 1,
+    whole: bool = False,
+    where: Callable[[Any], bool] = lambda _config: True,
 ) -> DifficultyParameter:
-    """Return a parameter that is a field of the config."""
+    """Return a parameter that is a field of the config, there only `where` that means something."""
     return DifficultyParameter(
         field,
         description,
         low,
         high,
-        lambda config: getattr(config, field),
+        lambda config: getattr(config, field) if where(config) else None,
         lambda _config, value: {field: value},
         harder,
         whole,

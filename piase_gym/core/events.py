@@ -45,7 +45,6 @@ class Events:
         wants_steps: Whether anybody wants to know of steps; environments build nothing if not.
         decodes: Whether anybody wants the acts of steps as commands.
         watchers: Who is called with every step, and whether with commands.
-        mirrors: Attributes of wrappers, whose `agents` are always those of the environment.
         origin: What the environment was made from, for the manifests of its runs: ``scenario``
             and ``curricula``; see `piase_gym.runs.declare_curriculum`.
     """
@@ -56,7 +55,6 @@ class Events:
         self.watchers: tuple[tuple[Watcher, bool], ...] = ()
         self._last = 0
         """How many of the watchers come after all others."""
-        self.mirrors: list[dict[str, Any]] = []
         self.origin: dict[str, Any] = {}
         self._count()
 

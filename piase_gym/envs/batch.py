@@ -11,6 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent
+from piase_gym.compiled.stepping import REBUILD
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.config import larger
 from piase_gym.core.digest import digest_bytes
@@ -40,7 +41,7 @@ from piase_gym.errors import (
 )
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import ArrayWorld
-from piase_gym.worlds.batch_arrays import stacked
+from piase_gym.worlds.batch_arrays import bytes_of, packed, stacked
 
 AUTORESET = {"disabled": 0, "next_step": 1, "same_step": 2}
 """How kernels know the modes of autoreset."""
@@ -364,14 +365,12 @@ class BatchEnv:
 
     def digest(self, slot: int) -> str:
         """Return the digest of one environment's state."""
-        row = self.batch.states[slot : slot + 1].view(np.uint8)
-        return digest_bytes(row[: self.world.canonical_size].data)
+        return digest_bytes(bytes_of(self.batch.states)[slot, self.world.canonical_bytes].data)
 
     def digests(self) -> list[str]:
         """Return the digest of every environment's state, as single environments give it."""
-        rows = self.batch.states.view(np.uint8).reshape(self.num_envs, -1)
-        size = self.world.canonical_size
-        return [digest_bytes(row[:size].data) for row in rows]
+        place = self.world.canonical_bytes
+        return [digest_bytes(row[place].data) for row in bytes_of(self.batch.states)]
 
     def single(self, slot: int) -> ArrayWorld[Any, Any]:
         """Return a world in the state of one slot, for questions; it is overwritten by the next."""
@@ -483,7 +482,7 @@ class BatchEnv:
         """Return all environments as one JSON-able value."""
         self._require_open()
         hints = {str(slot): list(entry) for slot, entry in self._hints.items()}
-        raw = base64.b64encode(self.batch.states.tobytes()).decode()
+        raw = base64.b64encode(packed(self.batch.states).tobytes()).decode()
         return {**self._label(), "ready": self.ready.tolist(), "states": raw, "hints": hints}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
@@ -493,11 +492,13 @@ class BatchEnv:
             SnapshotError: If it is of something else, or damaged.
         """
         self._require_open()
-        states, ready, hints = read_snapshot(snapshot, self._label(), self.batch.states.dtype)
+        kind = packed(self.batch.states[:0]).dtype
+        states, ready, hints = read_snapshot(snapshot, self._label(), kind)
         check_snapshot(self.world, states, hints, self.batch.tables)
         self.batch.states[...] = states
         self.ready[...], self._all_ready = ready, bool(np.all(ready))
         self._hints = hints
+        self.world.reset_batch(self.batch, np.arange(self.num_envs), REBUILD)
         self.world.refresh_batch(self.batch)
         self.events.post("batch_restore")
 
@@ -508,7 +509,7 @@ class BatchEnv:
             "world": self.world.name,
             "version": self.world.version,
             "num_envs": self.num_envs,
-            "record": self.batch.states.dtype.itemsize,
+            "record": packed(self.batch.states[:0]).itemsize,
             "configs": [c.model_dump(mode="json", exclude={"envelope"}) for c in self.configs],
         }
 

@@ -9,6 +9,7 @@ from typing import Any
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
+from piase_gym.core.commands import Command
 from piase_gym.core.world import Act, StepResult
 from piase_gym.envs.actions import INTEGERS, ActionDecoder, explain_failure
 from piase_gym.envs.arguments import Name, build_runner
@@ -149,7 +150,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         """Take note of who is in play."""
         names = self.runner.world.agents
         self._live = [(names[i], i) for i in self.runner.live]
-        self._set_agents([name for name, _ in self._live])
+        self.agents = [name for name, _ in self._live]
         self._nobody = dict.fromkeys(self.agents, False)
         self._open = self.runner.world.awaiting_agents
         self._shown_agents = self.runner.own if self._open else list(self.runner.live)
@@ -157,12 +158,6 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         batched = self.runner.world.capabilities.batched
         plain = everybody and batched and self._decoder.kind == "discrete"
         self._values_of = operator.itemgetter(*self.agents) if plain and self.agents else None
-
-    def _set_agents(self, agents: list[str]) -> None:
-        """Say who is in play, here and where wrappers show it."""
-        self.agents = agents
-        for mirror in self.runner.events.mirrors:
-            mirror["agents"] = agents
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
         """Let every agent in play act once.
@@ -200,9 +195,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         )
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
-        if self._explains:
+        if self._explains or isinstance(acts, list):  # a tuple holds indices only
             for name, i in live:
-                explain_failure(infos[name], runner.world, i, actions[name])
+                if self._explains or isinstance(actions[name], Command):
+                    explain_failure(infos[name], runner.world, i, actions[name])
         if self.render_mode == "human":
             self.render()
         return result
@@ -274,7 +270,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
 
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""
-        self._set_agents([])
+        self.agents = []
         self._live = []
         super().close()
 

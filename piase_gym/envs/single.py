@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.core.commands import Command
 from piase_gym.core.config import larger
 from piase_gym.core.rng import check_seed
 from piase_gym.envs.actions import ActionDecoder, explain_failure
@@ -133,7 +134,8 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         if masks:
             info["action_mask"] = masks[me]
         info.update(tick.notes.get(me, {}))
-        if self._decoder.kind == "text" or self._style.view != "vector":
+        texts = self._decoder.kind == "text" or self._style.view != "vector"
+        if texts or isinstance(action, Command):
             explain_failure(info, runner.world, me, action)
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = runner.world.result(me)

@@ -9,14 +9,14 @@ import numpy as np
 
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.events import Event
-from piase_gym.core.world import StepResult
+from piase_gym.core.world import StepResult, World
 from piase_gym.runs.derive import PERCEPT
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
-from piase_gym.runs.lines import Encoder
+from piase_gym.runs.lines import Encoder, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Options
-from piase_gym.runs.recorder import Out, Recorder
+from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.schema import REBUILD, SYSTEM
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ class BatchRecorder(Recorder):
 
     def _meet_world(self) -> None:
         """Take note of what depends on the world."""
-        self._seers = [n for n in self.agents if self.wants(n, PERCEPT)]
         if self.world.milestones:
             self._marks = self.env.batch.states["marks"][:, : len(self.agents)].copy()
 
@@ -86,7 +85,8 @@ class BatchRecorder(Recorder):
         elif event.kind == "batch_restore":
             self._restored()
         elif event.kind == "hint":
-            self._hint(event)
+            slot = data["slot"]
+            self.put_hint(event.agent, data["message"], slot, self._records[slot])
         elif event.kind == "rebuild":
             self.take_world(self.env.world)
             self._meet_world()
@@ -103,20 +103,7 @@ class BatchRecorder(Recorder):
         """An episode of one slot begins."""
         self.break_off(self._records[slot], "reset")
         self._follow_config(slot)
-        record = self._enter(slot)
-        entry = {"kind": "reset", "seed": record.seed, "agents": list(record.names), "slot": slot}
-        entry["digest"] = self.env.digest(slot)
-        self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=record.episode)
-        self.put_entries(self._percepts(slot, record.names), record.episode)
-
-    def _hint(self, event: Event) -> None:
-        """An agent of one slot is given a hint."""
-        self.hints += 1
-        slot, message = event.data["slot"], event.data["message"]
-        entry = {"kind": "hint", "agent": event.agent, "message": message, "slot": slot}
-        record = self._records[slot]
-        number = None if record is None else record.episode
-        self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=number)
+        self._enter(slot)
 
     def _follow_config(self, slot: int) -> None:
         """Write a slot's change of config, if there is one."""
@@ -127,27 +114,22 @@ class BatchRecorder(Recorder):
             entry = {"kind": "reconfigure", "changes": changes, "slot": slot}
             self.post("ENVIRONMENT_STATE_CHANGED", entry)
 
-    def _enter(self, slot: int) -> EpisodeRecord:
+    def _enter(self, slot: int, snapshot: Mapping[str, Any] | None = None) -> None:
         """Open the record of a slot's episode."""
         states, count = self.env.batch.states, len(self.agents)
-        seed = int(states["seed"][slot])
-        record = self.open_episode_record(self._records[slot], slot, seed, self.ns)
         if self.world.milestones:
             self._marks[slot] = states["marks"][slot, :count]
-        record.seat(states["alive"][slot, :count].nonzero()[0].tolist())
-        self._records[slot] = record
-        return record
+        old, seed, alive = self._records[slot], int(states["seed"][slot]), states["alive"][slot]
+        digest = self.env.digest(slot)
+        self._records[slot] = self.enter(
+            old, slot, seed, self.world, alive[:count].tolist(), digest, snapshot
+        )
 
     def _restored(self) -> None:
         """All slots were put into other states."""
         for slot in self.env.ready.nonzero()[0].tolist():
-            self.break_off(self._records[slot], "restored")
             self._configs[slot] = int(self.env.batch.states["config"][slot])
-            record = self._enter(slot)
-            entry = {"kind": "restore", "seed": record.seed, "agents": list(record.names)}
-            entry |= {"digest": self.env.digest(slot), "snapshot": self.env.slot_snapshot(slot)}
-            entry["slot"] = slot
-            self.post("ENVIRONMENT_STATE_CHANGED", entry, episode=record.episode)
+            self._enter(slot, self.env.slot_snapshot(slot))
 
     # -- steps ----------------------------------------------------------------------------
 
@@ -174,9 +156,7 @@ class BatchRecorder(Recorder):
         if self.step >= self._due and self.wants(SYSTEM, "ENVIRONMENT_STATE_CHANGED"):
             self._due += self.options.snapshot_every
             for slot in slots:
-                snapshot = {"kind": "snapshot", "snapshot": env.slot_snapshot(slot), "slot": slot}
-                number = self._record(slot).episode
-                self.post("ENVIRONMENT_STATE_CHANGED", snapshot, episode=number)
+                self.put_snapshot(self._record(slot), env.slot_snapshot(slot))
         self.out.flush()
 
     def _step_slot(self, slot: int, acts: Sequence[int], tick: StepResult) -> None:
@@ -184,13 +164,8 @@ class BatchRecorder(Recorder):
         record, env = self._record(slot), self.env
         changes = tick.ended or env.awaiting_agents
         world = env.at(slot) if changes or self.targets else env.world
-        names = record.names
         digest = env.digest(slot) if self.out.final else ""
-        self.put_step(record, world, acts, tick, (), digest)
-        if self._seers:
-            self.put_entries(self._percepts(slot, names), record.episode)
-        if changes:
-            self.put_entries(self.seats_changed(record, world), record.episode)
+        self.put_step(record, world, acts, tick, (), digest, changes)
 
     def _record(self, slot: int) -> EpisodeRecord:
         """Return the record of a slot in which an episode goes on."""
@@ -212,14 +187,13 @@ class BatchRecorder(Recorder):
             found.setdefault(slot, {})[agent] = {"milestones": names}
         return found
 
-    def _percepts(self, slot: int, names: Sequence[str]) -> list[AgentEvent]:
-        """Return what agents of a slot perceive now; see `EnvRecorder`."""
-        if not self._seers:
-            return []
+    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
+        """Return what the agents of a slot perceive now; the batch has their vectors."""
+        slot = record.slot
         rows: NDArray[Any] = self.env.batch.obs[slot]
         now = float(self.env.batch.states["t"][slot])
         return [
             (name, PERCEPT, {"timestamp": now, "sensor_data": {"vector": rows[i]}, "slot": slot})
             for i, name in enumerate(self.agents)
-            if name in self._seers and name in names
+            if name in self.seers and name in record.names
         ]

@@ -7,6 +7,7 @@ is not derived comes from outside: seeds, commands, hints, letters, restored sta
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,30 +39,30 @@ class Deriver:
         schema: The version of the schema.
         step: Steps of the run so far.
         episodes: Episodes of the run so far, void ones not counted.
-        aims: Where agents are to go in their curriculum steps.
+        targets: Where agents are to go in their curriculum steps.
         step_goals: The goals that are agents' curriculum steps.
+        seers: The agents whose perceptions are wanted.
     """
 
     def __init__(
         self, world: World[Any, Any], levels: Levels, run_id: str, schema: int = SCHEMA_VERSION
     ) -> None:
         """Start with no episode."""
-        self.world, self.agents, self.levels, self.schema = world, world.agents, levels, schema
-        self.wants = levels.wants
+        self.levels, self.schema, self.wants = levels, schema, levels.wants
         self.step, self.episodes = 0, 0
         self.prefix = goal_prefix(run_id, schema)
         self.targets = Targets()
         self.step_goals = StepGoals(self.prefix, schema)
         self.messages = self.hints = self.void = 0
-        self.tallies = {name: Tally() for name in self.agents}
         self._goals: dict[int, str] = {}
-        self._described: Any = None
+        self.take_world(world)
 
     def take_world(self, world: World[Any, Any]) -> None:
-        """Go on with another world, before the first episode."""
+        """Begin with a world, or go on with another one before the first episode."""
         self.world, self.agents = world, world.agents
         self.tallies = {name: Tally() for name in self.agents}
-        self._described = None
+        self.seers = [name for name in self.agents if self.wants(name, PERCEPT)]
+        self._described: Any = None
 
     @property
     def present(self) -> int:
@@ -242,7 +243,10 @@ class Deriver:
             digest: The digest of the state after it.
         """
         names, pick = episode_record.names, episode_record.pick
-        commands = [act if type(act) is int else act_value(act) for act in pick(acts)]
+        try:
+            commands = [*map(operator.index, pick(acts))]
+        except TypeError:
+            commands = [act_value(act) for act in pick(acts)]
         terminated = truncated = episode_record.nobody
         if tick.ended:
             terminated = dict(zip(names, map(bool, pick(tick.terminated)), strict=True))
@@ -312,7 +316,7 @@ class Deriver:
         Array worlds have every fact in the vector and the hint; of other worlds the text is
         logged too.
         """
-        seers = [name for name in self.agents if name in names and self.wants(name, PERCEPT)]
+        seers = [name for name in self.seers if name in names]
         if not seers:
             return []
         vectors, texts = world.vectors(), not world.capabilities.batched

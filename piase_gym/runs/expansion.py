@@ -16,10 +16,9 @@ from piase_gym.envs.batch import BatchEnv
 from piase_gym.errors import PiaseError, RunError, need
 from piase_gym.runs.batch_recorder import BatchRecorder
 from piase_gym.runs.columns import FORMAT, KEY, seal_of
-from piase_gym.runs.lines import Encoder
+from piase_gym.runs.lines import Encoder, Out
 from piase_gym.runs.manifest import check_manifest, rebuild
 from piase_gym.runs.options import Options
-from piase_gym.runs.recorder import Out
 from piase_gym.runs.sinks import LoggerInterface
 from piase_gym.runs.writer import Sinks, Writer
 
@@ -151,6 +150,7 @@ class Expansion:
             clock=lambda: self._now,
             epoch=0,
         )
+        options.check()
         self._focal = header["focal"]
         self._env = env = _batch(manifest, header["configs"], self._focal)
 

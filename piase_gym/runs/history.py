@@ -24,6 +24,8 @@ _DERIVED = frozenset(
     }
 )
 """Lines that say what a step line says too."""
+_MORE = frozenset({"messages", "milestones", "targets", "results"})
+"""The rarer entries of a step line."""
 
 
 @dataclass
@@ -131,7 +133,6 @@ class History:
     Attributes:
         agents: Agent -> what is remembered of it.
         step: Steps of the run so far.
-        sequence: Events so far.
         recent: The last events.
         manifest: The manifest, once it was seen.
     """
@@ -139,7 +140,7 @@ class History:
     def __init__(self, retain: int = 100_000) -> None:
         """Start with nothing."""
         self.agents: dict[str, AgentHistory] = {}
-        self.step = self.sequence = 0
+        self.step = 0
         self.recent = Recent(retain)
         self.manifest: Mapping[str, Any] = {}
         self._open: dict[tuple[int, str], Episode] = {}
@@ -149,6 +150,11 @@ class History:
         """The attempts of the episodes that go on, by slot and agent."""
         self._begun: dict[tuple[str, int], int] = {}
         """How many episodes of an attempt have begun, by agent and number."""
+
+    @property
+    def sequence(self) -> int:
+        """Events so far."""
+        return self.recent.count
 
     def of(self, agent: str) -> AgentHistory:
         """Return what is remembered of an agent; nothing, at first."""
@@ -162,21 +168,17 @@ class History:
             version = event["event_data"].get("schema_version", SCHEMA_VERSION)
             self.recent.prefix = goal_prefix(event["simulation_run_id"], version)
         if event["event_type"] not in _DERIVED:
-            self._keep(event["step"], event)
+            self.step = event["step"]
+            self.recent.add(event)
             self._hear(
                 event["event_type"], event["agent_id"], event["episode"], event["event_data"]
             )
 
     def take(self, line: Line) -> None:
         """Take in the next event of a live run."""
-        self._keep(line.step, line)
+        self.step = line.step
+        self.recent.add(line)
         self._hear(line.event_type, line.agent, line.episode, line.data)
-
-    def _keep(self, step: int, item: Event | Line) -> None:
-        """Remember an event."""
-        self.step = step
-        self.sequence += 1
-        self.recent.add(self.sequence, item)
 
     def _hear(self, kind: str, agent: str, episode: int, data: Mapping[str, Any]) -> None:
         """Take in what an event means."""
@@ -242,35 +244,32 @@ class History:
         """Take in a step line."""
         slot, step = data.get("slot", 0), self.step
         rewards, outcomes = data["rewards"], data["outcomes"]
-        letters = Counter(letter["sender"] for letter in data.get("messages", ()))
-        milestones, results = data.get("milestones", {}), data.get("results", {})
-        targets = data.get("targets", ())
+        plain = _MORE.isdisjoint(data)
         for agent in data["commands"]:
-            history = self.of(agent)
-            row = self._open.get((slot, agent)) or self._new_row(history, agent, slot, number, step)
-            reward, outcome = rewards[agent] or 0.0, outcomes[agent]
-            row.end, row.length = step, row.length + 1
-            row.total += reward
-            row.outcomes[outcome] += 1
-            row.messages += letters[agent]
-            for name in milestones.get(agent, ()):
-                row.milestones.setdefault(name, step)
-            if agent in targets and not row.arrived:
-                row.arrived = step
-            if agent in results:
-                row.result = results[agent]
-                del self._open[slot, agent]
-                self._seats.pop((slot, agent), None)
+            row = self._open.get((slot, agent)) or self._new_row(agent, slot, number, step)
+            row.end = step
+            row.length += 1
+            row.total += rewards[agent] or 0.0
+            row.outcomes[outcomes[agent]] += 1
+            if not plain:
+                self._take_more(row, data)
 
-    def _new_row(
-        self,
-        history: AgentHistory,
-        agent: str,
-        slot: int,
-        number: int,
-        step: int,
-    ) -> Episode:
+    def _take_more(self, row: Episode, data: Mapping[str, Any]) -> None:
+        """Take in the rarer entries of a step line, as far as an agent is concerned."""
+        agent = row.agent
+        row.messages += sum(letter["sender"] == agent for letter in data.get("messages", ()))
+        for name in data.get("milestones", {}).get(agent, ()):
+            row.milestones.setdefault(name, row.end)
+        if agent in data.get("targets", ()):
+            row.arrived = row.arrived or row.end
+        if agent in data.get("results", {}):
+            row.result = data["results"][agent]
+            del self._open[row.slot, agent]
+            self._seats.pop((row.slot, agent), None)
+
+    def _new_row(self, agent: str, slot: int, number: int, step: int) -> Episode:
         """Open an agent's episode in its first step."""
+        history = self.of(agent)
         attempt = self._seats.get((slot, agent))
         if attempt is None:  # it entered after the reset
             attempt = history.attempt_in(slot)

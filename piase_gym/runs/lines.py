@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -28,6 +27,39 @@ class Line(NamedTuple):
     log_level: str | None = None
 
 
+class Out:
+    """Where the lines of a recorder go: by itself into a list.
+
+    Attributes:
+        final: Whether they are written for good, so that states are hashed.
+        lines: What was taken.
+        finish: Returns what completes the run when the process ends and nobody closed it.
+    """
+
+    final = True
+
+    def __init__(self) -> None:
+        """Start with no lines."""
+        self.lines: list[Line] = []
+        self.finish: Callable[[], Callable[[], None] | None] = lambda: None
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to `flush`."""
+        return False
+
+    def take(self, line: Line) -> None:
+        """Take a line."""
+        self.lines.append(line)
+
+    def flush(self) -> None:
+        """Pass on what was taken."""
+
+    def close(self, last: Line) -> None:
+        """Take the summary, which lacks what only the writer knows, and end."""
+        self.take(last)
+
+
 class Encoder:
     """Writes the lines of one run.
 
@@ -49,15 +81,19 @@ class Encoder:
             f'"event_id":{encode(run_id)[:-1]}:'
         )
         self._heads: dict[tuple[str, str, str | None, str | None], str] = {}
+        self._second, self._time = -1, ""
 
     def line(self, item: Line, number: int) -> bytes:
         """Write one event, as the line with this number."""
         ns, agent, event_type, step, episode, data, component, log_level = item
         key = agent, event_type, component, log_level
         head = self._heads.get(key) or self._head(*key)
-        micro = (ns + self.clock) // 1000
+        second, micro = divmod((ns + self.clock) // 1000, 1_000_000)
+        if second != self._second:
+            self._second = second
+            self._time = time.strftime('{"timestamp":"%Y-%m-%dT%H:%M:%S.', time.gmtime(second))
         frame = (
-            f'{{"timestamp":"{_second(micro // 1_000_000)}{micro % 1_000_000:06d}{self._run}'
+            f"{self._time}{micro:06d}{self._run}"
             f'{number}{head}{step},"episode":{episode},"event_data":'
         )
         return frame.encode() + dumps(data) + b"}\n"
@@ -78,12 +114,6 @@ class Encoder:
             f'"event_type":{encode(event_type)},"step":'
         )
         return found
-
-
-@functools.lru_cache(maxsize=16)
-def _second(seconds: int) -> str:
-    """Return seconds since 1970 as the date and time of a line, without the microseconds."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(seconds))
 
 
 def _source_type(component: str | None, usual: EventType) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from piase_gym.errors import AgentError, ConfigError, PiaseError, UnknownNameErr
 from piase_gym.runs.expand import goal_prefix
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import dumps
-from piase_gym.runs.lines import Encoder, Line
+from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.metric_definitions import (
     MEASURE,
     METRICS,
@@ -238,26 +238,23 @@ class Metrics(PiaAVTInterface):
         return look(self.history, agent, check_window(window), slot)
 
 
-class _Follower:
+class _Follower(Out):
     """Hands the lines of a live environment to a history, as they would be read from a log."""
 
-    final = full = False
+    final = False
 
     def __init__(self, history: History, encoder: Encoder) -> None:
         """Feed `history`, whose later questions `encoder` puts into lines."""
+        super().__init__()
         self.history = history
         history.recent.encoder = encoder
         history.recent.prefix = goal_prefix(encoder.run_id, SCHEMA_VERSION)
-        self.finish: Callable[[], Callable[[], None] | None] = lambda: None
 
     def take(self, line: Line) -> None:
         """Hand over a line; what users may change later is copied."""
         if line.data.get("kind") != "step":
             line = line._replace(data=orjson.loads(dumps(line.data)))
         self.history.take(line)
-
-    def flush(self) -> None:
-        """Do nothing: everything was handed over."""
 
     def close(self, last: Line) -> None:
         """Do nothing: a summary says nothing new."""

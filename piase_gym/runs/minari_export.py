@@ -5,8 +5,10 @@ Observations are vectors. They are made by executing the run again, so a log of 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
+import warnings
 from typing import Any
 
 from gymnasium.spaces import Discrete
@@ -18,18 +20,6 @@ from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.schema import Event
 
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
-
-
-class _Episode:
-    """One agent's episode while it is gathered."""
-
-    def __init__(self, seed: int, first: Any) -> None:
-        self.seed = seed
-        self.observations = [first]
-        self.actions: list[int] = []
-        self.rewards: list[float] = []
-        self.terminations: list[bool] = []
-        self.truncations: list[bool] = []
 
 
 def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
@@ -49,7 +39,9 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
     minari = need("minari", "Minari datasets")
     if not _ID.fullmatch(name):
         raise ConfigError(f"{name!r} cannot be part of a dataset's id")
-    gathered = _Gatherer(run)
+    from minari.data_collector import EpisodeBuffer
+
+    gathered = _Gatherer(run, EpisodeBuffer)
     if not gathered.replayer.world().capabilities.discrete:
         world = run.manifest["world"]
         raise UnsupportedError(f"{world} has no commands by index, so its actions are no numbers")
@@ -71,30 +63,14 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
     return ids
 
 
-def _write(minari: Any, dataset: str, episodes: list[_Episode], gathered: _Gatherer) -> None:
+def _write(minari: Any, dataset: str, episodes: list[Any], gathered: _Gatherer) -> None:
     """Write one dataset."""
-    import warnings
-
-    from minari.data_collector import EpisodeBuffer
-
     world = gathered.replayer.world()
-    buffers = [
-        EpisodeBuffer(
-            id=number,
-            seed=episode.seed if episode.seed < 1 << 63 else None,
-            observations=episode.observations,
-            actions=episode.actions,
-            rewards=episode.rewards,
-            terminations=episode.terminations,
-            truncations=episode.truncations,
-        )
-        for number, episode in enumerate(episodes)
-    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that no author, e-mail or code link is given
         minari.create_dataset_from_buffers(
             dataset,
-            buffers,
+            [dataclasses.replace(episode, id=number) for number, episode in enumerate(episodes)],
             observation_space=world.vector_space,
             action_space=Discrete(world.num_actions),
             description=f"Run {gathered.replayer.run.run_id} of {world.name}.",
@@ -103,13 +79,13 @@ def _write(minari: Any, dataset: str, episodes: list[_Episode], gathered: _Gathe
 
 
 class _Gatherer:
-    """Executes a run again and gathers what each agent saw, did and got."""
+    """Executes a run again and gathers what each agent saw, did and got, in Minari's buffers."""
 
-    def __init__(self, run: Run) -> None:
-        self.replayer = Replayer(run)
-        self.finished: dict[str, list[_Episode]] = {name: [] for name in run.agents}
-        self._open: dict[tuple[int, str], _Episode] = {}
-        self._seeds: dict[int, int] = {}
+    def __init__(self, run: Run, buffer: Any) -> None:
+        self.replayer, self._buffer = Replayer(run), buffer
+        self.finished: dict[str, list[Any]] = {name: [] for name in run.agents}
+        self._open: dict[tuple[int, str], Any] = {}
+        self._seeds: dict[int, int | None] = {}
         self._numbered: dict[tuple[int, str], list[Any]] = {}
 
     def drive(self) -> None:
@@ -126,7 +102,8 @@ class _Gatherer:
 
     def _reset(self, slot: int, event: Event) -> None:
         """Let episodes begin."""
-        self._seeds[slot] = event["event_data"]["seed"]
+        seed = event["event_data"]["seed"]
+        self._seeds[slot] = seed if seed < 1 << 63 else None
         for key in [key for key in self._open if key[0] == slot]:
             self._close(key, cut=True)
         self._enter(slot)
@@ -137,7 +114,10 @@ class _Gatherer:
         vectors = world.vectors()
         for number, name in enumerate(world.agents):
             if world.alive[number] and (slot, name) not in self._open:
-                self._open[slot, name] = _Episode(self._seeds[slot], vectors[number])
+                first = [vectors[number]]
+                self._open[slot, name] = self._buffer(
+                    seed=self._seeds[slot], observations=first, actions=[]
+                )
         self._number(slot)
 
     def _number(self, slot: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.errors import RunError
-from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, parse, raw_lines
+from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, parse, raw_lines
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD, Event, rank
 
@@ -19,6 +19,8 @@ DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowE
 _TEXTS = tuple(
     name for name in (*FIELDS, *MORE_FIELDS) if name not in ("event_data", "step", "episode")
 )
+_NEEDED = (*_TEXTS, "step", "episode", "event_data")
+_KINDS = [*(str for _ in _TEXTS), int, int, dict]
 FIRST_LINES = 64
 """Another manifest, if there is one, is among so many lines."""
 
@@ -81,6 +83,10 @@ class Run:
         self, report: Callable[[Problem], None] | None = None
     ) -> Iterator[tuple[int, Event]]:
         """Yield line numbers and events."""
+        return ((raw.number, event) for raw, event in self.lines(report))
+
+    def lines(self, report: Callable[[Problem], None] | None = None) -> Iterator[tuple[Raw, Event]]:
+        """Yield lines as they stand in the file, and their events."""
         bad = 0
         for raw in raw_lines(self.path, self.level):
             found = raw if isinstance(raw, Problem) else parse(raw)
@@ -88,7 +94,7 @@ class Run:
                 problem = lacking(found)
                 if not problem:
                     assert not isinstance(raw, Problem)
-                    yield raw.number, found
+                    yield raw, found
                     continue
                 assert not isinstance(raw, Problem)
                 found = Problem(raw.number, problem)
@@ -173,6 +179,12 @@ class Run:
 
 def lacking(event: Mapping[str, Any]) -> str:
     """Say which field of a line is missing or of a wrong type, or return an empty string."""
+    if (
+        [*map(type, map(event.get, _NEEDED))] == _KINDS
+        and 0 <= event["step"] < 1 << 63
+        and 0 <= event["episode"] < 1 << 63
+    ):
+        return ""
     for field in _TEXTS:
         if type(event.get(field)) is not str:
             return _fault(event, field, "a string")

@@ -28,6 +28,7 @@ class Recent:
 
     Attributes:
         retain: How many are remembered.
+        count: How many there were; the last one has this number.
         table: The commands of all indices, from the manifest.
         prefix: What the ids of the run's goals begin with.
         encoder: Turns what a live run is to write into lines.
@@ -39,11 +40,13 @@ class Recent:
         self.table: Sequence[Mapping[str, Any]] = ()
         self.prefix = ""
         self.encoder: Encoder | None = None
-        self._items: deque[tuple[int, Event | Line]] = deque(maxlen=retain)
+        self.count = 0
+        self._items: deque[Event | Line] = deque(maxlen=retain)
 
-    def add(self, number: int, item: Event | Line) -> None:
-        """Remember the event with a number."""
-        self._items.append((number, item))
+    def add(self, item: Event | Line) -> None:
+        """Remember the next event."""
+        self.count += 1
+        self._items.append(item)
 
     def steps(self, agent: str, after: int = -1) -> list[Step]:
         """Return an agent's part in remembered steps, oldest first.
@@ -53,7 +56,7 @@ class Recent:
             after: Only steps after this step of the run.
         """
         found: list[Step] = []
-        for _, item in reversed(self._items):
+        for item in reversed(self._items):
             live = isinstance(item, Line)
             step, episode = (item.step, item.episode) if live else (item["step"], item["episode"])
             if step <= after:
@@ -76,7 +79,7 @@ class Recent:
             after: Only events after this step of the run.
             slot: Only events of this environment of a batch.
         """
-        for number, item in self._items:
+        for number, item in enumerate(self._items, self.count - len(self._items) + 1):
             if number < since:
                 continue
             if isinstance(item, Line):

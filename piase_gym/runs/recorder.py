@@ -8,50 +8,25 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from piase_gym.core.events import Event
 from piase_gym.core.world import StepResult, World
-from piase_gym.runs.derive import PERCEPT, Deriver
+from piase_gym.runs.derive import Deriver
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
-from piase_gym.runs.lines import Encoder, Line
+from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import NEVER, Levels, Options
-from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SYSTEM
+from piase_gym.runs.schema import ACTIONS, CRITICAL, REBUILD, SCHEMA_VERSION, SYSTEM
 
 if TYPE_CHECKING:
     from piase_gym.envs.runner import EpisodeRunner
 
 
-class Out(Protocol):
-    """Where the lines of a recorder go.
-
-    Attributes:
-        final: Whether they are written for good, so that states are hashed.
-        finish: Completes the run if nobody else does, when the process ends.
-    """
-
-    final: bool
-    finish: Callable[[], Callable[[], None] | None]
-
-    @property
-    def full(self) -> bool:
-        """Whether it is time to `flush`."""
-
-    def take(self, line: Line) -> None:
-        """Take a line."""
-
-    def flush(self) -> None:
-        """Pass on what was taken."""
-
-    def close(self, last: Line) -> None:
-        """Take the summary, which lacks what only the writer knows, and end."""
-
-
 class Recorder(Deriver):
-    """Writes one run.
+    """Writes one run, as it happens or, in a replay, once more.
 
     Attributes:
         out: Where lines go.
@@ -59,20 +34,24 @@ class Recorder(Deriver):
     """
 
     def __init__(
-        self, world: World[Any, Any], make: Callable[[Encoder], Out], options: Options
+        self,
+        world: World[Any, Any],
+        make: Callable[[Encoder], Out],
+        options: Options,
+        schema: int = SCHEMA_VERSION,
     ) -> None:
         """Open the run; `start` writes its first line."""
-        options.check()
         self.options = options
         self.run_id = options.name(world.name)
         levels = Levels(options.level, options.levels, world.name)
-        super().__init__(world, levels, self.run_id)
+        super().__init__(world, levels, self.run_id, schema)
         self.ns = self._began = self._last_ns = options.clock()
         since = time.time_ns() - self.ns if options.epoch is None else options.epoch
         self.encoder = Encoder(self.run_id, options.experiment_id, world.name, since)
         self.out = make(self.encoder)
         self.table: Sequence[Mapping[str, Any]] = ()
         self.closed = False
+        self._writes_steps = levels.steps
         self._due = options.snapshot_every
         self._leave: list[Callable[[], None]] = []
         method = weakref.WeakMethod(self.finish)
@@ -127,25 +106,87 @@ class Recorder(Deriver):
         tick: StepResult,
         letters: Sequence[Mapping[str, Any]],
         digest: str,
+        changes: bool,
     ) -> None:
-        """Write the line of a step, and those of single agents; see `step_data`."""
+        """Write all lines of a step.
+
+        Args:
+            record: The episode.
+            world: The world, after the step; see `step_data`, also for what is not said here.
+            acts: What every agent did.
+            tick: What followed.
+            letters: The letters sent in it.
+            digest: The digest of the state after it.
+            changes: Whether agents may have ended or entered.
+        """
         record.add(tick.rewards)
         if self.levels.highest == CRITICAL:
             self.more(record, world, tick, letters)
-            return
-        data = self.step_data(record, world, acts, tick, letters, digest)
-        if self.levels.steps:
-            kind = "ENVIRONMENT_EVENT_OCCURRED"
-            self._last_ns = self.ns
-            self.out.take(Line(self.ns, SYSTEM, kind, self.step, record.episode, data))
-        if self.levels.highest > ACTIONS:
-            self.put_entries(self.singles(data, record.episode, self.table), record.episode)
+        else:
+            data = self.step_data(record, world, acts, tick, letters, digest)
+            if self._writes_steps:
+                kind = "ENVIRONMENT_EVENT_OCCURRED"
+                self._last_ns = self.ns
+                self.out.take(Line(self.ns, SYSTEM, kind, self.step, record.episode, data))
+            if self.levels.highest > ACTIONS:
+                self.put_entries(self.singles(data, record.episode, self.table), record.episode)
+            if self.seers:
+                self.put_entries(self.seen(record, world), record.episode)
+        if changes:
+            self.put_entries(self.seats_changed(record, world), record.episode)
+
+    def put_snapshot(self, record: EpisodeRecord, snapshot: Mapping[str, Any]) -> None:
+        """Write a whole state."""
+        data = {"kind": "snapshot", "snapshot": snapshot, **record.where}
+        self.post("ENVIRONMENT_STATE_CHANGED", data, episode=record.episode)
+
+    def put_hint(
+        self, agent: str | None, message: str, slot: int | None, record: EpisodeRecord | None
+    ) -> None:
+        """Write that an agent is given a hint; in a batch it is one of its slot's episode."""
+        self.hints += 1
+        data: dict[str, Any] = {"kind": "hint", "agent": agent, "message": message}
+        number = None
+        if slot is not None:
+            data["slot"] = slot
+            number = None if record is None else record.episode
+        self.post("ENVIRONMENT_EVENT_OCCURRED", data, episode=number)
 
     def flush(self) -> None:
         """Write everything that has happened so far."""
         self.out.flush()
 
     # -- episodes and their goals ---------------------------------------------------------
+
+    def enter(
+        self,
+        old: EpisodeRecord | None,
+        slot: int | None,
+        seed: int | None,
+        world: World[Any, Any],
+        alive: Iterable[Any],
+        digest: str,
+        snapshot: Mapping[str, Any] | None = None,
+    ) -> EpisodeRecord:
+        """Write that an episode begins after another, or goes on from a snapshot."""
+        reset = snapshot is None
+        self.break_off(old, "reset" if reset else "restored")
+        record = self.open_episode_record(old, slot, seed or 0, self.ns)
+        record.seat(i for i, playing in enumerate(alive) if playing)
+        entry: dict[str, Any] = {"kind": "reset" if reset else "restore", "seed": seed}
+        entry["agents"] = list(record.names)
+        if reset:
+            entry |= {**record.where, "digest": digest}
+            self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=record.episode)
+            self.put_entries(self.seen(record, world), record.episode)
+        else:
+            entry |= {"digest": digest, "snapshot": snapshot, **record.where}
+            self.post("ENVIRONMENT_STATE_CHANGED", entry, episode=record.episode)
+        return record
+
+    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
+        """Return what the agents of an episode perceive now."""
+        raise NotImplementedError
 
     def begin(self, record: EpisodeRecord) -> None:
         """Open the goals of those in play, in the first step of an episode."""
@@ -217,18 +258,13 @@ class EnvRecorder(Recorder):
         self.runner, self.face = runner, face
         self.record: EpisodeRecord | None = None
         self._letters: list[dict[str, Any]] = []
-        self._find_seers()
+        self._hashes = self.levels.steps and self.out.final
         self.start(self._manifest())
         self._take_over()
         events = runner.events
         self._leave.append(events.subscribe(self._hear, KINDS))
         decoded = not (runner.world.capabilities.batched and self.table)
         self._leave.append(events.watch(self._watch, decoded=decoded))
-
-    def _find_seers(self) -> None:
-        """Find out whose perceptions are logged, and whether states are hashed."""
-        self._seers = [n for n in self.agents if self.wants(n, PERCEPT)]
-        self._hashes = self.levels.steps and self.out.final
 
     def _manifest(self) -> dict[str, Any]:
         """Return what is needed to execute the run again."""
@@ -240,15 +276,15 @@ class EnvRecorder(Recorder):
         """Return the one record."""
         return (self.record,)
 
-    def _percepts(self, names: Sequence[str]) -> list[AgentEvent]:
-        """Return what agents perceive now."""
-        return self.percepts(names, self.world, self.runner.steps, None) if self._seers else []
+    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
+        """Return what the agents in play perceive now."""
+        return self.percepts(record.names, world, self.runner.steps, None)
 
     def _take_over(self) -> None:
         """Begin with an environment that is in the midst of an episode or has a config waiting."""
         runner = self.runner
         if runner.seed is not None and any(runner.world.alive):
-            self._restored(runner.snapshot())
+            self._enter(runner.seed, runner.snapshot())
         elif runner.next_config is not None:
             changes = runner.world.config.diff(runner.next_config)
             self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "reconfigure", "changes": changes})
@@ -256,12 +292,7 @@ class EnvRecorder(Recorder):
     def final_state(self) -> None:
         """Write the state of now, if it can be had."""
         if self.record is not None and self.record.begun and self.levels.steps:
-            self._snapshot(self.record)
-
-    def _snapshot(self, record: EpisodeRecord) -> None:
-        """Write the whole state."""
-        data = {"kind": "snapshot", "snapshot": self.world.snapshot()}
-        self.post("ENVIRONMENT_STATE_CHANGED", data, episode=record.episode)
+            self.put_snapshot(self.record, self.world.snapshot())
 
     # -- events ---------------------------------------------------------------------------
 
@@ -272,19 +303,15 @@ class EnvRecorder(Recorder):
 
     def _on_reset(self, _agent: str | None, data: Mapping[str, Any]) -> None:
         """An episode begins."""
-        self.break_off(self.record, "reset")
         self._letters.clear()
-        record = self._enter(data["seed"])
-        entry = {"kind": "reset", "seed": data["seed"], "agents": list(record.names)}
-        entry["digest"] = self.world.digest()
-        self.post("ENVIRONMENT_EVENT_OCCURRED", entry, episode=record.episode)
-        self.put_entries(self._percepts(record.names), record.episode)
+        self._enter(data["seed"])
 
-    def _enter(self, seed: int) -> EpisodeRecord:
+    def _enter(self, seed: int | None, snapshot: Mapping[str, Any] | None = None) -> None:
         """Open the record of an episode."""
-        self.record = self.open_episode_record(self.record, None, seed, self.ns)
-        self.record.seat(i for i, playing in enumerate(self.world.alive) if playing)
-        return self.record
+        world = self.world
+        self.record = self.enter(
+            self.record, None, seed, world, world.alive, world.digest(), snapshot
+        )
 
     def _on_reconfigure(self, _agent: str | None, data: Mapping[str, Any]) -> None:
         """From the next reset on, the config is another."""
@@ -293,9 +320,7 @@ class EnvRecorder(Recorder):
 
     def _on_hint(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """An agent is given a hint."""
-        self.hints += 1
-        entry = {"kind": "hint", "agent": agent, "message": data["message"]}
-        self.post("ENVIRONMENT_EVENT_OCCURRED", entry)
+        self.put_hint(agent, data["message"], None, None)
 
     def _on_message(self, _agent: str | None, data: Mapping[str, Any]) -> None:
         """A letter was sent; the line of its step has it."""
@@ -325,21 +350,11 @@ class EnvRecorder(Recorder):
 
     def _on_restore(self, _agent: str | None, data: Mapping[str, Any]) -> None:
         """The environment was put into another state."""
-        self.break_off(self.record, "restored")
-        self._restored(data["snapshot"])
-
-    def _restored(self, snapshot: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
-        record = self._enter(self.runner.seed or 0)
-        entry: dict[str, Any] = {"kind": "restore", "seed": self.runner.seed}
-        entry |= {"agents": list(record.names)}
-        entry |= {"digest": self.world.digest(), "snapshot": snapshot}
-        self.post("ENVIRONMENT_STATE_CHANGED", entry, episode=record.episode)
+        self._enter(self.runner.seed, data["snapshot"])
 
     def _on_rebuild(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
         """The environment has got larger spaces before its first reset."""
         self.take_world(self.runner.world)
-        self._find_seers()
         self.start({**self._manifest(), "control": REBUILD})
 
     def _on_state(self, agent: str | None, data: Mapping[str, Any]) -> None:
@@ -367,16 +382,12 @@ class EnvRecorder(Recorder):
             self.begin(record)
         self.step += 1
         digest = world.digest() if self._hashes else ""
-        names = record.names
         letters, self._letters = self._letters, []
-        self.put_step(record, world, acts, tick, letters, digest)
-        if self._seers:
-            self.put_entries(self._percepts(names), record.episode)
-        if tick.ended or world.awaiting_agents:
-            self.put_entries(self.seats_changed(record, world), record.episode)
+        changes = tick.ended or world.awaiting_agents
+        self.put_step(record, world, acts, tick, letters, digest, changes)
         if self.step >= self._due:
             self._due += self.options.snapshot_every
-            self._snapshot(record)
+            self.put_snapshot(record, world.snapshot())
         if self.out.full or (
             tick.ended and not any(agent in record.playing for agent in self.runner.own)
         ):

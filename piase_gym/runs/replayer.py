@@ -9,16 +9,18 @@ from typing import Any
 import orjson
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.mailbox import Mailboxes
 from piase_gym.core.world import Act, World
-from piase_gym.errors import PiaseError, RunError
+from piase_gym.errors import ConfigError, PiaseError, RunError
 from piase_gym.runs.divergence import Divergence, ReplayReport, differences
+from piase_gym.runs.expand import goal_prefix
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import Problem
 from piase_gym.runs.manifest import rebuild
 from piase_gym.runs.options import Levels
 from piase_gym.runs.reader import DAMAGE, Run, read
-from piase_gym.runs.schema import Event, event_number, moment_of
+from piase_gym.runs.schema import Event, moment_of
 from piase_gym.runs.seal import check_seal
 from piase_gym.runs.verify import Verifier
 
@@ -103,10 +105,13 @@ class Replayer:
         self.on_step: Callable[[int, Event, Any], None] | None = None
         self._worlds: dict[int, World[Any, Any]] = {0: rebuild(run.manifest)}
         self._pending: dict[int, Any] = {}
-        self._last_id = 0
         self._clock = ""
         manifest = run.manifest
-        levels = Levels(manifest["level"], manifest.get("levels"), manifest["world"])
+        self._prefix = goal_prefix(run.run_id, manifest["schema_version"])
+        try:
+            levels = Levels(manifest["level"], manifest.get("levels"), manifest["world"])
+        except ConfigError as error:
+            raise RunError(f"line 1: {error}") from None
         if not levels.steps:
             level = manifest["level"] if manifest["level"] == "critical" else "critical for system"
             raise RunError(f"{run.path}: logged at level {level!r}, which leaves out the steps")
@@ -130,7 +135,9 @@ class Replayer:
             else:
                 self.report.problems.append(problem)
 
-        yield from self.run.numbered(report)
+        for raw, event in self.run.lines(report):
+            self.verifier.raw = raw.data
+            yield raw.number, event
 
     def play(self, number: int, event: Event) -> None:
         """Do what one line says, and compare the line with what has to be there."""
@@ -177,8 +184,7 @@ class Replayer:
             if event[name] != value:
                 what = "run" if name == "simulation_run_id" else "experiment"
                 problems.append(Problem(number, f"the line is of another {what}, {event[name]!r}"))
-        found = event_number(event["event_id"], run.run_id, run.manifest["schema_version"])
-        if found != number:
+        if event["event_id"] != f"{self._prefix}{number}":
             reason = f"event_id {event['event_id']} stands where event {number} has to be"
             problems.append(Problem(number, reason))
         moment = moment_of(event["timestamp"])
@@ -255,20 +261,22 @@ class Replayer:
         self.world(data.get("slot", 0)).set_order(data["order"])
         self.verifier.told(number, event, {"kind": "order", "order": data["order"]})
 
-    def _send(self, number: int, event: Event, data: dict[str, Any]) -> None:
-        """Put a letter into a mailbox."""
+    def _mail(self, data: dict[str, Any]) -> Mailboxes:
+        """Return the mailboxes that a line is about."""
         mail = self.world(data.get("slot", 0)).mailboxes
         if mail is None:
             raise RunError("this world has no mailboxes")
-        letter = mail.send(data["sender"], data["recipient"], data["message"])
+        return mail
+
+    def _send(self, number: int, event: Event, data: dict[str, Any]) -> None:
+        """Put a letter into a mailbox."""
+        letter = self._mail(data).send(data["sender"], data["recipient"], data["message"])
         self.verifier.told(number, event, {"kind": "send", **letter._asdict()})
 
     def _poll(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Empty a mailbox."""
-        mail = self.world(data.get("slot", 0)).mailboxes
-        if mail is None:
-            raise RunError("this world has no mailboxes")
-        self.verifier.polled(number, event, data["agent"], mail.poll(data["agent"]))
+        told = {"kind": "poll", "agent": data["agent"]}
+        self.verifier.told(number, event, told, self._mail(data).poll(data["agent"]))
 
     def _step(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Do a step, and compare what followed."""

@@ -1,12 +1,13 @@
-"""Compares the lines of a log with those that follow from executing it again.
+"""Records a run once more while it is executed again, and compares the lines with those of its log.
 
 Lines of a log are of three kinds. *Inputs* (seeds, commands, hints, letters, restored states) say
 what is to be executed. *Derived* lines follow from them: goals, outcomes, rewards, perceptions,
 milestones, messages, the summary. *Own* lines are those of users, of agents and of curricula, of
 which only the frame can be checked, and for curricula what `piase_gym.curricula.recheck` computes.
 
-Derived lines stand right behind the input that they follow from; only those that open an episode,
-or break one off, stand before it.
+The `Verifier` is a `Recorder` whose inputs come from the log, and whose lines go to a list. Derived
+lines stand right behind the input that they follow from; only those that open an episode, or break
+one off, stand before it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import importlib
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -23,24 +24,24 @@ from piase_gym.core.commands import Outcome
 from piase_gym.core.digest import digest_json
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import RunError
-from piase_gym.runs.derive import PERCEPT, Deriver
+from piase_gym.runs.derive import PERCEPT
 from piase_gym.runs.divergence import MISSING, Divergence, ReplayReport, differences
 from piase_gym.runs.episode_record import EpisodeRecord
 from piase_gym.runs.expand import AgentEvent
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import encode
+from piase_gym.runs.lines import Line, Out
 from piase_gym.runs.manifest import CALLER, command_table
-from piase_gym.runs.options import Levels
+from piase_gym.runs.options import NEVER, Options
 from piase_gym.runs.reader import Run
+from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.schema import (
     ATTEMPT,
-    EVENT_TYPES,
     FIELDS,
     MORE_FIELDS,
     REBUILD,
     SYSTEM,
     Event,
-    component_id,
     played_out,
 )
 
@@ -70,24 +71,14 @@ _SHAPES: tuple[frozenset[str], ...] = (
 _OLD_GOAL = re.compile(r"goal_\d+_")
 _LETTER = frozenset({"sender", "recipient", "message"})
 _KNOWN = frozenset((*FIELDS, *MORE_FIELDS))
+_FRAME = "event_type agent_id step episode source_component_id source_type log_level".split()
+"""What is compared of a line beside its data; the last three are free in lines of users."""
+_CLOCK = len('{"timestamp":"2026-01-01T00:00:00.000000Z')
+"""Where in a line that which a run cannot tell ends."""
 
 
-class Wanted(NamedTuple):
-    """A line that has to be there."""
-
-    agent: str
-    event_type: str
-    data: Mapping[str, Any]
-    step: int
-    episode: int
-
-    def __str__(self) -> str:
-        """Name the line."""
-        return _name(self.event_type, self.agent, self.data)
-
-
-class Verifier(Deriver):
-    """Follows a replay and compares.
+class Verifier(Recorder):
+    """Records a replay, and compares.
 
     Args:
         run: The log.
@@ -95,16 +86,20 @@ class Verifier(Deriver):
         report: Where differences go.
 
     Attributes:
-        books: The present episode of each slot; the slot of single environments is ``None``.
+        records: The present episode of each slot; the slot of single environments is ``None``.
+        raw: The bytes of the present line, if they are known.
     """
 
     def __init__(self, run: Run, world: World[Any, Any], report: ReplayReport) -> None:
         """Start before the first line."""
         manifest = run.manifest
-        levels = Levels(manifest["level"], manifest.get("levels"), manifest["world"])
-        super().__init__(world, levels, run.run_id, manifest["schema_version"])
-        self.run, self.report = run, report
-        self.episode_records: dict[int | None, EpisodeRecord] = {}
+        level, levels = manifest["level"], manifest.get("levels")
+        options = Options(level, levels, run.experiment_id, run.run_id, NEVER, clock=int, epoch=0)
+        super().__init__(world, lambda _: Out(), options, manifest["schema_version"])
+        self.run, self.report, self.table = run, report, manifest["actions"]
+        self.raw: bytes | None = None
+        self._made: list[Line] = self.out.lines
+        self.records: dict[int | None, EpisodeRecord] = {}
         self._times: dict[int | None, int] = {}
         self._at: dict[int | None, int] = {}
         """The step of the run at the last step, reset or restore of each slot."""
@@ -118,7 +113,7 @@ class Verifier(Deriver):
         self._learner = callers[0] if len(callers) == 1 else None
         """The only agent that is not a partner; its end may be that of its episodes."""
         self._letters = 0
-        self._due: deque[Wanted] = deque()
+        self._wanted: deque[Line] = deque()
         """What has to come next."""
         self._early: deque[tuple[int, Event]] = deque()
         """Lines whose cause has still to come."""
@@ -135,54 +130,49 @@ class Verifier(Deriver):
         if self._stopped:
             return
         early = event["event_type"] in _EARLY and not played_out(event["event_data"].get("reason"))
-        if self._due:
-            self._match(number, event, self._due.popleft())
+        if self._wanted:
+            self._match(number, event, self._wanted.popleft(), self.raw)
         elif self._lacks_turn(number, event):
             return
         elif not self._claims(event):
             self._own_line(number, event)
         elif early:
             self._early.append((number, event))
-            if None in self.episode_records and event["step"] != self.step:
+            if None in self.records and event["step"] != self.step:
                 self.differ(number, event, None, "step", event["step"], self.step)
         else:
             self.differ(number, event, None, "line", _of(event), MISSING)
 
-    def expect(
-        self, number: int, event: Event, before: Sequence[Wanted], after: Sequence[Wanted]
-    ) -> None:
-        """Take in an input.
-
-        Args:
-            number: The number of its line.
-            event: Its line.
-            before: The lines that stand before it.
-            after: The line itself, as it has to be, and those that stand behind it.
-        """
+    def _compare(self, number: int, event: Event) -> None:
+        """Compare the lines that an input has led to: itself, and those around it."""
+        lines = self._made.copy()
+        self._made.clear()
         if self._stopped:
             return
-        if self._due:
-            self._lacks(number, event, self._due[0])
+        if self._wanted:
+            self._lacks(number, event, self._wanted[0])
             return
         if self._lacks_turn(number, event):
             return
-        for wanted in before:
+        whole_run = event["event_data"].get("slot") is None
+        place = next(i for i, line in enumerate(lines) if line.event_type not in _EARLY)
+        for wanted in lines[:place]:
             if not self._early:
                 self._lacks(self._next or number, event, wanted)
                 return
-            place, early = self._early.popleft()
-            self._next = place + 1
-            self._match(place, early, wanted)
+            early_number, early = self._early.popleft()
+            self._next = early_number + 1
+            self._match(early_number, early, wanted)
             if self._stopped:
                 return
-        if self._early and event["event_data"].get("slot") is None:
-            self._unfounded()
-            return
-        self._own.clear()
-        if event["event_data"].get("slot") is None:
+        if whole_run:
+            if self._early:
+                self._unfounded()
+                return
             self._next = 0
-        self._match(number, event, after[0])
-        self._due.extend(after[1:])
+        self._own.clear()
+        self._match(number, event, lines[place], self.raw)
+        self._wanted.extend(lines[place + 1 :])
 
     @property
     def decides(self) -> bool:
@@ -208,14 +198,14 @@ class Verifier(Deriver):
     def _own_line(self, number: int, event: Event) -> None:
         """Check a line of a user, an agent or a curriculum."""
         kind, data = event["event_type"], event["event_data"]
+        if kind in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES):
+            self.differ(number, event, None, "kind", data.get("kind", MISSING), "another kind")
+            return
         if self._early and kind not in _DERIVED:
             self._unfounded()
             return
         if self._early:  # nothing of a user's stands among them
             self.differ(number, event, None, "line", _of(event), "another line")
-            return
-        if kind in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES):
-            self.differ(number, event, None, "kind", data.get("kind", MISSING), "another kind")
             return
         agent = None if event["agent_id"] == SYSTEM else event["agent_id"]
         given = data
@@ -228,24 +218,24 @@ class Verifier(Deriver):
                 given = {**given, "in_play": self._in_play(agent, given["in_play"])}
             given, follows = self._decisions(kind, agent, given)
         expected, goals = self.step_goals.hear(kind, agent, given)
-        self._frame(
-            number, event, self.step if self.episode_records.keys() <= {None} else event["step"]
-        )
-        self._values(number, event, expected)
+        step = self.step if self.records.keys() <= {None} else event["step"]
+        source, log_level = event["source_component_id"], event["log_level"]
+        line = Line(0, event["agent_id"], kind, step, self.present, expected, source, log_level)
+        self._match(number, event, line, self.raw, own=True)
         self._own.append((number, event))
         for what, about in follows:
             self.targets.hear(what, agent, about)
             told, more = self.step_goals.hear(what, agent, about)
             goals += [(agent or SYSTEM, what, dict(told)), *more]
         wanted = [entry for entry in goals if self.wants(entry[0], entry[1])]
-        self._due.extend(self._lines(wanted, self.present, event["step"]))
+        self._wanted.extend(Line(0, *entry[:2], step, self.present, entry[2]) for entry in wanted)
 
     def _in_play(self, agent: str, told: Any) -> int:
         """Return in how many slots an episode goes on that an agent was in from its start.
 
         Where it is not known whether partners play on without the learner, the log is believed.
         """
-        playing = {n: self.episode_records[n].names for n in self._entered if n is not None}
+        playing = {n: self.records[n].names for n in self._entered if n is not None}
         begun = [names for n, names in playing.items() if names and agent in self._entered[n]]
         with_learner = sum(self._learner in (None, *names) for names in begun)
         known = self._over or self.run.manifest.get("face") == "vector"
@@ -287,50 +277,32 @@ class Verifier(Deriver):
 
     # -- differences ----------------------------------------------------------------------
 
-    def _match(self, number: int, event: Event, wanted: Wanted) -> None:
-        """Compare a line with the one that has to be there."""
-        same_kind = (event["event_type"], event["agent_id"]) == (wanted.event_type, wanted.agent)
-        if not same_kind and not _alike(event, wanted):
-            self._lacks(number, event, wanted)
+    def _match(
+        self, number: int, event: Event, line: Line, raw: bytes | None = None, own: bool = False
+    ) -> None:
+        """Compare a line with the one that has to be there; of own lines not who wrote them."""
+        same_kind = (event["event_type"], event["agent_id"]) == (line.event_type, line.agent)
+        if not same_kind and not _alike(event, line):
+            self._lacks(number, event, line)
             return
-        for field, value in (("event_type", wanted.event_type), ("agent_id", wanted.agent)):
-            if event[field] != value:
-                self.differ(number, event, None, field, event[field], value)
-        self._frame(number, event, wanted.step, wanted.episode)
-        self._values(number, event, wanted.data)
-
-    def _frame(self, number: int, event: Event, step: int, episode: int | None = None) -> None:
-        """Compare the fields around `event_data`; an episode is given for what is not a user's."""
-        if event["step"] != step:
-            self.differ(number, event, None, "step", event["step"], step)
-        present = self.present if episode is None else episode
-        if event["episode"] != present:
-            self.differ(number, event, None, "episode", event["episode"], present)
+        text = self.encoder.line(line, number)
+        if raw is not None and raw[_CLOCK:] == text[_CLOCK:-1]:
+            return
+        now = orjson.loads(text)
+        for field in _FRAME[: 4 if own else None]:
+            if event[field] != now[field]:
+                self.differ(number, event, None, field, event[field], now[field])
         for field in event.keys() - _KNOWN:
             self.differ(number, event, None, field, event[field], MISSING)
-        usual = EVENT_TYPES.get(event["event_type"])
-        if episode is None or usual is None:
-            return
-        source = component_id(usual.component, self.world.name, event["agent_id"])
-        for field, value in (
-            ("source_component_id", source),
-            ("source_type", usual.source_type),
-            ("log_level", usual.log_level),
-        ):
-            if event[field] != value:
-                self.differ(number, event, None, field, event[field], value)
+        self._values(number, event, now["event_data"])
 
-    def _values(self, number: int, event: Event, data: Mapping[str, Any]) -> None:
-        """Compare `event_data`; quick where all is equal."""
-        logged = event["event_data"]
-        text = encode(data)
-        if encode(logged) == text:
-            return
-        now, whose = orjson.loads(text), event["agent_id"]
+    def _values(self, number: int, event: Event, now: Mapping[str, Any]) -> None:
+        """Compare `event_data`."""
+        logged, whose = event["event_data"], event["agent_id"]
         name = None if whose == SYSTEM else whose
         for key in {**logged, **now}:
             was, found = logged.get(key, MISSING), now.get(key, MISSING)
-            if data.get("kind") == "step" and key in BY_AGENT and type(was) is type(found) is dict:
+            if now.get("kind") == "step" and key in BY_AGENT and type(was) is type(found) is dict:
                 for agent in {**was, **found}:
                     one, other = was.get(agent, MISSING), found.get(agent, MISSING)
                     for path, *both in differences(one, other, BY_AGENT[key]):
@@ -347,13 +319,13 @@ class Verifier(Deriver):
         found = Divergence(event["step"], event["episode"], agent, what, logged, now, number, slot)
         self.report.add(found)
 
-    def _lacks(self, number: int, event: Event, wanted: Wanted) -> None:
+    def _lacks(self, number: int, event: Event, wanted: Line) -> None:
         """Take note that another line has to be where a line is."""
         for place, own in self._own:
             if _alike(own, wanted):
                 self._match(place, own, wanted)
                 return
-        self.differ(number, event, None, "line", _of(event), str(wanted))
+        self.differ(number, event, None, "line", _of(event), _name(*wanted[2:0:-1], wanted.data))
 
     def _lacks_turn(self, number: int, event: Event) -> bool:
         """Tell whether the step of a slot has to be where another line is, and take note of it."""
@@ -370,7 +342,7 @@ class Verifier(Deriver):
         partners are left shows it, and the same holds for all.
         """
         while self._turns and self._turns[0] != slot and self._learner is not None:
-            if self._learner in self.episode_records[self._turns[0]].names:
+            if self._learner in self.records[self._turns[0]].names:
                 return
             self._over.add(self._turns.popleft())
 
@@ -380,24 +352,20 @@ class Verifier(Deriver):
         if not self._turns:
             self._next = 0
             slots = sorted(n for n in self._at if n is not None and n not in self._over)
-            self._turns.extend(n for n in slots if self.episode_records[n].playing)
+            self._turns.extend(n for n in slots if self.records[n].playing)
             self._skip_over(slot)
         if not self._turns or self._turns[0] != slot:
             whose = f"the step of slot {self._turns[0]}" if self._turns else "another slot"
             self.differ(number, event, None, "slot", slot, whose)
             return
         self._turns.popleft()
-        if not self._over and self._learner not in self.episode_records[slot].names:
+        if not self._over and self._learner not in self.records[slot].names:
             self._learner = None  # its end is not that of its episodes
 
     def _unfounded(self) -> None:
         """Take note that nothing leads to a line."""
         number, event = self._early[0]
         self.differ(number, event, None, "line", _of(event), MISSING)
-
-    def _lines(self, entries: Sequence[AgentEvent], episode: int, step: int) -> list[Wanted]:
-        """Return entries as lines of a moment."""
-        return [Wanted(*entry, step, episode) for entry in entries]
 
     # -- inputs ---------------------------------------------------------------------------
 
@@ -406,15 +374,12 @@ class Verifier(Deriver):
         data, world = event["event_data"], self.world
         if self._stopped or data.get("control") not in ("start", REBUILD):
             return
-        self._frame(number, event, 0, 0)
+        kind, source = event["event_type"], event["event_data"]
+        self._match(number, event, Line(0, SYSTEM, kind, 0, 0, source))
         now: dict[str, Any] = {"config_hash": digest_json(data["config"])}
         if (
-            event["event_data"].keys() - {"control"} == self.run.manifest.keys() - {"control"}
-            and {
-                **data,
-                "control": "start",
-            }
-            == self.run.manifest
+            data.keys() - {"control"} == self.run.manifest.keys() - {"control"}
+            and {**data, "control": "start"} == self.run.manifest
         ):
             table = orjson.loads(encode(command_table(world)))
             now |= {"actions": table, "milestones": list(world.milestones)}
@@ -432,38 +397,30 @@ class Verifier(Deriver):
         self._check_slot(slot)
         self._skip_over(None)
         self._over.discard(slot)
-        restored = data["kind"] == "restore"
         self._take_step(slot, event["step"])
-        old = self.episode_records.get(slot)
-        reason = "restored" if restored else "reset"
-        before = self._lines(self.broken_off(old, reason), _episode(old), self.step)
-        episode_record = self.episode_records[slot] = self.open_episode_record(old, slot, seed)
-        episode_record.seat(i for i, playing in enumerate(world.alive) if playing)
         self._times[slot], self._at[slot] = steps, self.step
-        self._entered[slot] = episode_record.names
+        snapshot = data["snapshot"] if data["kind"] == "restore" else None
+        old, digest = self.records.get(slot), world.digest()
+        record = self.enter(old, slot, seed, world, world.alive, digest, snapshot)
+        self.records[slot], self._entered[slot] = record, record.names
         if world.mailboxes is not None:
             self._letters = len(world.mailboxes.history)
-        wanted = {
-            "kind": data["kind"],
-            "seed": seed,
-            "agents": list(episode_record.names),
-            **episode_record.where,
-        }
-        wanted["digest"] = world.digest()
-        if restored:
-            wanted["snapshot"] = data["snapshot"]
-        entries: list[AgentEvent] = [(SYSTEM, _TYPES[data["kind"]], wanted)]
-        if not restored:
-            entries += self.percepts(episode_record.names, world, 0, slot)
-        after = self._lines(entries, episode_record.episode, self.step)
-        self.expect(number, event, before, after)
+        self._compare(number, event)
+
+    def seen(self, record: EpisodeRecord, world: World[Any, Any]) -> list[AgentEvent]:
+        """Return what those in play perceive now."""
+        return self.percepts(record.names, world, self._times[record.slot], record.slot)
+
+    def episode_records(self) -> Sequence[EpisodeRecord | None]:
+        """Return the present episodes of all slots."""
+        return [self.records[slot] for slot in sorted(self.records, key=lambda slot: slot or 0)]
 
     def _check_slot(self, slot: Any) -> None:
         """Raise if there is no such slot."""
         count = self.run.manifest["num_envs"]
-        if slot is None and count == 1 and not self.episode_records.keys() - {None}:
+        if slot is None and count == 1 and not self.records.keys() - {None}:
             return
-        if type(slot) is int and 0 <= slot < count and None not in self.episode_records:
+        if type(slot) is int and 0 <= slot < count and None not in self.records:
             return
         raise RunError(f"there is no slot {slot!r} in this run of {count} environments")
 
@@ -483,33 +440,26 @@ class Verifier(Deriver):
         """A slot did a step."""
         data = event["event_data"]
         slot = data.get("slot")
-        episode_record = self.episode_records.get(slot)
-        if episode_record is None:
+        record = self.records.get(slot)
+        if record is None:
             raise RunError("there is a step before the first reset")
         if slot is not None and not self._stopped:
             self._take_turn(number, event, slot)
-        self.step = step = self._at[slot]
-        before: list[Wanted] = []
-        if not episode_record.begun:
-            before = self._lines(self.begun(episode_record), episode_record.episode, step)
-        self.step = step = self._at[slot] = step + 1
+        self.step = self._at[slot]
+        if not record.begun:
+            self.begin(record)
+        self.step = self._at[slot] = self.step + 1
         self._times[slot] += 1
-        letters = self._sent(world, data)
+        letters, names = self._sent(world, data), record.names
         self.messages += len(letters)
-        wanted = self.step_data(episode_record, world, acts, tick, letters, world.digest())
-        names = episode_record.names
-        episode_record.add(tick.rewards)
-        entries: list[AgentEvent] = [(SYSTEM, "ENVIRONMENT_EVENT_OCCURRED", wanted)]
-        entries += self.singles(wanted, episode_record.episode, self.run.manifest["actions"])
-        entries += self.percepts(names, world, self._times[slot], slot)
-        self._add_targets(wanted, names, data.get("targets"))
-        if tick.ended or world.awaiting_agents:
-            entries += self.seats_changed(episode_record, world)
+        changes, place = tick.ended or world.awaiting_agents, len(self._made)
+        self.put_step(record, world, acts, tick, letters, world.digest(), changes)
+        self._add_targets(self._made[place].data, names, data.get("targets"))
         turns, self._turns = self._turns, deque()
-        self.expect(number, event, before, self._lines(entries, episode_record.episode, step))
+        self._compare(number, event)
         self._turns = turns
 
-    def _add_targets(self, wanted: dict[str, Any], names: Sequence[str], told: Any) -> None:
+    def _add_targets(self, wanted: Any, names: Sequence[str], told: Any) -> None:
         """Believe the log who arrived, of those whose targets are not in it."""
         silent = [name for name in names if not self.wants(name, ATTEMPT)]
         if silent and isinstance(told, list):
@@ -532,52 +482,45 @@ class Verifier(Deriver):
         sent, self._letters = history[self._letters :], len(history)
         return [letter._asdict() for letter in sent]
 
-    def told(self, number: int, event: Event, data: Mapping[str, Any]) -> None:
+    def told(
+        self, number: int, event: Event, data: Mapping[str, Any], letters: Sequence[Any] = ()
+    ) -> None:
         """Something was said to the world: a hint, an order, a letter, another config.
 
         Args:
             number: The number of the line.
             event: Its line.
             data: Its data as they have to be.
+            letters: What was in a mailbox that was emptied.
         """
         kind, slot = data["kind"], event["event_data"].get("slot")
-        self.hints += kind == "hint"
-        episode_record = self.episode_records.get(slot)
-        hint_in_slot = kind == "hint" and slot is not None and episode_record is not None
-        episode = (
-            episode_record.episode if hint_in_slot and episode_record is not None else self.present
-        )
-        where = {} if slot is None else {"slot": slot}
         self._take_step(slot, event["step"])
-        wanted = [Wanted(SYSTEM, _TYPES[kind], {**data, **where}, self.step, episode)]
-        self.expect(number, event, (), wanted)
-
-    def polled(self, number: int, event: Event, agent: str, letters: Sequence[Any]) -> None:
-        """An agent emptied its mailbox."""
-        self.told(number, event, {"kind": "poll", "agent": agent})
-        read = [(agent, "NLU_OUTPUT_GENERATED", letter._asdict()) for letter in letters]
-        wanted = [line for line in read if self.wants(line[0], line[1])]
-        self._due.extend(self._lines(wanted, self.present, self.step))
+        if kind == "hint":
+            self.put_hint(data["agent"], data["message"], slot, self.records.get(slot))
+        else:
+            self.post(_TYPES[kind], data if slot is None else {**data, "slot": slot})
+        for letter in letters:
+            self.post("NLU_OUTPUT_GENERATED", letter._asdict(), data["agent"])
+        self._compare(number, event)
 
     def snapshot(self, number: int, event: Event) -> None:
         """Check the frame of a snapshot, which may stand between other lines."""
         if self._stopped:
             return
-        if self._due:
-            self._lacks(number, event, self._due[0])
+        if self._wanted:
+            self._lacks(number, event, self._wanted[0])
             return
         if self._lacks_turn(number, event):
             return
-        data, slot = event["event_data"], event["event_data"].get("slot")
-        episode_record = self.episode_records.get(slot)
-        if episode_record is None:
+        data = event["event_data"]
+        record = self.records.get(data.get("slot"))
+        if record is None:
             self.differ(number, event, None, "line", _of(event), MISSING)
             return
-        self._frame(
-            number, event, event["step"] if slot is not None else self.step, episode_record.episode
-        )
-        for key in data.keys() - {"kind", "snapshot", "slot"}:
-            self.differ(number, event, None, key, data[key], MISSING)
+        if record.slot is not None:
+            self.step = self._at[record.slot]
+        self.put_snapshot(record, data["snapshot"])
+        self._match(number, event, self._made.pop(), self.raw)
 
     def finished(self, number: int, event: Event) -> None:
         """The run came to its end."""
@@ -588,27 +531,22 @@ class Verifier(Deriver):
                 reasons[str(early["event_data"]["reason"])] += 1
         reason = reasons.most_common(1)[0][0]
         seconds = told.get("seconds") if isinstance(told, dict) else None
-        self._take_step(
-            max(self.episode_records, default=None, key=lambda slot: slot or 0), event["step"]
+        if self.records.keys() - {None}:
+            self.step = max(self.step, event["step"])
+        self.closed = False
+        self.finish(reason)
+        last = self._made.pop()
+        wanted = {**last.data, "lines": number}
+        wanted |= {key: data[key] for key in ("checksum", "seal") if key in data}
+        wanted["summary"]["seconds"] = (
+            seconds if isinstance(seconds, float) and seconds >= 0.0 else 0.0
         )
-        before: list[Wanted] = []
-        for slot in sorted(self.episode_records, key=lambda slot: slot or 0):
-            episode_record = self.episode_records[slot]
-            before += self._lines(
-                self.broken_off(episode_record, reason), episode_record.episode, self.step
-            )
-        goals = [line for line in self.step_goals.end() if self.wants(line[0], line[1])]
-        before += self._lines(goals, self.present, self.step)
-        told_seconds = seconds if isinstance(seconds, float) and seconds >= 0.0 else 0.0
-        summary = self.summary(list(self.episode_records.values()), told_seconds)
         if self.world.mailboxes is None and isinstance(told, dict):
             more = told.get("messages")  # letters that came after the last step are in no line
             if type(more) is int and more > self.messages:
-                summary["messages"] = more
-        wanted = {"control": "end", "reason": reason, "summary": summary, "lines": number}
-        wanted |= {key: data[key] for key in ("checksum", "seal") if key in data}
-        entry = Wanted(SYSTEM, "SIMULATION_CONTROL", wanted, self.step, self.present)
-        self.expect(number, event, before, [entry])
+                wanted["summary"]["messages"] = more
+        self._made.append(last._replace(data=wanted))
+        self._compare(number, event)
         if self._early and not self._stopped:
             self._unfounded()
 
@@ -620,12 +558,7 @@ _TYPES = {
 """The types of the lines that are inputs, by their kind."""
 
 
-def _episode(episode_record: EpisodeRecord | None) -> int:
-    """Return the number of an episode, if there is one."""
-    return 0 if episode_record is None else episode_record.episode
-
-
-def _alike(event: Event, wanted: Wanted) -> bool:
+def _alike(event: Event, wanted: Line) -> bool:
     """Tell whether a line is meant to be another, with something changed in it."""
     parts = (
         event["event_type"] == wanted.event_type,

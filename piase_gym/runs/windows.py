@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from piase_gym.errors import ConfigError, suggest
-from piase_gym.runs.history import SPARE, AgentHistory, Attempt, Episode, History
+from piase_gym.runs.history import SPARE, Attempt, Episode, History
 from piase_gym.runs.recent_events import Step
 from piase_gym.runs.schema import Event
 
@@ -103,93 +103,44 @@ def look(history: History, agent: str, window: tuple[str, int], slot: int | None
     """
     known, (kind, count) = history.agents[agent], window
     attempts = [a for a in known.attempts if slot is None or a.slot in (None, slot)]
-    here = _Here(agent, known, slot)
-    if kind == "attempts":
-        return _last_attempts(history, here, agent, attempts, count)
-    if kind == "episodes":
-        return _last_episodes(history, here, agent, attempts, count)
-    after = history.step - count
-    return View(
-        agent,
-        [row for row in here.episodes() if row.end > after],
-        lambda: here.steps_of(history, history.step - count, here.episodes()),
-        sum(at > after for at, _ in here.hints()),
-        attempts,
-        attempts,
-        after,
-        lambda: history.recent.lines(agent, 0, after, slot),
-    )
-
-
-class _Here:
-    """What is remembered of one agent in one slot, or in all, as far as it counts."""
-
-    def __init__(self, agent: str, known: AgentHistory, slot: int | None) -> None:
-        self.agent, self.known, self.slot = agent, known, slot
-
-    def episodes(self) -> Sequence[Episode]:
-        """Return its episodes."""
-        rows = self.known.episodes
-        return [r for r in rows if r.attempt != SPARE and self.slot in (None, r.slot)]
-
-    def steps_of(self, history: History, after: int, rows: Sequence[Episode]) -> list[Step]:
-        """Return its remembered steps in some of its episodes, after a step of the run."""
-        attempts = {(row.slot, row.episode): row.attempt for row in rows}
-        handed = [
-            step
-            for step in self.known.steps
-            if step.step > after and (step.slot, step.episode) in attempts
-        ]
-        return handed + [
-            step._replace(attempt=attempts[step.slot, step.episode])
-            for step in history.recent.steps(self.agent, after)
-            if (step.slot, step.episode) in attempts
-        ]
-
-    def hints(self) -> Iterator[tuple[int, int]]:
-        """Yield step and attempt of its hints."""
-        return ((at, n) for at, n, slot in self.known.hints if self.slot in (None, slot))
-
-
-def _last_attempts(
-    history: History, here: _Here, agent: str, attempts: Sequence[Attempt], count: int
-) -> View:
-    """Look at the last attempts; where there was none, at the whole run."""
-    current = attempts[-count:]
-    numbers = {attempt.number for attempt in current} or {0}
-    rows = [row for row in here.episodes() if row.attempt in numbers]
-    since = current[0].sequence if current else 0
+    episodes = [r for r in known.episodes if r.attempt != SPARE and slot in (None, r.slot)]
+    hints = [(at, attempt) for at, attempt, where in known.hints if slot in (None, where)]
+    current, after, since = attempts, -1, 0
+    if kind == "attempts":  # where there was none, the whole run
+        current = attempts[-count:]
+        numbers = {attempt.number for attempt in current} or {0}
+        rows = [row for row in episodes if row.attempt in numbers]
+        hinted = sum(attempt in numbers for _, attempt in hints)
+        since = current[0].sequence if current else 0
+    elif kind == "episodes":
+        rows = [row for row in episodes if row.finished][-count:]
+        begun = rows[0].start if rows else history.step
+        hinted = sum(at >= begun for at, _ in hints)
+        since = rows[0].sequence if rows else history.sequence + 1
+    else:
+        after = history.step - count
+        rows = [row for row in episodes if row.end > after]
+        hinted = sum(at > after for at, _ in hints)
+    start = after if after >= 0 else min((row.start for row in rows), default=history.step)
     return View(
         agent,
         rows,
-        lambda: here.steps_of(history, _start(history, rows), rows),
-        sum(number in numbers for _, number in here.hints()),
+        lambda: _steps(history, agent, start, rows),
+        hinted,
         attempts,
         current,
-        -1,
-        lambda: history.recent.lines(agent, since, -1, here.slot),
+        after,
+        lambda: history.recent.lines(agent, since, after, slot),
     )
 
 
-def _last_episodes(
-    history: History, here: _Here, agent: str, attempts: Sequence[Attempt], count: int
-) -> View:
-    """Look at the last finished episodes."""
-    rows = [row for row in here.episodes() if row.finished][-count:]
-    start = rows[0].start if rows else history.step
-    since = rows[0].sequence if rows else history.sequence + 1
-    return View(
-        agent,
-        rows,
-        lambda: here.steps_of(history, _start(history, rows), rows),
-        sum(at >= start for at, _ in here.hints()),
-        attempts,
-        attempts,
-        -1,
-        lambda: history.recent.lines(agent, since, -1, here.slot),
-    )
-
-
-def _start(history: History, rows: Sequence[Episode]) -> int:
-    """Return the step of the run before the first of some episodes."""
-    return min((row.start for row in rows), default=history.step)
+def _steps(history: History, agent: str, after: int, rows: Sequence[Episode]) -> list[Step]:
+    """Return an agent's remembered steps in some of its episodes, after a step of the run."""
+    attempts = {(row.slot, row.episode): row.attempt for row in rows}
+    handed = [step for step in history.agents[agent].steps if step.step > after]
+    mine = [step for step in handed if (step.slot, step.episode) in attempts]
+    return mine + [
+        step._replace(attempt=attempts[step.slot, step.episode])
+        for step in history.recent.steps(agent, after)
+        if (step.slot, step.episode) in attempts
+    ]

@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 import xxhash
 
 from piase_gym.errors import ConfigError, LogWriteError, PiaseError, suggest
-from piase_gym.runs.lines import Encoder, Line
+from piase_gym.runs.lines import Encoder, Line, Out
 from piase_gym.runs.schema import UNSEALED, sealed
 from piase_gym.runs.sinks import LoggerInterface
 
@@ -84,7 +84,7 @@ class Sinks:
             warnings.warn(f"{message}; the run goes on without it", UserWarning, stacklevel=4)
 
 
-class Writer:
+class Writer(Out):
     """Encodes lines and hands them to sinks.
 
     Args:
@@ -95,27 +95,25 @@ class Writer:
         count: How many lines there are.
     """
 
-    final = True
-
     def __init__(self, encoder: Encoder, sinks: Sinks) -> None:
         """Start with no lines."""
+        super().__init__()
         self.encoder, self.sinks = encoder, sinks
         self.count = 0
-        self._lines: deque[bytes] = deque()
+        self._waiting: deque[bytes] = deque()
         self._lock = threading.RLock()
         self._closed = False
         self._hash = xxhash.xxh3_64()
-        self.finish: Callable[[], Callable[[], None] | None] = lambda: None
 
     @property
     def full(self) -> bool:
         """Whether there are many lines."""
-        return len(self._lines) >= MANY
+        return len(self._waiting) >= MANY
 
     def take(self, line: Line) -> None:
         """Encode a line, and keep it until the next flush."""
         self.count += 1
-        self._lines.append(self.encoder.line(line, self.count))
+        self._waiting.append(self.encoder.line(line, self.count))
 
     def flush(self) -> None:
         """Hand over all lines.
@@ -129,7 +127,7 @@ class Writer:
     def drain(self) -> None:
         """Hand over all lines; failures of sinks wait for `flush`."""
         with self._lock:
-            lines = [self._lines.popleft() for _ in range(len(self._lines))]
+            lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
             data = b"".join(lines)
             if data and not self._closed:
                 self._hash.update(data)
@@ -144,7 +142,7 @@ class Writer:
             text = self.encoder.line(last._replace(data={**last.data, **ends}), self.count)
             everything = self._hash.copy()
             everything.update(text)
-            self._lines.append(sealed(text, UNSEALED, everything.hexdigest()))
+            self._waiting.append(sealed(text, UNSEALED, everything.hexdigest()))
         self.shut()
         self.sinks.complain()
 

@@ -85,7 +85,7 @@ def read_file(path: Path, most: int = MOST_BYTES) -> Document:
     start = Place(str(path), 1, 1)
     if path.suffix.lower() not in SCENARIO_SUFFIXES:
         raise complain(
-            start, (), f"the file ends in {path.suffix!r}; allowed: {_list(SCENARIO_SUFFIXES)}"
+            start, (), f"the file ends in {path.suffix!r}; allowed: {', '.join(SCENARIO_SUFFIXES)}"
         )
     try:
         as_json = path.suffix.lower() == ".json"
@@ -119,10 +119,6 @@ def read_text(
         told = f"the text has {len(text)} characters; at most {most} are read"
         raise complain(Place(name, 1, 1), (), told)
     return _JsonReader(text, name).read() if as_json else _YamlReader(name).read(text)
-
-
-def _list(names: tuple[str, ...]) -> str:
-    return ", ".join(names)
 
 
 class _Counter:

@@ -156,10 +156,8 @@ class Simulation:
         self._summary = Summary.begin(self.manager.names, title, self.world.name, effective)
         self.manager.begin(effective)
         self._begun = True
-        self._note("start", agents=self._policies())
-
-    def _policies(self) -> dict[str, str]:
-        return {name: type(agent).__name__ for name, agent in self.manager.agents.items()}
+        policies = {name: type(agent).__name__ for name, agent in self.manager.agents.items()}
+        self._note("start", agents=policies)
 
     # -- phase B ---------------------------------------------------------------------------
 
@@ -174,7 +172,8 @@ class Simulation:
         if self._is_over():
             return False
         self._scheduled_events()
-        answers = self._ask_agents()
+        seats = self.manager.active(self.world_env.agents)
+        answers = self.asker.ask(self.world, seats, self._summary.steps)  # B2 to B4
         acts = self._submissions(answers)
         before = self.world_env.agents
         result = self.env.step({name: acts[name] for name in before})
@@ -200,11 +199,6 @@ class Simulation:
                     elif self._summary.reach(name, response.milestone_name):
                         self.events.post("milestone", name, name=response.milestone_name)
 
-    def _ask_agents(self) -> dict[int, Any]:
-        """B2 to B4: agents perceive, think, and submit what they choose."""
-        seats = self.manager.active(self.world_env.agents)
-        return self.asker.ask(self.world, seats, self._summary.steps)
-
     def _submissions(self, answers: Mapping[int, Any]) -> dict[str, Act]:
         """B4 and B5: translate answers, let who is away do nothing, and settle who goes first."""
         acts: dict[str, Act] = {}
@@ -213,20 +207,15 @@ class Simulation:
             answer = answers.get(number)
             if isinstance(answer, ActionCommand) and answer.execution_priority is not None:
                 priority[number] = answer.execution_priority
-            act = self._translate(number, answer)
-            acts[name] = self.world.noop if act is None else act
+            if answer is not None:  # it may go through actuators
+                answer = self.equipment.actuation.act(number, answer, self._read)
+            acts[name] = self.world.noop if answer is None else answer
         order = sorted(range(len(self.manager.names)), key=lambda n: (-priority.get(n, 0.0), n))
         if priority or self._order is not None:
             self.world.set_order(order)
             self._order = order
             self.events.post("order", order=order)
         return acts
-
-    def _translate(self, number: int, answer: Any) -> Act:
-        """Return what the world is given for an answer, which may go through actuators."""
-        if answer is None:
-            return None
-        return self.equipment.actuation.act(number, answer, self._read)
 
     def _read(self, number: int, answer: Any) -> Act:
         """Return what an answer stands for in the world itself."""
@@ -306,21 +295,17 @@ class Simulation:
             for number in range(episodes):
                 if number or not self._begun:
                     self.initialize()
-                last = self._run_episode()
+                try:
+                    while self.step():
+                        pass
+                except KeyboardInterrupt:
+                    self._stopped = "interrupted"
+                last = self.finish()
                 if last.stopped == "interrupted" or (self.controller and self.controller.over):
                     break
         finally:
             self.close()
         return last
-
-    def _run_episode(self) -> Summary:
-        """Phases B and C 1 to 2."""
-        try:
-            while self.step():
-                pass
-        except KeyboardInterrupt:
-            self._stopped = "interrupted"
-        return self.finish()
 
     # -- phase C ---------------------------------------------------------------------------
 

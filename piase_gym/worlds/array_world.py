@@ -42,12 +42,12 @@ from piase_gym.core.world import (
     explain_invalid,
 )
 from piase_gym.errors import GenerationError, SnapshotError
-from piase_gym.worlds.batch_arrays import Batch, leading_size
+from piase_gym.worlds.batch_arrays import Batch, bytes_of, place_of
 
 C = TypeVar("C", bound=WorldConfig)
 F = TypeVar("F", bound=Facts)
 
-__all__ = ["ArrayWorld", "Batch", "C", "F", "leading_size"]
+__all__ = ["ArrayWorld", "Batch", "C", "F"]
 
 _MISREADS = {
     Outcome.UNPARSABLE: ABSENT - 1,
@@ -69,7 +69,7 @@ _FIRST = np.zeros(1, np.int64)
 _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does, for steps in which nothing ends."""
 _VIEWS = (
-    "states _obs _masks _rewards _terminated _truncated _events _act_view _reward_view "
+    "states _one _rewards _terminated _truncated _events _act_view _reward_view "
     "_event_view _pack _obs_rows _mask_rows _nobody _canonical _index_of"
 ).split()
 
@@ -79,13 +79,15 @@ class ArrayWorld(World[C, F]):
 
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True)
     canonical: ClassVar[Sequence[str]]
-    """The record's leading fields, which are the state; the rest is derived."""
+    """The fields of the record that are the state; the rest is derived."""
     outcome_of: ClassVar[Sequence[Outcome]]
     """The outcome of every event code."""
     result_of: ClassVar[Sequence[Result]]
     """The result of every value of the record's field ``fate``; the first, in play, has none."""
     kernels: ClassVar[Kernels]
     """Its compiled rules."""
+    vector_type: ClassVar[type[Any]] = np.uint8
+    """The type of vectors."""
 
     @property
     @abstractmethod
@@ -96,6 +98,7 @@ class ArrayWorld(World[C, F]):
         """Allocate the record of a batch of one."""
         super().__init__(config)
         self.one = self.new_single(config)
+        self._obs, self._masks = self._new_outputs(self.one)
         self._marks = [0] * len(self.agents)
         self._bind()
 
@@ -107,9 +110,8 @@ class ArrayWorld(World[C, F]):
         slots = len(self.agents)
         one, record = self.one, self.one[0]
         self.states = one["state"]
-        length = int(self.tables["length"][0])
-        self._obs = record["obs"][: slots * length].reshape(slots, length)
-        self._masks = record["masks"][: slots * self.num_actions].reshape(slots, self.num_actions)
+        one["obs"], one["masks"] = self._obs.ctypes.data, self._masks.ctypes.data
+        self._one = self.for_kernels(one)
         self._rewards = record["rewards"][:slots]
         self._terminated = record["terminated"][:slots].view(np.bool_)
         self._truncated = record["truncated"][:slots].view(np.bool_)
@@ -120,8 +122,8 @@ class ArrayWorld(World[C, F]):
         self._reward_view, self._event_view = self._rewards.data, self._events.data
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
-        self.canonical_size = leading_size(self.states.dtype, self.canonical)
-        self._canonical = self.states.view(np.uint8)[: self.canonical_size].data
+        self.canonical_bytes = place_of(self.states.dtype, self.canonical)
+        self._canonical = bytes_of(self.states)[0, self.canonical_bytes].data
         self._index_of = {command: index for index, command in enumerate(self.commands)}
 
     @property
@@ -142,6 +144,12 @@ class ArrayWorld(World[C, F]):
         self.__dict__.update(state)
         self._bind()
 
+    def _new_outputs(self, one: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int8]]:
+        """Return room for the vectors and masks of a batch of one."""
+        slots, table = len(self.agents), one["table"][0]
+        vectors = np.zeros((slots, int(table["length"])), self.vector_type)
+        return vectors, np.zeros((slots, int(table["num_actions"])), np.int8)
+
     # -- what a subclass brings -----------------------------------------------------------
 
     @abstractmethod
@@ -150,6 +158,10 @@ class ArrayWorld(World[C, F]):
 
         Its fields are those of `compiled.stepping.single`.
         """
+
+    def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
+        """Return states, or a batch of one, as the type that kernels are compiled for."""
+        return readable(records)
 
     @abstractmethod
     def new_batch(self, count: int, configs: Sequence[C]) -> Batch:
@@ -201,7 +213,7 @@ class ArrayWorld(World[C, F]):
             what: A constant of `compiled.stepping`.
         """
         batch.outputs["codes"] = codes_of(self.outcome_of)
-        faults = int(self.kernels.reset(*batch.records(), batch.outputs, which, what))
+        faults = int(self.kernels.reset(*batch.records(self), batch.outputs, which, what))
         batch.alive[which] = batch.states["alive"][which, : len(self.agents)]
         return faults
 
@@ -226,7 +238,7 @@ class ArrayWorld(World[C, F]):
             (those of agents that are not in play count too); nothing has changed then.
         """
         over = np.flatnonzero(batch.states["over"]) if batch.any_over and mode == 1 else None
-        count = int(self.kernels.step(*batch.records(), batch.outputs, acts, focal))
+        count = int(self.kernels.step(*batch.records(self), batch.outputs, acts, focal))
         if count < 0:
             return count
         batch.any_over = count > 0
@@ -270,7 +282,7 @@ class ArrayWorld(World[C, F]):
             self._pack(self._act_view, 0, *acts)
         except (struct.error, TypeError):
             return self._step_decoded(acts)
-        notable = self.kernels.step_one(readable(self.one))
+        notable = self.kernels.step_one(self._one)
         if notable < 0:
             return self._step_decoded(acts)  # which says what is wrong
         outcomes = self.outcome_of
@@ -284,7 +296,11 @@ class ArrayWorld(World[C, F]):
 
     def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step where not all acts are plain indices."""
-        alive = self.alive
+        alive, known = self.alive, self._index_of
+        acts = [
+            self.check(i, act) if isinstance(act, Command) and act not in known else act
+            for i, act in enumerate(acts)
+        ]
         codes = [self._code(i, act) if alive[i] else ABSENT for i, act in enumerate(acts)]
         self.one["coded"] = 1
         try:
@@ -310,21 +326,23 @@ class ArrayWorld(World[C, F]):
         """Start an episode in a batch of one; return what kept that from being done, or 0."""
         state = one["state"]
         state["given"], state["episode"], state["next_config"] = seed, 0, 0
-        self._reset_one(one, BEGIN)
+        outputs = (self._obs, self._masks) if one is self.one else self._new_outputs(one)
+        self._reset_one(one, outputs, BEGIN)
         return int(state["fault"][0])
 
-    def _reset_one(self, one: NDArray[Any], what: int) -> None:
-        """Call the kernel `reset` on a batch of one."""
+    def _reset_one(self, one: NDArray[Any], seen: Sequence[NDArray[Any]], what: int) -> None:
+        """Call the kernel `reset` on a batch of one, whose vectors and masks are `seen`."""
         x, outputs = one[0], np.zeros(1, OUTPUTS)
         outputs["rows"] = len(self.agents)
-        for name in ("obs", "masks", "rewards", "terminated", "truncated", "events"):
+        outputs["obs"], outputs["masks"] = (array.ctypes.data for array in seen)
+        for name in ("rewards", "terminated", "truncated", "events"):
             outputs[name] = x[name].ctypes.data
-        records = readable(one["state"]), readable(one["table"]), readable(outputs)
+        records = self.for_kernels(one["state"]), readable(one["table"]), readable(outputs)
         self.kernels.reset(*records, _FIRST, what)
 
     def refresh(self) -> None:
         """Rebuild what is derived from the canonical state, vectors and masks included."""
-        self._reset_one(self.one, REBUILD)
+        self._reset_one(self.one, (self._obs, self._masks), REBUILD)
 
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint in the text and, hashed, in the vector."""

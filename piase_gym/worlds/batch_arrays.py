@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled import readable
+from piase_gym.compiled.memory import record
 from piase_gym.compiled.stepping import ADDRESSES, OUTPUTS
+
+if TYPE_CHECKING:
+    from piase_gym.worlds.array_world import ArrayWorld
 
 
 class Batch:
@@ -55,11 +59,14 @@ class Batch:
         self.alive = np.zeros((envs, agents), np.bool_)
         self.outcomes = np.zeros((envs, agents), np.uint8)
         self.any_over = False
+        self._states: NDArray[Any] | None = None
         self._outputs: NDArray[Any] | None = None
 
-    def records(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return states and tables as kernels take them."""
-        return readable(self.states), readable(self.tables)
+    def records(self, world: ArrayWorld[Any, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return states and tables as the kernels of a world take them."""
+        if self._states is None:
+            self._states = world.for_kernels(self.states)
+        return self._states, readable(self.tables)
 
     @property
     def outputs(self) -> NDArray[Any]:
@@ -70,7 +77,7 @@ class Batch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave addresses behind when a batch is copied or pickled."""
-        return {**self.__dict__, "_outputs": None}
+        return {**self.__dict__, "_states": None, "_outputs": None}
 
 
 def outputs_of(arrays: Any, rows: int) -> NDArray[Any]:
@@ -96,15 +103,28 @@ def stacked(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return whole
 
 
-def leading_size(record: np.dtype[Any], names: Sequence[str]) -> int:
-    """Return how many bytes the leading fields of a record take.
+def packed(states: NDArray[Any]) -> NDArray[Any]:
+    """Return records whose fields lie in the order of their names, as snapshots keep them."""
+    fields: Mapping[str, Any] = states.dtype.fields or {}
+    found = np.zeros(len(states), record([(name, fields[name][0]) for name in fields]))
+    found[...] = states
+    return found
+
+
+def bytes_of(states: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of records, a row each."""
+    return states.view(np.uint8).reshape(len(states), -1)
+
+
+def place_of(record: np.dtype[Any], names: Sequence[str]) -> slice:
+    """Return where neighbouring fields of a record lie.
 
     Between them nothing may lie that is not theirs: copies need not keep it, and digests hash it.
     """
     fields: Mapping[str, Any] = record.fields or {}
-    size = 0
+    start = stop = fields[names[0]][1]
     for name in names:
         kind, offset = fields[name][:2]
-        assert offset == size, f"{offset - size} bytes lie idle before {name!r}; order by size"
-        size = offset + kind.itemsize
-    return size
+        assert offset == stop, f"{offset - stop} bytes lie idle before {name!r}; order by size"
+        stop = offset + kind.itemsize
+    return slice(start, stop)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from annotated_types import Ge, Le
 
 import piase_gym
 from piase_gym.core.config import WorldConfig
@@ -92,6 +93,24 @@ def test_every_dial_turns_over_its_whole_range(world: str, fields: dict[str, Any
         for wrong in (parameter.low - 1, parameter.high + 1, "far", None, True):
             with pytest.raises(ConfigError, match=parameter.name):
                 adjust(kind.difficulty_parameters, config, {parameter.name: wrong})
+
+
+NARROWER = {"multiplier", "cost", "tolerance", "zone"}
+"""Dials that do not go as far as their field, on purpose."""
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_dial_goes_as_far_as_its_field(world: str) -> None:
+    fields = type(make_config(world_spec(world), {})).model_fields
+    for parameter in world_class(world).difficulty_parameters:
+        found = fields[parameter.name].metadata if parameter.name in fields else []
+        low = [bound.ge for bound in found if isinstance(bound, Ge)]
+        high = [bound.le for bound in found if isinstance(bound, Le)]
+        if parameter.name in NARROWER:
+            assert all(parameter.low >= limit for limit in low)
+            assert all(parameter.high <= limit for limit in high)
+        elif low and high:
+            assert [parameter.low, parameter.high] == [*low, *high], parameter.name
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -45,6 +45,9 @@ def step(**fields: Any) -> CurriculumStep:
         ("==", False, None, False),
         ("!=", 3, None, False),
         (">=", 1, float("nan"), False),
+        (">=", True, True, False),  # truths have no order
+        ("<=", False, False, False),
+        (">=", "won", "won", True),
     ],
 )
 def test_a_criterion_converts_nothing(
@@ -61,7 +64,20 @@ def test_all_criteria_must_hold_and_none_never_completes() -> None:
     assert module.evaluate_step_completion("x", step(completion_criteria=both))
     both[1]["value"] = 3
     assert not module.evaluate_step_completion("x", step(completion_criteria=both))
+    told = module.decide("x", curriculum({}), step(completion_criteria=both), 1).reason
+    assert "b is 3, wanted > 3" in told
+    assert "a is" not in told  # which holds
     assert not module.evaluate_step_completion("x", step())
+
+
+def test_a_metric_is_asked_for_once_in_a_decision() -> None:
+    """It may be dear, and must not change between the criteria and the rules."""
+    table = Table({"reached_goal_2": False})
+    rules = [["reached_goal_2 == true", "PROCEED"], ["reached_goal_2 == false", "REPEAT_STEP"]]
+    criteria = [{"metric": "reached_goal_2", "value": True}]
+    tried = step(completion_criteria=criteria, adaptation_rules=rules)
+    assert AdaptationDecisionModule(table).decide("x", curriculum({}), tried, 1).rule == rules[1][0]
+    assert len(table.asked) == 1
 
 
 def test_windows_are_asked_for() -> None:
@@ -454,6 +470,12 @@ def test_progress_of_another_curriculum_or_schema_is_refused() -> None:
     CurriculumManager().resume(AgentProgress.from_json(value), reworded)
     for broken, told in (
         ({**value, "schema": 2}, "schema version 2; this piase_gym reads version 1"),
+        ({**value, "schema": True}, "schema version True; this piase_gym reads version 1"),
+        ({**value, "env_steps": 2**62}, "a field has a value that is not allowed"),
+        ({**value, "episodes": -5}, "a field has a value that is not allowed"),
+        ({**value, "step_attempts": {"1": -5}}, "a field has a value that is not allowed"),
+        ({**value, "step_episodes": {"1": 2**62}}, "a field has a value that is not allowed"),
+        ({**value, "statuses": {"1": "gone"}}, "a field has a value that is not allowed"),
         ({**value, "outcome": "lost"}, "damaged"),
         ({**value, "step_attempts": {"1": True}}, "damaged"),
         ({**value, "surplus": 1}, "damaged"),
@@ -462,9 +484,21 @@ def test_progress_of_another_curriculum_or_schema_is_refused() -> None:
     ):
         with pytest.raises(ProgressError, match=told):
             AgentProgress.from_json(broken)
-    lost = AgentProgress.from_json({**value, "current_step_order": 77})
-    with pytest.raises(ProgressError, match="there is no step 77"):
-        CurriculumManager().resume(lost, made)
+    decided = Decision("a", "Test", 1, "s1", 1, "BRANCH_TO_77", None, "", next_step=77).as_json()
+    for strange, told in (
+        ({"current_step_order": 77}, "there is no step 77"),
+        ({"completed_steps": [77]}, "there is no step 77"),
+        ({"step_episodes": {"77": 1}}, "there is no step 77"),
+        ({"statuses": {"77": "skipped"}}, "there is no step 77"),
+        ({"decisions": [{**decided, "next_step": 1, "step": 77}]}, "there is no step 77"),
+        ({"decisions": [decided]}, "there is no step 77"),
+        ({"step_attempts": {}}, "no attempt of"),
+        ({"hint": "HINT_01"}, "there is no hint 'HINT_01'"),
+        ({"curriculum": "Other"}, "is in 'Other' version 1.0, and the curriculum is 'Test'"),
+        ({"curriculum_version": "0.9"}, "version 0.9, and the curriculum is 'Test' version 1.0"),
+    ):
+        with pytest.raises(ProgressError, match=told):
+            CurriculumManager().resume(AgentProgress.from_json({**value, **strange}), made)
 
 
 def test_every_decision_leaves_the_statuses_of_all_steps() -> None:

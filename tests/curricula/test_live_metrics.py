@@ -118,7 +118,7 @@ def test_between_decisions_only_what_is_read_is_kept() -> None:
     for plan, count in ((easy, 0), (costly, 1), (full, 2)):
         env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan)
         env.reset(seed=0)
-        assert len(env._step_hooks) == count
+        assert len(env.controller.collector.step_hooks) == count
         assert not env.unwrapped.events.wants_steps
     assert MetricInputs.of(["success_rate", "milestone.x", "reached_goal_1"]) == MetricInputs(
         False, False

@@ -195,3 +195,16 @@ def test_slots_are_told_one_thing_at_a_time() -> None:
     with pytest.raises(ConfigError, match="nobody is busy"):
         env.recv()
     env.close()
+
+
+@pytest.mark.parametrize("director", ["scripted", "randomisation"])
+def test_every_slot_sees_that_its_target_is_reached(director: str) -> None:
+    target = {"motivation": {"current_goal_details": {"target_coords": [1, 0]}}}
+    plan = curriculum(step(1, max_interactions=2, agent_config_overrides=target))
+    env = ParallelCurricula("GridWorld", plan, slots=3, workers=0, director=director)
+    env.reset(seed=0)
+    for _ in range(2):
+        env.step([3, 3, 3])
+    episodes = env.controller.metrics.history.of("agent_0").episodes
+    assert [(row.slot, row.arrived) for row in episodes] == [(0, 1), (1, 1), (2, 1)]
+    env.close()

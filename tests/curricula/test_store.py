@@ -85,6 +85,8 @@ def test_a_file_that_was_not_read_or_has_changed_is_left_as_it_is(tmp_path: Path
         store.save(tried(9).agent_progress)
     assert ProgressStore(path).read()["a"].attempt == 3
     assert ProgressStore(tmp_path / "progress.json.2").read()["a"].attempt == 10
+    other.save(tried(3).agent_progress)  # who wrote it may go on
+    assert ProgressStore(path).read()["a"].attempt == 4
 
 
 @pytest.mark.parametrize(
@@ -95,6 +97,7 @@ def test_a_file_that_was_not_read_or_has_changed_is_left_as_it_is(tmp_path: Path
         ("[]", "no progress of agents"),
         ('{"name": "Corner"}', "no progress of agents"),
         ('{"format": "piase_gym progress", "schema": 2, "agents": {}}', "version 2; this"),
+        ('{"format": "piase_gym progress", "schema": true, "agents": {}}', "version True; this"),
         ('{"format": "piase_gym progress", "schema": 1}', "there are no agents"),
         (
             '{"format": "piase_gym progress", "schema": 1, "agents": {"a": {"schema": 9}}}',
@@ -243,6 +246,48 @@ def test_an_attempt_that_begins_anew_is_judged_by_its_own_episodes(
     # so the second attempt, in yet another process, looks back over what was decided on
     (made,) = go_on(example_curricula.stay, 3)
     assert (made.attempt, made.values["success_rate over 5 episodes"]) == (2, 0.0)
+
+
+@pytest.mark.parametrize(
+    "window", [{"attempts": 3}, {"episodes": 5}, {"env_steps": 13}, {"env_steps": 31}]
+)
+def test_windows_look_back_over_resumptions(window: dict[str, int], tmp_path: Path) -> None:
+    import piase_gym
+    from piase_gym.wrappers import CurriculumWrapper
+    from tests.curricula import example_curricula
+
+    criteria = [
+        {"metric": metric, "operator": ">=", "value": 1000, "window": window}
+        for metric in ("mean_return", "hints_used")
+    ]
+    plan = example_curricula.curriculum(
+        example_curricula.step(
+            1,
+            completion_criteria=criteria,
+            episodes_per_attempt=2,
+            adaptation_rules=[["step_attempts > 0", "REPEAT_STEP"]],
+        )
+    )
+
+    def play(parts: list[int], path: Path) -> list[Any]:
+        made, number = [], 0
+        for episodes in parts:
+            env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan, progress=path)
+            for _ in range(episodes):
+                env.reset(seed=number)
+                if number % 4 == 1:
+                    env.modifier.provide_indirect_hint("agent_0", "Go.")
+                player = example_curricula.stay if number % 3 else example_curricula.arrive
+                while env.agents:
+                    env.step({"agent_0": player(env, "agent_0")})
+                number += 1
+            env.close()
+            made += env.decisions
+        return [(one.attempt, one.env_steps, one.values) for one in made]
+
+    whole = play([14], tmp_path / "whole.json")
+    assert len(whole) == 7
+    assert play([2] * 7, tmp_path / "each.json") == whole
 
 
 # -- damage ---------------------------------------------------------------------------------------

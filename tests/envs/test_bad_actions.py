@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from piase_gym.agents import Agent
+from piase_gym.core.commands import Command
 from piase_gym.envs.aec import aec_env
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.single import gym_env
@@ -17,6 +18,7 @@ from piase_gym.errors import (
     AgentError,
     PiaseError,
 )
+from tests.helpers import needs
 from tests.helpers.bad_input import (
     ABSENT,
     NAN,
@@ -151,6 +153,51 @@ def test_wrong_lines_cost_a_step_and_never_raise(line: Any, outcome: str) -> Non
     env = fresh(actions="text")
     infos = env.step({"agent_0": line, "agent_1": "stay"})[4]
     assert [infos[name]["outcome"] for name in ("agent_0", "agent_1")] == [outcome, "ok"]
+
+
+@pytest.mark.parametrize("actions", ["discrete", "text"])
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [(Command("fly"), "unknown action type 'fly'"),
+     (Command("move", {"direction": "Up"}), "direction cannot be 'Up'; allowed: 'up', 'down'"),
+     (Command("move", {"to": "up"}), "'move' has no parameter 'to'"),
+     (Command("move"), "'move' needs the parameter 'direction'"),
+     (Command("move", None), "the parameters of 'move' are a mapping")],  # type: ignore[arg-type]
+    ids=short,
+)  # fmt: skip
+def test_wrong_commands_cost_a_step_and_are_explained(
+    command: Command, told: str, actions: str
+) -> None:
+    for env in (fresh(actions=actions), gym_env("GridWorld", **START, actions=actions)):
+        env.reset(seed=0)
+        alone = not hasattr(env, "agents")
+        other = STAY if actions == "discrete" else "stay"
+        info = env.step(command if alone else {"agent_0": command, "agent_1": other})[4]
+        info = info if alone else info["agent_0"]
+        assert (info["outcome"], told in info["feedback"]) == ("unparsable", True), info
+        assert env.runner.steps == 1
+
+
+@pytest.mark.parametrize("world", ["GridWorld", "TextRoom", "SocialDilemma", "PhysicsPlayground"])
+def test_parameters_that_are_no_mapping_are_explained(world: str) -> None:
+    needs.need(world)
+    env = gym_env(world)
+    env.reset(seed=0)
+    noop = env.world.noop.verb
+    for parameters in (None, 3, ["up"]):
+        info = env.step(Command(noop, parameters))[4]  # type: ignore[arg-type]
+        assert (info["outcome"], "mapping" in info["feedback"]) == ("unparsable", True), info
+
+
+@pytest.mark.parametrize("verb", ["move", "go", "walk"])
+def test_commands_may_use_the_verbs_that_lines_may(verb: str) -> None:
+    env = gym_env("GridWorld", **START)
+    told = []
+    for act in (Command(verb, {"direction": "right"}), RIGHT):
+        env.reset(seed=0)
+        told.append((env.step(act)[4]["outcome"], env.digest()))
+    assert told[0] == told[1]
+    assert told[0][0] == "ok"
 
 
 @pytest.mark.parametrize(

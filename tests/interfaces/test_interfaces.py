@@ -12,6 +12,7 @@ import pytest
 
 import piase_gym
 from piase_gym import interfaces
+from piase_gym.core.commands import Command
 from piase_gym.core.models import ActionCommand, PerceptionData
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError
@@ -381,11 +382,20 @@ def test_who_bumps_is_told_into_what(
 
 
 @pytest.mark.parametrize("view", ["both", "text", "vector"])
-def test_an_index_is_told_what_it_bumps_into_where_there_is_text(view: str) -> None:
+@pytest.mark.parametrize("partners", [None, {"agent_1": "noop"}])
+@pytest.mark.parametrize("way", ["index", "command"])
+def test_who_gets_no_texts_is_told_what_is_in_the_way_of_commands_only(
+    view: str, partners: dict[str, str] | None, way: str
+) -> None:
+    act: Any = 0 if way == "index" else Command("move", {"direction": "up"})
+    config: dict[str, Any] = {"agents": 2, "start_pos": ((0, 0), (4, 4)), "view": view}
     for space in (piase_gym.parallel_env, GymEnv):
-        env: Any = space("GridWorld", start_pos=(0, 0), view=view)
+        env: Any = space("GridWorld", partners=partners, **config)
         env.reset(seed=0)
-        infos = env.step(0 if space is GymEnv else {"agent_0": 0})[-1]
+        acts = dict.fromkeys(getattr(env, "agents", ()), 4) | {"agent_0": act}
+        infos = env.step(act if space is GymEnv else acts)[-1]
         info = infos if space is GymEnv else infos["agent_0"]
-        told = None if view == "vector" else "The edge of the grid is in the way."
+        told = "The edge of the grid is in the way."
+        told = None if (view, way) == ("vector", "index") else told
         assert (info["outcome"], info.get("feedback")) == ("failed", told)
+        assert space is GymEnv or "feedback" not in infos.get("agent_1", {})

@@ -21,7 +21,7 @@ import xxhash
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.errors import PiaseError
+from piase_gym.errors import PiaseError, RunError
 from piase_gym.runs.schema import UNSEALED, sealed
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.run_worlds import grid, keys, play, point, text
@@ -257,7 +257,7 @@ def test_forged_entries_are_named_at_their_line(
         at = dice.randrange(len(rows))
         before = json.loads(json.dumps(rows[at]))
         place = change(dice, rows[at])
-        if place == ("event_id",):
+        if place in (("event_id",), (DATA, "lines")):
             continue  # it is made anew
         path.write_bytes(b"".join(forge(rows)))
         what = f"seed {seed}, line {at + 1}, {place}: {before} -> {rows[at]}"
@@ -382,3 +382,41 @@ def test_time_does_not_run_backwards(logs: dict[str, list[bytes]], tmp_path: Pat
     for problems in (runs.replay(path).problems, runs.validate(path).problems):
         assert problems[0].line == 21
         assert "before" in problems[0].reason
+
+
+def test_the_level_of_a_manifest_is_named_at_its_line(
+    logs: dict[str, list[bytes]], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    rows = [json.loads(line) for line in logs["grid, actions"]]
+    rows[0][DATA]["level"] = "lost"
+    path.write_bytes(b"".join(forge(rows)))
+    with pytest.raises(RunError, match=r"line 1: unknown level 'lost'"):
+        runs.replay(path)
+
+
+def test_a_step_that_is_called_otherwise_is_named_and_not_what_led_to_it(
+    logs: dict[str, list[bytes]], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    for name, lines in logs.items():
+        rows = [json.loads(line) for line in lines]
+        at = next(i for i, row in enumerate(rows) if row[DATA].get("kind") == "step")
+        rows[at][DATA]["kind"] = "x"
+        path.write_bytes(b"".join(forge(rows)))
+        found = runs.replay(path).first_divergence
+        assert found is not None, name
+        assert (found.line, found.field, found.logged) == (at + 1, "kind", "x"), name
+
+
+def test_the_step_of_a_batch_s_snapshot_is_compared(
+    logs: dict[str, list[bytes]], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    rows = [json.loads(line) for line in logs["batch, full"]]
+    at = next(i for i, row in enumerate(rows) if row[DATA].get("kind") == "snapshot")
+    rows[at]["step"] += 1
+    path.write_bytes(b"".join(forge(rows)))
+    found = runs.replay(path).first_divergence
+    assert found is not None
+    assert (found.line, found.field) == (at + 1, "step")

@@ -1,4 +1,4 @@
-"""GridWorld's memory: one record an environment, in the few sizes that kernels are compiled for.
+"""GridWorld's memory: one record an environment, in a few sizes.
 
 A record is one pointer for a kernel, which is why the rules run as fast as C. `cells` holds the
 objects, and is the truth; what is seen is kept in `maps` (see `piase_gym.worlds.grids.windows`),
@@ -8,11 +8,13 @@ which is derived: digests and snapshots leave it out.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.decorators import CHECKED
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING
 from piase_gym.compiled.stepping import single as single_type
@@ -23,72 +25,107 @@ from piase_gym.worlds.grid_world.config import (
     MAX_MOVERS,
     MAX_PATCHES,
     MAX_SIDE,
-    MAX_SYMBOLS,
     GridWorldConfig,
     GridWorldEnvelope,
 )
 from piase_gym.worlds.grid_world.rules.events import ESCAPED, ROLES
 from piase_gym.worlds.grid_world.rules.tables import TABLE, new_table
-from piase_gym.worlds.grids.windows import maps_size
+from piase_gym.worlds.grids.windows import WORD, maps_size
 
+MAX_MARGIN: Final = 15
 NUM_STREAMS: Final = 3  # layout, dynamics, channel
-NUM_ACTIONS: Final = 6  # without a message
 
 
 def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int]:
     """Return (side, margin, capacity) of the record that holds an envelope.
 
-    A few sizes serve all, because each is a separate compilation.
+    Each capacity is a separate compilation; sides and margins are not (`kernel_type`).
     """
     side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
     capacity = next(c for c in (4, MAX_AGENTS) if c >= envelope.agents)
-    return side, 7 if envelope.window <= 7 else 15, capacity
+    return side, 7 if envelope.window <= 7 else MAX_MARGIN, capacity
+
+
+def _fields(agents: int) -> tuple[list[Any], list[Any]]:
+    """Return the fields of which grids of all sizes have as many bytes: derived ones, canonical."""
+    derived: list[Any] = [
+        ("at", "<i4", (agents, 4)),  # where agents stand in the maps
+        ("can", "u1", agents),  # whether `interact` was legal in the last observation
+        *BOOKKEEPING,
+    ]
+    canonical: list[Any] = [
+        ("keys", "<u8", NUM_STREAMS),
+        ("counters", "<u8", NUM_STREAMS),
+        ("seed", "<u8"),
+        ("t", "<i4"),
+        ("width", "<i2"),
+        ("height", "<i2"),
+        ("agents", "<i2"),
+        ("num_goals", "<i2"),
+        ("goals", "<i2", (MAX_GOALS, 2)),
+        ("x", "<i2", agents),
+        ("y", "<i2", agents),
+        ("heading", "u1", agents),
+        ("carry", "u1", agents),
+        ("alive", "u1", agents),
+        ("fate", "u1", agents),
+        ("marks", "u1", agents),
+        ("role", "u1", agents),
+        ("level", "u1", agents),
+        ("said", "u1", agents),  # the symbol uttered in this step, 0 for silence
+        ("energy", "u1", agents),
+        ("order", "u1", agents),  # who acts first
+        ("hint", "u1", agents * HINT_CODE),
+        ("num_food", "<i4"),  # pieces that are left
+        ("all_food", "<i4"),  # the sum of the weights of all pieces at the start
+        ("num_patches", "<i4"),
+        ("patches", "<i2", (MAX_PATCHES, 2)),  # where fruit grows
+        ("num_movers", "<i4"),
+        ("movers", "<i2", (MAX_MOVERS, 3)),  # x, y, heading
+    ]
+    return derived, canonical
 
 
 @functools.cache
 def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
     """Return the record of an environment.
 
-    The fields up to `cells` are the canonical state; those after it are derived or settings.
+    The fields up to `cells` are the canonical state; those after it are derived or settings. In
+    memory what is as long on every grid comes first, and the cells before what is made of them.
     """
-    return record_type(
-        [
-            ("keys", "<u8", NUM_STREAMS),
-            ("counters", "<u8", NUM_STREAMS),
-            ("seed", "<u8"),
-            ("t", "<i4"),
-            ("width", "<i2"),
-            ("height", "<i2"),
-            ("agents", "<i2"),
-            ("num_goals", "<i2"),
-            ("goals", "<i2", (MAX_GOALS, 2)),
-            ("x", "<i2", agents),
-            ("y", "<i2", agents),
-            ("heading", "u1", agents),
-            ("carry", "u1", agents),
-            ("alive", "u1", agents),
-            ("fate", "u1", agents),
-            ("marks", "u1", agents),
-            ("role", "u1", agents),
-            ("level", "u1", agents),
-            ("said", "u1", agents),  # the symbol uttered in this step, 0 for silence
-            ("energy", "u1", agents),
-            ("order", "u1", agents),  # who acts first
-            ("hint", "u1", agents * HINT_CODE),
-            ("num_food", "<i4"),  # pieces that are left
-            ("all_food", "<i4"),  # the sum of the weights of all pieces at the start
-            ("num_patches", "<i4"),
-            ("patches", "<i2", (MAX_PATCHES, 2)),  # where fruit grows
-            ("num_movers", "<i4"),
-            ("movers", "<i2", (MAX_MOVERS, 3)),  # x, y, heading
-            ("cells", "u1", side * side),
-            ("at", "<i4", (agents, 4)),  # where agents stand in the maps
-            ("can", "u1", agents),  # whether `interact` was legal in the last observation
-            *BOOKKEEPING,
-            ("maps", "u1", maps_size(side, margin)),
-            ("free", "<u8", side),  # while a level is made: bit x of free[y] stands for free floor
-        ]
-    )
+    derived, canonical = _fields(agents)
+    canonical.append(("cells", "u1", side * side))
+    grid: list[Any] = [
+        ("free", "<u8", side),  # while a level is made: bit x of word y stands for free floor
+        ("maps", "u1", maps_size(side, margin)),
+    ]
+    names = [field[0] for field in (*canonical, *derived, *reversed(grid))]
+    return record_type([*derived, *canonical, *grid])[names]
+
+
+@functools.cache
+def kernel_type(records: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type as which kernels know records of a type, or batches of one.
+
+    It is one for grids of all sizes. `cells`, `free` and `maps` share what follows the other
+    fields; tables say where in it the words and the maps lie (`free`, `maps_start`).
+    """
+    if "state" in (records.names or ()):
+        agents = records["acts"].shape[0]
+        return single_type(kernel_type(records["state"]), TABLE, agents)
+    agents = records["x"].shape[0]
+    largest = records if CHECKED else layout(MAX_SIDE, MAX_MARGIN, agents)
+    known: Mapping[str, Any] = largest.fields or {}
+    fields = {name: known[name][:2] for name in known}
+    cells, size = fields["cells"][1], largest.itemsize
+    words = -(-cells // WORD) * WORD  # where the first word of `free` would lie without cells
+    fields["cells"] = np.dtype(("u1", size - cells)), cells
+    fields["maps"] = np.dtype(("u1", size - words)), words
+    fields["free"] = np.dtype(("<u8", (size - words) // WORD)), words
+    kinds, offsets = zip(*fields.values(), strict=True)
+    told: Any = {"names": [*fields], "formats": kinds, "offsets": offsets, "itemsize": size}
+    kind: np.dtype[Any] = np.dtype(told, align=True)
+    return kind
 
 
 CANONICAL: Final = (
@@ -109,27 +146,10 @@ def vector_length(envelope: GridWorldEnvelope, rows: int, columns: int) -> int:
     return rows * columns + SCALARS + extra + (envelope.agents if envelope.symbols else 0)
 
 
-@functools.cache
-def single(side: int, margin: int, agents: int, whole: bool) -> np.dtype[Any]:
-    """Return one record for all that a batch of one needs: state, table, acts and outputs.
-
-    One argument instead of nine makes a call from Python several times cheaper.
-
-    Args:
-        side: The largest map that fits, as `buckets` says.
-        margin: The largest window that fits.
-        agents: How many agents fit.
-        whole: Whether vectors show the whole grid.
-    """
-    length = (side if whole else margin) ** 2 + SCALARS + STATUS + agents
-    actions = NUM_ACTIONS * (1 + MAX_SYMBOLS)
-    state = layout(side, margin, agents)
-    return single_type(state, TABLE, agents, agents * length, agents * actions, "u1")
-
-
 def new_single(config: GridWorldConfig, envelope: GridWorldEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
-    one = np.zeros(1, single(*buckets(envelope), config.observe == "grid"))
+    sizes = buckets(envelope)
+    one = np.zeros(1, single_type(layout(*sizes), TABLE, sizes[2]))
     one["table"] = config_table(config, envelope)
     return one
 

@@ -11,6 +11,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.compiled import readable
+from piase_gym.compiled.memory import overlaid
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
@@ -47,12 +48,13 @@ from piase_gym.worlds.grid_world.state import (
     CANONICAL,
     config_table,
     find_problem,
+    kernel_type,
     new_single,
     new_states,
 )
-from piase_gym.worlds.grids.codes import on_map
+from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
-from piase_gym.worlds.grids.obstacles import ahead_in_grid, ahead_in_window, in_the_way
+from piase_gym.worlds.grids.obstacles import in_the_way
 
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
@@ -235,7 +237,7 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
             raise AgentError(f"agent {name!r} is {done} already")
         if not self.states["alive"].any():
             raise AgentError(f"agent {name!r} cannot enter: the episode is over")
-        if not enter_one(readable(self.one), agent):
+        if not enter_one(self._one, agent):
             raise AgentError(f"agent {name!r} cannot enter: there is no free floor near its start")
         self.refresh()
 
@@ -264,6 +266,10 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
     def new_single(self, config: GridWorldConfig) -> NDArray[Any]:
         """Return the record of a batch of one."""
         return new_single(config, self.envelope)
+
+    def for_kernels(self, records: NDArray[Any]) -> NDArray[Any]:
+        """Return records as the one type for grids of all sizes."""
+        return readable(overlaid(records, kernel_type(records.dtype)))
 
     def new_batch(self, count: int, configs: Sequence[GridWorldConfig]) -> Batch:
         """Return `count` environments with the tables of `configs`."""
@@ -339,13 +345,18 @@ class GridWorld(ArrayWorld[GridWorldConfig, GridFacts]):
 
     def why_failed(self, agent: int) -> str | None:
         """Say what an agent bumped into, or why what is ahead of it did not budge."""
-        event = int(self._events[agent])
+        event = self._event_view[agent]
         if event != BLOCKED:
             return FAILURES.get(event)
-        facts = self.facts(agent)
-        if self.config.observe == "window":
-            return in_the_way(ahead_in_window(facts.cells))
-        return in_the_way(ahead_in_grid(facts.cells, facts.position, facts.heading))
+        form, vector = self.form, self._obs_rows[agent]
+        column, row = form.columns // 2, form.rows - 2
+        if form.whole_grid:
+            x, y, heading = vector[form.area + 2 : form.area + 5].tolist()
+            dx, dy = AHEAD[HEADINGS[heading]]
+            column, row = x + dx, y + dy
+            if not (0 <= row < form.rows and 0 <= column < form.columns):
+                return in_the_way("outside")
+        return in_the_way(form.cell_names[vector[row * form.columns + column]])
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Let the others carry something else, and put a wall where a window does not reach."""

@@ -24,6 +24,11 @@ TURNS: Final = ("away", "right", "you", "left")
 """Where another agent faces, as the viewer of a window that is turned to its heading sees it."""
 
 
+def far(one: tuple[int, int], two: tuple[int, int]) -> int:
+    """Return how many steps lie between two cells."""
+    return abs(one[0] - two[0]) + abs(one[1] - two[1])
+
+
 def on_map(
     size: tuple[int, ...], cell: tuple[Any, Any], place: tuple[int, int], heading: str
 ) -> tuple[Any, Any]:

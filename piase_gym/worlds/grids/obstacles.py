@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from piase_gym.worlds.grids.codes import AHEAD
-
 
 def ahead_in_window(cells: Sequence[Sequence[str]]) -> str:
     """Return the name of the cell ahead of who stands in the middle of the nearest row."""
     return cells[-2][len(cells[0]) // 2] if len(cells) > 1 else ""
-
-
-def ahead_in_grid(cells: Sequence[Sequence[str]], place: tuple[int, int], heading: str) -> str:
-    """Return the name of the cell ahead of a place in a grid that is shown whole."""
-    x, y = place[0] + AHEAD[heading][0], place[1] + AHEAD[heading][1]
-    return cells[y][x] if 0 <= y < len(cells) and 0 <= x < len(cells[y]) else "outside"
 
 
 def in_the_way(name: str) -> str:

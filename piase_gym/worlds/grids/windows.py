@@ -39,6 +39,8 @@ MAP_FIELDS: Final[list[Any]] = [
     ("map_down", "<i4", 4),
     ("map_stride", "<i4"),  # from a row of a map to the next
     ("map_step", "<i4", 4),  # to the next cell above, right, below and left
+    ("maps_start", "<i4"),  # where the maps lie in the field `maps`
+    ("maps_stop", "<i4"),
     ("side", "<i4"),  # columns of `cells`
 ]
 
@@ -54,11 +56,11 @@ def maps_size(side: int, margin: int) -> int:
     return -(-(4 * rows * stride + SPARE) // WORD) * WORD
 
 
-def map_fields(side: int, margin: int) -> dict[str, Any]:
-    """Return the values of `MAP_FIELDS`."""
+def map_fields(side: int, margin: int, start: int = 0) -> dict[str, Any]:
+    """Return the values of `MAP_FIELDS` for maps that lie from `start` on."""
     rows, stride = _shape(side, margin)
     last, size = side - 1, rows * stride
-    first = (margin - 1) * stride + margin // 2  # of the top left cell of a map
+    first = start + (margin - 1) * stride + margin // 2  # of the top left cell of a map
     # By turning left, a map's top left cell is that of the grid, its top right, bottom right, ...
     return {
         "map_origin": [
@@ -71,6 +73,8 @@ def map_fields(side: int, margin: int) -> dict[str, Any]:
         "map_down": [stride, 1, -stride, -1],
         "map_stride": stride,
         "map_step": [-stride, 1, stride, -1],
+        "maps_start": start,
+        "maps_stop": start + maps_size(side, margin),
         "side": side,
     }
 
@@ -171,7 +175,7 @@ def _put(s, w, x, y, code):
 @helper
 def paint_cells(s, w):
     """Show the grid anew, without agents."""
-    for i in range(0, len(s.maps), WORD):
+    for i in range(w.maps_start, w.maps_stop, WORD):
         store64(s.maps, i, ALL_OUTSIDE)
     for y in range(w.height):
         for x in range(w.width):

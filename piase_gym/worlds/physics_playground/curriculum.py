@@ -1,4 +1,4 @@
-"""What curricula and tutors can change in a PhysicsPlayground: its dials and its elements."""
+"""What curricula and tutors can change in a PhysicsPlayground: parameters and elements."""
 
 from __future__ import annotations
 
@@ -32,11 +32,6 @@ def _set_spread(_config: Any, spread: float) -> Fields:
     return {"randomise": dict.fromkeys(("mass", "friction", "restitution", "gravity"), factor)}
 
 
-def _side(config: Any) -> float:
-    """Return the longer side of the floor."""
-    return float(max(config.size))
-
-
 def _thing(kind: str) -> Any:
     """Return what adds objects of a kind."""
 
@@ -57,7 +52,7 @@ def _fixture(field: str) -> Any:
     return add
 
 
-DIALS: Final = (
+DIFFICULTY_PARAMETERS: Final = (
     DifficultyParameter(
         "spread",
         "how much masses, friction, bounce and gravity differ from episode to episode",
@@ -66,14 +61,13 @@ DIALS: Final = (
         _spread,
         _set_spread,
     ),
-    DifficultyParameter(
+    number_parameter(
         "tolerance",
         "how near is there, in task reach",
         0.05,
         5.0,
-        lambda config: config.tolerance if config.task == "reach" else None,
-        lambda _config, value: {"tolerance": value},
         harder=-1,
+        where=lambda config: config.task == "reach",
     ),
     number_parameter("zone", "radius of the zone", 0.2, 5.0, harder=-1),
     DifficultyParameter(
@@ -81,7 +75,7 @@ DIALS: Final = (
         "the floor, a square with so long sides",
         2.0,
         MAX_SIDE,
-        _side,
+        lambda config: float(max(config.size)),
         lambda _config, value: {"size": (value, value)},
     ),
     number_parameter("friction", "of objects on the floor", 0.0, 2.0),
@@ -114,7 +108,7 @@ ELEMENTS: Final = (
 )
 """What `introduce_element` can add."""
 
-PERSONAL: Final = {
+PER_AGENT_FIELDS: Final = {
     "start_pos": per_agent_list("start_pos", is_place, lambda config: config.start_pos)
 }
 """Fields of which each agent may have its own part."""

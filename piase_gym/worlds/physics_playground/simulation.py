@@ -84,11 +84,11 @@ class Arena:
 
     def _find_columns(self) -> dict[int, int]:
         """Return in which column of `touch` each of Bullet's numbers is noted."""
-        built = self.sim.built
-        columns = dict.fromkeys((*built.edges, *built.statics), AT_WALL)
-        columns |= {built.floor: ON_FLOOR, **dict.fromkeys(built.ramps, ON_RAMP)}
-        columns |= {number: AT_OBJECT + i for i, number in enumerate(built.objects)}
-        return columns | {number: AT_AGENT + i for i, number in enumerate(built.agents)}
+        sim = self.sim
+        columns = dict.fromkeys((*sim.edges, *sim.statics), AT_WALL)
+        columns |= {sim.floor: ON_FLOOR, **dict.fromkeys(sim.ramps, ON_RAMP)}
+        columns |= {number: AT_OBJECT + i for i, number in enumerate(sim.objects)}
+        return columns | {number: AT_AGENT + i for i, number in enumerate(sim.agents)}
 
     # -- what is now ----------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from piase_gym.core.rng import Stream
 from piase_gym.errors import SnapshotError
 from piase_gym.worlds.physics_playground.bullet.save_file import inflate
 from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.levels.generate import plain_bodies
+from piase_gym.worlds.physics_playground.levels.generate import plain_bodies, statics
 from piase_gym.worlds.physics_playground.levels.items import MAX_SIDE
 from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.state import STATUSES, PlayState, read_state
@@ -106,11 +106,10 @@ def _check(
 
 def _check_bodies(play: PlayState, config: PhysicsPlaygroundConfig) -> None:
     """Raise `ValueError` if the bodies are not those of the config, as far as it fixes them."""
-    wanted = plain_bodies(config)
-    if play.statics != wanted.statics:
+    if play.statics != statics(config):
         raise ValueError("its walls and ramps are not those of the config")
     found = (*play.objects, *play.agents)
-    for body, mould in zip(found, (*wanted.objects, *wanted.agents), strict=True):
+    for body, mould in zip(found, plain_bodies(config), strict=True):
         for key in ("name", "shape", "half"):
             if getattr(body, key) != getattr(mould, key):
                 raise ValueError(f"{mould.name} has {key}={getattr(body, key)!r:.60}")

@@ -22,7 +22,11 @@ from piase_gym.worlds.physics_playground import facts as views
 from piase_gym.worlds.physics_playground import manual as words
 from piase_gym.worlds.physics_playground.bullet.client import Simulation
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.curriculum import DIALS, ELEMENTS, PERSONAL
+from piase_gym.worlds.physics_playground.curriculum import (
+    DIFFICULTY_PARAMETERS,
+    ELEMENTS,
+    PER_AGENT_FIELDS,
+)
 from piase_gym.worlds.physics_playground.facts import PhysicsFacts
 from piase_gym.worlds.physics_playground.levels.generate import new_state
 from piase_gym.worlds.physics_playground.levels.tasks import tasks_table
@@ -138,9 +142,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
 
     name: ClassVar[str] = "PhysicsPlayground"
     version: ClassVar[int] = 0
-    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
+    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
-    per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL
+    per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
     capabilities: ClassVar[Capabilities] = Capabilities(continuous=True, messages=True)
     milestones: ClassVar[tuple[str, ...]] = ("gripped", "placed", "done")
 

@@ -24,7 +24,6 @@ from piase_gym.worlds.social_dilemma.games import (
     BIMATRICES,
     COMMONS,
     GAMES_BY_NAME,
-    MATRIX_GAMES,
     MAX_PAYOFF,
     profile_table,
     public_goods,
@@ -44,6 +43,7 @@ Game = Literal[
 ]
 GAMES: tuple[str, ...] = Game.__args__  # type: ignore[attr-defined]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 _OF_MATRIX_GAMES = "horizon continuation payoffs multiplier benefit cost noise memory talk".split()
 _OF_COMMONS = (
     "width height window patches regrowth river orchard start_waste most_waste waste_chance "
@@ -98,10 +98,8 @@ class SocialDilemmaConfig(WorldConfig):
     multiplier: float = Field(
         2.0, ge=0.0, le=1000.0, description="what a contribution of 1 to the public good grows to"
     )
-    benefit: float = Field(
-        2.0, ge=-1000.0, le=1000.0, description="what everybody gets from a volunteer"
-    )
-    cost: float = Field(1.0, ge=-1000.0, le=1000.0, description="what volunteering costs")
+    benefit: Worth = Field(2.0, description="what everybody gets from a volunteer")
+    cost: Worth = Field(1.0, description="what volunteering costs")
     noise: float = Field(
         0.0, ge=0.0, le=0.5, description="chance that a choice turns into the other one"
     )
@@ -139,9 +137,9 @@ class SocialDilemmaConfig(WorldConfig):
     )
     zap_range: int = Field(5, ge=1, le=MAX_SIDE, description="cells that a zap reaches")
     clean_range: int = Field(5, ge=1, le=MAX_SIDE, description="cells that cleaning reaches")
-    apple: float = Field(1.0, ge=-1000.0, le=1000.0, description="reward of an apple")
-    zap_cost: float = Field(1.0, ge=-1000.0, le=1000.0, description="what a zap costs")
-    zap_fine: float = Field(0.0, ge=-1000.0, le=1000.0, description="what being zapped costs")
+    apple: Worth = Field(1.0, description="reward of an apple")
+    zap_cost: Worth = Field(1.0, description="what a zap costs")
+    zap_fine: Worth = Field(0.0, description="what being zapped costs")
     max_steps: int = Field(100_000, ge=1, le=2**31 - 1, description="steps until truncation")
     envelope: SocialDilemmaEnvelope | None = Field(None, description="largest sizes")
 
@@ -270,24 +268,17 @@ class SocialDilemmaConfig(WorldConfig):
         return SocialDilemmaEnvelope(**self.fixed_envelope().model_dump())
 
     def sizes(self) -> SocialDilemmaEnvelope:
-        """Return this config's own sizes."""
+        """Return this config's own sizes; some only one kind of game has."""
+        own = {"memory": self.memory}
+        if self.is_commons:
+            sides = {"width": self.width, "height": self.height, "window": self.window}
+            own = {**sides, "cleaning": int(self.game == "cleanup")}
         return SocialDilemmaEnvelope(
             agents=self.agents,
             symbols=self.symbols,
             reputation=int(self.reputation),
-            **self._own_sizes(),
+            **own,
         )
-
-    def _own_sizes(self) -> dict[str, int]:
-        """Return the sizes that only one kind of game has."""
-        if not self.is_commons:
-            return {"memory": self.memory}
-        return {
-            "width": self.width,
-            "height": self.height,
-            "window": self.window,
-            "cleaning": int(self.game == "cleanup"),
-        }
 
 
 def _frozen(table: Any) -> Any:
@@ -312,6 +303,3 @@ def _shape(table: Any) -> tuple[int, ...] | None:
     if len(inner) != 1 or None in inner:
         return None
     return (len(table), *(inner.pop() or ()))
-
-
-__all__ = ["GAMES", "MATRIX_GAMES", "SocialDilemmaConfig", "SocialDilemmaEnvelope"]

@@ -1,8 +1,8 @@
-"""What curricula and tutors can change in a SocialDilemma: its dials and its elements."""
+"""What curricula and tutors can change in a SocialDilemma: difficulty parameters and elements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -15,11 +15,11 @@ from piase_gym.core.difficulty import (
     number_parameter,
 )
 from piase_gym.worlds.social_dilemma.constants import MAX_MEMORY, MAX_ROUNDS
-from piase_gym.worlds.social_dilemma.games import BIMATRICES, COOPERATE, DEFECT
+from piase_gym.worlds.social_dilemma.games import BIMATRICES, COOPERATE, DEFECT, MATRIX_GAMES
 
 MOST_TEMPTATION: Final = 10.0
 SURE: Final = 0.999
-"""The greatest chance of another round that the dial sets."""
+"""The greatest chance of another round that can be set."""
 
 
 def _temptation(config: Any) -> float | None:
@@ -48,35 +48,17 @@ def _grow(config: Any, value: float) -> Fields:
     return {"regrowth": tuple(min(1.0, chance * value / now[-1]) for chance in now)}
 
 
-def _only(parameter: DifficultyParameter, applies: Callable[[Any], bool]) -> DifficultyParameter:
-    """Return a dial that is there only where it applies."""
-
-    def read(config: Any) -> float | None:
-        return parameter.read(config) if applies(config) else None
-
-    return DifficultyParameter(
-        parameter.name,
-        parameter.description,
-        parameter.low,
-        parameter.high,
-        read,
-        parameter.turn,
-        parameter.harder,
-        parameter.whole,
-    )
-
-
 def _in(*games: str) -> Callable[[Any], bool]:
     """Return whether one of these games is played."""
     return lambda config: config.game in games
 
 
-def _is_matrix(config: Any) -> bool:
-    """Tell whether a matrix game is played."""
-    return not config.is_commons
+_CLEANUP: Final = _in("cleanup")
+_PUBLIC_GOODS: Final = _in("public_goods")
+_MATRIX: Final = _in(*MATRIX_GAMES)
 
 
-DIALS: Final = (
+DIFFICULTY_PARAMETERS: Final = (
     DifficultyParameter(
         "temptation",
         "what defecting pays more than cooperating, against one who cooperates; in games of two",
@@ -94,21 +76,14 @@ DIALS: Final = (
         _grow,
         harder=-1,
     ),
-    _only(
-        number_parameter("waste_chance", "chance a step that waste comes, in a cleanup", 0.0, 1.0),
-        _in("cleanup"),
+    number_parameter(
+        "waste_chance", "chance a step that waste comes, in a cleanup", 0.0, 1.0, where=_CLEANUP
     ),
-    _only(
-        number_parameter("noise", "chance that a choice turns into the other", 0.0, 0.5), _is_matrix
+    number_parameter("noise", "chance that a choice turns into the other", 0.0, 0.5, where=_MATRIX),
+    number_parameter(
+        "multiplier", "what a contribution grows to", 0.0, 10.0, harder=-1, where=_PUBLIC_GOODS
     ),
-    _only(
-        number_parameter("multiplier", "what a contribution grows to", 0.0, 10.0, harder=-1),
-        _in("public_goods"),
-    ),
-    _only(
-        number_parameter("cost", "what volunteering costs", 0.0, 10.0),
-        _in("volunteers_dilemma"),
-    ),
+    number_parameter("cost", "what volunteering costs", 0.0, 10.0, where=_in("volunteers_dilemma")),
     DifficultyParameter(
         "continuation",
         "chance of another round, under a geometric horizon",
@@ -128,27 +103,19 @@ DIALS: Final = (
         harder=-1,
         whole=True,
     ),
-    _only(
-        number_parameter("memory", "rounds to look back on", 1, MAX_MEMORY, harder=-1, whole=True),
-        _is_matrix,
+    number_parameter(
+        "memory", "rounds to look back on", 1, MAX_MEMORY, harder=-1, whole=True, where=_MATRIX
     ),
-    _only(number_parameter("patches", "of apples", 1, 64, harder=-1, whole=True), _in("harvest")),
-    _only(
-        number_parameter("apple_chance", "chance that an apple grows", 0.0, 1.0, harder=-1),
-        _in("cleanup"),
+    number_parameter("patches", "of apples", 1, 64, harder=-1, whole=True, where=_in("harvest")),
+    number_parameter(
+        "apple_chance", "chance that an apple grows", 0.0, 1.0, harder=-1, where=_CLEANUP
     ),
-    _only(
-        number_parameter("start_waste", "share of the water that is waste at first", 0.0, 1.0),
-        _in("cleanup"),
+    number_parameter(
+        "start_waste", "share of the water that is waste at first", 0.0, 1.0, where=_CLEANUP
     ),
     number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
 )
 """What `adjust_difficulty` can turn."""
-
-
-def _reputation(_config: Any, _said: Mapping[str, Any]) -> Fields:
-    """Let all see what the others have done."""
-    return {"reputation": True}
 
 
 ELEMENTS: Final = (
@@ -156,6 +123,11 @@ ELEMENTS: Final = (
     count_element("symbol", "something that can be said to all others", "symbols"),
     count_element("talk", "a step before each round in which only symbols count", "talk"),
     count_element("patch", "apples that grow back, in a harvest", "patches"),
-    Element("reputation", "all see what each of the others has done", (), _reputation),
+    Element(
+        "reputation",
+        "all see what each of the others has done",
+        (),
+        lambda _config, _said: {"reputation": True},
+    ),
 )
 """What `introduce_element` can add."""

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import functools
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, Param
 from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.errors import EnvelopeError
-from piase_gym.worlds.array_world import ArrayWorld, F
+from piase_gym.worlds.array_world import ArrayWorld, Batch, F
+from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
-from piase_gym.worlds.social_dilemma.curriculum import DIALS, ELEMENTS
+from piase_gym.worlds.social_dilemma.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
 from piase_gym.worlds.social_dilemma.games import games_table
+
+
+class Modules(NamedTuple):
+    """The modules of one kind of games, by their roles.
+
+    Attributes:
+        memory: `state`: the record and the table.
+        views: `facts`: facts as vectors.
+        text: Facts as prose.
+        pictures: What is drawn.
+    """
+
+    memory: Any
+    views: Any
+    text: Any
+    pictures: Any
 
 
 class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
@@ -156,10 +180,11 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     name: ClassVar[str] = "SocialDilemma"
     version: ClassVar[int] = 0
 
-    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
+    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 
     envelope: SocialDilemmaEnvelope
+    modules: ClassVar[Modules]
 
     def __new__(cls, config: SocialDilemmaConfig | None = None) -> SocialDilemma[Any]:
         """Make a world of the kind that the config's game is of."""
@@ -183,6 +208,69 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
                 f"game={self.config.game!r}; make another environment"
             )
         super().check_config(config)
+
+    def __init__(self, config: SocialDilemmaConfig) -> None:
+        """Build the world and start once, to see that a level can be made.
+
+        Raises:
+            GenerationError: If it cannot.
+        """
+        super().__init__(config)
+        self.form = self.modules.views.form_of(self.config)
+        self.text_length = self.modules.text.longest_text(self.form)
+        self.reset(0)
+
+    def configure(self, config: SocialDilemmaConfig) -> None:
+        """Take another config."""
+        super().configure(config)
+        self.tables[...] = self.modules.memory.new_table(self.config, self.envelope)
+        self.form = self.modules.views.form_of(self.config)
+
+    @property
+    def vector_space(self) -> Box:
+        """A Box; see the module `facts` of this kind of games."""
+        box: Box = self.modules.views.vector_box(self.envelope)
+        return box
+
+    def new_single(self, config: SocialDilemmaConfig) -> NDArray[Any]:
+        """Return the record of a batch of one."""
+        one: NDArray[Any] = self.modules.memory.new_single(config, self.envelope)
+        return one
+
+    def new_batch(self, count: int, configs: Sequence[SocialDilemmaConfig]) -> Batch:
+        """Return `count` environments with the tables of `configs`."""
+        tables = stacked([self.modules.memory.new_table(c, self.envelope) for c in configs])
+        shape = (count, len(self.agents), self.form.length, self.num_actions)
+        states = np.zeros(count, self.modules.memory.layout_for(self.envelope))
+        return Batch(states, tables, shape, self._obs.dtype.type)
+
+    def state_problem(self, record: Any, table: Any) -> str:
+        """Check sizes, places, counts and codes."""
+        problem: str = self.modules.memory.find_problem(record, table)
+        return problem
+
+    def text_writer(self) -> Callable[[Any, int], str]:
+        """Return a writer of texts from what was kept."""
+        return functools.partial(self.modules.text.write_kept, self.form)
+
+    def vector(self, facts: F) -> NDArray[Any]:
+        """Return the vector of the facts."""
+        vector: NDArray[Any] = self.modules.views.vector_of(facts, self.form)
+        return vector
+
+    def ansi(self) -> str:
+        """Draw what is played with letters."""
+        drawn: str = self.modules.pictures.ansi(self._scene())
+        return drawn
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Draw what is played as a picture."""
+        pixels: NDArray[np.uint8] = self.modules.pictures.rgb(self._scene())
+        return pixels
+
+    @abstractmethod
+    def _scene(self) -> Any:
+        """Describe the state for the painters."""
 
     @property
     def _message(self) -> tuple[Param, ...]:

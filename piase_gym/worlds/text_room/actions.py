@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from piase_gym.core.commands import Command, Param, Verb
@@ -140,26 +141,8 @@ def grammar(several: bool) -> tuple[Verb, ...]:
     return ALONE + TOGETHER if several else ALONE
 
 
-@dataclass(frozen=True)
-class Bases:
-    """Where each kind of command begins in the table; see `Table`."""
-
-    look: int
-    go: int
-    inspect: int
-    open: int
-    close: int
-    search: int
-    read: int
-    use: int
-    take: int
-    drop: int
-    put: int
-    use_on: int
-    say: int
-    tell: int
-    give: int
-    size: int
+Bases = Mapping[str, int]
+"""Where each kind of command begins in the table, and its ``size``; see `Table`."""
 
 
 def bases_of(envelope: TextRoomEnvelope) -> Bases:
@@ -172,15 +155,11 @@ def bases_of(envelope: TextRoomEnvelope) -> Bases:
         **dict.fromkeys(("inspect", "open", "close", "search", "read", "use"), objects),
         **dict.fromkeys(("take", "drop"), items),
         **dict.fromkeys(("put", "use_on"), items * objects),
-        "say": len(PHRASES) if several else 0,
-        "tell": agents * len(PHRASES) if several else 0,
-        "give": items * agents if several else 0,
+        "say": several * len(PHRASES),
+        "tell": several * agents * len(PHRASES),
+        "give": several * items * agents,
     }
-    starts, place = {}, 0
-    for name, size in sizes.items():
-        starts[name] = place
-        place += size
-    return Bases(**starts, size=place)
+    return dict(zip((*sizes, "size"), accumulate(sizes.values(), initial=0), strict=True))
 
 
 @dataclass(frozen=True)
@@ -230,7 +209,7 @@ def _write(
     words = Vocabulary(agents, rooms, dict(objects), stats, envelope)
     bases = bases_of(words.envelope)
     verbs = grammar(envelope.agents > 1)
-    return Table(ActionTable.of(bases.size, _rows(bases, words), verbs), bases, words)
+    return Table(ActionTable.of(bases["size"], _rows(bases, words), verbs), bases, words)
 
 
 def _rows(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
@@ -238,21 +217,21 @@ def _rows(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
     envelope = words.envelope
     yield from enumerate((Command("wait"), Command("look"), Command("inventory")))
     for k, direction in enumerate(DIRECTIONS):
-        yield bases.go + k, Command("go", {"direction": direction})
+        yield bases["go"] + k, Command("go", {"direction": direction})
     for name, k in words.objects.items():
         for verb in ("open", "close", "search", "read"):
-            yield getattr(bases, verb) + k, Command(verb, {"target_object": name})
-        yield bases.inspect + k, Command("look", {"target_object": name})
-        yield bases.use + k, Command("use", {"item_name": name})
+            yield bases[verb] + k, Command(verb, {"target_object": name})
+        yield bases["inspect"] + k, Command("look", {"target_object": name})
+        yield bases["use"] + k, Command("use", {"item_name": name})
     for item, i in words.objects.items():
         if i >= envelope.items:
             continue
-        yield bases.take + i, Command("take", {"item_name": item})
-        yield bases.drop + i, Command("drop", {"item_name": item})
+        yield bases["take"] + i, Command("take", {"item_name": item})
+        yield bases["drop"] + i, Command("drop", {"item_name": item})
         for name, k in words.objects.items():
             both = {"item_name": item, "target_object": name}
-            yield bases.put + i * envelope.objects + k, Command("put", both)
-            yield bases.use_on + i * envelope.objects + k, Command("use", both)
+            yield bases["put"] + i * envelope.objects + k, Command("put", both)
+            yield bases["use_on"] + i * envelope.objects + k, Command("use", both)
     if envelope.agents > 1:
         yield from _spoken(bases, words)
 
@@ -260,15 +239,15 @@ def _rows(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
 def _spoken(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
     """Yield what is said and given among several agents."""
     for p, phrase in enumerate(PHRASES):
-        yield bases.say + p, Command("say", {"message": phrase})
+        yield bases["say"] + p, Command("say", {"message": phrase})
         for a, agent in enumerate(words.agents):
             told = {"agent_id": agent, "message": phrase}
-            yield bases.tell + a * len(PHRASES) + p, Command("tell", told)
+            yield bases["tell"] + a * len(PHRASES) + p, Command("tell", told)
     for item, i in words.objects.items():
         if i < words.envelope.items:
             for a, agent in enumerate(words.agents):
                 given = {"item_name": item, "agent_id": agent}
-                yield bases.give + i * words.envelope.agents + a, Command("give", given)
+                yield bases["give"] + i * words.envelope.agents + a, Command("give", given)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from piase_gym.core.difficulty import (
-    DifficultyParameter,
     Element,
     Fields,
     PerAgentField,
@@ -19,17 +18,9 @@ from piase_gym.worlds.text_room.levels import words
 _THING: Final = ("description", "can_be_taken", "read_text", "contains")
 
 
-def _generated(field: str, description: str, low: int, high: int) -> DifficultyParameter:
-    """Return a difficulty parameter of generated quests; written stories have none."""
-    return DifficultyParameter(
-        field,
-        description,
-        low,
-        high,
-        lambda config: getattr(config, field) if config.story is None else None,
-        lambda _config, value: {field: value},
-        whole=True,
-    )
+def _is_generated(config: Any) -> bool:
+    """Tell whether quests are generated; what is said of them means nothing to a written story."""
+    return config.story is None
 
 
 def _only_generated(element: Element) -> Element:
@@ -56,7 +47,8 @@ def _object(config: Any, said: Mapping[str, Any]) -> Fields:
     story = config.story.model_dump(mode="json", exclude_unset=True)
     room, name = said["room"], said["name"]
     if room not in config.story.rooms:
-        raise ConfigError(f"TextRoom: there is no room {room!r}; {_known(config.story.rooms)}")
+        known = ", ".join(config.story.rooms)
+        raise ConfigError(f"TextRoom: there is no room {room!r}; rooms are {known}")
     if name in config.story.object_details or any(
         name in other.objects for other in config.story.rooms.values()
     ):
@@ -68,14 +60,15 @@ def _object(config: Any, said: Mapping[str, Any]) -> Fields:
     return {"story": story}
 
 
-def _known(names: Mapping[str, Any]) -> str:
-    return f"rooms are {', '.join(names)}"
-
-
 DIFFICULTY_PARAMETERS: Final = (
-    _generated("depth", "obstacles on the way of a quest", 0, words.MOST_DEPTH),
-    _generated("rooms", "rooms of a quest", 1, words.MOST_ROOMS),
-    _generated("distractors", "objects that nobody needs", 0, words.MOST_DISTRACTORS),
+    *(
+        number_parameter(field, description, low, high, whole=True, where=_is_generated)
+        for field, description, low, high in (
+            ("depth", "obstacles on the way of a quest", 0, words.MOST_DEPTH),
+            ("rooms", "rooms of a quest", 1, words.MOST_ROOMS),
+            ("distractors", "objects that nobody needs", 0, words.MOST_DISTRACTORS),
+        )
+    ),
     number_parameter("message_loss", "share of messages that get lost", 0.0, 1.0),
     number_parameter("message_delay", "steps until a message is heard", 0, 1000, whole=True),
     number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),

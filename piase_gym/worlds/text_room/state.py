@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
@@ -101,27 +101,19 @@ class RoomState:
 
     def copy(self) -> RoomState:
         """Return a copy that shares nothing."""
-        return RoomState(
-            self.seed,
-            self.t,
-            self.place[:],
-            self.hidden[:],
-            self.found[:],
-            self.is_open[:],
-            self.locked[:],
-            self.rooms[:],
-            self.status[:],
-            [flags[:] for flags in self.flags],
-            [stats.copy() for stats in self.stats],
-            self.feedback[:],
-            self.told[:],
-            [reached[:] for reached in self.reached],
-            self.looks.copy(),
-            self.counts.copy(),
-            self.fired[:],
-            self.metrics.copy(),
-            self.order[:],
-        )
+        found: RoomState = object.__new__(RoomState)
+        for name in RoomState.__slots__:
+            setattr(found, name, _copied(getattr(self, name)))
+        return found
+
+
+def _copied(value: Any) -> Any:
+    """Return a part of a state that shares nothing with the part given."""
+    if isinstance(value, dict):
+        return value.copy()
+    if not isinstance(value, list):
+        return value
+    return [*map(_copied, value)] if value and isinstance(value[0], list | dict) else value[:]
 
 
 class StoryCondition(NamedTuple):
@@ -215,8 +207,17 @@ def compile_story(story: Story) -> Plot:
     containers = tuple(
         t.is_container if t.is_container is not None else bool(t.contains) for t in things
     )
-    watched = _watched(story)
-    interactions = _interactions(things, object_of)
+    events = tuple(enumerate(story.events))
+    watched = _grouped(
+        (row[1].trigger.action_type, row)
+        for row in events
+        if isinstance(row[1].trigger, ActionTaken)
+    )
+    interactions: dict[tuple[str, int, int], tuple[Interaction, ...]] = _grouped(
+        ((entry.action, k, object_of[entry.item_name] if entry.item_name else -1), entry)
+        for k, thing in enumerate(things)
+        for entry in thing.interactions
+    )
     stats = dict.fromkeys(name for agent in story.agent_setup for name in agent.stats)
     metrics = [r.metric for r, _ in names.responses(story) if isinstance(r, AddMetric)]
     goals = [getattr(c, "item_name", None) for c in story.win_conditions]
@@ -233,10 +234,15 @@ def compile_story(story: Story) -> Plot:
         keys=tuple(object_of.get(t.key_required or "", -1) for t in things),
         interactions=interactions,
         watched=watched,
-        awaited=_awaited(story),
+        awaited=_grouped((row[1].trigger.type, row) for row in events),
         wins=_aims(story, story.win_conditions),
         losses=_aims(story, [c for c in story.lose_conditions if not isinstance(c, MaxSteps)]),
-        stat_rates=_stat_rates(story),
+        stat_rates=tuple(
+            (agent, name, stat.per_step)
+            for agent, setup in enumerate(story.agent_setup)
+            for name, stat in setup.stats.items()
+            if stat.per_step
+        ),
         usable=tuple(_usable(k, name, interactions, watched) for k, name in enumerate(objects)),
         readable=tuple(
             t.read_text is not None or ("read", k, -1) in interactions for k, t in enumerate(things)
@@ -262,21 +268,16 @@ def _exits(
     }
 
 
-def _watched(story: Story) -> dict[str, tuple[tuple[int, Event], ...]]:
-    """Return the events that wait for an action, by verb."""
-    found: dict[str, list[tuple[int, Event]]] = {}
-    for k, event in enumerate(story.events):
-        if isinstance(event.trigger, ActionTaken):
-            found.setdefault(event.trigger.action_type, []).append((k, event))
-    return {verb: tuple(rows) for verb, rows in found.items()}
+K = TypeVar("K")
+V = TypeVar("V")
 
 
-def _awaited(story: Story) -> dict[str, tuple[tuple[int, Event], ...]]:
-    """Return the events by the type of their trigger."""
-    found: dict[str, list[tuple[int, Event]]] = {}
-    for k, event in enumerate(story.events):
-        found.setdefault(event.trigger.type, []).append((k, event))
-    return {kind: tuple(rows) for kind, rows in found.items()}
+def _grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, tuple[V, ...]]:
+    """Return everything that has the same key, by key."""
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return {key: tuple(values) for key, values in found.items()}
 
 
 def _aims(story: Story, conditions: Iterable[Any]) -> tuple[StoryCondition, ...]:
@@ -287,28 +288,6 @@ def _aims(story: Story, conditions: Iterable[Any]) -> tuple[StoryCondition, ...]
     )
 
 
-def _stat_rates(story: Story) -> tuple[tuple[int, str, float], ...]:
-    """Return what each step does to bodies."""
-    return tuple(
-        (agent, name, stat.per_step)
-        for agent, setup in enumerate(story.agent_setup)
-        for name, stat in setup.stats.items()
-        if stat.per_step
-    )
-
-
-def _interactions(
-    things: tuple[Thing, ...], object_of: dict[str, int]
-) -> dict[tuple[str, int, int], tuple[Interaction, ...]]:
-    """Return the rules of objects of their own."""
-    found: dict[tuple[str, int, int], list[Interaction]] = {}
-    for k, thing in enumerate(things):
-        for entry in thing.interactions:
-            item = object_of[entry.item_name] if entry.item_name else -1
-            found.setdefault((entry.action, k, item), []).append(entry)
-    return {key: tuple(rows) for key, rows in found.items()}
-
-
 def _usable(
     k: int,
     name: str,
@@ -316,13 +295,9 @@ def _usable(
     watched: dict[str, tuple[tuple[int, Event], ...]],
 ) -> bool:
     """Tell whether an object can be used by itself."""
-    named = [
-        {event.trigger.target, event.trigger.item_name} - {None}
-        for _, event in watched.get("use", ())
-        if isinstance(event.trigger, ActionTaken)
-    ]
-    alone = {name} in named
-    return alone or ("use", k, -1) in interactions
+    triggers = [event.trigger for _, event in watched.get("use", ())]
+    named = [{t.target, t.item_name} - {None} for t in triggers if isinstance(t, ActionTaken)]
+    return {name} in named or ("use", k, -1) in interactions
 
 
 def new_state(plot: Plot, slots: int, agents: int, seed: int) -> RoomState:

@@ -120,7 +120,7 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         super().__init__(config)
         self.text_length = text.longest_text(self.envelope)
         self._grammar = grammar(len(self.agents) > 1)
-        self._size = bases_of(self.envelope).size
+        self._size = bases_of(self.envelope)["size"]
         self._written_plot: Plot | None = None
         self._take(self.config)
         self.mailboxes: Mailboxes = self._new_mail()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.mailbox import EVERYONE, Mailboxes, Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
+from piase_gym.core.world import Facts
 from piase_gym.worlds.texts.lines import LineReader
 
 SYSTEM = "system"
@@ -36,6 +37,12 @@ def letter_line(letter: Message) -> str:
     """Write a letter on one line."""
     says = "says" if letter.recipient == EVERYONE else f"tells {letter.recipient}"
     return f"{letter.sender} {says}: {one_line(letter.message)}"
+
+
+def closing_lines(facts: Facts) -> list[str]:
+    """Return the lines that end most texts: what was heard, then the hint."""
+    hint = [] if facts.hint is None else [f"Hint: {one_line(facts.hint)}"]
+    return [*map(letter_line, facts.messages), *hint]
 
 
 def read_letters(lines: LineReader, agents: Sequence[str]) -> Iterator[Message]:

@@ -234,6 +234,8 @@ class CommandParser:
         """Return the parameters of a command under their proper keys, as far as can be told."""
         params = next((verb.params for verb in self.grammar if verb.name == command.verb), ())
         own = {param.name for param in params}
+        if not isinstance(command.parameters, Mapping):
+            return command.parameters
         found = {str(key): value for key, value in command.parameters.items()}
         for name in (param.name for param in params if param.name not in found):
             others = (a for a in self.wording.aliases.get(name, ()) if a in found and a not in own)

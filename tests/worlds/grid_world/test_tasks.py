@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from copy import deepcopy
+from itertools import product
+from unittest.mock import ANY
 
 import pytest
 
@@ -176,6 +178,73 @@ def test_the_oracle_wins_what_is_shipped(name: str, seeds: int, least: float) ->
     world = shipped(name)
     won = [win for seed in range(seeds) for win in play(world, seed)[0]]
     assert sum(won) / len(won) >= least
+
+
+def can_last(world: GridWorld, seed: int) -> bool:
+    """Try all that agents can do in an orchard, by the slow rules; alike states are one."""
+    wave = [ReferenceGridRules(world.config, world.get_state(), seed)]
+    while wave:
+        following = {}
+        for state in wave:
+            for acts in product(range(5), repeat=len(state.agents)):
+                after = deepcopy(state)
+                after.step(acts)
+                if all(agent.fate == "escaped" for agent in after.agents):
+                    return True
+                bushes = tuple(after.cells[patch] for patch in after.patches)
+                them = tuple((agent.x, agent.y, agent.energy) for agent in after.agents)
+                if all(agent.playing for agent in after.agents):
+                    following[after.dynamics.counter, bushes, them] = after
+        wave = list(following.values())
+    return False
+
+
+def test_the_oracle_lasts_in_every_small_orchard_in_which_one_can() -> None:
+    fields = {"fruits": 2, "energy": 4, "fruit_energy": 3, "regrow": 0.0, "random_goals": 0}
+    world = GridWorld(GridWorldConfig(width=6, height=3, max_steps=9, **fields))
+    lasted = []
+    for seed in range(12):
+        world.reset(seed)
+        able = can_last(world, seed)
+        assert play(world, seed) == ([able], 9 if able else ANY), seed
+        lasted.append(able)
+    assert 0 < sum(lasted) < len(lasted)
+
+
+def graze(state: ReferenceGridRules, dice: random.Random) -> list[int]:
+    """Let the hungriest go first to the nearest fruit, others off the bushes."""
+    fruit = [patch for patch in state.patches if state.cells[patch] == codes.FRUIT]
+    acts = [4] * len(state.agents)
+    for agent in sorted(state.agents, key=lambda agent: agent.energy):
+        x, y = agent.x, agent.y
+        if agent.energy <= 50 and fruit:
+            to = min(fruit, key=lambda patch: abs(patch[0] - x) + abs(patch[1] - y))
+            fruit.remove(to)
+            ways = [to[1] < y, to[1] > y, to[0] < x, to[0] > x]
+            acts[agent.number] = dice.choice([act for act in range(4) if ways[act]] or [4])
+        elif state.cells[x, y] == codes.BARE:
+            acts[agent.number] = dice.randrange(4)
+    return acts
+
+
+@pytest.mark.parametrize("seed", [7, 0, 17, 2000000])
+def test_an_orchard_can_be_won(seed: int) -> None:
+    """By a plan that the slow rules find; sooner than after all steps nobody has won."""
+    world = shipped("Orchard-12x12-4p")
+    world.reset(seed)
+    start = ReferenceGridRules(world.config, world.get_state(), seed)
+    for attempt in range(20):
+        state, dice, plan = deepcopy(start), random.Random(attempt), []
+        while all(agent.playing for agent in state.agents):
+            plan.append(graze(state, dice))
+            state.step(plan[-1])
+        if all(agent.fate == "escaped" for agent in state.agents):
+            break
+    assert len(plan) == world.config.max_steps == 250
+    for acts in plan:
+        assert all(world.alive)
+        world.step(acts)
+    assert [str(world.result(a)) for a in range(4)] == ["won"] * 4
 
 
 def test_agents_that_must_only_last_leave_fruit_to_the_hungry() -> None:

@@ -272,13 +272,12 @@ def test_numbers_that_cannot_be_are_refused(column: int, value: float) -> None:
 def felt(env: Any, agent: int) -> slow.Touch:
     """Return what an agent touches, from Bullet's contact points."""
     sim = env.world.sim
-    built = sim.built
     points = [point for point in sim.contacts(agent) if point[8] < 0.005]
     numbers = {point[2] for point in points}
-    solid = {*built.edges, *built.statics} - {*built.ramps}
+    solid = {*sim.edges, *sim.statics} - {*sim.ramps}
     return slow.Touch(
         wall=bool(numbers & solid),
-        ramp=bool(numbers & {*built.ramps}),
+        ramp=bool(numbers & {*sim.ramps}),
         objects=tuple(i for i, number in enumerate(sim.objects) if number in numbers),
         agents=tuple(i for i, number in enumerate(sim.agents) if number in numbers),
         grounded=any(point[7][2] > 0.5 for point in points),

@@ -32,6 +32,7 @@ class SlowCommons:
         self.when: list[list[int]] = [[] for _ in range(count)]
         self.t = 0
         self.rewards = [0.0] * count
+        self.order = list(range(count))
         self._lay_out()
 
     def inside(self, x: int, y: int) -> bool:
@@ -103,7 +104,8 @@ class SlowCommons:
         """Play a step and return the rewards."""
         config, firing = self.config, []
         self.rewards = [0.0] * config.agents
-        for agent, (action, symbol) in enumerate(acts):
+        for agent in self.order:
+            action, symbol = acts[agent]
             fine = self.legal(agent, action, symbol)
             self.said[agent] = symbol if fine else 0
             if fine and action in MOVES:

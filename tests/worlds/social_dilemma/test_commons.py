@@ -11,6 +11,7 @@ import piase_gym
 from piase_gym import testing
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ConfigError, EnvelopeError, GenerationError
+from piase_gym.worlds.social_dilemma.commons.codes import WASTE
 from tests.worlds.social_dilemma.reference_commons import MOVES, SlowCommons
 
 QUICK = {"regrowth": (0.01, 0.1, 0.2, 0.4)}
@@ -27,6 +28,8 @@ CASES: list[dict[str, Any]] = [
     | {"start_waste": 0.0, "apple_chance": 0.5, "clean_range": 2, "timeout": 6, "rounds": 120},
     {"game": "cleanup", "agents": 5, "width": 9, "height": 9, "waste_chance": 1.0, "timeout": 0}
     | {"reputation": True, "symbols": 1, "max_steps": 50},
+    {"game": "cleanup", "agents": 4, "width": 8, "height": 8, "river": 1, "waste_chance": 1.0}
+    | {"most_waste": 0.5, "start_waste": 0.0, "rounds": 60},
 ]
 
 
@@ -76,6 +79,10 @@ def test_kernels_play_like_the_reference(fields: dict[str, Any]) -> None:
             legal = [slow.legal(a, *words_of(act, env)) for a, act in enumerate(acts)]
             masks = env.world.masks()
             assert legal == [bool(masks[a][act]) for a, act in enumerate(acts)]
+            if seed % 2:  # agents act in another order in every step
+                slow.order.sort(key=lambda _: dice.bits())
+                env.runner.set_order(slow.order)
+            before = {deed: [*counts] for deed, counts in slow.deeds.items()}
             _, rewards, terminated, truncated, infos = env.step(
                 dict(zip(env.agents, acts, strict=True))
             )
@@ -85,11 +92,25 @@ def test_kernels_play_like_the_reference(fields: dict[str, Any]) -> None:
             assert set(terminated.values()) == {slow.t == env.config.length}
             assert set(truncated.values()) == {slow.t == env.config.max_steps}
             require_same(env, slow)
+            check_milestones(infos, before, slow)
         events |= {name for name, deeds in slow.deeds.items() if any(deeds)}
         check_measures(env, slow)
     crowded = env.config.timeout and env.config.agents > 4
     assert events >= ({"zaps", "zapped", "away", "eaten"} if crowded else set())
     assert "cleaned" in events or env.config.game == "harvest"
+
+
+DEEDS = {"apple_eaten": "eaten", "waste_cleaned": "cleaned", "was_zapped": "zapped"}
+"""Milestones that are reached with the first of such deeds."""
+
+
+def check_milestones(
+    infos: dict[str, Any], before: dict[str, list[int]], slow: SlowCommons
+) -> None:
+    """Compare which milestones are told of with what was done for the first time."""
+    for agent, info in enumerate(infos.values()):
+        first = {m for m, d in DEEDS.items() if slow.deeds[d][agent] and not before[d][agent]}
+        assert {*info.get("milestones", ())} & DEEDS.keys() == first
 
 
 def check_measures(env: Any, slow: SlowCommons) -> None:
@@ -156,6 +177,87 @@ def test_a_patch_that_is_emptied_stays_bare() -> None:
         env.step(dict.fromkeys(env.agents, 4))
     assert before.any()
     assert not env.world.states[0]["ripe"].any()
+
+
+def test_who_finds_no_room_stays_away_until_there_is_some() -> None:
+    fields: dict[str, Any] = {"game": "harvest", "agents": 4, "width": 8, "height": 8, "timeout": 3}
+    env = piase_gym.parallel_env("SocialDilemma", regrowth=(0, 0, 0, 0), **fields)
+    env.reset(seed=0)
+    dice, names = Stream(1), env.possible_agents
+    while not any(env.facts(name).time_out for name in names):
+        env.step({name: dice.integer(6) for name in names})
+    away = [name for name in names if env.facts(name).time_out]
+    state = env.world.states[0]
+    state["cells"][state["cells"] == 2] = 4  # apples wherever there was land
+    env.world.refresh()
+    for _ in range(8):
+        env.step(dict.fromkeys(names, 4))
+    for name in away:
+        facts = env.facts(name)
+        assert (facts.time_out, facts.position) == (1, None)
+        masks = env.world.masks()[names.index(name)]
+        assert masks.nonzero()[0].tolist() == [4]
+    state["cells"][state["cells"] == 4] = 2
+    env.world.refresh()
+    env.step(dict.fromkeys(names, 4))
+    for name in away:
+        assert env.facts(name).time_out == 0
+        assert env.facts(name).position is not None
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_who_comes_first_cleans_what_two_aim_at(order: list[int]) -> None:
+    fields: dict[str, Any] = {"game": "cleanup", "agents": 2, "width": 8, "height": 8, "river": 3}
+    env = piase_gym.parallel_env("SocialDilemma", **fields, waste_chance=0.0, start_waste=0.0)
+    env.reset(seed=0)
+    state = env.world.get_state()
+    side = round(len(state["cells"]) ** 0.5)
+    state["x"][:2], state["y"][:2], state["heading"][:2] = [0, 2], [4, 4], [1, 3]
+    state["cells"][4 * side + 1] = WASTE
+    state["waste"] = 1
+    env.world.set_state(state)
+    env.runner.set_order(order)
+    infos = env.step({"agent_0": 6, "agent_1": 6})[4]
+    first, second = (f"agent_{agent}" for agent in order)
+    assert (infos[first]["outcome"], infos[second]["outcome"]) == ("ok", "failed")
+    assert [env.facts(name).cleaned for name in (first, second)] == [1, 0]
+
+
+@pytest.mark.parametrize("fields", KIT)
+def test_only_cells_of_the_window_have_a_lower_bound_than_bytes_have(
+    fields: dict[str, Any],
+) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", **fields)
+    space, window = env.observation_space("agent_0")["vector"], env.world.envelope.window
+    assert (space.low == 0).all()
+    assert (space.high[: window**2] == 31 + 4 * 32).all()  # objects, then 32 agents, 4 ways
+    assert (space.high[window**2 :] == 255).all()
+
+
+@pytest.mark.parametrize(
+    ("world", "fields", "base"),
+    [
+        ("SocialDilemma", {"game": "harvest", "rounds": 20}, 6),
+        ("SocialDilemma", {"game": "cleanup", "rounds": 20}, 7),
+        ("GridWorld", {"agents": 2}, 6),
+        ("GridWorld", {"layout": "tag", "agents": 2}, 6),
+    ],
+)
+def test_a_symbol_that_there_is_not_is_illegal_and_unheard(
+    world: str, fields: dict[str, Any], base: int
+) -> None:
+    """Where the spaces leave room for more symbols than this game has."""
+    env = piase_gym.parallel_env(world, **fields, symbols=1, envelope={"symbols": 2})
+    env.reset(seed=0)
+    speaker, listener, *_ = env.possible_agents
+    for symbol, outcome, heard in ((1, "ok", 1), (2, "illegal", 0), (0, "ok", 0)):
+        mask = env.world.masks()[0]
+        assert mask[symbol * base + 4] == (outcome == "ok")
+        acts = dict.fromkeys(env.agents, 4) | {speaker: symbol * base + 4}
+        infos = env.step(acts)[4]
+        assert infos[speaker]["outcome"] == outcome
+        told = [(letter[0], letter[2]) for letter in env.facts(listener).messages]
+        assert told == ([(speaker, "1")] if heard else [])
 
 
 def test_one_harvest_is_followed_by_a_cleanup() -> None:

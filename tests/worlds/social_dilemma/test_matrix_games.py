@@ -227,6 +227,23 @@ def test_any_table_of_payoffs_reads_back(game: str, numbers: list[float], acts: 
         np.testing.assert_array_equal(env.world.vector(facts), env.world.vectors()[agent])
 
 
+@pytest.mark.parametrize("horizon", [{"rounds": 10_000}, {"continuation": 0.999}])
+def test_long_games_read_back(horizon: dict[str, Any]) -> None:
+    env = piase_gym.parallel_env("SocialDilemma", game="public_goods", max_steps=10_000, **horizon)
+    env.reset(seed=3)
+    for played in range(1, 200):
+        env.step({name: (played >> a) & 1 for a, name in enumerate(env.agents)})
+        if not env.agents:
+            break
+        if played % 20 == 0:
+            for agent, name in enumerate(env.agents):
+                facts = env.facts(name)
+                text = env.world.text(facts)
+                assert piase_gym.parse_text("SocialDilemma", text, env.config) == facts
+                np.testing.assert_array_equal(env.world.vector(facts), env.world.vectors()[agent])
+    assert played > 100
+
+
 def test_indices_out_of_the_table_are_refused() -> None:
     env = piase_gym.parallel_env("SocialDilemma")
     env.reset(seed=0)

@@ -150,13 +150,13 @@ def enter_together(s, w):
     """Put them where all can walk to one key or switch, drawn at random, if there is any."""
     free = np.zeros(w.side, np.uint64)
     for y in range(w.side):
-        free[y] = s.free[y]
+        free[y] = s.free[w.free + y]
     confine(s, w, free)
     enter_freely(s, w, w.width - 1)
     for y in range(w.side):
-        s.free[y] = free[y]
+        s.free[w.free + y] = free[y]
     for a in range(w.agents):
-        s.free[np.int64(s.y[a])] &= ~(ONE << np.uint64(s.x[a]))
+        s.free[w.free + np.int64(s.y[a])] &= ~(ONE << np.uint64(s.x[a]))
 
 
 @helper
@@ -168,12 +168,12 @@ def confine(s, w, free):
     for y in range(w.height):
         tools[y] = boards[KEYS, y] | boards[SWITCHES, y]
     for y in range(w.height):
-        s.free[y] = free[y] & around(tools, w, y)
+        s.free[w.free + y] = free[y] & around(tools, w, y)
     cell = random_free(s, w, 0, w.width - 1)
     if cell >= 0:
         spread(w, cell % w.side, cell // w.side, np.int64(0), boards, scrap, region)
     for y in range(w.height):
-        s.free[y] = free[y] & region[y] if cell >= 0 else free[y]
+        s.free[w.free + y] = free[y] & region[y] if cell >= 0 else free[y]
 
 
 @helper
@@ -186,7 +186,7 @@ def lay_plan(s, w):
         for x in range(w.side):
             if cell_at(s, w, x, y) == FLOOR:
                 free |= ONE << np.uint64(x)
-        s.free[y] = free
+        s.free[w.free + y] = free
     s.num_food, s.all_food = w.num_food, w.all_food
     s.num_patches, s.num_movers = w.num_patches, w.num_movers
     for i in range(MAX_PATCHES):
@@ -256,7 +256,8 @@ def fixed_start(s, w, a):
     """Return the start that the config gives, or the first free cell, row by row; -1 for none."""
     x, y = w.starts[a, 0], w.starts[a, 1]
     cell = y * w.side + x
-    if cell_at(s, w, x, y) == FLOOR and (w.pass_through or s.free[y] >> np.uint64(x) & ONE):
+    untaken = w.pass_through or s.free[w.free + y] >> np.uint64(x) & ONE
+    if cell_at(s, w, x, y) == FLOOR and untaken:
         return cell
     return find_free(s, w, 0)
 
@@ -269,7 +270,7 @@ def enter(s, w, a, cell):
         return
     x, y = cell % w.side, cell // w.side
     s.x[a], s.y[a] = x, y
-    s.free[y] &= ~(ONE << np.uint64(x))
+    s.free[w.free + y] &= ~(ONE << np.uint64(x))
     s.heading[a] = 1
     s.alive[a] = 1
     s.level[a], s.energy[a] = w.levels[a], w.energy

@@ -70,7 +70,7 @@ def pick(s, w, number, first, last):
     columns = span(first, last)
     left = number
     for y in range(w.height):
-        bits = s.free[y] & columns
+        bits = s.free[w.free + y] & columns
         here = popcount(bits)
         if left < here:
             for _ in range(left):
@@ -93,7 +93,7 @@ def _random_free(s, w, first, last):
     columns = span(first, last)
     count = 0
     for y in range(w.height):
-        count += popcount(s.free[y] & columns)
+        count += popcount(s.free[w.free + y] & columns)
     if count == 0:
         return -1
     return pick(s, w, draw(s, count), first, last)
@@ -110,6 +110,6 @@ def _place_at(s, w, x, y, code):
     s.cells[y * w.side + x] = code
     bit = ONE << np.uint64(x)
     if code == FLOOR:
-        s.free[y] |= bit
+        s.free[w.free + y] |= bit
     else:
-        s.free[y] &= ~bit
+        s.free[w.free + y] &= ~bit

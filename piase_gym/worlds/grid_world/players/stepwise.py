@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Final
 
 from piase_gym.worlds.grid_world import cells as kinds
-from piase_gym.worlds.grid_world.players.scripted import NEVER, STEP_BUDGET, Budget, Track, search
+from piase_gym.worlds.grid_world.players.search import NEVER, STEP_BUDGET, Budget, Track, search
 from piase_gym.worlds.grid_world.players.successors import (
     INTERACT,
     MOVE_OF,

@@ -18,7 +18,7 @@ from piase_gym.worlds.grid_world.limits import MAX_SIDE
 from piase_gym.worlds.grid_world.rules.events import HURT, PUSH
 from piase_gym.worlds.grid_world.rules.kernels import follow
 from piase_gym.worlds.grid_world.rules.tables import new_table
-from piase_gym.worlds.grid_world.state import layout
+from piase_gym.worlds.grid_world.state import kernel_type, layout
 from piase_gym.worlds.grid_world.world import GridWorld
 
 MOVE_OF: Final = (0, 3, 1, 2)
@@ -27,6 +27,8 @@ STAY: Final = 4
 INTERACT: Final = 5
 MARGIN: Final = 3
 """The smallest window in which a box that is pushed finds what lies behind it."""
+CAPACITY: Final = 4
+"""Agents in the smallest record."""
 KEPT: Final = 10_000
 """Of so many maps answers are remembered."""
 
@@ -76,8 +78,8 @@ class Successors:
     def __init__(self, world: GridWorld) -> None:
         self.world = world
         self._config: Any = None
-        self._states = np.zeros(1, layout(MAX_SIDE, MARGIN, 1))
-        self._states["cells"] = self._states["maps"] = OUTSIDE
+        self._states = np.zeros(1, kernel_type(layout(MAX_SIDE, MARGIN, CAPACITY)))
+        self._states["cells"] = OUTSIDE
         self._known: dict[tuple[bytes, int], dict[int, Outcomes]] = {}
         self._walks: dict[bytes, list[list[int]]] = {}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from piase_gym.worlds.grid_world import cells as kinds
-from piase_gym.worlds.grid_world.players.scripted import (
+from piase_gym.worlds.grid_world.players.search import (
     AFTER,
     BEFORE,
     NEVER,

@@ -41,6 +41,7 @@ TABLE: Final = record(
         ("full_grid", "<i4"),
         # Rules.
         *MAP_FIELDS,
+        ("free", "<i4"),  # where the words of free cells lie in the field `free`
         ("full", "<i4"),  # 1 if more is in use than doors, keys and goals in a window of 7 by 7
         ("pass_through", "<i4"),
         ("shared", "<i4"),
@@ -111,7 +112,8 @@ def new_table(
         if name in (TABLE.names or ()) and isinstance(value, int):
             table[name] = value
     _set_views(table, config, envelope)
-    for name, value in map_fields(side, margin).items():
+    table["free"] = side * side // 8
+    for name, value in map_fields(side, margin, side * side + 8 * side).items():
         table[name] = value
     seven = config.window == envelope.window == 7
     table["full"] = envelope.wide or not (config.plain_rules and seven)

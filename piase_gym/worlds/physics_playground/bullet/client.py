@@ -16,7 +16,6 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -50,58 +49,6 @@ with quiet():  # it announces when it was built
 
 ITERATIONS = 10
 THICK = 0.5
-
-
-@dataclass
-class Built:
-    """Bullet's numbers of what was built.
-
-    Attributes:
-        floor: The floor.
-        edges: The walls around it.
-        statics: The walls and ramps within the floor.
-        ramps: The ramps among them.
-        objects: The objects.
-        agents: The agents.
-    """
-
-    floor: int = -1
-    edges: list[int] = field(default_factory=list)
-    statics: list[int] = field(default_factory=list)
-    ramps: list[int] = field(default_factory=list)
-    objects: list[int] = field(default_factory=list)
-    agents: list[int] = field(default_factory=list)
-
-    @property
-    def bodies(self) -> list[int]:
-        """Objects, then agents: what is read."""
-        return [*self.objects, *self.agents]
-
-
-def build(client: int, state: PlayState, size: tuple[float, float], substeps: int) -> Built:
-    """Build a scene anew in a client, everything at its start."""
-    p.resetSimulation(physicsClientId=client)
-    p.setPhysicsEngineParameter(
-        fixedTimeStep=substeps / HERTZ,
-        numSubSteps=substeps,
-        numSolverIterations=ITERATIONS,
-        solverResidualThreshold=0.0,
-        deterministicOverlappingPairs=1,
-        enableFileCaching=0,
-        physicsClientId=client,
-    )
-    p.setGravity(0.0, 0.0, -state.gravity, physicsClientId=client)
-    floor, *edges = (_body(client, body) for body in ground(size))
-    statics = [_body(client, body) for body in state.statics]
-    ramps = zip(statics, state.statics, strict=True)
-    return Built(
-        floor=floor,
-        edges=edges,
-        statics=statics,
-        ramps=[number for number, body in ramps if body.shape == "ramp"],
-        objects=[_body(client, body) for body in state.objects],
-        agents=[_body(client, body) for body in state.agents],
-    )
 
 
 def ground(size: tuple[float, float]) -> list[Body]:
@@ -183,7 +130,10 @@ class Simulation:
 
     Attributes:
         client: Bullet's number of the client.
-        built: Bullet's numbers of everything in the scene.
+        floor: Bullet's number of the floor.
+        edges: Those of the walls around it.
+        statics: Those of the walls and ramps within the floor.
+        ramps: Those of the ramps among them.
         objects: Those of the objects.
         agents: Those of the agents.
         bodies: Objects, then agents: what is read.
@@ -208,7 +158,6 @@ class Simulation:
             )
         _LIVE.add(self.client)
         self._closer = weakref.finalize(self, _disconnect, self.client)
-        self._take(Built())
         self._joints: dict[int, int] = {}
         self.joined: list[int] = []
 
@@ -218,13 +167,26 @@ class Simulation:
 
     def build(self, state: PlayState, size: tuple[float, float], substeps: int) -> None:
         """Build the scene anew, everything at its start."""
+        client = self.client
+        p.resetSimulation(physicsClientId=client)
+        p.setPhysicsEngineParameter(
+            fixedTimeStep=substeps / HERTZ,
+            numSubSteps=substeps,
+            numSolverIterations=ITERATIONS,
+            solverResidualThreshold=0.0,
+            deterministicOverlappingPairs=1,
+            enableFileCaching=0,
+            physicsClientId=client,
+        )
+        p.setGravity(0.0, 0.0, -state.gravity, physicsClientId=client)
+        self.floor, *self.edges = (_body(client, body) for body in ground(size))
+        self.statics = [_body(client, body) for body in state.statics]
+        built = zip(self.statics, state.statics, strict=True)
+        self.ramps = [number for number, body in built if body.shape == "ramp"]
+        self.objects = [_body(client, body) for body in state.objects]
+        self.agents = [_body(client, body) for body in state.agents]
+        self.bodies = [*self.objects, *self.agents]
         self._joints, self.joined = {}, []
-        self._take(build(self.client, state, size, substeps))
-
-    def _take(self, built: Built) -> None:
-        """Keep what is asked for often."""
-        self.built = built
-        self.objects, self.agents, self.bodies = built.objects, built.agents, built.bodies
 
     # -- running --------------------------------------------------------------------------
 

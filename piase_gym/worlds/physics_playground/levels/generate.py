@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.errors import GenerationError
@@ -186,25 +185,12 @@ def _agent(config: PhysicsPlaygroundConfig, dice: Stream, number: int, place: Po
     return Body(config.names()[number], config.body, half, mass, 0.0, 0.1, place3, yaw)
 
 
-class Bodies(NamedTuple):
-    """The bodies of a scene, but for the floor and the walls around it."""
-
-    statics: list[Body]
-    objects: list[Body]
-    agents: list[Body]
-
-
-def plain_bodies(config: PhysicsPlaygroundConfig) -> Bodies:
-    """Return the bodies of any episode of a config; what is drawn for each is only an example."""
+def plain_bodies(config: PhysicsPlaygroundConfig) -> list[Body]:
+    """Return the objects and agents of any episode of a config; what is drawn is an example."""
     dice, middle = Stream(0), (0.0, 0.0)
-    return Bodies(
-        statics(config),
-        [
-            _object(config, dice, i, thing, middle, config.gravity)
-            for i, thing in enumerate(config.things)
-        ],
-        [_agent(config, dice, i, middle) for i in range(config.agents)],
-    )
+    things = enumerate(config.things)
+    objects = [_object(config, dice, i, thing, middle, config.gravity) for i, thing in things]
+    return objects + [_agent(config, dice, i, middle) for i in range(config.agents)]
 
 
 def statics(config: PhysicsPlaygroundConfig) -> list[Body]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.mailbox import EVERYONE, Message
-from piase_gym.core.text_encoding import one_line, unescape
+from piase_gym.core.text_encoding import unescape
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.facts import (
@@ -27,6 +27,7 @@ from piase_gym.worlds.physics_playground.facts import (
     touch_place,
 )
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, KINDS
+from piase_gym.worlds.texts.letters import closing_lines
 
 
 def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
@@ -50,10 +51,7 @@ def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
     lines += [f"{_sighting(seen)}." for seen in facts.others]
     if facts.lidar:
         lines.append("Lidar, from ahead by the left: " + ", ".join(map(_m, facts.lidar)) + ".")
-    lines += [f"{letter.sender} says: {one_line(letter.message)}" for letter in facts.messages]
-    if facts.hint is not None:
-        lines.append("Hint: " + one_line(facts.hint))
-    return "\n".join(lines)
+    return "\n".join([*lines, *closing_lines(facts)])
 
 
 def _m(value: int) -> str:

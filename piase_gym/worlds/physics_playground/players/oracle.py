@@ -29,20 +29,13 @@ class PhysicsOracle:
 
     def __init__(self, world: PhysicsPlayground) -> None:
         self.world = world
-        self._controllers: dict[str, Callable[[int], Command]] = {
-            "reach": self._reach,
-            "push": self._push,
-            "stack": self._stack,
-            "gather": self._gather,
-            "keep_away": self._keep_away,
-            "carry": self._carry,
-        }
 
     def act(self, agent: int) -> Command:
         """Return the command for the present state; an ended agent waits."""
         if not self.world.alive[agent]:
             return NOOP
-        return self._controllers[self.world.config.task](agent)
+        controller: Callable[[int], Command] = getattr(self, f"_{self.world.config.task}")
+        return controller(agent)
 
     # -- what all controllers use ---------------------------------------------------------
 

@@ -114,14 +114,6 @@ class PhysicsScript:
         """For how many steps something has been held."""
         self._ready = 0
         """For how many of them the others were near enough to hold it too."""
-        self._tasks: dict[str, Callable[[int, Eyes], Command]] = {
-            "reach": lambda _agent, eyes: self._go(eyes, eyes.goal),
-            "push": self._push,
-            "stack": self._stack,
-            "gather": self._gather,
-            "keep_away": self._keep_away,
-            "carry": self._carry,
-        }
 
     def act(self, agent: int) -> Command:
         """Return the next command."""
@@ -129,7 +121,8 @@ class PhysicsScript:
         facts = self.world.facts(agent)
         self._held = self._held + 1 if facts.holding else 0
         self._ready = self._ready if facts.holding else 0
-        return self._tasks[config.task](agent, Eyes(facts, config.body, config.range))
+        controller: Callable[[int, Eyes], Command] = getattr(self, f"_{config.task}")
+        return controller(agent, Eyes(facts, config.body, config.range))
 
     def _go(self, eyes: Eyes, place: Point, ignore: Sequence[str] = ()) -> Command:
         """Drive towards a place, around what is seen to be in the way."""
@@ -144,6 +137,10 @@ class PhysicsScript:
         if thing.away < NEAR:
             return steer(thing.bearing, 0.4)
         return self._go(eyes, thing.place, ignore=[thing.name])
+
+    def _reach(self, _agent: int, eyes: Eyes) -> Command:
+        """Go there."""
+        return self._go(eyes, eyes.goal)
 
     def _push(self, _agent: int, eyes: Eyes) -> Command:
         """Get behind the nearest thing, as seen from the zone, and push."""

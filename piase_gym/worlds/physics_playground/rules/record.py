@@ -8,12 +8,12 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.compiled.stepping import fields_of
 from piase_gym.worlds.physics_playground.config import MAX_AGENTS, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels import bodies
 from piase_gym.worlds.physics_playground.levels.items import KINDS, MAX_OBJECTS
@@ -34,48 +34,34 @@ FELT: Final = AT_AGENT + MAX_AGENTS
 SCENE: Final = np.dtype(
     [
         # -- what holds for an episode
-        ("task", "<i8"),
-        ("objects", "<i8"),  # how many there are; they come first in `table`
-        ("agents", "<i8"),
-        ("rover", "<i8"),  # 1 if agents are rovers, 0 if they are spheres
-        ("grips", "<i8"),  # 1 if agents have a gripper
-        ("aims", "<i8"),  # 1 if there are targets or a zone
-        ("kind", "<i8", MAX_OBJECTS),  # from 1 on, in the order of `KINDS`
+        # how many objects there are (they come first in `table`) and agents; 1 if agents are
+        # rovers, if they have a gripper, if there are targets or a zone
+        *fields_of("<i8", "task objects agents rover grips aims"),
+        # from 1 on, in the order of `KINDS`; 1 if the task is about this object
+        *fields_of("<i8", "kind wanted", MAX_OBJECTS),
         ("half", "<f8", (MAX_OBJECTS, 3)),
-        ("wanted", "<i8", MAX_OBJECTS),  # 1 if the task is about this object
-        ("ball", "<i8"),  # the first of them
+        ("ball", "<i8"),  # the first of those that the task is about
         ("goal", "<f8", (MAX_AGENTS, 2)),  # each agent's target, or the middle of the zone
         ("zone", "<f8"),  # its radius, -1 if there is none
         ("near", "<f8"),  # how far from an agent's centre the surface of what it grips may be
-        ("thrust", "<f8"),
-        ("gain", "<f8"),  # newtons for each m/s that a wheel lacks
-        ("rolling", "<f8"),  # newtons for each m/s by which a sphere is braked
-        ("turning", "<f8"),  # newton metres for each radian a second that a sphere's spin lacks
-        ("stiff", "<f8"),  # of a sphere's gyroscope
-        ("damp", "<f8"),
-        # -- where facts lie in rows; see `facts.Layout`
-        ("shown", "<i8"),  # how many objects an agent sees
-        ("rays", "<i8"),
-        ("objects_at", "<i8"),
-        ("others_at", "<i8"),
-        ("lidar_at", "<i8"),
-        ("touch_at", "<i8"),
-        ("agents_at", "<i8"),  # agents that are touched
+        # newtons at most; for each m/s that a wheel lacks; for each m/s by which a sphere is
+        # braked; newton metres for each radian a second that a sphere's spin lacks; its gyroscope
+        *fields_of("<f8", "thrust gain rolling turning stiff damp"),
+        # -- where facts lie in rows, and how many objects an agent sees; see `facts.Layout`
+        *fields_of("<i8", "shown rays objects_at others_at lidar_at touch_at agents_at"),
         ("ray_span", "<f8"),
         # -- what is now
         ("table", "<f8", (MAX_BODIES, 13)),  # position, quaternion, velocity, spin
         ("touch", "u1", (MAX_AGENTS, FELT)),
         ("share", "<f8", (MAX_AGENTS, MAX_RAYS)),  # how far each ray gets
         ("drives", "<f8", (MAX_AGENTS, 2)),  # wanted speed ahead and spin, from -1 to 1
-        ("held", "<i8", MAX_AGENTS),  # the number of the object that an agent holds, or -1
-        ("towed", "<i8", MAX_AGENTS),  # 1 if it is dragged by a rod
-        ("playing", "<i8", MAX_AGENTS),
+        # the number of the object that an agent holds, or -1; 1 if it is dragged by a rod
+        *fields_of("<i8", "held towed playing", MAX_AGENTS),
         ("placed", "<i8"),  # as the state has it
         # -- what kernels find out
-        ("ahead", "<f8", (MAX_AGENTS, 2)),  # headings, as unit vectors on the floor
-        ("up", "<f8", (MAX_AGENTS, 2)),  # x and y of their own verticals
-        ("force", "<f8", (MAX_AGENTS, 3)),
-        ("torque", "<f8", (MAX_AGENTS, 3)),
+        # headings, as unit vectors on the floor; x and y of agents' own verticals
+        *fields_of("<f8", "ahead up", (MAX_AGENTS, 2)),
+        *fields_of("<f8", "force torque", (MAX_AGENTS, 3)),
         ("inside", "<i8", MAX_OBJECTS),  # 1 if the object's centre is in the zone
         ("togo", "<f8", MAX_AGENTS),
         ("standing", "<i8"),  # objects where the task wants them
@@ -125,6 +111,3 @@ def offset(field: str) -> int:
     """Return at which byte of the record a field begins."""
     fields: Any = SCENE.fields
     return int(fields[field][1])
-
-
-__all__: Sequence[str] = ["SCENE", "new_scene", "offset"]

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
+from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
 from piase_gym.core.commands import Outcome
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE, UNSEEN
-from piase_gym.worlds.grids.prose import Nouns
+from piase_gym.worlds.grids.kinds import CellTable, Kind
 
 APPLE: Final = 4
 WATER: Final = 5
 WASTE: Final = 6
-NAMES: Final = {
-    UNSEEN: "unseen",
-    OUTSIDE: "outside",
-    FLOOR: "floor",
-    APPLE: "apple",
-    WATER: "water",
-    WASTE: "waste",
-}
-SYMBOLS: Final = {OUTSIDE: " ", FLOOR: ".", APPLE: "a", WATER: "~", WASTE: "%"}
-NOUNS: Final = Nouns(
-    mass={
-        "unseen": "darkness",
-        "outside": "the outside",
-        "floor": "floor",
-        "water": "water",
-        "waste": "waste",
-    }
+BARE: Final = 7
+"""Where an apple can grow and none hangs; only pictures show it."""
+TABLE: Final = CellTable(
+    Kind(UNSEEN, "unseen", noun="darkness"),
+    Kind(OUTSIDE, "outside", " ", noun="the outside"),
+    Kind(FLOOR, "floor", ".", noun="floor"),
+    Kind(APPLE, "apple", "a"),
+    Kind(WATER, "water", "~", noun="water"),
+    Kind(WASTE, "waste", "%", noun="waste"),
 )
 
 # Actions, by index without a message.
@@ -49,20 +42,11 @@ ILLEGAL: Final = 9
 UNPARSABLE: Final = 10  # the four misreads stand in the order of `array_world`'s codes
 
 OUTCOMES: Final = (
-    Outcome.OK,
-    Outcome.OK,
-    Outcome.OK,
-    Outcome.OK,
-    Outcome.FAILED,
-    Outcome.OK,
-    Outcome.FAILED,
-    Outcome.OK,
-    Outcome.FAILED,
-    Outcome.ILLEGAL,
-    Outcome.UNPARSABLE,
-    Outcome.TOO_LONG,
-    Outcome.TIMEOUT,
-    Outcome.REFUSED,
+    tuple(
+        Outcome.FAILED if event in (BLOCKED, MISSED, NOTHING_TO_CLEAN) else Outcome.OK
+        for event in range(ILLEGAL)
+    )
+    + ALL_OUTCOMES[2:]
 )
 """The outcome of every event."""
 FAILURES: Final = {

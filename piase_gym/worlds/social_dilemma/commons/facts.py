@@ -30,7 +30,7 @@ from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
 from piase_gym.worlds.grids.codes import AGENT, HEADINGS, MAX_CODE, TURNS
 from piase_gym.worlds.grids.prose import YOU
-from piase_gym.worlds.social_dilemma.commons.codes import NAMES, NO_HEADING, NOUNS, NOWHERE
+from piase_gym.worlds.social_dilemma.commons.codes import NO_HEADING, NOWHERE, TABLE
 from piase_gym.worlds.social_dilemma.commons.state import SCALARS, TOLD, vector_length
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.games import COMMONS
@@ -64,7 +64,7 @@ class CommonsFacts(Facts):
         time_out: Steps of time-out that are left.
         steps: Steps done.
         rounds: Steps of the game.
-        cells: The window, row by row from the top: names of `codes.NAMES`, or an agent as
+        cells: The window, row by row from the top: names of `codes.TABLE`, or an agent as
             ``agent_1 facing left`` (also away, right, you). The viewer's own cell is ``you``.
         eaten: Apples eaten.
         cleaned: Cells of waste cleaned.
@@ -93,7 +93,7 @@ class CommonsForm:
 
     world = "SocialDilemma"
     whole_grid = False
-    nouns = NOUNS
+    nouns = TABLE.nouns
 
     def __init__(self, config: SocialDilemmaConfig) -> None:
         """Work out the frame from the config and its envelope."""
@@ -109,7 +109,7 @@ class CommonsForm:
         columns = range(middle - half, middle + half + 1)
         self.shown = range(self.rows - config.window, self.rows), columns
         turned = [f"{name} facing {turn}" for name in self.names for turn in TURNS]
-        self.cell_names = (*(NAMES.get(code, "") for code in range(AGENT)), *turned)
+        self.cell_names = (*(TABLE.names.get(code, "") for code in range(AGENT)), *turned)
         self.cell_codes = {name: code for code, name in enumerate(self.cell_names) if name}
 
 

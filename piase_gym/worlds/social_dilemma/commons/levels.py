@@ -20,7 +20,6 @@ from piase_gym.worlds.social_dilemma.commons.state import LAYOUT, REACH
 TRIES = 100
 """Draws of a place for a patch that keeps clear of the others; after that patches may touch."""
 _1 = np.uint64(1)
-_8 = np.uint64(8)
 
 
 @helper

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from piase_gym.worlds.drawing import GRID, PAPER, SCALE, Brush, mix
-from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
+from piase_gym.worlds.grids.codes import AHEAD, FLOOR, HEADINGS
 from piase_gym.worlds.grids.figures import (
     NUMBERED_TILE,
     Piece,
@@ -21,14 +21,11 @@ from piase_gym.worlds.grids.figures import (
     paint_piece,
     picture,
 )
-from piase_gym.worlds.social_dilemma.commons.codes import APPLE, NAMES, SYMBOLS, WASTE, WATER
+from piase_gym.worlds.social_dilemma.commons.codes import APPLE, BARE, TABLE, WASTE, WATER
 from piase_gym.worlds.social_dilemma.commons.rules import ZAP_BEAM
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 
 ARROWS: Final = "^>v<"
-BARE: Final = 7
-"""Where an apple can grow and none hangs; only pictures show it."""
-STEPS: Final = ((0, -1), (1, 0), (0, 1), (-1, 0))
 
 
 @dataclass(frozen=True)
@@ -85,13 +82,13 @@ def ansi(scene: Scene) -> str:
 
     An agent is an arrow and its number in base 36.
     """
-    signs = {**SYMBOLS, BARE: ","}
+    signs = {**TABLE.signs, BARE: ","}
     grid = [[f"{signs[code]} " for code in row] for row in scene.cells.tolist()]
     for agent in scene.agents:
         if not agent.out:
             grid[agent.y][agent.x] = _sign(agent)
     shown = set(np.unique(scene.cells).tolist())
-    names = {**NAMES, BARE: "bare ground for apples"}
+    names = {**TABLE.names, BARE: "bare ground for apples"}
     legend = [f"{signs[code]} {names[code]}" for code in signs if code in shown and code != FLOOR]
     head = f"{scene.config.game}: {scene.step} of {scene.config.length} steps"
     lines = [head, "", *("".join(row).rstrip() for row in grid), "", "   ".join(legend)]
@@ -140,9 +137,10 @@ def _beams(scene: Scene, agent: Forager, tile: int) -> list[tuple[int, int, NDAr
     taken = {(other.x, other.y) for other in scene.agents if not other.out}
     height, width = scene.cells.shape
     colour = "#ffd23f" if zap else "#7fd8ff"
+    dx, dy = AHEAD[HEADINGS[agent.heading]]
     found = []
     for i in range(1, reach + 1):
-        x, y = agent.x + i * STEPS[agent.heading][0], agent.y + i * STEPS[agent.heading][1]
+        x, y = agent.x + i * dx, agent.y + i * dy
         if not (0 <= x < width and 0 <= y < height) or (x, y) in taken:
             break
         found.append((x, y, beam_tile(colour, agent.heading, tile)))

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled.memory import record as record_type
-from piase_gym.compiled.stepping import BOOKKEEPING
+from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
-from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_SIDE, MAX_SYMBOLS, MAX_WINDOW
+from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_SIDE, MAX_WINDOW
 from piase_gym.worlds.social_dilemma.games import in_32_bits
 
 LAYOUT, DYNAMICS = 0, 1
@@ -44,88 +44,61 @@ def buckets(envelope: SocialDilemmaEnvelope) -> tuple[int, int, int]:
 
 @functools.cache
 def layout(side: int, margin: int, agents: int) -> np.dtype[Any]:
-    """Return the record of an environment; the fields up to `cells` are the canonical state."""
+    """Return the record of an environment; the fields up to `cells` are the canonical state.
+
+    ``when`` is the sum of the steps in which an agent ate, ``away`` how many it spent in time-out,
+    ``out`` those of time-out that are left, and ``beam`` what it fired in this step (1: a zap, 2:
+    cleaning; for pictures). What grows in this step is ``grown``, and who is hit ``struck``.
+    """
     return record_type(
         [
-            ("keys", "<u8", 2),
-            ("counters", "<u8", 2),
+            *fields_of("<u8", "keys counters", 2),
             ("seed", "<u8"),
             ("spots", "<u8", side),
-            ("when", "<i8", agents),  # the sum of the steps in which it ate
+            ("when", "<i8", agents),
             ("t", "<i4"),
-            ("eaten", "<i4", agents),
-            ("cleaned", "<i4", agents),
-            ("zaps", "<i4", agents),
-            ("zapped", "<i4", agents),
-            ("away", "<i4", agents),  # steps spent in time-out
-            ("width", "<i2"),
-            ("height", "<i2"),
-            ("agents", "<i2"),
-            ("x", "<i2", agents),
-            ("y", "<i2", agents),
-            ("out", "<i2", agents),  # steps of time-out that are left
-            ("heading", "u1", agents),
-            ("alive", "u1", agents),
-            ("fate", "u1", agents),
-            ("marks", "u1", agents),
-            ("said", "u1", agents),
-            ("beam", "u1", agents),  # 1: zapped in this step, 2: cleaned; for pictures
-            ("order", "u1", agents),
+            *fields_of("<i4", "eaten cleaned zaps zapped away", agents),
+            *fields_of("<i2", "width height agents"),
+            *fields_of("<i2", "x y out", agents),
+            *fields_of("u1", "heading alive fate marks said beam order", agents),
             ("hint", "u1", agents * HINT_CODE),
             ("cells", "u1", side * side),
             ("at", "<i4", (agents, 4)),  # where agents stand in the maps
-            ("ripe", "<u8", side),
-            ("grown", "<u8", side),  # what grows in this step
+            *fields_of("<u8", "ripe grown", side),
             ("waste", "<i4"),  # cells of waste
-            ("struck", "u1", agents),  # who is hit in this step
+            ("struck", "u1", agents),
             ("maps", "u1", maps_size(side, margin)),
             *BOOKKEEPING,
         ]
     )
 
 
-CANONICAL: Final = (
-    "keys counters seed spots when t eaten cleaned zaps zapped away width height agents x y out "
-    "heading alive fate marks said beam order hint cells"
-).split()
+_FIELDS: Final = layout(16, 7, 8).names or ()
+CANONICAL: Final = _FIELDS[: _FIELDS.index("cells") + 1]
 
+_OF_CONFIG: Final = "width height agents max_steps symbols reputation window patches river orchard"
+_REACHES: Final = "zap_range clean_range timeout"
+_WORTH: Final = "apple zap_cost zap_fine apple_chance"
 TABLE: Final = record_type(
     [
-        ("width", "<i4"),
-        ("height", "<i4"),
-        ("agents", "<i4"),
-        ("slots", "<i4"),  # agents in the outputs: the envelope's
-        ("rounds", "<i4"),
-        ("max_steps", "<i4"),
-        ("length", "<i4"),
-        ("num_actions", "<i4"),
-        ("actions", "<i4"),  # without messages
-        ("symbols", "<i4"),
-        ("channel", "<i4"),
-        ("known", "<i4"),  # 1 if vectors have a place for reputations
-        ("reputation", "<i4"),
-        ("window", "<i4"),
-        ("frame_w", "<i4"),
-        ("frame_h", "<i4"),
+        *fields_of("<i4", f"{_OF_CONFIG} {_REACHES}"),
+        *fields_of("<f8", _WORTH),
+        # agents in the outputs, length of vectors, actions with messages and without
+        *fields_of("<i4", "slots length num_actions actions rounds shared cleanup"),
+        *fields_of("<i4", "channel known"),  # 1 if vectors have a place for symbols, reputations
+        *fields_of("<i4", "frame_w frame_h"),
         *MAP_FIELDS,
-        ("shared", "<i4"),
-        ("cleanup", "<i4"),
-        ("patches", "<i4"),
-        ("river", "<i4"),
-        ("orchard", "<i4"),
         ("start_waste", "<i4"),  # cells
         ("most_waste", "<f8"),  # cells
         ("waste_chance", "<u4"),  # chances in 2**-32
-        ("apple_chance", "<f8"),
         ("regrowth", "<u4", 4),
-        ("zap_range", "<i4"),
-        ("clean_range", "<i4"),
-        ("timeout", "<i4"),
-        ("apple", "<f8"),
-        ("zap_cost", "<f8"),
-        ("zap_fine", "<f8"),
     ]
 )
+
+
+def layout_for(envelope: SocialDilemmaEnvelope) -> np.dtype[Any]:
+    """Return the record that holds an envelope."""
+    return layout(*buckets(envelope))
 
 
 def vector_length(envelope: SocialDilemmaEnvelope) -> int:
@@ -145,10 +118,7 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     table = tables[0]
     for name, value in map_fields(*buckets(envelope)[:2]).items():
         table[name] = value
-    for name in (
-        "width height agents max_steps symbols reputation window patches river orchard zap_range "
-        "clean_range timeout apple zap_cost zap_fine apple_chance"
-    ).split():
+    for name in f"{_OF_CONFIG} {_REACHES} {_WORTH}".split():
         table[name] = getattr(config, name)
     table["slots"], table["length"] = envelope.agents, vector_length(envelope)
     table["rounds"], table["shared"] = config.length, config.shared_reward
@@ -167,12 +137,8 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
 
 def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
-    side, margin, agents = buckets(envelope)
-    length = margin**2 + SCALARS + agents * (TOLD + 1)
-    actions = (CLEANING + 1) * (1 + MAX_SYMBOLS)
-    state = layout(side, margin, agents)
-    kind = single_type(state, TABLE, agents, agents * length, agents * actions, "u1")
-    one = np.zeros(1, kind)
+    sizes = buckets(envelope)
+    one = np.zeros(1, single_type(layout(*sizes), TABLE, sizes[2]))
     one["table"] = new_table(config, envelope)
     return one
 

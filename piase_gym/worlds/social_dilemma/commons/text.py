@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from piase_gym.core.text_encoding import one_line
+from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.grids.prose import ROW, YOU, blank, cell_text, read_row
 from piase_gym.worlds.social_dilemma.commons.facts import (
@@ -19,6 +19,7 @@ from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_SIDE, MAX_TIMEOUT
 from piase_gym.worlds.social_dilemma.games import COMMONS
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
+from piase_gym.worlds.texts.letters import closing_lines
 
 
 def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
@@ -43,10 +44,7 @@ def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
         f"{times(deeds.cleaned, 'cell')} and fired {times(deeds.zaps, 'zap')}."
         for deeds in facts.reputation
     ]
-    lines += [f"{letter.sender} says: {one_line(letter.message)}" for letter in facts.messages]
-    if facts.hint is not None:
-        lines.append(f"Hint: {one_line(facts.hint)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *closing_lines(facts)])
 
 
 _HEAD = re.compile(
@@ -143,3 +141,10 @@ def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
     """Write the text of the moment in which a vector was kept, or a vector and a hint."""
     vector, hint = kept if isinstance(kept, tuple) else (kept, None)
     return text_of(facts_of(vector, agent, form, hint), form)
+
+
+def longest_text(form: CommonsForm) -> int:
+    """Return an upper bound for the length of a text."""
+    name = max(len(agent) for agent in form.names)
+    others = len(form.names) * (2 * name + 100)
+    return 500 + form.rows * (20 + form.columns * (name + 40)) + others + HINT_TEXT

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,15 +11,11 @@ from numpy.typing import NDArray
 
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import Command, Outcome, Param, Result, Verb
-from piase_gym.core.world import HINT_TEXT, Manual
+from piase_gym.core.world import Manual
 from piase_gym.errors import GenerationError
-from piase_gym.worlds.array_world import Batch
-from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
 from piase_gym.worlds.grids.obstacles import ahead_in_window, in_the_way
-from piase_gym.worlds.social_dilemma.commons import facts as commons_views
-from piase_gym.worlds.social_dilemma.commons import pictures, text
-from piase_gym.worlds.social_dilemma.commons import state as commons_state
+from piase_gym.worlds.social_dilemma.commons import facts, pictures, state, text
 from piase_gym.worlds.social_dilemma.commons.codes import (
     BLOCKED,
     FAILURES,
@@ -28,13 +23,13 @@ from piase_gym.worlds.social_dilemma.commons.codes import (
     OUTCOMES,
     WATER,
 )
-from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts, CommonsForm, form_of
+from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts, form_of
 from piase_gym.worlds.social_dilemma.commons.sight import KERNELS
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
 from piase_gym.worlds.social_dilemma.manual import commons_manual
 from piase_gym.worlds.social_dilemma.metrics import commons_measures
-from piase_gym.worlds.social_dilemma.world import SocialDilemma
+from piase_gym.worlds.social_dilemma.world import Modules, SocialDilemma
 
 DIRECTIONS = ("up", "down", "left", "right")
 _OF_AGENTS = "x y heading alive fate marks said beam out eaten cleaned zaps zapped away".split()
@@ -51,21 +46,11 @@ class Commons(SocialDilemma[CommonsFacts]):
         "peace",
         "cooperation_rate",
     )
-    canonical: ClassVar[Sequence[str]] = commons_state.CANONICAL
+    canonical: ClassVar[Sequence[str]] = state.CANONICAL
     outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: ClassVar[Kernels] = KERNELS
-
-    def __init__(self, config: SocialDilemmaConfig) -> None:
-        """Build the world and lay it out once, to see that there is room.
-
-        Raises:
-            GenerationError: If there is not.
-        """
-        super().__init__(config)
-        self.form = form_of(self.config)
-        self.text_length = _longest_text(self.form)
-        self.reset(0)
+    modules: ClassVar[Modules] = Modules(state, facts, text, pictures)
 
     # -- what can be said and seen --------------------------------------------------------
 
@@ -110,27 +95,11 @@ class Commons(SocialDilemma[CommonsFacts]):
         return Command("stay")
 
     @property
-    def vector_space(self) -> Box:
-        """A uint8 Box; see `commons.facts`."""
-        return commons_views.vector_box(self.envelope)
-
-    @property
     def state_space(self) -> Box:
         """Every non-string fact of the world as int32; see `state`."""
         return Box(-1, 2**31 - 1, (self.state().size,), np.int32)
 
     # -- kernels --------------------------------------------------------------------------
-
-    def new_single(self, config: SocialDilemmaConfig) -> NDArray[Any]:
-        """Return the record of a batch of one."""
-        return commons_state.new_single(config, self.envelope)
-
-    def new_batch(self, count: int, configs: Sequence[SocialDilemmaConfig]) -> Batch:
-        """Return `count` environments with the tables of `configs`."""
-        tables = stacked([commons_state.new_table(c, self.envelope) for c in configs])
-        shape = (count, len(self.agents), self.form.length, self.num_actions)
-        states = np.zeros(count, commons_state.layout(*commons_state.buckets(self.envelope)))
-        return Batch(states, tables, shape)
 
     def explain_fault(self, fault: int, config: SocialDilemmaConfig) -> str:
         """Say why nothing could be laid out."""
@@ -139,35 +108,17 @@ class Commons(SocialDilemma[CommonsFacts]):
             f"floor for {config.agents} agents; take a larger grid, or fewer agents or patches"
         )
 
-    def state_problem(self, record: Any, table: Any) -> str:
-        """Check sizes, places and codes."""
-        return commons_state.find_problem(record, table)
-
     def check_config(self, config: SocialDilemmaConfig) -> None:
         """Check the envelope, and that there is room."""
         super().check_config(config)
         if fault := self.make_level(self.new_single(config), 0):
             raise GenerationError(self.explain_fault(fault, config))
 
-    def configure(self, config: SocialDilemmaConfig) -> None:
-        """Take another config."""
-        super().configure(config)
-        self.tables[...] = commons_state.new_table(self.config, self.envelope)
-        self.form = form_of(self.config)
-
     # -- knowledge ------------------------------------------------------------------------
-
-    def text_writer(self) -> Callable[[Any, int], str]:
-        """Return a writer of texts from vectors."""
-        return functools.partial(text.write_kept, self.form)
 
     def facts(self, agent: int) -> CommonsFacts:
         """Return what the agent may know now."""
-        return commons_views.facts_of(self._obs[agent], agent, self.form, self.hints[agent])
-
-    def vector(self, facts: CommonsFacts) -> NDArray[np.uint8]:
-        """Return the vector of the facts."""
-        return commons_views.vector_of(facts, self.form)
+        return facts.facts_of(self._obs[agent], agent, self.form, self.hints[agent])
 
     @staticmethod
     def to_text(facts: CommonsFacts, config: SocialDilemmaConfig) -> str:
@@ -238,18 +189,3 @@ class Commons(SocialDilemma[CommonsFacts]):
     def _scene(self) -> pictures.Scene:
         """Describe the state for the painters."""
         return pictures.scene(self.states[0], self.side, self.config, self.agents)
-
-    def ansi(self) -> str:
-        """Draw the commons with letters."""
-        return pictures.ansi(self._scene())
-
-    def rgb(self) -> NDArray[np.uint8]:
-        """Draw the commons as a picture."""
-        return pictures.rgb(self._scene())
-
-
-def _longest_text(form: CommonsForm) -> int:
-    """Return an upper bound for the length of a text."""
-    name = max(len(agent) for agent in form.names)
-    others = len(form.names) * (2 * name + 100)
-    return 500 + form.rows * (20 + form.columns * (name + 40)) + others + HINT_TEXT

@@ -16,6 +16,7 @@ an envelope of A agents and M rounds of memory:
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +100,12 @@ class MatrixForm:
         if self.config.agents > 2:
             return _table(self.profiles[agent]), ()
         return _table(self.profiles[agent]), _table(others_payoffs(self.profiles, agent))
+
+
+@functools.lru_cache(maxsize=64)
+def form_of(config: SocialDilemmaConfig) -> MatrixForm:
+    """Return the form of a config; of the last few configs it is the same object each time."""
+    return MatrixForm(config)
 
 
 def _table(array: NDArray[np.float64]) -> Table:

@@ -304,20 +304,3 @@ def tournament(
             found[i, j] += first / 2.0
             found[j, i] += second / 2.0
     return found
-
-
-__all__ = [
-    "AUTOMATA",
-    "Automaton",
-    "BestResponse",
-    "automaton",
-    "best_response",
-    "bimatrix",
-    "expected_returns",
-    "exploitability",
-    "memory_one",
-    "nash_equilibria",
-    "symmetric_equilibria",
-    "tournament",
-    "transitions",
-]

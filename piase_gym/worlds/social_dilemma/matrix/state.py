@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled.memory import record as record_type
-from piase_gym.compiled.stepping import BOOKKEEPING
+from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.compiled.stepping import single as single_type
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.social_dilemma.config import (
@@ -23,8 +23,6 @@ from piase_gym.worlds.social_dilemma.config import (
 )
 from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
-    MAX_MEMORY,
-    MAX_SYMBOLS,
     OUT_OF_TIME,
 )
 from piase_gym.worlds.social_dilemma.games import UNIT, in_32_bits
@@ -32,13 +30,9 @@ from piase_gym.worlds.social_dilemma.games import UNIT, in_32_bits
 DYNAMICS: Final = 0
 """The only random stream that these games draw from, as they lay nothing out."""
 
-# Events: what became of a choice. The first is `stepping.NONE`.
-CHOSE: Final = 1
-ILLEGAL: Final = 2
-UNPARSABLE: Final = 3  # the four misreads stand in the order of `array_world`'s codes
-TOO_LONG: Final = 4
-TIMEOUT: Final = 5
-REFUSED: Final = 6
+# Events: what became of a choice. The first is `stepping.NONE`; from `UNPARSABLE` on they are what
+# cannot be read, in the order of `array_world`'s codes.
+CHOSE, ILLEGAL, UNPARSABLE = 1, 2, 3
 
 MILESTONES: Final = ("cooperated", "defected", "all_cooperated", "all_defected")
 """The names of the bits of `marks`."""
@@ -54,20 +48,15 @@ def layout(agents: int) -> np.dtype[Any]:
     """Return the record of an environment; the fields up to `hint` are the canonical state."""
     return record_type(
         [
-            ("keys", "<u8", 1),
-            ("counters", "<u8", 1),
+            *fields_of("<u8", "keys counters", 1),
             ("seed", "<u8"),
-            ("t", "<i4"),
-            ("played", "<i4"),  # rounds that are over
-            ("talk", "<i4"),  # steps of talk before the next choice
-            ("agents", "<i4"),
+            # steps, rounds that are over, steps of talk before the next choice
+            *fields_of("<i4", "t played talk agents"),
             ("past", "<u8", agents),
             ("score", "<i8", agents),
             ("cooperated", "<i4", agents),
-            ("alive", "u1", agents),
-            ("fate", "u1", agents),
-            ("marks", "u1", agents),
-            ("said", "u1", agents),  # the symbol uttered in this step, 0 for silence
+            # said: the symbol uttered in this step, 0 for silence
+            *fields_of("u1", "alive fate marks said", agents),
             ("hint", "u1", agents * HINT_CODE),
             ("order", "u1", agents),
             *BOOKKEEPING,
@@ -75,9 +64,13 @@ def layout(agents: int) -> np.dtype[Any]:
     )
 
 
-CANONICAL: Final = (
-    "keys counters seed t played talk agents past score cooperated alive fate marks said hint"
-).split()
+_FIELDS: Final = layout(2).names or ()
+CANONICAL: Final = _FIELDS[: _FIELDS.index("hint") + 1]
+
+
+def layout_for(envelope: SocialDilemmaEnvelope) -> np.dtype[Any]:
+    """Return the record that holds an envelope."""
+    return layout(capacity(envelope.agents))
 
 
 # -- vectors ------------------------------------------------------------------------------
@@ -137,27 +130,20 @@ def others_payoffs(profiles: NDArray[np.float64], agent: int) -> NDArray[np.floa
 # -- tables -------------------------------------------------------------------------------
 
 
+_OF_CONFIG: Final = "agents max_steps symbols memory talk reputation"
+
+
 @functools.cache
 def table_layout(agents: int) -> np.dtype[Any]:
     """Return the record of a config."""
     return record_type(
         [
-            ("agents", "<i4"),
-            ("slots", "<i4"),  # agents in the outputs: the envelope's
-            ("max_steps", "<i4"),
-            ("length", "<i4"),
-            ("num_actions", "<i4"),
-            ("symbols", "<i4"),
-            ("channel", "<i4"),  # 1 if vectors have a place for symbols
-            ("memory", "<i4"),
-            ("shown", "<i4"),  # rounds that vectors have a place for
-            ("talk", "<i4"),
-            ("shared", "<i4"),
-            ("known", "<i4"),  # 1 if vectors have a place for reputations
-            ("reputation", "<i4"),  # 1 if it is filled
-            ("rounds", "<i4"),  # 0 if the horizon is geometric
-            ("goes_on", "<u4"),  # chance of another round, in 2**-32
-            ("noise", "<u4"),  # chance that a choice turns, in 2**-32
+            *fields_of("<i4", _OF_CONFIG),
+            # agents in the outputs, length of vectors, actions, rounds that vectors have room for
+            *fields_of("<i4", "slots length num_actions shown"),
+            *fields_of("<i4", "channel known"),  # 1 if vectors have room for symbols, reputations
+            *fields_of("<i4", "shared rounds"),  # no rounds if the horizon is geometric
+            *fields_of("<u4", "goes_on noise"),  # chances in 2**-32
             # ``(2 * agent + own choice) * capacity + others that cooperate``
             ("payoff", "<f8", agents * 2 * agents),
             ("units", "<i8", agents * 2 * agents),
@@ -171,7 +157,7 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
     """Return the table of one config, shape (1,)."""
     tables = np.zeros(1, table_layout(capacity(envelope.agents)))
     table, count = tables[0], config.agents
-    for name in ("agents", "max_steps", "symbols", "memory", "talk", "reputation"):
+    for name in _OF_CONFIG.split():
         table[name] = getattr(config, name)
     table["slots"], table["length"] = envelope.agents, vector_length(envelope)
     table["num_actions"] = 2 * (1 + envelope.symbols)
@@ -193,12 +179,7 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
 def new_single(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
     agents = capacity(envelope.agents)
-    roomy = SocialDilemmaEnvelope(
-        agents=agents, symbols=MAX_SYMBOLS, reputation=1, memory=MAX_MEMORY
-    )
-    length, actions = agents * vector_length(roomy), agents * 2 * (1 + MAX_SYMBOLS)
-    kind = single_type(layout(agents), table_layout(agents), agents, length, actions, "<f4")
-    one = np.zeros(1, kind)
+    one = np.zeros(1, single_type(layout(agents), table_layout(agents), agents))
     one["table"] = new_table(config, envelope)
     return one
 

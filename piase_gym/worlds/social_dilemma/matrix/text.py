@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from piase_gym.core.text_encoding import one_line
+from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_TALK
 from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME, MAX_PAYOFF
 from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
 from piase_gym.worlds.social_dilemma.matrix.facts import MatrixFacts, MatrixForm, Table, facts_of
+from piase_gym.worlds.texts.letters import closing_lines
 
 ACTS = ("cooperate", "defect")
 DEEDS = {True: "cooperated", False: "defected"}
@@ -42,10 +43,7 @@ def text_of(facts: MatrixFacts) -> str:
     )
     lines += [_history_line(facts, ago) for ago in range(1, len(facts.history) + 1)]
     lines += [f"{name} has cooperated {times(count)}." for name, count in facts.reputation]
-    lines += [f"{letter.sender} says: {one_line(letter.message)}" for letter in facts.messages]
-    if facts.hint is not None:
-        lines.append(f"Hint: {one_line(facts.hint)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *closing_lines(facts)])
 
 
 def _length(facts: MatrixFacts) -> str:
@@ -251,3 +249,11 @@ def write_kept(form: MatrixForm, kept: Any, agent: int) -> str:
     """Write the text of the moment in which (vector, score, hint) were kept."""
     vector, score, hint = kept
     return text_of(facts_of(vector, agent, score, form, hint))
+
+
+def longest_text(form: MatrixForm) -> int:
+    """Return an upper bound for the length of a text."""
+    envelope = form.envelope
+    name = max(len(agent) for agent in form.names)
+    table = 800 + 4 * 30 * envelope.agents
+    return table + 80 * envelope.memory + envelope.agents * (2 * name + 80) + HINT_TEXT

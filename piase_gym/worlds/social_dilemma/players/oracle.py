@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.worlds.grids.codes import far
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, STAYING, WASTE
 from piase_gym.worlds.social_dilemma.commons.state import REACH
 from piase_gym.worlds.social_dilemma.games import COOPERATE, DEFECT
@@ -126,7 +127,7 @@ class _Scene:
         here = self.places[agent]
         assert here is not None
         others = [p for a, p in enumerate(self.places) if p is not None and a != agent]
-        own = {c for c in apples if all(_far(here, c) <= _far(other, c) for other in others)}
+        own = {c for c in apples if all(far(here, c) <= far(other, c) for other in others)}
         return own or apples
 
     def _apples(self) -> Sequence[Cell]:
@@ -177,8 +178,3 @@ class _Scene:
                     first[there] = move if here == start else first[here]
                     queue.append(there)
         return STAYING
-
-
-def _far(one: Cell, two: Cell) -> int:
-    """Return how many steps lie between two cells."""
-    return abs(one[0] - two[0]) + abs(one[1] - two[1])

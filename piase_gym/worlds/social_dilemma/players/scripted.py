@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from piase_gym.worlds.grids.codes import far, on_map
 from piase_gym.worlds.social_dilemma.commons.codes import CLEANING, STAYING
 from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts
 from piase_gym.worlds.social_dilemma.games import COOPERATE, DEFECT
@@ -65,20 +66,18 @@ class DilemmaScript:
     def _look(self, facts: CommonsFacts, place: Cell) -> set[Cell]:
         """Draw what is in sight into the map. Returns where others stand."""
         taken = set()
-        dx, dy = MOVES[str(facts.heading)]
-        for row, names in enumerate(facts.cells):
-            ahead = len(facts.cells) - 1 - row
-            for column, name in enumerate(names):
-                if name in ("unseen", "outside"):
-                    continue
-                aside = column - len(names) // 2
-                cell = place[0] + ahead * dx - aside * dy, place[1] + ahead * dy + aside * dx
-                self._seen[cell] = facts.steps
-                self._known.pop(cell, None)
-                if name in ("apple", "waste"):
-                    self._known[cell] = name
-                elif " facing " in name:
-                    taken.add(cell)
+        size = len(facts.cells), len(facts.cells[0])
+        for spot in ((row, column) for row in range(size[0]) for column in range(size[1])):
+            name = facts.cells[spot[0]][spot[1]]
+            if name in ("unseen", "outside"):
+                continue
+            cell = on_map(size, spot, place, str(facts.heading))
+            self._seen[cell] = facts.steps
+            self._known.pop(cell, None)
+            if name in ("apple", "waste"):
+                self._known[cell] = name
+            elif " facing " in name:
+                taken.add(cell)
         return taken
 
     def _unseen(self, facts: CommonsFacts, place: Cell) -> Cell:
@@ -89,7 +88,7 @@ class DilemmaScript:
             self._lookout = max(
                 cells,
                 key=lambda cell: (
-                    facts.steps - self._seen.get(cell, NEVER) - 2 * _far(place, cell),
+                    facts.steps - self._seen.get(cell, NEVER) - 2 * far(place, cell),
                     cell,
                 ),
             )
@@ -130,15 +129,10 @@ def _towards(place: Cell, aim: Cell, taken: set[Cell], size: Cell) -> int:
         inside = 0 <= cell[0] < size[0] and 0 <= cell[1] < size[1]
         if inside and cell not in taken:
             wide = max(abs(aim[0] - cell[0]), abs(aim[1] - cell[1]))
-            ways.append((_far(cell, aim), wide, index))
+            ways.append((far(cell, aim), wide, index))
     return min(ways)[2] if ways else STAYING
 
 
 def _nearest(place: Cell, cells: list[Cell]) -> Cell:
     """Return the nearest of some cells."""
-    return min(cells, key=lambda cell: (_far(place, cell), cell))
-
-
-def _far(one: Cell, two: Cell) -> int:
-    """Return how many steps lie between two cells."""
-    return abs(one[0] - two[0]) + abs(one[1] - two[1])
+    return min(cells, key=lambda cell: (far(place, cell), cell))

@@ -145,8 +145,3 @@ class Story(Part):
         "together", description="whether a win or loss is everybody's or each agent's own"
     )
     events: tuple[Event, ...] = Field((), description="triggers and responses")
-
-    @field_validator("agent_setup", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return as_list(value)

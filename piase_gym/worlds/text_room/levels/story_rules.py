@@ -33,15 +33,13 @@ Name = Annotated[
 ]
 """The name of a room, thing, flag, ...; it starts with a letter, in any alphabet."""
 Prose = Annotated[str, Field(max_length=2000)]
-
-
-def _one_line(text: object) -> object:
-    """Join the lines of a description."""
-    return " ".join(text.split()) if isinstance(text, str) else text
+Who = Annotated[AgentId | None, Field(description="who; default anybody")]
+Whose = Annotated[AgentId | None, Field(description="whose; default anybody's")]
+Agents = AgentId | Literal["all"] | None
 
 
 class Part(Lenient):
-    """Common settings of the parts of a story."""
+    """Common settings of the parts of a story. One entry of a list in `LISTED` may stand alone."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -49,10 +47,16 @@ class Part(Lenient):
         """Return itself: a story never changes, and copies of a world share it."""
         return self
 
+    @field_validator("response", "agent_setup", mode="before", check_fields=False)
+    @classmethod
+    def _list(cls, value: Any) -> Any:
+        return as_list(value)
+
     @field_validator("description", "read_text", "content", mode="before", check_fields=False)
     @classmethod
     def _join(cls, text: object) -> object:
-        return _one_line(text)
+        """Join the lines of a description."""
+        return " ".join(text.split()) if isinstance(text, str) else text
 
 
 def as_list(value: Any) -> Any:
@@ -65,7 +69,7 @@ class ItemInInventory(Part):
 
     type: Literal["item_in_inventory"]
     item_name: Name = Field(description="the item")
-    agent_id: AgentId | None = Field(None, description="who; default anybody")
+    agent_id: Who = None
 
 
 class FlagIsSet(Part):
@@ -73,7 +77,7 @@ class FlagIsSet(Part):
 
     type: Literal["flag_set"]
     flag_name: Name = Field(description="the flag, such as has_read_old_document")
-    agent_id: AgentId | None = Field(None, description="whose; default anybody's")
+    agent_id: Whose = None
 
 
 class AgentInRoom(Part):
@@ -81,7 +85,7 @@ class AgentInRoom(Part):
 
     type: Literal["agent_in_room"]
     room: Name = Field(description="the room")
-    agent_id: AgentId | None = Field(None, description="who; default anybody")
+    agent_id: Who = None
 
 
 class ItemInRoom(Part):
@@ -108,7 +112,7 @@ class AgentState(Part):
     condition: str = Field(
         max_length=500, description="rule-engine syntax over stats, room, inventory, flags, steps"
     )
-    agent_id: AgentId | None = Field(None, description="whose; default anybody's")
+    agent_id: Whose = None
 
 
 class MaxSteps(Part):
@@ -118,14 +122,9 @@ class MaxSteps(Part):
     steps: int = Field(ge=1, le=2**31 - 1, description="how many steps")
 
 
-Condition = Annotated[
-    ItemInInventory | FlagIsSet | AgentInRoom | ItemInRoom | ObjectState | AgentState,
-    Field(discriminator="type"),
-]
-LoseCondition = Annotated[
-    ItemInInventory | FlagIsSet | AgentInRoom | ItemInRoom | ObjectState | AgentState | MaxSteps,
-    Field(discriminator="type"),
-]
+_OfState = ItemInInventory | FlagIsSet | AgentInRoom | ItemInRoom | ObjectState | AgentState
+Condition = Annotated[_OfState, Field(discriminator="type")]
+LoseCondition = Annotated[_OfState | MaxSteps, Field(discriminator="type")]
 
 
 class Message(Part):
@@ -133,9 +132,7 @@ class Message(Part):
 
     type: Literal["message_to_agent"]
     content: Prose = Field(min_length=1, description="what is said")
-    agent_id: AgentId | Literal["all"] | None = Field(
-        None, description="whom to tell; default whoever caused the event"
-    )
+    agent_id: Agents = Field(None, description="whom to tell; default whoever caused the event")
 
 
 class LogMilestone(Part):
@@ -152,9 +149,7 @@ class SetFlag(Part):
     type: Literal["set_flag"]
     flag_name: Name = Field(description="its name")
     value: bool = Field(True, description="set or clear")
-    agent_id: AgentId | Literal["all"] | None = Field(
-        None, description="whose; default whoever caused the event"
-    )
+    agent_id: Agents = Field(None, description="whose; default whoever caused the event")
 
 
 class ChangeState(Part):
@@ -229,9 +224,7 @@ class GiveReward(Part):
 
     type: Literal["reward"]
     amount: float = Field(description="what it is worth")
-    agent_id: AgentId | Literal["all"] | None = Field(
-        None, description="whom; default whoever caused the event"
-    )
+    agent_id: Agents = Field(None, description="whom; default whoever caused the event")
 
 
 class End(Part):
@@ -265,7 +258,7 @@ class ActionTaken(Part):
     action_type: str = Field(description="the verb")
     target: Name | None = Field(None, description="what it was done to")
     item_name: Name | None = Field(None, description="what it was done with")
-    agent_id: AgentId | None = Field(None, description="who; default anybody")
+    agent_id: Who = None
     count: int = Field(1, ge=1, description="how often, counted for each agent")
     outcome: Literal["ok", "failed", "any"] = Field("ok", description="which attempts count")
 
@@ -283,7 +276,7 @@ class FlagSet(Part):
 
     type: Literal["flag_set"]
     flag_name: Name = Field(description="the flag")
-    agent_id: AgentId | None = Field(None, description="whose; default anybody's")
+    agent_id: Whose = None
 
 
 class StepReached(Part):
@@ -298,7 +291,7 @@ class AgentEnters(Part):
 
     type: Literal["agent_enters"]
     room: Name = Field(description="the room")
-    agent_id: AgentId | None = Field(None, description="who; default anybody")
+    agent_id: Who = None
 
 
 class AgentLeaves(Part):
@@ -306,7 +299,7 @@ class AgentLeaves(Part):
 
     type: Literal["agent_leaves"]
     room: Name = Field(description="the room")
-    agent_id: AgentId | None = Field(None, description="who; default anybody")
+    agent_id: Who = None
     last: bool = Field(False, description="only when nobody in play remains there")
 
 
@@ -327,11 +320,6 @@ class Event(Part):
     response: tuple[Response, ...] = Field(description="one response or a list of them")
     repeat: bool = Field(False, description="False: once an episode; True: each time")
 
-    @field_validator("response", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return as_list(value)
-
 
 class Interaction(Part):
     """What comes of doing something to an object that has no rule of its own.
@@ -350,8 +338,3 @@ class Interaction(Part):
     otherwise: Prose | None = Field(None, description="what it is told while they do not hold")
     response: tuple[Response, ...] = Field((), description="what happens")
     consumes: bool = Field(False, description="whether the item is used up")
-
-    @field_validator("response", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return as_list(value)

@@ -6,27 +6,14 @@ played; warnings are shown by ``piase scenario lint``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from piase_gym.errors import suggest
 from piase_gym.worlds.text_room.levels import names
+from piase_gym.worlds.text_room.levels import story_rules as data
 from piase_gym.worlds.text_room.levels.names import Path
 from piase_gym.worlds.text_room.levels.story import Story
-from piase_gym.worlds.text_room.levels.story_rules import (
-    SPOKEN,
-    VERBS,
-    ActionTaken,
-    AgentState,
-    ChangeState,
-    FlagIsSet,
-    ItemInInventory,
-    LogMilestone,
-    MaxSteps,
-    ObjectState,
-    SpawnObject,
-)
 from piase_gym.worlds.text_room.rules.conditions import problem_of, symbols_of
 from piase_gym.worlds.texts.wording import plain
 
@@ -160,7 +147,7 @@ class StoryValidator:
         opened = {
             r.object
             for r, _ in names.responses(self.story)
-            if isinstance(r, ChangeState) and (r.locked is False or r.is_open)
+            if isinstance(r, data.ChangeState) and (r.locked is False or r.is_open)
         }
         for name, thing in self.story.object_details.items():
             path: Path = ("object_details", name)
@@ -194,17 +181,20 @@ class StoryValidator:
                 name = getattr(part, key, None)
                 if isinstance(name, str) and (key, name) != ("agent_id", "all"):
                     yield from self._unknown(kind, name, (*path, key))
-            if isinstance(part, ActionTaken) and part.action_type not in (*VERBS, *SPOKEN):
-                hint = suggest(part.action_type, (*VERBS, *SPOKEN))
+            if isinstance(part, data.ActionTaken) and part.action_type not in (
+                *data.VERBS,
+                *data.SPOKEN,
+            ):
+                hint = suggest(part.action_type, (*data.VERBS, *data.SPOKEN))
                 where: Path = (*path, "action_type")
                 yield Problem(where, f"unknown action {part.action_type!r}; {hint}")
-            if isinstance(part, AgentState):
+            if isinstance(part, data.AgentState):
                 yield from self._sentence(part, path)
-            if isinstance(part, SpawnObject) and part.object in self.placed:
+            if isinstance(part, data.SpawnObject) and part.object in self.placed:
                 message = f"{part.object!r} is already {_place(self.placed[part.object])}"
                 yield Problem((*path, "object"), f"{message}; spawn one that is placed nowhere")
 
-    def _sentence(self, part: AgentState, path: Path) -> Iterator[Problem]:
+    def _sentence(self, part: data.AgentState, path: Path) -> Iterator[Problem]:
         """Check a sentence about an agent's state."""
         where: Path = (*path, "condition")
         wrong = problem_of(part.condition)
@@ -262,9 +252,9 @@ class StoryValidator:
 
     def _why_never(self, condition: Any) -> str | None:
         """Say why a condition can never hold, or return ``None``."""
-        if isinstance(condition, MaxSteps | AgentState):
+        if isinstance(condition, data.MaxSteps | data.AgentState):
             return None
-        if isinstance(condition, FlagIsSet) and condition.flag_name not in self.flags:
+        if isinstance(condition, data.FlagIsSet) and condition.flag_name not in self.flags:
             hint = suggest(condition.flag_name, sorted(self.flags))
             return f"nothing sets the flag {condition.flag_name!r}; {hint}"
         name = getattr(condition, "item_name", None) or getattr(condition, "object", None)
@@ -272,9 +262,9 @@ class StoryValidator:
             return None
         if name not in self.there:
             return f"{name!r} is placed nowhere"
-        if isinstance(condition, ItemInInventory) and not self.takeable[name]:
+        if isinstance(condition, data.ItemInInventory) and not self.takeable[name]:
             return f"{name!r} cannot be taken; set can_be_taken: true"
-        to_open = isinstance(condition, ObjectState) and condition.is_open
+        to_open = isinstance(condition, data.ObjectState) and condition.is_open
         if to_open and not self._opens(name):
             return f"{name!r} is neither a container nor a door"
         return None
@@ -299,10 +289,7 @@ def problems(story: Story) -> list[Problem]:
 
 def milestones_of(story: Story) -> tuple[str, ...]:
     """Return the milestones that a story's events log, in order."""
-    found = [r.milestone_name for r, _ in names.responses(story) if isinstance(r, LogMilestone)]
+    found = [
+        r.milestone_name for r, _ in names.responses(story) if isinstance(r, data.LogMilestone)
+    ]
     return tuple(dict.fromkeys(found))
-
-
-def slug(text: str) -> str:
-    """Return a title as a name for files: lower case, underscores."""
-    return re.sub(r"\W+", "_", text.lower()).strip("_") or "story"

@@ -35,6 +35,12 @@ class Theme(NamedTuple):
 KEYS = "brass iron silver copper golden glass bone steel".split()
 """Keys are called after what they are made of."""
 
+
+def _names(words: str) -> tuple[str, ...]:
+    """Return the names in a line of them."""
+    return tuple(words.split())
+
+
 THEMES = {
     "house": Theme(
         {
@@ -55,18 +61,14 @@ THEMES = {
             "gallery": "a gallery of faded portraits",
             "veranda": "a veranda facing the garden",
         },
-        tuple(
+        _names(
             "desk wardrobe dresser cupboard trunk cabinet drawer locker bureau hamper sideboard "
-            "bookcase chest toolbox safe crate".split()
+            "bookcase chest toolbox safe crate"
         ),
-        tuple(
-            (
-                "oak_door pine_door cedar_door green_door red_door blue_door grey_door black_door"
-            ).split()
-        ),
-        tuple(
+        _names("oak_door pine_door cedar_door green_door red_door blue_door grey_door black_door"),
+        _names(
             "lantern teapot umbrella candle mirror compass violin medal spoon ribbon diary vase "
-            "thimble whistle marble magnet".split()
+            "thimble whistle marble magnet"
         ),
     ),
     "castle": Theme(
@@ -88,19 +90,16 @@ THEMES = {
             "brewery": "a brewery with copper kettles",
             "oratory": "an oratory with a single bench",
         },
-        tuple(
+        _names(
             "coffer altar barrel strongbox shrine ark casket armoire reliquary bin basket "
-            "sarcophagus manger urn keg hutch".split()
+            "sarcophagus manger urn keg hutch"
         ),
-        tuple(
-            (
-                "iron_gate oak_gate bronze_door studded_door carved_door "
-                "barred_door low_door tall_door"
-            ).split()
+        _names(
+            "iron_gate oak_gate bronze_door studded_door carved_door barred_door low_door tall_door"
         ),
-        tuple(
+        _names(
             "crown sceptre goblet chalice sword shield helmet banner scroll amulet ring dagger "
-            "horn lute saddle gauntlet".split()
+            "horn lute saddle gauntlet"
         ),
     ),
     "ship": Theme(
@@ -122,19 +121,16 @@ THEMES = {
             "wardroom": "a wardroom with leather seats",
             "brig": "a brig with a barred window",
         },
-        tuple(
+        _names(
             "sea_chest tank bunker icebox footlocker canister rack vent console panel lifeboat "
-            "binnacle drum bucket hatchbox chart_case".split()
+            "binnacle drum bucket hatchbox chart_case"
         ),
-        tuple(
-            (
-                "bulkhead hatch steel_door grated_door porthole_door "
-                "sliding_door fire_door cargo_door"
-            ).split()
+        _names(
+            "bulkhead hatch steel_door grated_door porthole_door sliding_door fire_door cargo_door"
         ),
-        tuple(
+        _names(
             "sextant spyglass logbook anchor_pin flare rope_knot barometer harpoon foghorn oilskin "
-            "lifebelt chronometer pennant bell pearl conch".split()
+            "lifebelt chronometer pennant bell pearl conch"
         ),
     ),
 }

@@ -114,7 +114,7 @@ class ViewCache:
     def _look(self, agent: int, arranged: Arrangement) -> AgentView:
         """Work out what an agent sees and may do."""
         sight = look_around(self.plot, arranged, agent)
-        bits = bytearray(self.table.bases.size)
+        bits = bytearray(self.table.bases["size"])
         for index in legal_indices(self.table, self.plot, arranged, agent, sight):
             bits[index] = 1
         mask = np.frombuffer(bits, np.int8)

@@ -11,17 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.core.commands import Command
-from piase_gym.worlds.text_room.levels.story_rules import (
-    ActionTaken,
-    ChangeStat,
-    ChangeState,
-    End,
-    ItemFound,
-    MoveAgent,
-    SetFlag,
-    SpawnObject,
-    StepReached,
-)
+from piase_gym.worlds.text_room.levels import story_rules as data
 from piase_gym.worlds.text_room.state import NOWHERE, Plot, RoomState
 
 
@@ -78,7 +68,7 @@ class Tracer:
                 self.reach(plot.object_of[condition.object])
             case "agent_state_condition":
                 self.needs.numbers = True
-                self._helped_by(ChangeStat, lambda r: True)
+                self._helped_by(data.ChangeStat, lambda r: True)
                 for name in plot.objects:
                     if f'"{name}"' in condition.condition or f"'{name}'" in condition.condition:
                         self.take(plot.object_of[name])
@@ -105,10 +95,10 @@ class Tracer:
         if state.locked[k] and plot.keys[k] >= 0:
             self.take(plot.keys[k])
         if state.place[k] == NOWHERE:
-            self._helped_by(SpawnObject, lambda r: plot.object_of[r.object] == k)
+            self._helped_by(data.SpawnObject, lambda r: plot.object_of[r.object] == k)
         if plot.opens[k]:
             self._helped_by(
-                ChangeState, lambda r: r.object is not None and plot.object_of[r.object] == k
+                data.ChangeState, lambda r: r.object is not None and plot.object_of[r.object] == k
             )
 
     def flag(self, flag: str) -> None:
@@ -121,15 +111,15 @@ class Tracer:
             k = self.plot.object_of[name]
             self.needs.reads.add(k)
             self.reach(k)
-        self._helped_by(SetFlag, lambda r: r.flag_name == flag)
+        self._helped_by(data.SetFlag, lambda r: r.flag_name == flag)
 
     def winning_ends(self) -> None:
         """Need the events that end the episode with a win."""
-        self._helped_by(End, lambda r: r.result == "won")
+        self._helped_by(data.End, lambda r: r.result == "won")
 
     def moves(self) -> None:
         """Need the events that carry agents about."""
-        self._helped_by(MoveAgent, lambda r: True)
+        self._helped_by(data.MoveAgent, lambda r: True)
 
     def _helped_by(self, kind: type, fits: Any) -> None:
         """Need the events and interactions that have a response which helps."""
@@ -148,18 +138,18 @@ class Tracer:
         self.needs.events.add(number)
         event = self.plot.story.events[number]
         trigger = event.trigger
-        if isinstance(trigger, ActionTaken):
+        if isinstance(trigger, data.ActionTaken):
             self._action(trigger)
-        elif isinstance(trigger, ItemFound):
+        elif isinstance(trigger, data.ItemFound):
             self.take(self.plot.object_of[trigger.item_name])
-        elif isinstance(trigger, StepReached):
+        elif isinstance(trigger, data.StepReached):
             self.needs.waits = True
         elif trigger.type == "flag_set":
             self.flag(trigger.flag_name)
         for condition in event.conditions:
             self.condition(condition)
 
-    def _action(self, trigger: ActionTaken) -> None:
+    def _action(self, trigger: data.ActionTaken) -> None:
         """Need an action that an event waits for."""
         verb, target, item = trigger.action_type, trigger.target, trigger.item_name
         for name in (target, item):

@@ -6,14 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from piase_gym.worlds.text_room.levels.story_rules import (
-    AgentInRoom,
-    AgentState,
-    FlagIsSet,
-    ItemInInventory,
-    ItemInRoom,
-    ObjectState,
-)
+from piase_gym.worlds.text_room.levels import story_rules as data
 from piase_gym.worlds.text_room.state import Plot, RoomState
 
 
@@ -99,17 +92,17 @@ def _whose(plot: Plot, state: RoomState, condition: Any, agent: int | None) -> l
     return [k for k, status in enumerate(state.status) if status not in ("none", "coming")]
 
 
-def _has_item(plot: Plot, state: RoomState, c: ItemInInventory, agent: int | None) -> bool:
+def _has_item(plot: Plot, state: RoomState, c: data.ItemInInventory, agent: int | None) -> bool:
     hands = len(plot.rooms) + len(plot.objects)
     place = state.place[plot.object_of[c.item_name]] - hands
     return place >= 0 and place in _whose(plot, state, c, agent)
 
 
-def _flag_is_set(plot: Plot, state: RoomState, c: FlagIsSet, agent: int | None) -> bool:
+def _flag_is_set(plot: Plot, state: RoomState, c: data.FlagIsSet, agent: int | None) -> bool:
     return any(c.flag_name in state.flags[k] for k in _whose(plot, state, c, agent))
 
 
-def _is_in_room(plot: Plot, state: RoomState, c: AgentInRoom, agent: int | None) -> bool:
+def _is_in_room(plot: Plot, state: RoomState, c: data.AgentInRoom, agent: int | None) -> bool:
     room = plot.room_of[c.room]
     return any(
         state.rooms[k] == room and state.status[k] == "playing"
@@ -117,17 +110,17 @@ def _is_in_room(plot: Plot, state: RoomState, c: AgentInRoom, agent: int | None)
     )
 
 
-def _lies_in_room(plot: Plot, state: RoomState, c: ItemInRoom, _agent: int | None) -> bool:
+def _lies_in_room(plot: Plot, state: RoomState, c: data.ItemInRoom, _agent: int | None) -> bool:
     return state.place[plot.object_of[c.item_name]] == plot.room_of[c.room]
 
 
-def _object_is(plot: Plot, state: RoomState, c: ObjectState, _agent: int | None) -> bool:
+def _object_is(plot: Plot, state: RoomState, c: data.ObjectState, _agent: int | None) -> bool:
     k = plot.object_of[c.object]
     pairs = ((c.is_open, state.is_open[k]), (c.locked, state.locked[k]))
     return all(wanted is None or wanted == bool(found) for wanted, found in pairs)
 
 
-def _agent_is(plot: Plot, state: RoomState, c: AgentState, agent: int | None) -> bool:
+def _agent_is(plot: Plot, state: RoomState, c: data.AgentState, agent: int | None) -> bool:
     return any(
         sentence_holds(c.condition, words_of(plot, state, k)) for k in _whose(plot, state, c, agent)
     )
@@ -142,10 +135,10 @@ def words_of(plot: Plot, state: RoomState, agent: int) -> dict[str, Any]:
 
 
 _TESTS: dict[type, Callable[[Plot, RoomState, Any, int | None], bool]] = {
-    ItemInInventory: _has_item,
-    FlagIsSet: _flag_is_set,
-    AgentInRoom: _is_in_room,
-    ItemInRoom: _lies_in_room,
-    ObjectState: _object_is,
-    AgentState: _agent_is,
+    data.ItemInInventory: _has_item,
+    data.FlagIsSet: _flag_is_set,
+    data.AgentInRoom: _is_in_room,
+    data.ItemInRoom: _lies_in_room,
+    data.ObjectState: _object_is,
+    data.AgentState: _agent_is,
 }

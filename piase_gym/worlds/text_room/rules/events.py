@@ -7,26 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from piase_gym.core.commands import Command, Outcome
-from piase_gym.worlds.text_room.levels.story_rules import (
-    ActionTaken,
-    AddMetric,
-    AgentEnters,
-    AgentLeaves,
-    ChangeStat,
-    ChangeState,
-    End,
-    Event,
-    FlagSet,
-    GiveReward,
-    ItemFound,
-    LogMilestone,
-    Message,
-    MoveAgent,
-    RemoveObject,
-    SetFlag,
-    SpawnObject,
-    StepReached,
-)
+from piase_gym.worlds.text_room.levels import story_rules as data
 from piase_gym.worlds.text_room.rules.conditions import all_hold, number_of
 from piase_gym.worlds.text_room.state import NOWHERE, Plot, RoomState
 
@@ -126,7 +107,7 @@ def note_action(turn: Turn, action: ResolvedCommand, worked: bool) -> None:
     """Count an action for the events that wait for it."""
     for number, event in turn.plot.watched.get(action.verb, ()):
         trigger = event.trigger
-        assert isinstance(trigger, ActionTaken)
+        assert isinstance(trigger, data.ActionTaken)
         if not _matches(turn.plot, trigger, action, worked):
             continue
         key = f"{number}:{action.agent}"
@@ -136,7 +117,7 @@ def note_action(turn: Turn, action: ResolvedCommand, worked: bool) -> None:
             turn.happen("action_taken", action.agent, number)
 
 
-def _matches(plot: Plot, trigger: ActionTaken, action: ResolvedCommand, worked: bool) -> bool:
+def _matches(plot: Plot, trigger: data.ActionTaken, action: ResolvedCommand, worked: bool) -> bool:
     """Tell whether an action is one that a trigger counts."""
     wanted = {"ok": (True,), "failed": (False,), "any": (True, False)}[trigger.outcome]
     if action.verb == "use" and trigger.outcome == "ok":
@@ -173,7 +154,7 @@ def settle(turn: Turn) -> bool:
     return happened
 
 
-def _set_off(turn: Turn, happening: Happening) -> Iterator[tuple[int, Event]]:
+def _set_off(turn: Turn, happening: Happening) -> Iterator[tuple[int, data.Event]]:
     """Yield the events that something sets off."""
     for number, event in turn.plot.awaited[happening.kind]:
         if turn.state.fired[number] and not event.repeat:
@@ -189,7 +170,7 @@ def _by(turn: Turn, trigger: Any, happening: Happening) -> bool:
     return number_of(turn.plot, trigger.agent_id) in (None, happening.agent)
 
 
-def _empties(turn: Turn, trigger: AgentLeaves) -> bool:
+def _empties(turn: Turn, trigger: data.AgentLeaves) -> bool:
     """Tell whether nobody remains in the room that was left."""
     room, state = turn.plot.room_of[trigger.room], turn.state
     there = zip(state.rooms, state.status, strict=True)
@@ -197,12 +178,12 @@ def _empties(turn: Turn, trigger: AgentLeaves) -> bool:
 
 
 _FITS: dict[type, Callable[[Turn, Any, Happening, int], bool]] = {
-    ActionTaken: lambda turn, trigger, event, number: event.what == number,
-    ItemFound: lambda turn, t, event, _: event.what == t.item_name and _by(turn, t, event),
-    FlagSet: lambda turn, t, event, _: event.what == t.flag_name and _by(turn, t, event),
-    StepReached: lambda turn, t, event, _: event.what == t.step,
-    AgentEnters: lambda turn, t, event, _: event.what == t.room and _by(turn, t, event),
-    AgentLeaves: lambda turn, t, event, _: (
+    data.ActionTaken: lambda turn, trigger, event, number: event.what == number,
+    data.ItemFound: lambda turn, t, event, _: event.what == t.item_name and _by(turn, t, event),
+    data.FlagSet: lambda turn, t, event, _: event.what == t.flag_name and _by(turn, t, event),
+    data.StepReached: lambda turn, t, event, _: event.what == t.step,
+    data.AgentEnters: lambda turn, t, event, _: event.what == t.room and _by(turn, t, event),
+    data.AgentLeaves: lambda turn, t, event, _: (
         event.what == t.room and _by(turn, t, event) and (not t.last or _empties(turn, t))
     ),
 }
@@ -214,7 +195,11 @@ _FITS: dict[type, Callable[[Turn, Any, Happening, int], bool]] = {
 def respond(turn: Turn, responses: Sequence[Any], agent: int) -> None:
     """Carry out responses; `agent` is who caused them, or `NOBODY`."""
     for response in responses:
-        _DEEDS[type(response)](turn, response, agent)
+        if (change := _TO_THINGS.get(type(response))) is not None:
+            change(turn, response, agent)
+        else:
+            for k in _whom(turn, response.agent_id, agent):
+                _TO_AGENTS[type(response)](turn, response, k)
 
 
 def set_flag(turn: Turn, agent: int, flag: str, value: bool = True) -> None:
@@ -247,15 +232,9 @@ def _whom(turn: Turn, name: str | None, agent: int) -> list[int]:
     return [number] if number is not None else []
 
 
-def _message(turn: Turn, r: Message, agent: int) -> None:
-    for k in _whom(turn, r.agent_id, agent):
-        before = turn.state.told[k]
-        turn.state.told[k] = r.content if before is None else f"{before} {r.content}"
-
-
-def _milestone(turn: Turn, r: LogMilestone, agent: int) -> None:
-    for k in _whom(turn, r.agent_id, agent):
-        reach(turn, k, r.milestone_name)
+def _message(turn: Turn, r: data.Message, agent: int) -> None:
+    before = turn.state.told[agent]
+    turn.state.told[agent] = r.content if before is None else f"{before} {r.content}"
 
 
 def reach(turn: Turn, agent: int, milestone: str) -> None:
@@ -265,12 +244,7 @@ def reach(turn: Turn, agent: int, milestone: str) -> None:
         turn.milestones.setdefault(agent, []).append(milestone)
 
 
-def _set_flag(turn: Turn, r: SetFlag, agent: int) -> None:
-    for k in _whom(turn, r.agent_id, agent):
-        set_flag(turn, k, r.flag_name, r.value)
-
-
-def _change_state(turn: Turn, r: ChangeState, _agent: int) -> None:
+def _change_state(turn: Turn, r: data.ChangeState, _agent: int) -> None:
     state = turn.state
     if r.description is not None:
         key = f"room:{r.room}" if r.room is not None else f"object:{r.object}"
@@ -285,7 +259,7 @@ def _change_state(turn: Turn, r: ChangeState, _agent: int) -> None:
             state.locked[k] &= not r.is_open
 
 
-def _spawn(turn: Turn, r: SpawnObject, agent: int) -> None:
+def _spawn(turn: Turn, r: data.SpawnObject, agent: int) -> None:
     plot, state = turn.plot, turn.state
     k = plot.object_of[r.object]
     if state.place[k] != NOWHERE:
@@ -301,53 +275,45 @@ def _spawn(turn: Turn, r: SpawnObject, agent: int) -> None:
         state.place[k] = state.rooms[max(agent, 0)]
 
 
-def _remove(turn: Turn, r: RemoveObject, _agent: int) -> None:
+def change_stat(state: RoomState, agent: int, stat: str, amount: float) -> None:
+    """Add to a number of an agent, if it has it."""
+    if stat in state.stats[agent]:
+        _add(state.stats[agent], stat, amount)
+
+
+def _add(numbers: dict[str, float], name: str, amount: float) -> None:
+    """Add to a number; numbers are kept to four digits."""
+    numbers[name] = round(min(LIMIT, max(-LIMIT, numbers[name] + amount)), 4)
+
+
+def _reward(turn: Turn, r: data.GiveReward, agent: int) -> None:
+    turn.rewards[agent] += r.amount
+
+
+def _end(turn: Turn, r: data.End, agent: int) -> None:
+    if turn.state.status[agent] == "playing":
+        turn.state.status[agent] = r.result
+
+
+def _remove(turn: Turn, r: data.RemoveObject, _agent: int) -> None:
     turn.state.place[turn.plot.object_of[r.object]] = NOWHERE
 
 
-def _move_agent(turn: Turn, r: MoveAgent, agent: int) -> None:
-    for k in _whom(turn, r.agent_id, agent):
-        move(turn, k, turn.plot.room_of[r.room])
-
-
-def change_stat(state: RoomState, agent: int, stat: str, amount: float) -> None:
-    """Add to a number of an agent, if it has it; numbers are kept to four digits."""
-    stats = state.stats[agent]
-    if stat in stats:
-        stats[stat] = round(min(LIMIT, max(-LIMIT, stats[stat] + amount)), 4)
-
-
-def _change_stat(turn: Turn, r: ChangeStat, agent: int) -> None:
-    for k in _whom(turn, r.agent_id, agent):
-        change_stat(turn.state, k, r.stat, r.amount)
-
-
-def _add_metric(turn: Turn, r: AddMetric, _agent: int) -> None:
-    metrics = turn.state.metrics
-    metrics[r.metric] = round(min(LIMIT, max(-LIMIT, metrics[r.metric] + r.amount)), 4)
-
-
-def _reward(turn: Turn, r: GiveReward, agent: int) -> None:
-    for k in _whom(turn, r.agent_id, agent):
-        turn.rewards[k] += r.amount
-
-
-def _end(turn: Turn, r: End, agent: int) -> None:
-    for k in _whom(turn, r.agent_id, agent):
-        if turn.state.status[k] == "playing":
-            turn.state.status[k] = r.result
-
-
-_DEEDS: dict[type, Callable[[Turn, Any, int], None]] = {
-    Message: _message,
-    LogMilestone: _milestone,
-    SetFlag: _set_flag,
-    ChangeState: _change_state,
-    SpawnObject: _spawn,
-    RemoveObject: _remove,
-    MoveAgent: _move_agent,
-    ChangeStat: _change_stat,
-    AddMetric: _add_metric,
-    GiveReward: _reward,
-    End: _end,
+Response = Callable[[Turn, Any, int], None]
+_TO_AGENTS: dict[type, Response] = {
+    data.Message: _message,
+    data.LogMilestone: lambda turn, r, k: reach(turn, k, r.milestone_name),
+    data.SetFlag: lambda turn, r, k: set_flag(turn, k, r.flag_name, r.value),
+    data.MoveAgent: lambda turn, r, k: move(turn, k, turn.plot.room_of[r.room]),
+    data.ChangeStat: lambda turn, r, k: change_stat(turn.state, k, r.stat, r.amount),
+    data.GiveReward: _reward,
+    data.End: _end,
 }
+"""What responses do to each agent that they are about."""
+_TO_THINGS: dict[type, Response] = {
+    data.ChangeState: _change_state,
+    data.SpawnObject: _spawn,
+    data.RemoveObject: _remove,
+    data.AddMetric: lambda turn, r, _: _add(turn.state.metrics, r.metric, r.amount),
+}
+"""What the others do, given who caused them."""

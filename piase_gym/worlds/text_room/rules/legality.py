@@ -80,23 +80,25 @@ def legal_indices(
     bases, envelope = table.bases, table.words.envelope
     objects, items, is_open = envelope.objects, plot.items, state.is_open
     ways = plot.exits[state.rooms[agent]]
-    found = [0, 1, 2, *(bases.go + k for k, way in enumerate(DIRECTIONS) if way in ways)]
+    found = [0, 1, 2, *(bases["go"] + k for k, way in enumerate(DIRECTIONS) if way in ways)]
     here = [k for k, _ in sight.here]
     reach = [*sight.held, *here]
     shift = envelope.items - items  # fixtures stand behind all places for items
     places = [k if k < items else k + shift for k in reach]
     both = list(zip(reach, places, strict=True))
-    found += [bases.inspect + place for place in places]
-    found += [bases.search + place for place in places]
-    found += [bases.open + p for k, p in both if not is_open[k] and (plot.opens[k] or k >= items)]
-    found += [bases.close + p for k, p in both if is_open[k] and plot.opens[k]]
-    found += [bases.read + place for k, place in both if plot.readable[k]]
-    found += [bases.use + place for k, place in both if plot.usable[k]]
-    found += [bases.take + k for k in here if k < items]
+    found += [bases["inspect"] + place for place in places]
+    found += [bases["search"] + place for place in places]
+    found += [
+        bases["open"] + p for k, p in both if not is_open[k] and (plot.opens[k] or k >= items)
+    ]
+    found += [bases["close"] + p for k, p in both if is_open[k] and plot.opens[k]]
+    found += [bases["read"] + place for k, place in both if plot.readable[k]]
+    found += [bases["use"] + place for k, place in both if plot.usable[k]]
+    found += [bases["take"] + k for k in here if k < items]
     containers = [place for k, place in both if plot.containers[k]]
     for item in sight.held:
-        on, into = bases.use_on + item * objects, bases.put + item * objects
-        found.append(bases.drop + item)
+        on, into = bases["use_on"] + item * objects, bases["put"] + item * objects
+        found.append(bases["drop"] + item)
         found += [on + place for place in places if place != item]
         found += [into + place for place in containers if place != item]
     if envelope.agents > 1:
@@ -109,14 +111,14 @@ def _legal_speech(
 ) -> Iterator[int]:
     """Yield what can be said and given now."""
     phrases = len(PHRASES)
-    yield from range(bases.say, bases.say + phrases)
+    yield from range(bases["say"], bases["say"] + phrases)
     for other, status in enumerate(state.status):
         if other != agent and status == "playing":
-            start = bases.tell + other * phrases
+            start = bases["tell"] + other * phrases
             yield from range(start, start + phrases)
     for item in sight.held:
         for other in sight.others:
-            yield bases.give + item * agents + other
+            yield bases["give"] + item * agents + other
 
 
 def why_illegal(scene: Scene, command: Command) -> str:
