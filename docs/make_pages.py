@@ -148,6 +148,11 @@ def with_logging(text: str) -> str:
     return with_sections(text, "logging", measured("logs"))
 
 
+def with_household(text: str) -> str:
+    """Return the page about ALFWorld's games with how well and how fast they are played."""
+    return with_sections(text, "household", measured("household"))
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -189,6 +194,7 @@ def write_evidence(path: Path) -> None:
 
 
 WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
+    "alfworld.md": (with_household,),
     "benchmarks.md": (with_references, with_dilemmas),
     "curricula.md": (with_courses,),
     "following_curricula.md": (with_costs,),

@@ -56,6 +56,15 @@ FILMS = {
         options={"layout": "door_key", "width": 10, "agents": 4},
         colours=256,
     ),
+    "Household": Film(
+        "household.gif",
+        "Household",
+        policies=("scripted",),
+        options={"tasks": ("clean",), "rooms": ("kitchen",), "receptacles": 16, "objects": 20},
+        duration=900,
+        side=520,
+        colours=48,
+    ),
     "PhysicsPlayground": Film(
         "physics_playground.gif", "piase/PhysicsPlayground-Stack-v0", every=3, duration=120
     ),
