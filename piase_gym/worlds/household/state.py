@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -21,6 +22,7 @@ UNSEEN, PLAIN, CLOSED, OPEN = range(4)
 NOTHING = -1
 _ABILITIES = ("pickupable", "cleanable", "heatable", "coolable", "toggleable", "sliceable")
 _TOOLS = {"clean": "sinkbasintype", "heat": "microwavetype", "cool": "fridgetype"}
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.+-]{0,50} \d{0,4}")
 _KNIVES = ("knifetype", "butterknifetype")
 
 
@@ -199,6 +201,9 @@ def compile_problem(problem: Problem, goal_text: str) -> Game:
     if not agents or not facts["atlocation"]:
         raise ConfigError("PDDL: the problem has no agent at a location")
     names = display_names(known)
+    for word in (*objects, *receptacles):
+        if not _NAME.fullmatch(names[word]):
+            raise ConfigError(f"PDDL: {word!r:.60} cannot be shown as a name")
     number = {word: k for rows in (objects, receptacles, locations) for k, word in enumerate(rows)}
     agent = sorted(agents)[0]
     number.update(dict.fromkeys(agents, 0))

@@ -91,7 +91,7 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
 
     When the task is done, everybody has won, and the episode terminates. Running out of
     `max_steps` truncates, and is lost. Milestones: `target_taken`, `target_changed`, `lamp_on`,
-    `target_placed`. At the end the infos name the `gamefile`.
+    `target_placed`. The infos name the `gamefile`, of generated homes at the end.
 
     ## Versions
 
@@ -249,9 +249,8 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
             if self.state_of.status[agent] != "none":
                 known.look(self.state_of)
             self._legal[agent] = None
-        if result.ended:
-            for note in result.notes.values():
-                note["gamefile"] = self.gamefile
+        for note in result.notes.values() if result.ended or self._paths else ():
+            note["gamefile"] = self.gamefile
         return result
 
     def _entry(self, agent: int, command: Command) -> Entry | None:

@@ -44,7 +44,7 @@ def load_game(path: str) -> GameFile:
     return _load(path, stat.st_mtime_ns, stat.st_size)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=512)
 def _load(path: str, _changed: int, _size: int) -> GameFile:
     """Load a game from its file."""
     try:
