@@ -75,7 +75,8 @@ def play_on(env: Any, seats: Mapping[str, Agent]) -> dict[str, str]:
 
 
 def test_what_ships() -> None:
-    assert NAMES == ("chores", "door_key", "give_and_take", "hands_on", "rooms", "speak_up", "text_quest")
+    others = ("chores", "door_key", "give_and_take", "hands_on")
+    assert (*others, "rooms", "speak_up", "text_quest") == NAMES
     assert [len(curricula.load(name).steps) for name in NAMES] == [5, 5, 5, 5, 5, 9, 5]
 
 

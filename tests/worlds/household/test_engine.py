@@ -158,6 +158,12 @@ def test_goals_of_any_form_are_judged(tmp_path: Path, goal: str, lines: int) -> 
     assert not any(done[:-1])
 
 
+def test_a_task_that_is_done_already_is_won_by_any_command(tmp_path: Path) -> None:
+    env = make(tmp_path, goal="(inReceptacle Mug_bar_1 Desk_bar_1)")
+    _, reward, done, info = env.step("look")
+    assert (reward, done, info["won"]) == (1.0, True, True)
+
+
 def test_a_task_that_cannot_be_done_is_no_error(tmp_path: Path) -> None:
     goal = "(exists (?o - object) (and (objectType ?o AppleType) (isClean ?o)))"
     env = make(tmp_path, goal=goal, max_steps=3)

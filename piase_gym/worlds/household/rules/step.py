@@ -45,7 +45,7 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
     outcomes, rewards = [Outcome.OK] * slots, [0.0] * slots
     notes: dict[int, dict[str, Any]] = {}
     playing = [agent for agent in state.order if state.status[agent] == "playing"]
-    changed = False
+    changed = state.t == 0  # a task may be done from the beginning
     for agent in playing:
         plan = plans[agent]
         rewards[agent] = table.step
