@@ -13,6 +13,7 @@ from typing import Any
 
 from gymnasium.spaces import Discrete
 
+from piase_gym.core.commands import Command
 from piase_gym.errors import ConfigError, LogWriteError, RunError, UnsupportedError, need
 from piase_gym.runs.manifest import command_value
 from piase_gym.runs.reader import Run
@@ -127,8 +128,11 @@ class _Gatherer:
             return
         for number, name in enumerate(world.agents):
             legal = world.masks()[number].nonzero()[0].tolist()
-            rows = [(k, world.command(number, k)) for k in legal]
-            self._numbered[slot, name] = [(k, command_value(row)) for k, row in rows]
+            self._numbered[slot, name] = [
+                (k, command_value(row))
+                for k in legal
+                if isinstance(row := world.command(number, k), Command)
+            ]
 
     def _step(self, slot: int, event: Event, tick: Any) -> None:
         """Take in a step."""

@@ -62,6 +62,9 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
     with its `split`. 1 to 8 agents act at once, each with its own hand and its own sight; within a
     step they are served in order, and the first to take something has it.
 
+    [ALFWorld's games](../alfworld.md) tells how to play the real ones, and how the engine was
+    verified. `warm_supper` and `two_pairs_of_hands` are scenarios, `chores` is a curriculum.
+
     An agent stands at a receptacle or, at the beginning, in the middle of the room. It sees what
     is there, unless that is closed, and remembers what it has seen elsewhere.
 
