@@ -213,9 +213,15 @@ class ArrayWorld(World[C, F]):
             what: A constant of `compiled.stepping`.
         """
         batch.outputs["codes"] = codes_of(self.outcome_of)
-        faults = int(self.kernels.reset(*batch.records(self), batch.outputs, which, what))
+        faults = int(self.kernels.reset(*self._records(batch), batch.outputs, which, what))
         batch.alive[which] = batch.states["alive"][which, : len(self.agents)]
         return faults
+
+    def _records(self, batch: Batch) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return states and tables of a batch as kernels take them."""
+        if batch.kernel_states is None:
+            batch.kernel_states = self.for_kernels(batch.states)
+        return batch.kernel_states, readable(batch.tables)
 
     def refresh_batch(self, batch: Batch) -> None:
         """Write vectors and masks again, after the records were replaced."""
@@ -238,7 +244,7 @@ class ArrayWorld(World[C, F]):
             (those of agents that are not in play count too); nothing has changed then.
         """
         over = np.flatnonzero(batch.states["over"]) if batch.any_over and mode == 1 else None
-        count = int(self.kernels.step(*batch.records(self), batch.outputs, acts, focal))
+        count = int(self.kernels.step(*self._records(batch), batch.outputs, acts, focal))
         if count < 0:
             return count
         batch.any_over = count > 0

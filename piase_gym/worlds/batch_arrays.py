@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from piase_gym.compiled import readable
 from piase_gym.compiled.memory import record
 from piase_gym.compiled.stepping import ADDRESSES, OUTPUTS
-
-if TYPE_CHECKING:
-    from piase_gym.worlds.array_world import ArrayWorld
 
 
 class Batch:
@@ -30,6 +27,7 @@ class Batch:
         alive: Who is in play, bool, shape (envs, agents).
         any_over: Whether the episode of some environment may be over.
         outcomes: What became of commands in a step, indices of `OUTCOMES`, uint8, likewise.
+        kernel_states: The records as kernels take them; made at the first step.
     """
 
     def __init__(
@@ -59,14 +57,8 @@ class Batch:
         self.alive = np.zeros((envs, agents), np.bool_)
         self.outcomes = np.zeros((envs, agents), np.uint8)
         self.any_over = False
-        self._states: NDArray[Any] | None = None
+        self.kernel_states: NDArray[Any] | None = None
         self._outputs: NDArray[Any] | None = None
-
-    def records(self, world: ArrayWorld[Any, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return states and tables as the kernels of a world take them."""
-        if self._states is None:
-            self._states = world.for_kernels(self.states)
-        return self._states, readable(self.tables)
 
     @property
     def outputs(self) -> NDArray[Any]:
@@ -77,7 +69,7 @@ class Batch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave addresses behind when a batch is copied or pickled."""
-        return {**self.__dict__, "_states": None, "_outputs": None}
+        return {**self.__dict__, "kernel_states": None, "_outputs": None}
 
 
 def outputs_of(arrays: Any, rows: int) -> NDArray[Any]:
