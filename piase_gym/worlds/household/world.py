@@ -94,7 +94,8 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
 
     When the task is done, everybody has won, and the episode terminates. Running out of
     `max_steps` truncates, and is lost. Milestones: `target_taken`, `target_changed`, `lamp_on`,
-    `target_placed`. The infos name the `gamefile`, of generated homes at the end.
+    `target_placed`. The infos say whether the task is done (`won`), and name the `gamefile`, of
+    generated homes at the end.
 
     ## Versions
 
@@ -225,12 +226,12 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
         self._legal: list[list[Entry] | None] = [None] * len(self.agents)
 
     def rows(self, agent: int) -> list[Entry]:
-        """Return the commands of an agent now, sorted by their lines."""
+        """Return the commands of an agent now, sorted by their lines; after the end, too."""
         found = self._legal[agent]
         if found is None:
             state = self.state_of
             found = []
-            if state.status[agent] == "playing":
+            if state.status[agent] != "none":
                 found = legal_entries(self.game, state, agent, self.placing, self._asks)
                 if self._speech[agent]:
                     mine = [r for r in self._speech[agent] if r.two < 0 or self._present(r.two)]

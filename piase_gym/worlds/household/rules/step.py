@@ -76,6 +76,8 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
     won = changed and turn.game.goal.reached(state)
     late = not won and state.t >= config.max_steps
     ended = won or late
+    for note in notes.values():
+        note["won"] = won
     if ended:
         for agent in playing:
             state.status[agent] = "won" if won else "lost"
