@@ -117,7 +117,6 @@ _FORMS: Final = {
     "slice": Form("slice {0} with {1}", "object", "tool"),
 }
 _OF_RECEPTACLES = frozenset(("go", "open", "close", "examine receptacle"))
-_OF_OBJECTS = frozenset(("examine object", "use"))
 
 
 def entry(game: Game, verb: str, one: int = NOTHING, two: int = NOTHING) -> Entry:

@@ -137,7 +137,3 @@ class HouseholdConfig(WorldConfig):
                 commands=game.most_commands,
             )
         return HouseholdEnvelope(agents=self.agents, **ANY_GAME)
-
-    def fixed_sizes(self) -> HouseholdEnvelope:
-        """Return `fixed_envelope` with its own type."""
-        return HouseholdEnvelope(**self.fixed_envelope().model_dump())

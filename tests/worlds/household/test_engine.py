@@ -217,6 +217,25 @@ def test_paths_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         BaseEnv("Household", game="$ALFWORLD_DATA", split="valid_seen", problem_id=1)
 
 
+def test_an_env_goes_on_after_a_bad_file(tmp_path: Path) -> None:
+    env = make(tmp_path)
+    for name, text in (("torn", "{"), ("large", json.dumps(data(problem=_larger())))):
+        (tmp_path / name).write_text(text, "utf-8")
+        with pytest.raises(ConfigError):
+            env.reconfigure({"game": str(tmp_path / name)})
+    assert told(env, "go to desk 1").startswith("You arrive at desk 1.")
+    env.reset(seed=3)
+    assert told(env, "go to shelf 1").startswith("You arrive at shelf 1.")
+
+
+def _larger() -> str:
+    """Return a problem with more receptacles than the spaces of the first allow for."""
+    more = "Safe_bar_1 Safe_bar_2 Desk_bar_1"
+    at = "(receptacleAtLocation Safe_bar_1 loc_bar_2) (receptacleAtLocation Safe_bar_2 loc_bar_2)"
+    problem = PROBLEM.replace("Desk_bar_1", more, 1).replace("(:init", f"(:init {at}")
+    return problem.replace("%s", CLEAN_MUG)
+
+
 def test_distances_and_comments_are_passed_over() -> None:
     problem = PROBLEM.replace("(:init", "(:init (= (total-cost) 0) ; (glows)\n")
     assert read_game(data(problem=problem)).game.receptacles[0] == "desk 1"

@@ -23,7 +23,6 @@ _MADE = (
     ("heat", "heatable", HOT, COOL),
     ("cool", "coolable", COOL, HOT),
 )
-_LIDLESS = ("use", "clean", "heat", "cool")
 
 
 class Spot(NamedTuple):

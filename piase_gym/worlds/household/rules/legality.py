@@ -78,11 +78,3 @@ def _without_repeats(entries: list[Entry]) -> list[Entry]:
     if len(lines) == len(entries):
         return entries
     return list({row.line: row for row in reversed(entries)}.values())[::-1]
-
-
-def sees_into(game: Game, state: HomeState, r: int) -> bool:
-    """Tell whether what is in a receptacle can be seen and reached."""
-    return not game.openable[r] or bool(state.opened[r])
-
-
-__all__ = ["legal_entries", "sees_into"]
