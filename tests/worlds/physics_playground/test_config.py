@@ -16,6 +16,8 @@ import piase_gym
 from piase_gym.errors import ActionError, ConfigError, EnvelopeError, GenerationError
 from piase_gym.registry import make_config, world_spec
 from piase_gym.testing import WORLD_CHECKS, check_world
+from piase_gym.worlds.physics_playground.observe import pictures
+from piase_gym.worlds.physics_playground.observe.raycast import SAMPLES
 from tests.paths import ROOT
 
 SPEC = world_spec("PhysicsPlayground")
@@ -192,6 +194,26 @@ def test_pictures_are_large_smooth_and_steady() -> None:
     before = world.digest(), json.dumps(world.snapshot())
     world.picture("egocentric", 0, 33)
     assert (world.digest(), json.dumps(world.snapshot())) == before
+    env.close()
+
+
+@pytest.mark.parametrize("side", [96, 131])
+def test_what_moves_is_drawn_anew_as_if_all_were(
+    side: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ramps = [{"position": (0.6, 0.2), "height": 0.6}]  # its shadow falls on the box beside it
+    things = [{"position": (0.0, 0.0), "radius": 0.3}, {"kind": "ball", "position": (2.7, 2.7)}]
+    starts = [(-0.7, 0.0), (-2.7, -2.7)]  # two in one part of the picture, one at its edge
+    env = make(task="push", agents=2, objects=things, ramps=ramps, start_pos=starts)
+    whole = slice(0, side * SAMPLES), slice(0, side * SAMPLES)
+    for seed in range(3):
+        env.reset(seed=seed)
+        for _ in range(4):
+            found = env.world.picture(side=side)
+            with monkeypatch.context() as patch:
+                patch.setattr(pictures, "parts_with", lambda _solids, _camera: [whole])
+                assert np.array_equal(found, env.world.picture(side=side))
+            env.step(dict.fromkeys(env.agents, 1))
     env.close()
 
 

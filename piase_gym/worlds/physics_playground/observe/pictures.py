@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import functools
 import math
 import textwrap
 from collections.abc import Sequence
@@ -15,7 +16,14 @@ from piase_gym.worlds.physics_playground.bullet.client import ground
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.geometry import rotate
 from piase_gym.worlds.physics_playground.levels.bodies import ROVER, SPHERE
-from piase_gym.worlds.physics_playground.observe.raycast import SAMPLES, Camera, Mark, Solid, draw
+from piase_gym.worlds.physics_playground.observe.raycast import (
+    SAMPLES,
+    Camera,
+    Mark,
+    Solid,
+    draw,
+    parts_with,
+)
 from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.state import Body, PlayState
 
@@ -163,38 +171,74 @@ def picture(
     Returns:
         Shape (side, side, 3).
     """
+    scene = _scene(state, config)
+    fixed, moving = _fixed(scene), _moving(state, reading, viewer)
     if viewer is not None:
         (x, y, z), q, *_ = reading.raw[len(state.objects) + viewer]
         cx, cy, _ = rotate(q, (1.0, 0.0, 0.0))
         size = math.hypot(cx, cy) or 1.0
         cx, cy = cx / size, cy / size
         eye = (x + 0.12 * cx, y + 0.12 * cy, z + 0.2)
-        target, angle = (x + 1.5 * cx, y + 1.5 * cy, z - 0.1), 75.0
-    else:
-        wide = max(config.size)
-        eye, target, angle = (0.0, -0.62 * wide, 0.95 * wide), (0.0, -0.04 * wide, 0.0), 55.0
-    marks = [Mark(state.zone, config.zone, ZONE)] if state.zone else []
+        camera = Camera(eye, (x + 1.5 * cx, y + 1.5 * cy, z - 0.1), 75.0, side * SAMPLES)
+        return _pixels([*fixed, *moving], scene, camera)
+    camera, found = _from_above(scene, side), _background(scene, side).copy()
+    for part in parts_with(moving, camera):
+        rows, columns = (slice(end.start // SAMPLES, end.stop // SAMPLES) for end in part)
+        found[rows, columns] = _pixels([*fixed, *moving], scene, camera.cropped(part))
+    return found
+
+
+class Scene(NamedTuple):
+    """What stays in an episode: the floor's size, walls and ramps, and the marks."""
+
+    size: tuple[float, float]
+    statics: tuple[tuple[str, tuple[float, ...], tuple[float, ...], float], ...]
+    marks: tuple[Mark, ...]
+
+
+def _scene(state: PlayState, config: PhysicsPlaygroundConfig) -> Scene:
+    """Return what stays."""
+    marks = [Mark(tuple(state.zone), config.zone, ZONE)] if state.zone else []
     marks += [
-        Mark(place, config.tolerance, agent_colour(number, len(state.agents)))
+        Mark(tuple(place), config.tolerance, agent_colour(number, len(state.agents)))
         for number, place in enumerate(state.targets)
     ]
-    solids = [*_fixed(state, config), *_moving(state, reading, viewer)]
-    camera = Camera(eye, target, angle, side * SAMPLES)
-    return np.round(255.0 * draw(solids, marks, camera, FLOOR)).astype(np.uint8)
+    statics = (
+        (body.shape, tuple(body.half), tuple(body.position), body.yaw) for body in state.statics
+    )
+    return Scene(config.size, tuple(statics), tuple(marks))
 
 
-def _fixed(state: PlayState, config: PhysicsPlaygroundConfig) -> list[Solid]:
+def _from_above(scene: Scene, side: int) -> Camera:
+    """Return a camera that has the whole floor in view."""
+    wide = max(scene.size)
+    eye = 0.0, -0.62 * wide, 0.95 * wide
+    return Camera(eye, (0.0, -0.04 * wide, 0.0), 55.0, side * SAMPLES)
+
+
+def _pixels(solids: Sequence[Solid], scene: Scene, camera: Camera) -> NDArray[np.uint8]:
+    """Draw solids and the marks of a scene."""
+    return np.round(255.0 * draw(solids, scene.marks, camera, FLOOR)).astype(np.uint8)
+
+
+@functools.lru_cache(maxsize=8)
+def _background(scene: Scene, side: int) -> NDArray[np.uint8]:
+    """Draw a scene in which nothing moves."""
+    return _pixels(_fixed(scene), scene, _from_above(scene, side))
+
+
+def _fixed(scene: Scene) -> list[Solid]:
     """Return the walls and ramps; those around the floor cast no shadow on it."""
     found = [
         Solid("box", body.half, body.position, np.eye(3), WALLS, shadow=False)
-        for body in ground(config.size)[1:]
+        for body in ground(scene.size)[1:]
     ]
-    for body in state.statics:
-        turn = _matrix((0.0, 0.0, math.sin(body.yaw / 2.0), math.cos(body.yaw / 2.0)))
-        if body.shape == "ramp":
-            found.append(Solid("wedge", body.half, body.position, turn, RAMPS))
+    for shape, half, place, yaw in scene.statics:
+        turn = _matrix((0.0, 0.0, math.sin(yaw / 2.0), math.cos(yaw / 2.0)))
+        if shape == "ramp":
+            found.append(Solid("wedge", half, place, turn, RAMPS))
         else:
-            found.append(Solid("box", body.half, body.position, turn, WALLS))
+            found.append(Solid("box", half, place, turn, WALLS))
     return found
 
 

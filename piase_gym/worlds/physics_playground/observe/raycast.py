@@ -7,10 +7,11 @@ can cover is looked at. Nothing depends on the order of solids, so nothing flick
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,13 +89,21 @@ class Camera:
         right /= np.linalg.norm(right)
         self.axes = np.stack((right, np.cross(right, ahead), ahead))
         self.wide = math.tan(math.radians(angle) / 2.0)
+        self.part: Window = slice(0, side), slice(0, side)
+
+    def cropped(self, part: Window) -> Self:
+        """Return a camera of which only a part of the picture is seen."""
+        found = copy.copy(self)
+        found.part = part
+        return found
 
     def rays(self) -> Floats:
-        """Return the direction through each sample, shape (side, side, 3); one metre ahead."""
+        """Return the direction through each sample, shape (rows, columns, 3); one metre ahead."""
         places = self.wide * (2.0 * (np.arange(self.side) + 0.5) / self.side - 1.0)
+        places = places.astype(np.float32)
         right, up, ahead = self.axes.astype(np.float32)
-        x, y = places.astype(np.float32)[None, :, None], -places.astype(np.float32)[:, None, None]
-        found: Floats = x * right + y * up + ahead
+        rows, columns = self.part
+        found: Floats = places[None, columns, None] * right + -places[rows, None, None] * up + ahead
         return found
 
     def window(self, *balls: tuple[NDArray[np.float64], float]) -> Window | None:
@@ -107,7 +116,8 @@ class Camera:
             *across, ahead = self.axes @ (middle - self.eye)
             if ahead - radius < NEAR:
                 if ahead + radius > NEAR:
-                    return slice(0, self.side), slice(0, self.side)
+                    rows, columns = self.part
+                    return slice(0, rows.stop - rows.start), slice(0, columns.stop - columns.start)
                 continue
             for sign in (-1.0, 1.0):
                 for depth in (ahead - radius, ahead + radius):
@@ -115,11 +125,52 @@ class Camera:
                     low, high = np.minimum(low, place), np.maximum(high, place)
         if not (low < high).all():
             return None
-        ends = np.array((low[0], high[0], -high[1], -low[1]))
-        left, right, top, bottom = np.clip((ends + 1.0) / 2.0 * self.side, -1, self.side + 1)
-        rows = slice(max(0, int(top)), min(self.side, int(bottom) + 1))
-        columns = slice(max(0, int(left)), min(self.side, int(right) + 1))
+        ends = np.array((-high[1], -low[1], low[0], high[0]))
+        top, bottom, left, right = np.clip((ends + 1.0) / 2.0 * self.side, -1, self.side + 1)
+        rows, columns = (
+            slice(
+                max(part.start, int(low)) - part.start, min(part.stop, int(high) + 1) - part.start
+            )
+            for part, low, high in zip(self.part, (top, left), (bottom, right), strict=True)
+        )
         return (rows, columns) if rows.start < rows.stop and columns.start < columns.stop else None
+
+
+def parts_with(solids: Iterable[Solid], camera: Camera) -> list[Window]:
+    """Return parts of a picture, of whole pixels, that hold some solids and their shadows.
+
+    No two of them overlap.
+    """
+    found: list[Window] = []
+    for solid in solids:
+        window = camera.window(*_with_shadow(solid))
+        if window is None:
+            continue
+        rows, columns = (
+            slice(end.start // SAMPLES * SAMPLES, -(-end.stop // SAMPLES) * SAMPLES)
+            for end in window
+        )
+        while touched := [part for part in found if _overlap((rows, columns), part)]:
+            found = [part for part in found if part not in touched]
+            rows, columns = (
+                slice(min(end.start for end in ends), max(end.stop for end in ends))
+                for ends in zip((rows, columns), *touched, strict=True)
+            )
+        found.append((rows, columns))
+    return found
+
+
+def _overlap(one: Window, other: Window) -> bool:
+    """Tell whether two parts of a picture share a sample."""
+    pairs = zip(one, other, strict=True)
+    return all(a.start < b.stop and b.start < a.stop for a, b in pairs)
+
+
+def _with_shadow(solid: Solid) -> tuple[tuple[NDArray[np.float64], float], ...]:
+    """Return balls around a solid and around the foot of its shadow."""
+    middle, light = np.asarray(solid.position, np.float64), LIGHT.astype(np.float64)
+    foot = middle - light * (max(middle[2], 0.0) / light[2])
+    return (middle, solid.radius), (foot, solid.radius / light[2])
 
 
 def draw(solids: Sequence[Solid], marks: Sequence[Mark], camera: Camera, floor: Colour) -> Floats:
@@ -132,7 +183,7 @@ def draw(solids: Sequence[Solid], marks: Sequence[Mark], camera: Camera, floor: 
         floor: The colour of the plane z = 0.
 
     Returns:
-        Shape (side, side, 3), from 0 to 1.
+        Shape (side, side, 3), from 0 to 1; of a cropped camera, its part.
     """
     rays, eye = camera.rays(), camera.eye.astype(np.float32)
     depth = np.full(rays.shape[:2], np.inf, np.float32)
@@ -160,8 +211,8 @@ def draw(solids: Sequence[Solid], marks: Sequence[Mark], camera: Camera, floor: 
         if solid.shadow:
             _darken(number, solid, lit, owner, rays, depth, camera)
     colours *= (AMBIENT + DIFFUSE * facing * lit)[..., None]
-    side = camera.side // SAMPLES
-    shape = (side, SAMPLES, side, SAMPLES, 3)
+    height, width = (count // SAMPLES for count in rays.shape[:2])
+    shape = (height, SAMPLES, width, SAMPLES, 3)
     mean: Floats = np.clip(colours, 0.0, 1.0).reshape(shape).mean((1, 3), dtype=np.float32)
     return mean
 
@@ -198,9 +249,7 @@ def _darken(
     camera: Camera,
 ) -> None:
     """Take away the light where a solid's shadow falls; on itself it does by facing away."""
-    middle, light = np.asarray(solid.position, np.float64), LIGHT.astype(np.float64)
-    foot = middle - light * (max(middle[2], 0.0) / light[2])
-    window = camera.window((middle, solid.radius), (foot, solid.radius / light[2]))
+    window = camera.window(*_with_shadow(solid))
     if window is None:
         return
     others = (owner[window] != number) & (owner[window] != -2) & lit[window]
