@@ -31,7 +31,7 @@ class EnvironmentModifierInterface:
         """
         setup = self._controller.setup
         config = setup.config(self._controller.orders)
-        return self._controller.override(adjust(setup.world.difficulty_parameters, config, params))
+        return self._controller.override(setup.world.adjusted(config, params))
 
     def introduce_element(self, element_config: Mapping[str, Any]) -> Fields:
         """Put something into the world, such as ``{"type": "wall", "position": [2, 3]}``.
@@ -42,7 +42,7 @@ class EnvironmentModifierInterface:
         """
         setup = self._controller.setup
         config = setup.config(self._controller.orders)
-        return self._controller.override(introduce(setup.world.elements, config, element_config))
+        return self._controller.override(setup.world.introduced(config, element_config))
 
     def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
         """Show words to an agent, in its text and its vector, until the episode ends."""

@@ -101,6 +101,19 @@ class UnsupportedError(PiaseError, RuntimeError):
     """Something that this world does not offer (its capabilities say what it does)."""
 
 
+class UnfinishedError(PiaseError, TypeError):
+    """An environment of one's own that lacks documented methods; the message names them."""
+
+
+class OwnEnvironmentError(PiaseError, RuntimeError):
+    """An environment of one's own that failed; ``fault`` has the reason and what was said."""
+
+    def __init__(self, message: str, fault: Any = None) -> None:
+        """Keep the fault."""
+        super().__init__(message)
+        self.fault = fault
+
+
 class CapacityError(PiaseError, RuntimeError):
     """There is no room for another one: more are open than are allowed."""
 

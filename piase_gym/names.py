@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from piase_gym import registry
 from piase_gym.core.config import WorldConfig
+from piase_gym.core.documents import entry_point, is_own, settings_of
 from piase_gym.core.files import SCENARIO_SUFFIXES
 from piase_gym.errors import ConfigError, TextParseError, UnknownNameError
 from piase_gym.registry import TaskSpec, WorldSpec
@@ -24,17 +25,21 @@ class Named(NamedTuple):
         spec: The world.
         task: The id, if it is one.
         scenario: The `Scenario`, if it is one.
+        own: The environment of one's own, if it is an object.
     """
 
     spec: WorldSpec
     task: TaskSpec | None = None
     scenario: Any = None
+    own: Any = None
 
     @property
     def fields(self) -> dict[str, Any]:
         """The fields of the world's config that the id or scenario sets."""
         if self.scenario is not None:
             return dict(self.scenario.fields)
+        if self.own is not None:
+            return own_fields(self.own)
         return {} if self.task is None else task_fields(self.task)
 
 
@@ -47,14 +52,34 @@ def task_fields(task: TaskSpec) -> dict[str, Any]:
     return {**scenarios.load(task.scenario).fields, **task.config}
 
 
+def own_fields(env: Any) -> dict[str, Any]:
+    """Return the config fields of an environment of one's own, or of the class of one."""
+    kind = env if isinstance(env, type) else type(env)
+    fields: dict[str, Any] = {"environment": entry_point(kind)}
+    if not isinstance(env, type):
+        fields["settings"] = settings_of(env)
+    names = getattr(env, "possible_agents", None)
+    if isinstance(names, list | tuple) and names:
+        fields |= {"agents": len(names), "agent_ids": tuple(names)}
+    return fields
+
+
 def look_up(name: object) -> Named:
     """Return what a name stands for; a config and a scenario stand for themselves.
+
+    So does an environment of one's own, and the class of one.
 
     Raises:
         UnknownNameError: If it stands for nothing.
         ConfigError: If it is no name at all.
         ScenarioError: If it is a scenario that cannot be read.
     """
+    if is_own(name):
+        kind = name if isinstance(name, type) else type(name)
+        spec = registry.own_row(kind.__name__)
+        if spec is None:
+            raise ConfigError(f"{kind.__name__} is no name for a world; rename the class")
+        return Named(spec, own=name)
     if isinstance(name, WorldConfig):
         return Named(*registry.find(name.world))
     if isinstance(name, str) and not name.lower().endswith(SCENARIO_SUFFIXES):

@@ -18,6 +18,7 @@ from typing import Any
 import gymnasium
 import pettingzoo
 
+from piase_gym.core.documents import own_classes
 from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 
 NAMESPACE = "piase"
@@ -148,6 +149,26 @@ def list_tasks(world: str | None = None) -> tuple[str, ...]:
     return tuple(sorted(spec.id for spec in rows))
 
 
+def own_row(name: str) -> WorldSpec | None:
+    """Return the row of an environment of one's own, by the name of its class.
+
+    Every subclass of the documents' abstract classes is known by its name as soon as it is defined.
+    It is not listed unless this row is registered.
+    """
+    kind = own_classes.get(name) if name.isidentifier() else None
+    if kind is None:
+        return None
+    place = "piase_gym.worlds.own"
+    told = (kind.__doc__ or "").strip().split("\n")[0]
+    return WorldSpec(
+        name=name,
+        summary=told or f"{name}, an environment of one's own.",
+        world=f"{place}.rows:{name}",
+        config=f"{place}.rows:{name}Config",
+        parser=f"{place}.facts:parse",
+    )
+
+
 def world_spec(name: str) -> WorldSpec:
     """Return the row of a world.
 
@@ -155,9 +176,10 @@ def world_spec(name: str) -> WorldSpec:
         UnknownNameError: If there is no such world.
     """
     _take_late()
-    if name not in _worlds:
+    found = _worlds.get(name) or own_row(name)
+    if found is None:
         raise UnknownNameError("world", name, list_worlds())
-    return _worlds[name]
+    return found
 
 
 def task_spec(task: str) -> TaskSpec:
@@ -182,8 +204,9 @@ def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
     if "/" in name:
         task = task_spec(name)
         return world_spec(task.world), task
-    if name in _worlds:
-        return _worlds[name], None
+    found = _worlds.get(name) or own_row(name)
+    if found is not None:
+        return found, None
     raise UnknownNameError("world or id", name, (*list_worlds(), *list_tasks()))
 
 

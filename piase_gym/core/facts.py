@@ -33,6 +33,9 @@ class Capabilities:
         discrete: Indices stand for commands.
         continuous: A Box stands for commands.
         messages: Agents can write to each other; `World.mailboxes` holds their letters.
+        masks: It is known which of the discrete actions are legal.
+        digest: Digests stand for the whole state; else those of logs stand for what agents see.
+        readable: Texts can be read back into facts, and vectors lose nothing of them.
     """
 
     deterministic: bool = True
@@ -43,6 +46,9 @@ class Capabilities:
     discrete: bool = True
     continuous: bool = False
     messages: bool = False
+    masks: bool = True
+    digest: bool = True
+    readable: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ from piase_gym.core.commands import (
     write_command,
 )
 from piase_gym.core.config import require_fit
-from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
+from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField, adjust, introduce
 from piase_gym.core.digest import digest_json
 from piase_gym.core.facts import (
     HINT_TEXT,
@@ -134,6 +134,11 @@ class World(ABC, Generic[C, F]):
     def kind_for(cls, config: C) -> type[World[C, Any]]:
         """Return the class that plays a config, where a world has several kinds."""
         return cls
+
+    @classmethod
+    def capabilities_of(cls, config: C) -> Capabilities:
+        """Return what is claimed under a config, where that is not the same for all."""
+        return cls.capabilities
 
     @classmethod
     def version_of(cls, config: C) -> int:
@@ -252,6 +257,14 @@ class World(ABC, Generic[C, F]):
         """
         self.check_config(config)
         self.config = config.pinned(self.envelope)
+
+    def adjusted(self, config: C, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a config that change when difficulty parameters are turned."""
+        return adjust(self.difficulty_parameters, config, params)
+
+    def introduced(self, config: C, element: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a config that change when something is put into the world."""
+        return introduce(self.elements, config, element)
 
     def close(self) -> None:
         """Give back resources. Nothing may be asked of the world afterwards."""

@@ -36,6 +36,7 @@ class ActionDecoder:
         self.world = world
         self.kind = kind
         self.count = world.num_actions if kind == "discrete" else 0
+        self.masked = kind == "discrete" and world.capabilities.masks
         self._box = world.action_box if kind == "continuous" else None
 
     def space(self) -> spaces.Space[Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from piase_gym.agents.base import Agent
 from piase_gym.core.config import WorldConfig
+from piase_gym.core.documents import OwnEnvironment
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import AgentError, ConfigError, ScenarioError
@@ -17,8 +18,10 @@ from piase_gym.registry import TaskSpec, WorldSpec, load, make_config
 if TYPE_CHECKING:
     from piase_gym.scenarios import Scenario
 
-Name = Union[str, Path, WorldConfig, "Scenario"]
-"""What a world is named by: a world, an id, a scenario, its path, or a config or scenario."""
+Name = Union[str, Path, WorldConfig, "Scenario", OwnEnvironment, type[OwnEnvironment]]
+"""What a world is named by: a world, an id, a scenario, its path, or a config or scenario.
+
+Or an environment of one's own, or the class of one."""
 
 
 class Resolved(NamedTuple):
@@ -29,12 +32,14 @@ class Resolved(NamedTuple):
         spec: The world.
         task: The id, if one was named.
         scenario: The scenario, if there is one, that of the id included.
+        own: The environment of one's own, if an object was given.
     """
 
     config: Any
     spec: WorldSpec
     task: TaskSpec | None
     scenario: Scenario | None
+    own: Any = None
 
 
 def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str, Any]) -> Resolved:
@@ -68,7 +73,8 @@ def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str,
     elif task is not None and task.scenario is not None:
         chosen = load_scenario(task.scenario)
     config = make_config(spec, {**base, **load(spec.config, spec).plain(given)})
-    return Resolved(config, spec, task, chosen)
+    own = None if isinstance(found.own, type) else found.own
+    return Resolved(config, spec, task, chosen, own)
 
 
 def partners_around(
@@ -134,7 +140,9 @@ def build_focal_runner(
 def _drive(found: Resolved, partners: Partners | None) -> EpisodeRunner:
     """Make the world and its runner, which knows the scenario for the manifests of logs."""
     spec = found.spec
-    runner = EpisodeRunner(load(spec.world, spec)(found.config), spec, partners)
+    make = load(spec.world, spec)
+    world = make(found.config) if found.own is None else make(found.config, found.own)
+    runner = EpisodeRunner(world, spec, partners)
     if found.scenario is not None:
         runner.events.origin["scenario"] = found.scenario.origin()
     return runner

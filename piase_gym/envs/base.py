@@ -109,8 +109,14 @@ class WorldAccess:
         self.events.post("hint", self.world.agents[number], message=hint)
 
     def digest(self) -> str:
-        """Return 64 bits that stand for the state, as 16 hexadecimal digits."""
+        """Return 64 bits that stand for the state, as 16 hexadecimal digits.
+
+        Raises:
+            UnsupportedError: If the state is not known, as of some environments of one's own.
+        """
         self.runner.require_episode()
+        if not self.world.capabilities.digest:
+            raise UnsupportedError(f"{self.world.name} does not tell its state, so it has no digest")
         return self.world.digest()
 
     def reconfigure(self, changes: Mapping[str, Any]) -> None:
@@ -121,6 +127,46 @@ class WorldAccess:
             EnvelopeError: If the new config does not fit the envelope.
         """
         self.runner.reconfigure(changes)
+
+    # -- hooks of the DSE document --------------------------------------------------------
+
+    def adjust_difficulty(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Make the world harder or easier from the next reset on, such as ``{"by": 0.1}``.
+
+        Returns:
+            The fields of the config that change.
+
+        Raises:
+            ConfigError: If there is no such parameter, or the value is not allowed.
+            UnsupportedError: If it is an environment of one's own without this method.
+        """
+        return self._change(self.world.adjusted(self._next_config, params))
+
+    def introduce_element(self, element_config: Mapping[str, Any]) -> dict[str, Any]:
+        """Put something into the world from the next reset on, such as ``{"type": "wall", ...}``.
+
+        Returns:
+            The fields of the config that change.
+
+        Raises:
+            ConfigError: If there is no such element, or it cannot be put there.
+            UnsupportedError: If it is an environment of one's own without this method.
+        """
+        return self._change(self.world.introduced(self._next_config, element_config))
+
+    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
+        """Show words to an agent, in its text and its vector, until the episode ends."""
+        self._hint(agent_id, hint)
+
+    @property
+    def _next_config(self) -> Any:
+        """The config of the next episode."""
+        return self.runner.next_config or self.config
+
+    def _change(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Let fields hold from the next reset on."""
+        self.runner.reconfigure(fields)
+        return fields
 
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""

@@ -137,7 +137,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         After `restore`, this is where to go on from.
         """
         self.runner.require_episode()
-        masks = self.runner.world.masks() if self._decoder.count else []
+        masks = self.runner.world.masks() if self._decoder.masked else []
         shown = self._builder.build(masks, self._shown_agents)
         infos: dict[str, dict[str, Any]] = {}
         for name, i in self._live:
@@ -178,7 +178,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         acts = self._read(actions)
         runner = self.runner
         tick = runner.step(acts)
-        masks = runner.world.masks() if self._decoder.count else ()
+        masks = runner.world.masks() if self._decoder.masked else ()
         shown = self._build(masks, self._shown_agents)
         rewards, terminated, truncated, outcomes, ended, notes = tick
         live = self._live

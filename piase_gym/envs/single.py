@@ -20,7 +20,7 @@ from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
 from piase_gym.envs.partners import Partners, no_acts
 from piase_gym.envs.window import Window
-from piase_gym.errors import ResetNeededError
+from piase_gym.errors import ResetNeededError, UnsupportedError
 
 
 class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
@@ -104,7 +104,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         super().reset(seed=None if seed is None else check_seed(seed))
         self._builder.update_config()
         self.runner.wait_for_entry()
-        masks = self.runner.world.masks() if self._decoder.count else []
+        masks = self.runner.world.masks() if self._decoder.masked else []
         info: dict[str, Any] = {"seed": self.runner.seed}
         if masks:
             info["action_mask"] = masks[self.agent_index]
@@ -129,7 +129,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         acts = self._acts.copy()
         acts[me] = self._decoder.decode(me, action)
         tick = runner.step(acts)
-        masks = runner.world.masks() if self._decoder.count else []
+        masks = runner.world.masks() if self._decoder.masked else []
         info: dict[str, Any] = {"outcome": tick.outcomes[me]}
         if masks:
             info["action_mask"] = masks[me]
@@ -148,6 +148,8 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO asks for it."""
         self.runner.require_episode()
+        if not self.runner.world.capabilities.masks:
+            raise UnsupportedError(f"{self.runner.world.name} does not tell which actions are legal")
         return self.runner.world.masks()[self.agent_index].astype(np.bool_)
 
     def give_hint(self, hint: str | None, agent: str | None = None) -> None:

@@ -6,11 +6,11 @@ from `BaseEnv` as the document prints it, take a dict of settings, and can be re
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from piase_gym.core.commands import MAX_LINE, InvalidAction
+from piase_gym.core.documents import OwnEnvironment, abstractmethod
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.models import Action, Observation
 from piase_gym.envs.arguments import Name, build_focal_runner
@@ -30,47 +30,19 @@ __all__ = [
     "register_base_env",
 ]
 
-if TYPE_CHECKING:
-    F = TypeVar("F")
-
-    def abstractmethod(method: F) -> F:
-        """Let type checkers accept ``BaseEnv(world)``, which makes a concrete subclass."""
-        return method
-
-else:
-    from abc import abstractmethod
-
 Step = tuple[Observation, float, bool, dict[str, Any]]
 
 
-class BaseEnv(ABC):
+class BaseEnv(OwnEnvironment):
     """Base of all environments for LLM agents.
 
     ``BaseEnv(world, **config)`` itself makes a `WorldBaseEnv`; see there for the arguments.
     Subclasses bring `reset`, `step` and `get_action_space`.
-
-    Attributes:
-        config: The settings that the environment was made with.
     """
 
+    document = "base_env"
+    over_worlds = "piase_gym.interfaces.base_env:WorldBaseEnv"
     _observation: Observation | None = None
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> BaseEnv:
-        """Make the environment over a world, unless a subclass is asked for."""
-        if cls is not BaseEnv:
-            return super().__new__(cls)
-
-        return super().__new__(WorldBaseEnv)
-
-    def __init__(self, config: Any = None, **settings: Any) -> None:
-        """Keep the settings.
-
-        Raises:
-            ConfigError: If they are not a mapping.
-        """
-        if not isinstance(config, Mapping | None):
-            raise ConfigError(f"settings are a mapping, not {type(config).__name__}")
-        self.config: Any = {**(config or {}), **settings}
 
     @abstractmethod
     def reset(self) -> Observation:
@@ -162,7 +134,7 @@ def make_base_env(name: str, config: Mapping[str, Any] | None = None) -> BaseEnv
     return env
 
 
-class WorldBaseEnv(WorldAccess, BaseEnv):
+class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
     """A world behind `BaseEnv`: one focal agent, the others are played by partners.
 
     Args:

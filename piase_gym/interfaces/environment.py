@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from piase_gym.core.documents import AbstractEnvironment, Environment
 from piase_gym.core.models import ActionResult, EnvironmentInfo, PerceptionData
 from piase_gym.errors import ActionError, ConfigError, UnknownNameError
 from piase_gym.interfaces.base import AnyCommand, WorldInterface
@@ -17,7 +18,7 @@ from piase_gym.interfaces.perceptions import (
 )
 
 
-class Environment(WorldInterface):
+class WorldEnvironment(WorldInterface, Environment, over_world=True):
     """A world behind the `Environment` of the environment-layer document.
 
     Commands are buffered: see `piase_gym.interfaces.turns`. The arguments are those of
@@ -88,7 +89,7 @@ class Environment(WorldInterface):
         return environment_info(self.runner, "sensors").model_dump(mode="json")
 
 
-class AbstractEnvironment(WorldInterface):
+class WorldAbstractEnvironment(WorldInterface, AbstractEnvironment, over_world=True):
     """A world behind the `AbstractEnvironment` of the PiaSE design document.
 
     A simulation lets agents act with `apply_action_from_agent`, then closes the tick with `step`.

@@ -7,6 +7,7 @@ from typing import Any
 
 from piase_gym.core.commands import Command
 from piase_gym.core.config import WorldConfig
+from piase_gym.core.documents import PerceptionInterface
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes, Message
 from piase_gym.core.models import AgentState, MailMessage, SharedMemory
@@ -17,7 +18,7 @@ from piase_gym.interfaces.perceptions import environment_info, simple_result
 from piase_gym.interfaces.turns import Act
 
 
-class PerceptionInterface(WorldInterface):
+class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=True):
     """A world behind the `PerceptionInterface` of the explorer document.
 
     Where a world has no positions or objects, it reports what it has: the position is ``None`` or

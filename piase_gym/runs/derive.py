@@ -276,7 +276,7 @@ class Deriver:
         names = self.agents
         if tick.ended and episode_record.slot is not None:
             more["results"] = self._results(episode_record, world, tick)
-        for key in ("milestones", "feedback") if tick.notes else ():
+        for key in ("milestones", "feedback", "fault") if tick.notes else ():
             found = {names[i]: note[key] for i, note in tick.notes.items() if note.get(key)}
             if found:
                 more[key] = found

@@ -1,0 +1,1 @@
+"""Environments of one's own, behind the documents' abstract classes, as worlds."""

@@ -1,0 +1,143 @@
+"""From what environments say of their actions to verbs and commands."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from piase_gym.core.commands import Command, Param, Verb
+from piase_gym.worlds.own.faults import wrong
+
+MOST_COMMANDS = 1024
+"""Most commands that indices stand for."""
+LINE = "act"
+"""The verb of environments whose action is a line of text; its one parameter is ``text``."""
+WAIT = Verb("wait", "Do nothing in this step; the environment is not called.")
+IDLE = ("wait", "noop", "no-op", "no_op", "none", "stay", "pass", "idle")
+"""Verbs without parameters that are taken for the no-op."""
+EXPLORER = (
+    "forward backward move_left move_right move_up move_down "
+    "look_left look_right look_up look_down tilt_left tilt_right"
+).split()
+"""The actions of the explorer document, for environments that name none."""
+_KINDS = {"string": "string", "str": "string", "integer": "integer", "int": "integer"}
+_KINDS |= {"number": "number", "float": "number"}
+BOOLEANS = {"true": True, "false": False}
+
+
+def verbs_of_schema(schema: Any) -> tuple[Verb, ...]:
+    """Return the verbs of ``{verb: {"description", "parameters": {name: JSON Schema}}}``."""
+    if not isinstance(schema, Mapping):
+        raise wrong("the action space", schema, "a mapping of verbs")
+    return tuple(_verb(str(name), part) for name, part in schema.items())
+
+
+def _verb(name: str, part: Any) -> Verb:
+    """Return one verb."""
+    part = fields_of(part)
+    parameters = part.get("parameters") or {}
+    if not name.strip() or not isinstance(parameters, Mapping):
+        raise wrong(f"the action {name!r:.40}", part, "a verb with a mapping of parameters")
+    required = parameters.get("required")
+    if isinstance(parameters.get("properties"), Mapping):  # a whole JSON Schema
+        parameters = parameters["properties"]
+    names = list(parameters)
+    params = [
+        _param(str(key), value, key == names[-1], required) for key, value in parameters.items()
+    ]
+    return Verb(name, str(part.get("description") or name), tuple(params))
+
+
+def _param(name: str, schema: Any, last: bool, required: Any) -> Param:
+    """Return one parameter; the environment-layer document says `choices` for `enum`."""
+    if isinstance(schema, str):
+        schema = {"type": schema}
+    if not isinstance(schema, Mapping):
+        raise wrong(f"the parameter {name!r:.40}", schema, "a JSON Schema")
+    given = str(schema.get("type", "string"))
+    choices = tuple(schema.get("choices") or schema.get("enum") or ())
+    kind: Any = _KINDS.get(given, "text")
+    if given in ("boolean", "bool"):
+        kind, choices = "string", tuple(BOOLEANS)
+    elif choices and all(type(choice) is int for choice in choices):
+        kind = "integer"
+    elif choices:
+        kind, choices = "string", tuple(map(str, choices))
+    elif kind == "string" and last:
+        kind = "text"  # to the end of the line, word for word
+    optional = bool(schema.get("optional")) or (
+        isinstance(required, list | tuple) and name not in required
+    )
+    return Param(
+        name,
+        kind=kind,
+        choices=choices,
+        optional=optional,
+        description=str(schema.get("description", "")),
+        minimum=schema.get("minimum"),
+        maximum=schema.get("maximum"),
+    )
+
+
+def verbs_of_lines(schema: Any) -> tuple[Verb, ...]:
+    """Return the verbs of a JSON Schema whose first listed property has all lines, or `LINE`."""
+    if not isinstance(schema, Mapping):
+        raise wrong("the action space", schema, "a JSON Schema")
+    properties = schema.get("properties")
+    rows = list(properties.values()) if isinstance(properties, Mapping) else [schema]
+    listed = next((row["enum"] for row in rows if isinstance(row, Mapping) and row.get("enum")), None)
+    if listed is None:
+        return (Verb(LINE, "Any line of text; the line itself is the action.", (Param("text", "text"),)),)
+    if not isinstance(listed, list | tuple):
+        raise wrong("the enum of the action space", listed, "a list of lines")
+    return tuple(Verb(str(line), f"Do {line!r}.") for line in dict.fromkeys(listed))
+
+
+def verbs_of_names(names: Any) -> tuple[Verb, ...]:
+    """Return verbs without parameters."""
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise wrong("the list of actions", names, "a list of names")
+    return tuple(Verb(name, f"Do {name!r}.") for name in dict.fromkeys(names))
+
+
+def listed(verbs: Sequence[Verb]) -> tuple[Command, ...]:
+    """Return every command of the verbs whose parameters all have listed values."""
+    return tuple(itertools.islice(_commands(verbs), MOST_COMMANDS))
+
+
+def _commands(verbs: Sequence[Verb]) -> Iterator[Command]:
+    for verb in verbs:
+        needed = [param for param in verb.params if not param.optional]
+        if all(param.choices for param in needed):
+            for values in itertools.product(*(param.choices for param in needed)):
+                names = (param.name for param in needed)
+                yield Command(verb.name, dict(zip(names, values, strict=True)))
+
+
+def noop_of(verbs: Sequence[Verb]) -> Verb | None:
+    """Return the verb by which nothing is done, if there is one."""
+    plain = {verb.name.lower(): verb for verb in verbs if not verb.params}
+    return next((plain[name] for name in IDLE if name in plain), None)
+
+
+def parameters_of(command: Command, verbs: Sequence[Verb]) -> dict[str, Any]:
+    """Return the parameters of a command as the environment takes them."""
+    booleans = {
+        param.name
+        for verb in verbs
+        if verb.name == command.verb
+        for param in verb.params
+        if param.choices == tuple(BOOLEANS)
+    }
+    return {
+        name: BOOLEANS.get(value, value) if name in booleans else value
+        for name, value in command.parameters.items()
+    }
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """Return what a mapping, a model or a dataclass holds, by name."""
+    if isinstance(value, Mapping):
+        return {str(key): item for key, item in value.items()}
+    return dict(getattr(value, "__dict__", {}))

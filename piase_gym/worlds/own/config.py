@@ -1,0 +1,72 @@
+"""`OwnConfig`: which environment of one's own, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from piase_gym.core.config import WorldConfig
+from piase_gym.core.documents import entry_point, own_classes
+from piase_gym.errors import ConfigError
+
+HOOKS = ("adjust_difficulty", "introduce_element")
+"""Methods of the DSE document by which an environment is changed between two episodes."""
+
+
+class OwnConfig(WorldConfig):
+    """The config of an environment of one's own; unknown fields are settings of the environment."""
+
+    world: ClassVar[str] = "OwnEnvironment"
+
+    environment: str = Field(description="the class, module:name; it must be imported already")
+    max_steps: int = Field(1000, ge=1, le=2**31 - 1, description="steps until truncation")
+    settings: dict[str, Any] | None = Field(
+        default_factory=dict,
+        description="what the environment is made with; null if that cannot be written as JSON",
+    )
+    changes: tuple[tuple[str, dict[str, Any]], ...] = Field(
+        (), description="calls of adjust_difficulty and introduce_element, in order"
+    )
+    timeout: float | None = Field(
+        None, gt=0, description="seconds for each call, in a process of its own; null: none"
+    )
+
+    def __init__(self, **data: Any) -> None:
+        """Check the fields; what is no field is a setting."""
+        given = self.plain(data)
+        if self.world in own_classes:
+            given.setdefault("environment", entry_point(own_classes[self.world]))
+        unknown = {name: given.pop(name) for name in list(given) if name not in self.known()}
+        settings = given.get("settings", {})
+        if unknown and isinstance(settings, Mapping | None):
+            if settings is None:
+                raise ConfigError(
+                    f"{self.world} was made with what cannot be written as JSON, so it cannot be "
+                    f"made again with another {next(iter(unknown))!r}"
+                )
+            given["settings"] = {**settings, **unknown}
+        super().__init__(**given)
+
+    @classmethod
+    def known(cls) -> frozenset[str]:
+        """Return the names of the fields."""
+        return frozenset(cls.model_fields)
+
+    @model_validator(mode="after")
+    def _check_environment(self) -> Self:
+        if self.environment not in own_classes:
+            module = self.environment.partition(":")[0]
+            raise ValueError(
+                f"there is no environment {self.environment!r:.80}; import {module!r:.60} first"
+            )
+        wrong = [name for name, _ in self.changes if name not in HOOKS]
+        if wrong:
+            raise ValueError(f"changes are calls of {' and '.join(HOOKS)}, not of {wrong[0]!r:.40}")
+        return self
+
+    @property
+    def kind(self) -> type[Any]:
+        """The class of the environment."""
+        return own_classes[self.environment]
