@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from piase_gym.interfaces.base_env import BaseEnv
     from piase_gym.interfaces.environment import AbstractEnvironment, Environment
     from piase_gym.interfaces.environment_interface import EnvironmentInterface
+    from piase_gym.interfaces.own import as_parallel, register_env
     from piase_gym.interfaces.perception_interface import PerceptionInterface
     from piase_gym.names import parse_text
     from piase_gym.simulation.simulation import Simulation
@@ -49,6 +50,7 @@ __all__ = [
     "WorldSpec",
     "__version__",
     "aec_env",
+    "as_parallel",
     "batch_env",
     "errors",
     "gym_env",
@@ -57,6 +59,7 @@ __all__ = [
     "parallel_env",
     "parse_text",
     "plugins",
+    "register_env",
     "register_task",
     "register_world",
 ]

@@ -11,6 +11,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 
+from piase_gym.interfaces.own import adapted
 from piase_gym.runs.columns import ColumnRecorder
 from piase_gym.runs.recorder import Recorder
 from piase_gym.runs.recording import record
@@ -31,7 +32,7 @@ def AvtLogger(  # the wrapper's name in the words of the design document, whatev
 
     Args:
         env: A ParallelEnv, AECEnv, Gymnasium Env, VectorEnv or `batch_env` of one of our worlds,
-            or a wrapper around one.
+            or a wrapper around one; or an environment of your own (see `piase_gym.as_parallel`).
         path: A file that ends with ``.jsonl``, ``.jsonl.gz`` or ``.jsonl.zst``, or of batches with
             ``.arrow``, for columns; ``None`` if there are `sinks`.
         options: See `piase_gym.runs.recording`: `level`, `levels`, `experiment_id`, `run_id`,
@@ -44,6 +45,7 @@ def AvtLogger(  # the wrapper's name in the words of the design document, whatev
         ConfigError: If the environment is not one of ours, or an option is not allowed.
         LogWriteError: If the file exists, has another writer, or cannot be opened.
     """
+    env = adapted(env)
     recorder = record(env, path, **options)
     for kind, wrapper in WRAPPERS.items():
         if isinstance(env, kind):

@@ -19,6 +19,7 @@ from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.envs.single import GymEnv
 from piase_gym.envs.vector import BatchVectorEnv
 from piase_gym.errors import ConfigError
+from piase_gym.interfaces.own import adapted
 from piase_gym.wrappers.avt_log import BatchLogger
 
 
@@ -33,7 +34,7 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
 
     Args:
         env: A ParallelEnv, Gymnasium Env, `batch_env` or batched VectorEnv of one of our worlds, or
-            a wrapper around one.
+            a wrapper around one; or an environment of your own (see `piase_gym.as_parallel`).
         curricula: Agent -> curriculum (an object, a name, or a path). One curriculum alone is for
             the agent that it is written for, the only agent of the caller, or, if it names a
             `lead`, for all of them.
@@ -73,6 +74,7 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
         >>> env.progress["agent_0"].finished
         True
     """
+    env = adapted(env)
     for kind, wrapper in WRAPPERS.items():
         if isinstance(env, kind):
             return wrapper(env, curricula, **options)

@@ -57,6 +57,9 @@ class RandomAgent(SeededAgent):
         if percept.world.capabilities.discrete:
             legal = percept.mask.nonzero()[0].tolist()
             return int(legal[(draw * len(legal)) >> 32])
+        if not percept.world.capabilities.continuous:
+            listed = percept.commands
+            return listed[(draw * len(listed)) >> 32]
         box = percept.world.action_box
         unit = [mix64(draw + (k + 1) * GOLDEN) / 2.0**64 for k in range(int(np.prod(box.shape)))]
         spread = np.reshape(unit, box.shape)

@@ -15,9 +15,18 @@ if TYPE_CHECKING:
         make_base_env,
         register_base_env,
     )
-    from piase_gym.interfaces.environment import AbstractEnvironment, Environment
+    from piase_gym.interfaces.environment import (
+        AbstractEnvironment,
+        Environment,
+        WorldAbstractEnvironment,
+        WorldEnvironment,
+    )
     from piase_gym.interfaces.environment_interface import EnvironmentInterface
-    from piase_gym.interfaces.perception_interface import PerceptionInterface
+    from piase_gym.interfaces.own import as_parallel, register_env
+    from piase_gym.interfaces.perception_interface import (
+        PerceptionInterface,
+        WorldPerceptionInterface,
+    )
 
 __all__ = [
     "AbstractEnvironment",
@@ -27,10 +36,15 @@ __all__ = [
     "EnvironmentInterface",
     "Observation",
     "PerceptionInterface",
+    "WorldAbstractEnvironment",
     "WorldBaseEnv",
+    "WorldEnvironment",
+    "WorldPerceptionInterface",
+    "as_parallel",
     "base_envs",
     "make_base_env",
     "register_base_env",
+    "register_env",
 ]
 
 __getattr__, __dir__ = lazy(__name__)

@@ -291,7 +291,8 @@ class EnvRecorder(Recorder):
 
     def final_state(self) -> None:
         """Write the state of now, if it can be had."""
-        if self.record is not None and self.record.begun and self.levels.steps:
+        told = self.world.capabilities.snapshot
+        if told and self.record is not None and self.record.begun and self.levels.steps:
             self.put_snapshot(self.record, self.world.snapshot())
 
     # -- events ---------------------------------------------------------------------------
@@ -385,7 +386,7 @@ class EnvRecorder(Recorder):
         letters, self._letters = self._letters, []
         changes = tick.ended or world.awaiting_agents
         self.put_step(record, world, acts, tick, letters, digest, changes)
-        if self.step >= self._due:
+        if self.step >= self._due and world.capabilities.snapshot:
             self._due += self.options.snapshot_every
             self.put_snapshot(record, world.snapshot())
         if self.out.full or (

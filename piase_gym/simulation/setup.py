@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
+from piase_gym.envs.arguments import build_runner
+from piase_gym.envs.base import WorldAccess
+from piase_gym.envs.observations import ObservationStyle
+from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.errors import ConfigError, UnknownNameError
-from piase_gym.names import look_up
-from piase_gym.registry import load, world_spec
+from piase_gym.interfaces.own import as_parallel, usual_actions
 from piase_gym.scenarios import Scenario
 
 if TYPE_CHECKING:
@@ -22,16 +24,13 @@ def make_env(
     given: Any, scenario: Scenario | None, render_mode: str | None, config: dict[str, Any]
 ) -> WorldParallelEnv:
     """Make the environment of a scenario or a world, with the actions that the world has."""
-    if scenario is not None:
-        name, spec = scenario.world, world_spec(scenario.world)
-    else:
-        name = given
-        spec = look_up(given).spec
-    offered = load(spec.world, spec).capabilities
-    kind = "discrete" if offered.discrete else "continuous" if offered.continuous else "text"
-    return parallel_env(
-        name, actions=kind, scenario=scenario, view="text", render_mode=render_mode, **config
-    )
+    if isinstance(given, WorldAccess):
+        return as_parallel(given, view="text", render_mode=render_mode, **config)
+    name = given if scenario is None else scenario.world
+    runner = build_runner(name, None, scenario, config.pop("envelope", None), config)
+    style = ObservationStyle("text")
+    kind = usual_actions(runner.world)
+    return WorldParallelEnv(runner, style=style, actions=kind, render_mode=render_mode)
 
 
 @dataclass(frozen=True)

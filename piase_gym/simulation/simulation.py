@@ -20,6 +20,7 @@ from piase_gym.core.events import Events
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.core.world import Act
+from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import decode_answer
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
@@ -51,7 +52,8 @@ class Simulation:
     """Runs a scenario with agents, phase by phase.
 
     Args:
-        scenario: A scenario, its name or path; or a world's name, id or config.
+        scenario: A scenario, its name or path; a world's name, id or config; or an environment of
+            your own.
         policies: A policy for every seat (``"oracle"``), or a mapping of seats to policies or
             `Agent` objects; who is not named plays at random.
         curricula: Agent -> curriculum, or one curriculum, as `CurriculumWrapper` takes them; or an
@@ -103,7 +105,8 @@ class Simulation:
             if policies is not None:
                 raise ConfigError("policies and agents are both policies; give one of them")
             policies = agents
-        self.scenario: Scenario | None = look_up(scenario).scenario
+        over_world = isinstance(scenario, WorldAccess)
+        self.scenario: Scenario | None = None if over_world else look_up(scenario).scenario
         own = isinstance(curricula, CurriculumHook)
         self.curricula: CurriculumHook | None = curricula if own else None
         self._seed: int | None = seed
@@ -346,7 +349,7 @@ class Simulation:
         path = Path(folder) / f"{name}.json"
         value = {
             "summary": asdict(self.summary()),
-            "world": self.world_env.snapshot(),
+            "world": self.world_env.snapshot() if self.world.capabilities.snapshot else None,
             "agents": self.manager.states(),
         }
         try:
