@@ -262,7 +262,9 @@ def settings_of(env: OwnEnvironment) -> dict[str, Any] | None:
     try:
         bound = inspect.signature(type(env).__init__).bind(env, *args, **kwargs)
         settings: dict[str, Any] = {}
-        for (name, value), place in zip(bound.arguments.items(), range(len(args) + 99), strict=False):
+        for (name, value), place in zip(
+            bound.arguments.items(), range(len(args) + 99), strict=False
+        ):
             parameter = bound.signature.parameters[name]
             if place == 0:
                 continue  # self

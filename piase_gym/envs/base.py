@@ -116,7 +116,9 @@ class WorldAccess:
         """
         self.runner.require_episode()
         if not self.world.capabilities.digest:
-            raise UnsupportedError(f"{self.world.name} does not tell its state, so it has no digest")
+            raise UnsupportedError(
+                f"{self.world.name} does not tell its state, so it has no digest"
+            )
         return self.world.digest()
 
     def reconfigure(self, changes: Mapping[str, Any]) -> None:

@@ -170,7 +170,9 @@ class ObservationBuilder:
         if style.mask is not None and actions != "discrete":
             raise ConfigError(f"masks are over discrete actions; mask=None with {actions!r} ones")
         if style.mask is not None and not world.capabilities.masks:
-            raise ConfigError(f"{world.name} does not tell which actions are legal; allowed: mask=None")
+            raise ConfigError(
+                f"{world.name} does not tell which actions are legal; allowed: mask=None"
+            )
         if style.texts not in TEXTS:
             raise ConfigError(f"unknown texts {style.texts!r}; {suggest(style.texts, TEXTS)}")
         if style.texts == "lazy" and style.view != "both":

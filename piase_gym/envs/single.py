@@ -149,7 +149,9 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO asks for it."""
         self.runner.require_episode()
         if not self.runner.world.capabilities.masks:
-            raise UnsupportedError(f"{self.runner.world.name} does not tell which actions are legal")
+            raise UnsupportedError(
+                f"{self.runner.world.name} does not tell which actions are legal"
+            )
         return self.runner.world.masks()[self.agent_index].astype(np.bool_)
 
     def give_hint(self, hint: str | None, agent: str | None = None) -> None:

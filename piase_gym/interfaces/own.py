@@ -64,8 +64,10 @@ def as_parallel(
         >>> class Coin(BaseEnv):
         ...     def reset(self):
         ...         return Observation({"text": "Call it."})
+        ...
         ...     def step(self, action):
         ...         return Observation({"text": "Heads."}), float(action.text == "heads"), True, {}
+        ...
         ...     def get_action_space(self):
         ...         return {"properties": {"action": {"enum": ["heads", "tails"]}}}
         >>> env = as_parallel(Coin())
@@ -77,7 +79,9 @@ def as_parallel(
         return env
     if isinstance(env, WorldAccess):
         if config or partners is not None:
-            raise ConfigError("it has a world already; settings and partners are those of the world")
+            raise ConfigError(
+                "it has a world already; settings and partners are those of the world"
+            )
         runner = env.runner
     elif is_own(env):
         runner = build_runner(env, partners, None, None, config)

@@ -150,7 +150,7 @@ def seen(env: Any, row: Row) -> dict[str, Any]:
     parts["order"] = list(row.observations) if isinstance(row.observations, Mapping) else []
     parts["state"] = plain(state_of(env))
     if hasattr(env, "digest"):
-        parts["digest"] = env.digest()
+        parts["digest"] = env.world.digest()
     return parts
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import World
-from piase_gym.errors import ActionError, ConfigError
+from piase_gym.errors import ActionError, ConfigError, UnsupportedError
 from piase_gym.testing.kit import Fault, check, require, require_refusal
-from piase_gym.testing.play import episodes, last_row, mask_of, opening, play, step
+from piase_gym.testing.play import episodes, last_row, opening, play, step
 from piase_gym.testing.subject import Subject
 from piase_gym.testing.values import through_json
 
@@ -39,7 +39,7 @@ def in_play(env: Any, steps: int) -> Iterator[tuple[World[Any, Any], int, str, s
                 yield env.world, agent, name, f"at step {row.step}"
 
 
-@check("discrete")
+@check("discrete", "masks")
 def masks_are_legality(subject: Subject) -> str:
     """An index has the outcome `illegal` exactly if its mask is 0, in every state that is tried."""
     tried = 0
@@ -164,13 +164,14 @@ def bad_indices_change_nothing(subject: Subject) -> None:
     env = subject.env()
     for seed in SEEDS:
         row = last_row(env, seed, 3)
-        before = env.digest()
-        legal = {n: int(np.asarray(mask_of(row, n)).nonzero()[0][0]) for n in row.after}
+        before = env.world.digest()
+        masks = env.world.masks()
+        legal = {n: int(masks[env.world.agents.index(n)].nonzero()[0][0]) for n in row.after}
         for bad, last in itertools.product((-1, env.world.num_actions, 1.5, "0", [0], None), legal):
             what, act = f"the action {bad!r}", functools.partial(env.step, {**legal, last: bad})
             accepted = f"{what} of {last} is no index, but is accepted"
             require_refusal(ActionError, act, what, accepted)
-            require(env.digest() == before, f"{what} is refused, but has an effect")
+            require(env.world.digest() == before, f"{what} is refused, but has an effect")
 
 
 @check()
@@ -193,7 +194,7 @@ def index_and_line_agree(subject: Subject) -> str:
         by_data.step(given)
         by_line.step(lines)
         steps += 1
-        same = by_data.digest() == by_line.digest()
+        same = by_data.world.digest() == by_line.world.digest()
         require(same, f"at step {steps} the lines {lines} lead to another state than the indices")
         require(by_data.agents == by_line.agents, f"at step {steps} other agents are in play")
     return f"{steps} steps"
@@ -210,11 +211,11 @@ def boxes_are_commands(subject: Subject) -> None:
             found = env.world.check(agent, command)
             require(isinstance(found, Command), f"{action} stands for {command}: {found}")
     row = opening(env, 1)
-    before = env.digest()
+    before = env.world.digest()
     bad = np.full(env.world.action_box.shape, np.nan, env.world.action_box.dtype)
     act, what = functools.partial(env.step, dict.fromkeys(row.after, bad)), "an array of NaN"
     require_refusal(ActionError, act, what, f"{what} is accepted as an action")
-    require(env.digest() == before, f"{what} is refused, but has an effect")
+    require(env.world.digest() == before, f"{what} is refused, but has an effect")
 
 
 @check()
@@ -247,11 +248,19 @@ def claims_are_true(subject: Subject) -> None:
             last_row(subject.env(actions=kind), 0, 2)
         else:
             refused.append({"actions": kind})
+    if claims.discrete and not claims.masks:
+        refused.append({"mask": "obs"})
     for options in refused:
         accepted = f"{options} is not claimed, but not refused with a ConfigError"
         make = functools.partial(subject.env, **options)
         require_refusal(ConfigError, make, f"{options}", accepted)
-    boxes = subject.env().world.mailboxes
+    env = subject.env()
+    env.reset(seed=0)
+    for claim in ("digest", "snapshot"):
+        if not getattr(claims, claim):
+            accepted = f"{claim} is not claimed, but not refused with an UnsupportedError"
+            require_refusal(UnsupportedError, getattr(env, claim), f"{claim}()", accepted)
+    boxes = env.world.mailboxes
     there = "has mailboxes" if boxes is not None else "has no mailboxes"
     told = f"messages={claims.messages} is claimed, but the world {there}"
     require((boxes is not None) == claims.messages, told)

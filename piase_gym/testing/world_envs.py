@@ -93,7 +93,7 @@ def _steps(env: Any, seed: int, steps: int = STEPS) -> Iterator[tuple[Any, ...]]
 def _act(inner: Any, dice: Stream) -> Any:
     """Draw an action of the learner."""
     if isinstance(inner.action_space, gymnasium.spaces.Discrete):
-        legal = inner.action_masks().nonzero()[0].tolist()
+        legal = inner.world.masks()[inner.agent_index].nonzero()[0].tolist()
         return int(legal[dice.integer(len(legal))])
     if isinstance(inner.action_space, gymnasium.spaces.Box):
         inner.action_space.seed(dice.integer(2**31 - 1))
@@ -183,7 +183,7 @@ def aec_is_the_same_game(subject: Subject) -> None:
             while aec.terminations[aec.agent_selection] or aec.truncations[aec.agent_selection]:
                 aec.step(None)  # the dead leave
             aec.step(row.given[aec.agent_selection])
-        same = aec.unwrapped.world.digest() == parallel.digest()
+        same = aec.unwrapped.world.digest() == parallel.world.digest()
         require(same, f"at step {row.step} the AEC environment is in another state")
 
 
@@ -201,7 +201,9 @@ def gym_is_the_same_game(subject: Subject) -> None:
     for number in range(STEPS):
         told = f"at step {number} the Gymnasium environment shows something else"
         require_same(told, shown.get(learner), observation)
-        require(gym.digest() == parallel.digest(), f"at step {number} the states differ")
+        require(
+            gym.world.digest() == parallel.world.digest(), f"at step {number} the states differ"
+        )
         if learner not in parallel.agents:
             return
         action = _act(gym, dice)
@@ -222,7 +224,10 @@ def partners_follow_the_seed(subject: Subject) -> None:
     again.reset(seed=info["seed"])
     dice, same = Stream(1, 98), Stream(1, 98)
     for number in range(STEPS):
-        require(gym.digest() == again.digest(), f"at step {number} partners played differently")
+        require(
+            gym.world.digest() == again.world.digest(),
+            f"at step {number} partners played differently",
+        )
         if number == 5:
             again.restore(gym.snapshot())
         found, other = gym.step(_act(gym, dice)), again.step(_act(again, same))

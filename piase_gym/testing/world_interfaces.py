@@ -49,7 +49,7 @@ def _script(subject: Subject, seed: int) -> tuple[Script, list[str]]:
     env.events.subscribe(listen)
     alive: list[str] = []
     for row in play(env, seed, steps=STEPS, unruly=True):
-        digests.append(env.digest())
+        digests.append(env.world.digest())
         alive = list(row.after)
     return script, digests
 
@@ -78,7 +78,7 @@ def document_interfaces_are_the_same_game(subject: Subject) -> None:
         for number, acts in enumerate([{}, *script]):
             for name in reversed(acts):  # the last agent first
                 _submit(interface, name, acts[name])
-            same = interface.digest() == digests[number]
+            same = interface.world.digest() == digests[number]
             require(same, f"at step {number} {kind.__name__} is in another state")
 
 
@@ -91,7 +91,10 @@ def base_env_is_the_same_game(subject: Subject) -> None:
     base.reset(seed=2)
     dice = Stream(2, 97)
     for number in range(STEPS):
-        require(gym.digest() == base.digest(), f"at step {number} BaseEnv is in another state")
+        require(
+            gym.world.digest() == base.world.digest(),
+            f"at step {number} BaseEnv is in another state",
+        )
         lines = base.get_available_actions()
         require(lines, f"at step {number} BaseEnv lists no action")
         action = lines[dice.integer(len(lines))]
@@ -113,12 +116,13 @@ def commands_wait_for_the_last(subject: Subject) -> str:
     for number in range(STEPS):
         names = list(interface.agents)
         for name in names[:-1]:
-            before = interface.digest()
+            before = interface.world.digest()
             result = interface.step(name, interface.world.noop)
             status = f"at step {number} {name} is answered {result.status!r}, not 'in_progress'"
             require(result.status == "in_progress", status)
             require(
-                interface.digest() == before, f"at step {number} a command of {name} acts at once"
+                interface.world.digest() == before,
+                f"at step {number} a command of {name} acts at once",
             )
             waited += 1
         result = interface.step(names[-1], interface.world.noop)

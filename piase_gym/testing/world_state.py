@@ -34,9 +34,9 @@ def seeds_are_told(subject: Subject) -> None:
         require(len(told) == 1, f"the infos of one reset tell the seeds {told}")
         effective = told.pop()
         require(seed in (None, effective), f"reset(seed={seed}) tells the seed {effective}")
-        first = env.digest()
+        first = env.world.digest()
         opening(other, effective)
-        require(other.digest() == first, f"reset(seed={effective}) does not bring it back")
+        require(other.world.digest() == first, f"reset(seed={effective}) does not bring it back")
     fresh = {opening(subject.env(), None).infos[row.after[0]]["seed"] for _ in range(3)}
     require(len(fresh) == 3, "environments that were never seeded start with the same seed")
 
@@ -63,7 +63,9 @@ def snapshots_are_json(subject: Subject) -> None:
         fresh.restore(again)
         found = through_json(fresh.snapshot(), "a snapshot")
         require_same("an environment that took up a snapshot has another", again, found)
-        require(fresh.digest() == env.digest(), "restoring a snapshot gives another digest")
+        require(
+            fresh.world.digest() == env.world.digest(), "restoring a snapshot gives another digest"
+        )
 
 
 @check("snapshot")
@@ -121,7 +123,7 @@ def damaged_snapshots_are_refused(subject: Subject) -> str:
     env = subject.env()
     last_row(env, 1, 2, unruly=True)
     good = json.loads(json.dumps(env.snapshot()))
-    before = env.digest()
+    before = env.world.digest()
     bad: list[Any] = [{}, None, [], {**good, "world": "Elsewhere"}, {**good, "version": -1}]
     bad += [{k: v for k, v in good.items() if k != key} for key in good if key != "next_config"]
     bad += [{**good, "state": {**good["state"], key: None}} for key in good["state"]]
@@ -129,7 +131,7 @@ def damaged_snapshots_are_refused(subject: Subject) -> str:
         what, gist = "a damaged snapshot", f"{snapshot!r:.80}"
         restore = functools.partial(env.restore, snapshot)
         require_refusal(SnapshotError, restore, what, f"{what} is taken up: {gist}")
-        same = env.digest() == before
+        same = env.world.digest() == before
         require(same, f"{what} is refused, but changes the state: {gist}")
     return f"{len(bad)} of them"
 
@@ -141,10 +143,10 @@ def digests_tell_states_apart(subject: Subject) -> None:
     rows = list(play(env, 0, steps=40, unruly=True))
     known: dict[str, Any] = {}
     for row in replay(twin, 0, rows):
-        digest = twin.digest()
+        digest = twin.world.digest()
         good = isinstance(digest, str) and len(digest) == 16 and int(digest, 16) >= 0
         require(good, f"the digest is {digest!r}, not 16 hexadecimal digits")
-        require(digest == twin.digest(), "the digest of one state changes from call to call")
+        require(digest == twin.world.digest(), "the digest of one state changes from call to call")
         state = plain(twin.state())
         told = f"at step {row.step} another state has an earlier digest"
         require_same(told, known.setdefault(digest, state), state)

@@ -86,9 +86,15 @@ def verbs_of_lines(schema: Any) -> tuple[Verb, ...]:
         raise wrong("the action space", schema, "a JSON Schema")
     properties = schema.get("properties")
     rows = list(properties.values()) if isinstance(properties, Mapping) else [schema]
-    listed = next((row["enum"] for row in rows if isinstance(row, Mapping) and row.get("enum")), None)
+    listed = next(
+        (row["enum"] for row in rows if isinstance(row, Mapping) and row.get("enum")), None
+    )
     if listed is None:
-        return (Verb(LINE, "Any line of text; the line itself is the action.", (Param("text", "text"),)),)
+        return (
+            Verb(
+                LINE, "Any line of text; the line itself is the action.", (Param("text", "text"),)
+            ),
+        )
     if not isinstance(listed, list | tuple):
         raise wrong("the enum of the action space", listed, "a list of lines")
     return tuple(Verb(str(line), f"Do {line!r}.") for line in dict.fromkeys(listed))

@@ -144,9 +144,9 @@ class Driver(ABC):
         """Take up what `snapshot` returned."""
         dice = _read_dice(snapshot["dice"])
         over = {str(name): (bool(a), bool(b)) for name, (a, b) in snapshot["over"].items()}
+        self.time, self._over, self._dice = int(snapshot["time"]), over, dice
         with self._guarded():
             self.env.set_state(snapshot["env"])
-            self.time, self._over, self._dice = int(snapshot["time"]), over, dice
             return self._turn({})
 
     def call(self, name: str, *args: Any) -> Any:
@@ -322,7 +322,9 @@ class AbstractDriver(Driver):
 
     def verbs(self) -> tuple[Verb, ...]:
         """Return the verbs."""
-        return actions.verbs_of_schema(fields_of(self.env.get_environment_info()).get("action_schema"))
+        return actions.verbs_of_schema(
+            fields_of(self.env.get_environment_info()).get("action_schema")
+        )
 
     def read_state(self) -> Any:
         """Return the whole state."""

@@ -27,7 +27,9 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _world(name: str) -> type[OwnWorld]:
-    return type(name, (OwnWorld,), {"name": name, "__module__": __name__, "__doc__": OwnWorld.__doc__})
+    return type(
+        name, (OwnWorld,), {"name": name, "__module__": __name__, "__doc__": OwnWorld.__doc__}
+    )
 
 
 @cache

@@ -61,7 +61,9 @@ class RemoteDriver:
             env={**os.environ, "PYTHONPATH": path},
         )
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        reader = threading.Thread(target=_read_all, args=(process.stdout, self._answers), daemon=True)
+        reader = threading.Thread(
+            target=_read_all, args=(process.stdout, self._answers), daemon=True
+        )
         reader.start()
         self._facts = self._ask(self._recipe, max(START_SECONDS, self._timeout))
 

@@ -114,6 +114,12 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         self.commands = table
         self._lines = {self.write(command): command for command in table}
         self.layout = Layout.of([shown.data for shown in first.shown.values()])
+        names = {str(name) for shown in first.shown.values() for name in shown.data}
+        self.perception_types = {  # type: ignore[misc]  # as above
+            "text": "string",
+            **dict.fromkeys(sorted(names), "object | None"),
+            MORE: "object",
+        }
         self._masked = bool(driver.tells_available) and bool(table)
         self.has_state = bool(driver.has_state)
         self.capabilities = Capabilities(  # type: ignore[misc]  # each environment has its own
@@ -219,7 +225,9 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         count = len(self.agents)
         playing = [i for i in range(count) if self._status[i] == PLAYING]
         self.steps += 1
-        outcomes = [plan.outcome if isinstance(plan, InvalidAction) else Outcome.OK for plan in plans]
+        outcomes = [
+            plan.outcome if isinstance(plan, InvalidAction) else Outcome.OK for plan in plans
+        ]
         before = self._turn
         answers: Mapping[str, Answer] = {}
         if self._fault is None:
@@ -246,7 +254,9 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         if self.config.shared_reward:
             rewards = shared(rewards, playing)
         ended = any(terminated) or any(truncated)
-        return StepResult(rewards, terminated, truncated, outcomes, ended, {k: v for k, v in notes.items() if v})
+        return StepResult(
+            rewards, terminated, truncated, outcomes, ended, {k: v for k, v in notes.items() if v}
+        )
 
     def _sent(self, plans: Sequence[DecodedAction], playing: list[int]) -> dict[str, Command]:
         """Return the commands that the environment gets, in the order of acting."""
@@ -351,8 +361,14 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             objects=tuple(_thing(row, self.agents) for row in rows),
             inventory=tuple(map(str, carried)) if isinstance(carried, list) else None,
             stats=stats if isinstance(stats, Mapping) else None,
-            perceptions={"text": facts.text, **data},
+            perceptions=self._perceptions(facts),
         )
+
+    def _perceptions(self, facts: OwnFacts) -> dict[str, Any]:
+        """Return the data by the names of the first observation, and what is new beside them."""
+        known = [name for name in self.perception_types if name not in ("text", MORE)]
+        more = {name: value for name, value in facts.data.items() if name not in known}
+        return {"text": facts.text, **{n: facts.data.get(n) for n in known}, MORE: more}
 
     def why_failed(self, agent: int) -> str | None:
         """Say what the environment said of an agent's last action."""
@@ -379,9 +395,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     def admissible(self, agent: int) -> list[Command]:
         """Return the listed commands that are available now; the no-op if there is none."""
         found = [
-            command
-            for command, bit in zip(self.commands, self._bits(agent), strict=True)
-            if bit
+            command for command, bit in zip(self.commands, self._bits(agent), strict=True) if bit
         ]
         return found or [self._noop]
 
@@ -535,7 +549,18 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         return self._after("introduce_element", config, element)
 
 
-RESERVED = ("outcome", "action_mask", "result", "seed", "feedback", "terminated", "truncated")
+MORE = "more"
+"""Under which perceptions have what the first observation did not have."""
+RESERVED = (
+    "outcome",
+    "action_mask",
+    "result",
+    "seed",
+    "feedback",
+    "terminated",
+    "truncated",
+    "fault",
+)
 """Infos that environments cannot set: they come from what they report."""
 
 
@@ -543,7 +568,9 @@ def _thing(row: Any, agents: Sequence[str]) -> Thing:
     """Return one thing in sight."""
     if isinstance(row, Mapping):
         name = str(row.get("id") or row.get("name") or row.get("type") or "thing")
-        return Thing(name, "agent" if name in agents else "object", dict(row.get("properties") or {}))
+        return Thing(
+            name, "agent" if name in agents else "object", dict(row.get("properties") or {})
+        )
     return Thing(str(row), "agent" if str(row) in agents else "object")
 
 
