@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -415,6 +415,42 @@ class BatchEnv:
         if type(config) is not int or not 0 <= config < len(self.configs):
             raise ConfigError(f"config {config!r} does not exist; there are {len(self.configs)}")
         self.batch.states["next_config"][slots] = config
+
+    def adjust_difficulty(self, params: Mapping[str, Any], which: Any = slice(None)) -> None:
+        """Make the world of some slots harder or easier from their next reset on.
+
+        Raises:
+            ConfigError: If there is no such parameter, or the value is not allowed.
+        """
+        self._change(lambda config: self.world.adjusted(config, params), which)
+
+    def introduce_element(
+        self, element_config: Mapping[str, Any], which: Any = slice(None)
+    ) -> None:
+        """Put something into the world of some slots, from their next reset on.
+
+        Raises:
+            ConfigError: If there is no such element, or it cannot be put there.
+        """
+        self._change(lambda config: self.world.introduced(config, element_config), which)
+
+    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
+        """Show words to an agent in every slot, until its episode ends."""
+        for slot in range(self.num_envs):
+            self.give_hint(slot, agent_id, hint)
+
+    def _change(self, fields: Callable[[Any], Mapping[str, Any]], which: Any) -> None:
+        """Let slots take configs that differ in some fields from what they would have taken."""
+        self._require_open()
+        chosen = which if isinstance(which, slice) else find_slots(which, self.num_envs)
+        slots = np.arange(self.num_envs)[chosen]
+        numbers = self.batch.states["next_config"][slots]
+        made = {}
+        for number in np.unique(numbers).tolist():
+            made[number] = self.configs[number].changed(fields(self.configs[number]))
+            self.world.check_config(made[number])
+        for number, config in made.items():
+            self.reconfigure(self.add_config(config), slots[numbers == number])
 
     def add_config(self, config: Any) -> int:
         """Add a config that the world admits to `configs`; returns its number.

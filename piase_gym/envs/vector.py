@@ -118,6 +118,20 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
             infos[f"_{key}"] = np.ones(self.num_envs, np.bool_)
         return infos
 
+    def adjust_difficulty(self, params: Mapping[str, Any], which: Any = slice(None)) -> None:
+        """Make the world harder or easier; see `BatchEnv.adjust_difficulty`."""
+        self.batch.adjust_difficulty(params, which)
+
+    def introduce_element(
+        self, element_config: Mapping[str, Any], which: Any = slice(None)
+    ) -> None:
+        """Put something into the world; see `BatchEnv.introduce_element`."""
+        self.batch.introduce_element(element_config, which)
+
+    def provide_indirect_hint(self, agent_id: str, hint: str) -> None:
+        """Show words to an agent; see `BatchEnv.provide_indirect_hint`."""
+        self.batch.provide_indirect_hint(agent_id, hint)
+
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the masks as booleans, shape (num_envs, actions)."""
         return self.batch.masks()[:, 0].astype(np.bool_)

@@ -13,6 +13,7 @@ from piase_gym.agents.base import Agent
 from piase_gym.agents.policy_registry import policy_name
 from piase_gym.core.commands import Command
 from piase_gym.core.digest import digest_json
+from piase_gym.core.documents import own_classes
 from piase_gym.core.world import World
 from piase_gym.errors import PiaseError, RunError
 from piase_gym.registry import load, make_config, world_spec
@@ -124,6 +125,12 @@ def rebuild(manifest: Mapping[str, Any]) -> World[Any, Any]:
         UnknownNameError: If there is no such world here.
     """
     check_manifest(manifest)
+    own = manifest["config"].get("environment")
+    if isinstance(own, str) and own not in own_classes:
+        raise RunError(
+            f"line 1: this run is of {own!r:.80}, an environment of somebody's own; "
+            f"import {own.partition(':')[0]!r:.60} first"
+        )
     spec = world_spec(manifest["world"])
     try:
         config = make_config(spec, manifest["config"])

@@ -1,0 +1,689 @@
+"""Environments of one's own are citizens: what worlds enter, they enter.
+
+Tests that are named after a sentence of the source documents quote it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import piase_gym
+from piase_gym import (
+    AbstractEnvironment,
+    BaseEnv,
+    Environment,
+    PerceptionInterface,
+    Simulation,
+    runs,
+    scenarios,
+)
+from piase_gym.core.documents import is_own, settings_of
+from piase_gym.core.models import Action
+from piase_gym.curricula import DevelopmentalCurriculum
+from piase_gym.envs.parallel import WorldParallelEnv
+from piase_gym.errors import (
+    ConfigError,
+    OwnEnvironmentError,
+    PiaseError,
+    RunError,
+    UnfinishedError,
+    UnsupportedError,
+)
+from piase_gym.testing import run_checks
+from piase_gym.wrappers import AvtLogger, CurriculumWrapper
+from tests.interfaces.own_envs import KINDS, Broken, Dice, Lamps, Stairs, Street
+from tests.paths import SHARED
+
+MODULE = "tests.interfaces.own_envs"
+MAKE: dict[str, Callable[[], Any]] = {
+    "Lamps": Lamps,
+    "Dice": Dice,
+    "Street": Street,
+    "Stairs": lambda: Stairs({}),
+}
+"""An environment of each kind."""
+each_kind = pytest.mark.parametrize("name", MAKE)
+
+
+def play(env: Any, seed: int, steps: int = 30) -> list[Any]:
+    """Play random actions, and return everything that was seen."""
+    dice = random.Random(seed)
+    rows = [env.reset(seed=seed)]
+    while env.agents and len(rows) <= steps:
+        rows.append(env.step({a: dice.randrange(env.action_space(a).n) for a in env.agents}))
+    return rows
+
+
+def plain(value: Any) -> Any:
+    """Return what was seen as values that can be compared."""
+    return json.loads(json.dumps(value, default=lambda v: np.asarray(v).tolist()))
+
+
+# -- the sentences of the documents ----------------------------------------------------------------
+
+
+def test_create_a_new_python_class_that_inherits_from_environment() -> None:
+    # "Create a new Python class that inherits from `Environment`."
+    env = piase_gym.as_parallel(Lamps(2))
+    observations, _ = env.reset(seed=0)
+    assert observations["agent_0"]["text"] == "You stand at lamp 0. 0 of 2 are lit."
+    assert [env.world.write(command) for command in env.commands("agent_0")] == [
+        "go left",
+        "go right",
+        "light",
+    ]
+    rewards = [env.step({"agent_0": action})[1]["agent_0"] for action in (2, 1, 2)]
+    assert rewards == [1.0, 0.0, 5.0]
+    assert env.agents == []
+
+
+def test_implement_all_abstract_methods_defined_in_the_environment_interface() -> None:
+    # "Implement all abstract methods defined in the `Environment` interface" (and so on).
+    class Half(Environment):
+        def reset(self) -> Any:
+            return None
+
+        def is_done(self, agent_id: str) -> bool:
+            return True
+
+    with pytest.raises(UnfinishedError) as caught:
+        Half()
+    lacks, brings = str(caught.value).split(";")
+    assert lacks == (
+        "Half lacks get_action_space, get_environment_info, get_observation, get_state, step"
+    )
+    assert brings.endswith(
+        "get_action_space, get_environment_info, get_observation, get_state, is_done, reset, step"
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "methods"),
+    [
+        (
+            AbstractEnvironment,
+            "apply_action_from_agent get_current_state_snapshot get_environment_info "
+            "get_perceptual_data_for_agent load_configuration reset_environment step",
+        ),
+        (
+            PerceptionInterface,
+            "execute_action get_agent_state get_environment_info get_visible_objects",
+        ),
+        (BaseEnv, "get_action_space reset step"),
+    ],
+)
+def test_a_half_written_one_fails_at_construction(base: type[Any], methods: str) -> None:
+    half = type("Half", (base,), {})
+    with pytest.raises(TypeError) as caught:
+        half()
+    assert str(caught.value).startswith(f"Half lacks {methods.replace(' ', ', ')};")
+    whole = type("Whole", (base,), {name: lambda *_args: None for name in methods.split()})
+    assert is_own(whole())
+
+
+def test_ensure_the_environment_is_configurable_through_its_init_method() -> None:
+    # "Ensure the environment is configurable through its `__init__` method, allowing scenarios to
+    # customize it."
+    env = piase_gym.parallel_env("Lamps", lamps=5)
+    assert env.reset(seed=0)[0]["agent_0"]["text"].endswith("0 of 5 are lit.")
+    assert settings_of(Lamps(4)) == {"lamps": 4}
+    assert settings_of(Stairs({"floors": 4})) == {"floors": 4}
+
+
+def test_switch_between_different_perception_backends() -> None:
+    # "This abstraction allows the system to switch between different perception backends without
+    # changing the node logic."
+    class Attic(Street):
+        def get_visible_objects(self, agent_id: str, position: Any) -> list[str]:
+            return [f"old {name}" for name in super().get_visible_objects(agent_id, position)]
+
+    def explore(perception: PerceptionInterface) -> list[str]:
+        seen, done = [], False
+        while not done:
+            place = perception.get_agent_state("agent_0")["position"]
+            seen += perception.get_visible_objects("agent_0", place)
+            done = perception.execute_action("agent_0", "forward")["done"]
+        return seen
+
+    assert explore(Street()) == ["chair", "keyboard"]
+    assert explore(Attic()) == ["old chair", "old keyboard"]
+    over_a_world = PerceptionInterface("Street")
+    over_a_world.reset(seed=0)  # type: ignore[attr-defined]
+    assert explore(over_a_world) == ["chair", "keyboard"]
+
+
+def test_env_adjust_difficulty_on_an_environment_that_has_it() -> None:
+    # "Defines methods that `Environment` objects could implement to allow dynamic changes by the
+    # DSE (e.g., `env.adjust_difficulty(params)`, `env.introduce_element(element_config)`)."
+    env = piase_gym.as_parallel(Dice())
+    env.reset(seed=0)
+    assert env.adjust_difficulty({"more": 2}) == {"changes": (("adjust_difficulty", {"more": 2}),)}
+    assert _target(env) == 3
+    env.reset(seed=0)
+    assert _target(env) == 5
+    env.adjust_difficulty({"more": 1})
+    env.reset(seed=0)
+    env.reset(seed=0)
+    assert _target(env) == 6
+    with pytest.raises(UnsupportedError, match="Dice has no introduce_element"):
+        env.introduce_element({"type": "die"})
+
+
+def _target(env: Any) -> int:
+    """Return the points that Dice asks for now."""
+    return int(env.world.digest_state()[2]["config"]["target"])
+
+
+FACES: dict[str, Callable[[], Any]] = {
+    "parallel": lambda: piase_gym.parallel_env("GridWorld", hazards=0),
+    "gymnasium": lambda: gymnasium.make("piase/GridWorld-v0", hazards=0).unwrapped,
+    "aec": lambda: piase_gym.aec_env("GridWorld", hazards=0).unwrapped,
+    "Environment": lambda: Environment("GridWorld", hazards=0),
+    "AbstractEnvironment": lambda: AbstractEnvironment("GridWorld", hazards=0),
+    "EnvironmentInterface": lambda: piase_gym.EnvironmentInterface("GridWorld", hazards=0),
+    "PerceptionInterface": lambda: PerceptionInterface("GridWorld", hazards=0),
+    "BaseEnv": lambda: BaseEnv("GridWorld", hazards=0),
+}
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_the_hooks_are_offered_by_all_of_ours(face: str) -> None:
+    env = FACES[face]()
+    first = env.possible_agents[0] if hasattr(env, "possible_agents") else env.agent
+    env.reset(seed=0)
+    assert env.adjust_difficulty({"hazards": 2}) == {"hazards": 2}
+    assert env.introduce_element({"type": "hazard", "count": 1}) == {"hazards": 3}
+    env.provide_indirect_hint(first, "Go north.")
+    assert env.facts(first).hint == "Go north."
+    assert env.config.hazards == 0
+    env.reset(seed=0)
+    assert env.config.hazards == 3
+    with pytest.raises(ConfigError):
+        env.adjust_difficulty({"noise": 2})
+
+
+def test_the_hooks_are_offered_by_batches() -> None:
+    batch = piase_gym.batch_env("GridWorld", num_envs=3, hazards=0)
+    batch.adjust_difficulty({"hazards": 2}, [0, 1])
+    batch.adjust_difficulty({"hazards": 4}, [1])
+    batch.introduce_element({"type": "hazard"}, [0])
+    batch.reset(0)
+    assert [batch.config_of(slot).hazards for slot in range(3)] == [3, 4, 0]
+    batch.provide_indirect_hint("agent_0", "Wait.")
+    assert [batch.facts(slot, "agent_0").hint for slot in range(3)] == ["Wait."] * 3
+    batch.close()
+
+
+# -- one adapter -----------------------------------------------------------------------------------
+
+
+@each_kind
+def test_what_the_adapter_makes_is_played_like_a_world(name: str) -> None:
+    env = piase_gym.as_parallel(MAKE[name]())
+    assert isinstance(env, WorldParallelEnv)
+    assert piase_gym.as_parallel(env) is env
+    rows = plain(play(env, 3))
+    assert rows == plain(play(piase_gym.parallel_env(MAKE[name]()), 3))
+    assert rows == plain(play(piase_gym.parallel_env(name), 3))
+    space = env.observation_space("agent_0")
+    assert all(space.contains(row[0]["agent_0"]) for row in play(env, 4))
+
+
+@each_kind
+def test_a_worker_process_plays_the_same(name: str) -> None:
+    here, there = piase_gym.parallel_env(name), piase_gym.parallel_env(name, timeout=30.0)
+    assert plain(play(here, 5)) == plain(play(there, 5))
+    assert here.world.digest() == there.world.digest()
+    there.close()
+
+
+def test_our_interfaces_become_parallel_environments_of_the_same_episode() -> None:
+    for base in (Environment, AbstractEnvironment, PerceptionInterface, BaseEnv):
+        made: Any = base("GridWorld", start_pos=(0, 0), goal_pos=(2, 0))
+        made.reset(seed=0)
+        env = piase_gym.as_parallel(made)
+        assert env.runner is made.runner
+        with pytest.raises(ConfigError, match="has a world already"):
+            piase_gym.as_parallel(made, agents=3)
+    with pytest.raises(ConfigError, match="not int"):
+        piase_gym.as_parallel(3)
+
+
+def test_two_agents_act_in_their_order_and_talk() -> None:
+    env = piase_gym.as_parallel(Street(), agents=2, actions="text")
+    env.reset(seed=0)
+    shown, rewards, *_ = env.step({"agent_0": "tell all Come here!", "agent_1": "forward"})
+    assert shown["agent_1"]["text"] == "position 1: keyboard\nagent_0 says: Come here!"
+    assert shown["agent_0"]["text"] == "position 0: chair"
+    assert rewards == {"agent_0": 0.0, "agent_1": 0.0}
+    _, rewards, ended, _, infos = env.step({"agent_0": "fly", "agent_1": "forward"})
+    assert (rewards["agent_1"], ended) == (1.0, {"agent_0": False, "agent_1": True})
+    assert infos["agent_0"]["outcome"] == "unparsable"
+    assert infos["agent_1"]["result"] == "won"
+    assert env.agents == ["agent_0"]
+
+
+def test_names_of_agents_are_those_of_the_environment() -> None:
+    class Named(Street):
+        possible_agents = ("ann", "bo")
+
+    assert piase_gym.as_parallel(Named()).possible_agents == ["ann", "bo"]
+
+
+def test_the_vector_has_the_numbers_of_the_observation() -> None:
+    env = piase_gym.as_parallel(Lamps(3), view="vector")
+    env.reset(seed=0)
+    env.step({"agent_0": 2})
+    shown, *_ = env.step({"agent_0": 1})
+    assert shown["agent_0"][:4].tolist() == [1.0, 0.0, 0.0, 1.0]  # lit, then place
+
+
+def test_free_text_reaches_the_environment_word_for_word() -> None:
+    heard = []
+
+    class Parrot(BaseEnv):
+        def reset(self) -> Any:
+            return piase_gym.interfaces.Observation({"text": "Say something."})
+
+        def step(self, action: Action) -> Any:
+            heard.append(action.text)
+            return self.reset(), 0.0, action.text == "Bye.", {}
+
+        def get_action_space(self) -> dict[str, Any]:
+            return {"type": "object", "properties": {"action": {"type": "string"}}}
+
+    env = piase_gym.as_parallel(Parrot())
+    assert env.actions == "text"
+    env.reset(seed=0)
+    for line in ("  The  Quick FOX.", "wait", "Bye."):
+        env.step({"agent_0": line})
+    assert heard == ["  The  Quick FOX.", "Bye."]  # waiting calls nobody
+    assert env.agents == []
+    assert Simulation(Parrot(), "noop", max_steps=3).run().steps == 3
+
+
+# -- what worlds enter -----------------------------------------------------------------------------
+
+
+@each_kind
+def test_a_simulation_takes_it_as_it_is(name: str) -> None:
+    summary = Simulation(MAKE[name](), seed=2, max_steps=500).run()
+    assert summary.scenario == name
+    assert summary.steps > 0
+    assert summary.finished
+
+
+@each_kind
+def test_a_log_of_it_is_replayed_and_measured(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(MAKE[name](), path, level="full", snapshot_every=5)
+    live = runs.Metrics(env)
+    rows = [row for seed in range(3) for row in play(env, seed, 200)]
+    env.close()
+    assert runs.validate(path).ok
+    report = runs.replay(path)
+    assert (report.ok, report.episodes, report.complete) == (True, 3, True)
+    rewards = [row[1]["agent_0"] for row in rows if len(row) == 5]
+    for metrics in (live, runs.Metrics(path)):
+        told = {m: metrics.get_performance_metric("agent_0", m) for m in ("env_steps", "episodes")}
+        assert told == {"env_steps": len(rewards), "episodes": 3}
+        mean = metrics.get_performance_metric("agent_0", "mean_return")
+        assert mean == pytest.approx(sum(rewards) / 3)
+
+
+def test_a_changed_log_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(Stairs({"floors": 3}), path)
+    play(env, 0)
+    env.close()
+    changed = path.read_text("utf-8").replace('"floors":3', '"floors":4')
+    path.write_text(changed, "utf-8")
+    report = runs.replay(path)
+    assert not report.ok
+
+
+def test_a_replay_elsewhere_says_what_to_import(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(Stairs({}), path)
+    play(env, 0)
+    env.close()
+    code = f"from piase_gym import runs; print(runs.replay({str(path)!r}).ok)"
+    run = [sys.executable, "-c"]
+    done = subprocess.run([*run, code], capture_output=True, text=True, check=False)
+    assert f"import '{MODULE}' first" in done.stderr
+    done = subprocess.run(
+        [*run, f"import {MODULE}; {code}"], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "True\n"
+
+
+def test_a_curriculum_changes_its_settings(tmp_path: Path) -> None:
+    won = {"metric": "task_success", "operator": "==", "value": True}
+    steps = [
+        {
+            "order": n,
+            "name": f"Climb {n}",
+            "environment_config_overrides": {"floors": n},
+            "completion_criteria": [won],
+        }
+        for n in (1, 4)
+    ]
+    path = tmp_path / "log.jsonl"
+    curriculum = DevelopmentalCurriculum(name="Stairs", steps=steps)
+    env = CurriculumWrapper(AvtLogger(Stairs({"floors": 7}), path), curriculum)
+    lengths = []
+    for _ in range(2):
+        env.reset(seed=0)
+        count = 0
+        while env.agents:
+            env.step({"agent_0": 0})
+            count += 1
+        lengths.append(count)
+    assert lengths == [1, 4]
+    assert [d.decision for d in env.decisions] == ["PROCEED", "PROCEED"]
+    env.close()
+    assert runs.replay(path).ok
+    direct = CurriculumWrapper(Stairs({}), curriculum)
+    direct.reset(seed=0)
+    assert direct.unwrapped.config.settings == {"floors": 1}
+
+
+def test_gymnasium_and_pettingzoo_make_it_by_its_id() -> None:
+    name = piase_gym.register_env(Stairs, floors=2)
+    assert name == "own/Stairs-v0"
+    env = gymnasium.make(name)
+    env.reset(seed=0)
+    assert env.step(0)[1:4] == (0.0, False, False)
+    assert env.step(0)[1:4] == (1.0, True, False)
+    assert gymnasium.make(name, floors=1).unwrapped.config.settings == {"floors": 1}  # type: ignore[attr-defined]
+    assert "Stairs" in piase_gym.list_worlds()
+    assert piase_gym.register_env(f"{MODULE}:Lamps", "mine/Lamps-v3") == "mine/Lamps-v3"
+    with pytest.raises(ConfigError, match="no class of an environment"):
+        piase_gym.register_env(WorldParallelEnv)  # type: ignore[arg-type]
+
+
+SCENARIO = """
+scenario_name: The tower
+environment_type: Stairs
+initial_state:
+  floors: 2
+  agent_setup: {agent_id: climber, goal: Reach the top.}
+lose_conditions:
+  - {type: max_steps_reached, steps: 20}
+events:
+  - trigger: {type: step_reached, step: 2}
+    response: {type: message_to_agent, agent_id: climber, content: Go on.}
+"""
+
+
+def test_a_scenario_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "tower.yaml"
+    path.write_text(SCENARIO, "utf-8")
+    scenario = scenarios.load(path)
+    assert (scenario.world, scenario.config.max_steps) == ("Stairs", 20)
+    log = tmp_path / "log.jsonl"
+    climb = Simulation(path, "noop", seed=0, wrap=(lambda env: AvtLogger(env, log),), max_steps=2)
+    summary = climb.run()
+    assert climb.world.config.settings == {"floors": 2}
+    assert (climb.world.hints, list(summary.returns)) == (["Go on."], ["climber"])
+    assert runs.replay(log).ok
+    env = piase_gym.parallel_env(path)
+    assert env.possible_agents == ["climber"]
+
+
+# -- what it lacks ---------------------------------------------------------------------------------
+
+
+def test_what_needs_a_capability_it_lacks_says_so() -> None:
+    env = piase_gym.as_parallel(Stairs({}))
+    env.reset(seed=0)
+    with pytest.raises(UnsupportedError, match="Stairs has no get_state and set_state"):
+        env.snapshot()
+    with pytest.raises(UnsupportedError, match="Stairs does not tell its state"):
+        env.digest()
+    with pytest.raises(ConfigError, match="Street does not tell which actions are legal"):
+        piase_gym.as_parallel(Street(), mask="obs")
+    learner = piase_gym.gym_env(Street())
+    learner.reset(seed=0)
+    with pytest.raises(UnsupportedError, match="Street does not tell which actions are legal"):
+        learner.action_masks()
+    with pytest.raises(UnsupportedError, match="cannot be read back"):
+        piase_gym.parse_text("Stairs", "You stand on floor 0 of 3.")
+    with pytest.raises(ConfigError, match="has no discrete actions|no continuous"):
+        piase_gym.as_parallel(Stairs({}), actions="continuous")
+
+
+def test_masks_are_what_the_environment_offers() -> None:
+    env = piase_gym.as_parallel(Stairs({}))
+    _, infos = env.reset(seed=0)
+    assert infos["agent_0"]["action_mask"].tolist() == [1, 0]
+    *_, infos = env.step({"agent_0": 1})
+    assert infos["agent_0"]["outcome"] == "illegal"
+    *_, infos = env.step({"agent_0": 0})
+    assert infos["agent_0"]["action_mask"].tolist() == [1, 1]
+
+
+def test_an_environment_that_takes_up_its_states_has_snapshots() -> None:
+    env = piase_gym.parallel_env("Lamps", agents=2)
+    play(env, 1, 4)
+    kept = json.loads(json.dumps(env.snapshot()))
+    later = [plain(env.step({a: 2 for a in env.agents}))]
+    other = piase_gym.parallel_env("Lamps", agents=2)
+    other.restore(kept)
+    assert [plain(other.step({a: 2 for a in other.agents}))] == later
+    assert other.digest() == env.digest()
+
+
+def test_draws_of_the_environment_follow_the_seed_and_leave_the_callers_alone() -> None:
+    env = piase_gym.as_parallel(Dice())
+    random.seed(1)
+    before = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    texts = [[row[0]["agent_0"]["text"] for row in play(env, seed)] for seed in (7, 8, 7)]
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # noqa: NPY002
+    assert texts[0] == texts[2] != texts[1]
+
+
+def test_what_cannot_be_written_is_not_made_again(tmp_path: Path) -> None:
+    class Odd(Stairs):
+        def __init__(self, config: dict[str, Any], extra: Any = None) -> None:
+            super().__init__(config)
+
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(Odd({}, lambda: 1), path)
+    play(env, 0)
+    env.close()
+    with pytest.raises(PiaseError, match="cannot be written as JSON"):
+        runs.replay(path)
+    with pytest.raises(ConfigError, match="cannot be made again"):
+        piase_gym.as_parallel(Odd({}, lambda: 1)).reconfigure({"floors": 2})
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+FAULTS: Mapping[str, tuple[str, str]] = {
+    "raise": ("raised", "ValueError: the stairs break"),
+    "exit": ("raised", "SystemExit: 3"),
+    "nothing": ("wrong_type", "the result of step is None"),
+    "no observation": ("wrong_type", "the observation is 'floor 3'"),
+    "no reward": ("wrong_type", "the reward is 'much'"),
+    "nan": ("wrong_type", "the reward is nan"),
+    "no flag": ("wrong_type", "the done flag of step is 'yes'"),
+    "no info": ("wrong_type", "the info of step is None"),
+    "word for number": ("wrong_shape", "now it is 'three'"),
+    "array for number": ("wrong_shape", "had the shape (), now it has (4,)"),
+    "new actions": ("spaces_changed", "'fly'"),
+    "strange actions": ("spaces_changed", "'fly' is available"),
+    "hang": ("hung", "no answer within 1 seconds"),
+    "die": ("died", "process of the environment is gone"),
+}
+
+
+@pytest.mark.parametrize("how", FAULTS)
+def test_the_episode_ends_with_a_typed_reason_and_the_log_is_whole(
+    how: str, tmp_path: Path
+) -> None:
+    reason, words = FAULTS[how]
+    path, apart = tmp_path / "log.jsonl", how in ("hang", "die")
+    own = Broken({"how": how})
+    env = AvtLogger(piase_gym.as_parallel(own, timeout=1.0 if apart else None), path)
+    for seed in (0, 1):
+        env.reset(seed=seed)
+        for _ in range(3):
+            assert env.agents
+            shown, rewards, ended, cut, infos = env.step({"agent_0": 0})
+        assert not env.agents
+        fault = infos["agent_0"]["fault"]
+        assert (fault["reason"], ended, cut) == (reason, {"agent_0": False}, {"agent_0": True})
+        assert words in fault["message"]
+        assert (rewards["agent_0"], infos["agent_0"]["result"]) == (0.0, "ended")
+        assert shown["agent_0"]["text"] == "You stand on floor 2 of 9."
+    env.close()
+    assert runs.validate(path).ok
+    lines = [json.loads(line)["event_data"] for line in path.read_text("utf-8").splitlines()]
+    logged = [line["fault"]["agent_0"]["reason"] for line in lines if "fault" in line]
+    assert logged == [reason, reason]
+    report = runs.replay(path)
+    assert (report.ok, report.complete, report.episodes) == (True, True, 2)
+
+
+def test_a_reset_that_fails_ends_the_episode_with_its_first_step(tmp_path: Path) -> None:
+    env = piase_gym.as_parallel(Broken({"how": "raise in reset"}))
+    env.reset(seed=0)
+    env.reset(seed=1)
+    *_, cut, infos = env.step({"agent_0": 0})
+    assert cut == {"agent_0": True}
+    assert infos["agent_0"]["fault"] == {
+        "reason": "raised",
+        "message": "RuntimeError: no more episodes",
+    }
+
+
+def test_one_that_fails_at_once_is_refused() -> None:
+    class Never(Stairs):
+        def reset(self) -> Any:
+            raise RuntimeError("not today")
+
+    with pytest.raises(OwnEnvironmentError, match="raised: RuntimeError: not today") as caught:
+        piase_gym.as_parallel(Never({}))
+    assert caught.value.fault.reason == "raised"
+    with pytest.raises(OwnEnvironmentError, match="unexpected keyword argument 'lamp'"):
+        piase_gym.parallel_env("Lamps", lamp=3)
+
+
+def test_a_simulation_survives_a_fault() -> None:
+    summary = Simulation(Broken({"how": "raise"}), "noop", max_steps=9).run()
+    assert summary.steps == 9  # who waits calls nothing
+    summary = Simulation(Broken({"how": "raise"}), seed=0).run()
+    assert summary.finished
+    assert summary.truncated == {"agent_0": True}
+
+
+def test_a_process_is_not_left_behind() -> None:
+    env = piase_gym.parallel_env("Stairs", timeout=20.0)
+    process = env.world._driver._process
+    env.close()
+    deadline = time.monotonic() + 10
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert process.poll() is not None
+
+
+def test_an_unknown_environment_is_named() -> None:
+    with pytest.raises(ConfigError, match="import 'nowhere' first"):
+        piase_gym.parallel_env("Stairs", environment="nowhere:Stairs")
+    with pytest.raises(ConfigError, match="changes are calls of"):
+        piase_gym.parallel_env("Stairs", changes=[["reset", {}]])
+    with pytest.raises((RunError, PiaseError)):
+        piase_gym.parallel_env("NoSuchEnvironmentOfOurs")
+
+
+# -- the kit ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_the_kit_passes_on_an_own_environment_of_each_kind(kind: type[Any]) -> None:
+    run_checks(kind.__name__, modules=(MODULE,)).raise_failures()
+
+
+def test_piase_check_takes_its_name() -> None:
+    command = [sys.executable, "-m", "piase_gym.cli", "check", "Stairs", "--module", MODULE]
+    command += ["--only", "results_come_with_ends"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1 passed" in done.stdout
+
+
+# -- the documents' own examples -------------------------------------------------------------------
+
+
+def printed(page: str, words: str) -> str:
+    """Return the Python example of a document that has these words, as it is printed."""
+    pages = sorted((SHARED / "seeds").glob(f"{page}_*.txt"))
+    if not pages:
+        pytest.skip("the PiaSE documents are not here")
+    blocks = re.findall(r"```python\n(.*?)```", pages[0].read_text("utf-8"), re.S)
+    found = [textwrap.dedent(block) for block in blocks if words in block]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_the_minimal_environment_of_the_llm_document_enters_everything(tmp_path: Path) -> None:
+    names: dict[str, Any] = {"__name__": "piase_gym.interfaces.env.simple"}
+    names["__package__"] = "piase_gym.interfaces.env"  # beside `base_env`, as its imports ask
+    exec(compile(printed("004", "class SimpleTextEnv"), "simple.py", "exec"), names)
+    make = names["SimpleTextEnv"]
+    path = tmp_path / "log.jsonl"
+    env = AvtLogger(make({"goal": "finish", "max_steps": 4}), path)
+    shown, _ = env.reset(seed=0)
+    assert shown["agent_0"]["text"] == "You are in the initial state. Your goal is to finish."
+    assert env.unwrapped.world.admissible_lines(0) == ["move forward", "move backward", "stay"]
+    rewards = [env.step({"agent_0": action})[1]["agent_0"] for action in (0, 2, 0)]
+    assert rewards == [0.0, 0.0, 1.0]
+    env.close()
+    assert runs.replay(path).ok
+    assert Simulation(make({"max_steps": 9}), seed=1).run().finished
+    world = BaseEnv("SimpleTextEnv", goal="win")
+    assert world.reset().text.endswith("Your goal is to win.")
+    report = run_checks("SimpleTextEnv", checks=["claims_are_true", "gymnasium_checker"])
+    report.raise_failures()
+
+
+def test_the_interaction_loop_of_the_llm_document_runs() -> None:
+    class Player:
+        def choose_action(self, _obs: Any) -> Action:
+            return Action(text="climb")
+
+    names = {"MyEnvironment": Stairs, "config": {"floors": 3}, "agent": Player()}
+    exec(printed("004", "agent.choose_action"), names)
+    assert names["reward"] == 1.0
+    assert names["done"] is True
+
+
+def test_the_communication_node_of_the_explorer_document_polls_an_own_perception(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shared = {"agent_id": "agent_0", "perception": Street()}
+    names: dict[str, Any] = {"Node": object, "shared": shared}
+    shared["message_to_others"] = "I found chair and table at position 3"
+    exec(printed("003", 'perception.send_message(agent_id, "all", message)'), names)
+    exec(printed("003", "class CommunicationNode"), names)
+    node, other = names["CommunicationNode"](), {**shared, "agent_id": "agent_1"}
+    ready = node.prep(other)
+    assert node.post(other, ready, node.exec(ready)) == "default"
+    assert [m["message"] for m in other["other_agent_messages"]] == [  # type: ignore[attr-defined]
+        "I found chair and table at position 3"
+    ]
+    assert "[agent_1] Received 1 messages:" in capsys.readouterr().out
