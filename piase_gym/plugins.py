@@ -21,6 +21,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from piase_gym import registry
+from piase_gym.core.documents import is_own
 from piase_gym.errors import PluginError, PluginWarning, UnknownNameError
 from piase_gym.registry import TaskSpec, WorldSpec
 
@@ -192,7 +193,7 @@ def settle() -> None:
 
 def _rows(made: Any) -> Iterator[Any]:
     """Yield the rows that a plug-in offers: one, several, or a function that returns them."""
-    offered = made() if callable(made) else made
+    offered = made() if callable(made) and not is_own(made) else made
     if isinstance(offered, Iterable) and not isinstance(offered, str | bytes):
         for number, row in enumerate(offered):
             if number == MOST_ROWS:
@@ -204,6 +205,8 @@ def _rows(made: Any) -> Iterator[Any]:
 
 def _register(kind: str, row: Any) -> None:
     """Register one row; what is there already is not replaced."""
+    if is_own(row) and isinstance(row, type):
+        row = registry.own_row(row.__name__)
     wanted = ROWS[kind]
     if not isinstance(row, wanted):
         raise PluginError(f"it offers a {type(row).__name__}, not a {wanted.__name__}")

@@ -3,12 +3,12 @@
 | class | document | called |
 |---|---|---|
 | `Environment` | environment layer | `reset`, `step(agent, action)`, `get_observation`, ... |
-| `AbstractEnvironment` | PiaSE design | `reset_environment`, `apply_action_from_agent`, `step(t)`, ... |
+| `AbstractEnvironment` | PiaSE design | `reset_environment`, `apply_action_from_agent`, ... |
 | `PerceptionInterface` | explorer | `get_visible_objects`, `execute_action`, ... |
 | `BaseEnv` (in `piase_gym.interfaces`) | LLM environments | `reset`, `step(action)`, ... |
 
-Called themselves, with a world, they put their interface over that world: ``Environment("GridWorld")``
-makes a `WorldEnvironment`. A subclass must bring every method of its document; one that does not
+Called themselves, with a world, they put their interface over that world:
+``Environment("GridWorld")`` makes a `WorldEnvironment`. A subclass must bring every method of its document; one that does not
 says at construction what is missing. A finished one enters everything that worlds enter: see
 `piase_gym.as_parallel`.
 """
@@ -47,7 +47,7 @@ class OwnEnvironment(ABC):
     Attributes:
         document: Which of the documents' interfaces it has.
         over_worlds: Where the class is that puts this interface over a world, ``module:name``.
-        over_world: Whether it is one of the interfaces over a world, not an environment of one's own.
+        over_world: Whether it is such a class over a world, not an environment of one's own.
         config: The settings that it was made with, unless its own `__init__` keeps others.
     """
 
@@ -78,7 +78,7 @@ class OwnEnvironment(ABC):
         if cls.__dict__.get("over_worlds") is not None:
             module, _, name = cls.over_worlds.partition(":")
             return super().__new__(getattr(importlib.import_module(module), name))
-        missing = getattr(cls, "__abstractmethods__", frozenset())
+        missing: frozenset[str] = getattr(cls, "__abstractmethods__", frozenset())
         if missing:
             base = next(kind for kind in cls.__mro__ if "over_worlds" in kind.__dict__)
             wanted = sorted(getattr(base, "__abstractmethods__", ()))
@@ -104,8 +104,8 @@ class OwnEnvironment(ABC):
 class Environment(OwnEnvironment):
     """`Environment` of the environment-layer document.
 
-    ``Environment(world, **config)`` makes a `piase_gym.interfaces.environment.WorldEnvironment`; see
-    there for the arguments. Subclasses bring all methods.
+    ``Environment(world, **config)`` makes a `WorldEnvironment` of
+    `piase_gym.interfaces.environment`; see there for the arguments. Subclasses bring all methods.
 
     Example:
         >>> env = Environment("GridWorld", start_pos=(0, 0), goal_pos=(1, 0))
@@ -203,8 +203,8 @@ class PerceptionInterface(OwnEnvironment):
 
     ``PerceptionInterface(world, **config)`` makes a
     `piase_gym.interfaces.perception_interface.WorldPerceptionInterface`. Subclasses bring the first
-    four methods; `send_message` and `poll_messages` are optional, as is ``reset()``, without which a
-    new object is made for each episode.
+    four methods; `send_message` and `poll_messages` are optional, as is ``reset()``, without which
+    a new object is made for each episode.
     """
 
     document = "perception"

@@ -87,8 +87,8 @@ def as_parallel(
         runner = build_runner(env, partners, None, None, config)
     else:
         raise ConfigError(
-            f"as_parallel takes an Environment, AbstractEnvironment, PerceptionInterface or BaseEnv, "
-            f"not {type(env).__name__}"
+            "as_parallel takes an Environment, AbstractEnvironment, PerceptionInterface or "
+            f"BaseEnv, not {type(env).__name__}"
         )
     style = ObservationStyle(view, mask, wording)
     chosen = actions or usual_actions(runner.world)

@@ -85,6 +85,8 @@ def test_the_interfaces_of_the_documents_are_public_and_imported_when_asked_for(
         "Environment",
         "EnvironmentInterface",
         "PerceptionInterface",
+        "as_parallel",
+        "register_env",
     ]
     for name in names:
         assert getattr(piase_gym, name) is getattr(interfaces, name)

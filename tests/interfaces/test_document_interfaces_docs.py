@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.paths import DOCS
+from piase_gym.interfaces import AbstractEnvironment, BaseEnv, Environment, PerceptionInterface
+from piase_gym.worlds.own.faults import Reason
+from tests.paths import DOCS, ROOT
 
 PAGE = DOCS / "document_interfaces.md"
 TEXT = PAGE.read_text(encoding="utf-8")
+OWN = (DOCS / "own_environments.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.S)
+BLOCKS_OF_OWN = re.findall(r"```python\n(.*?)```", OWN, re.S)
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_blocks_run(block: str) -> None:
+@pytest.mark.parametrize("block", BLOCKS + BLOCKS_OF_OWN)
+def test_blocks_run(block: str, tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", block]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    where: dict[str, Any] = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, **where
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -29,3 +39,18 @@ def test_blocks_run(block: str) -> None:
 def test_every_face_has_an_example(face: str) -> None:
     assert f"| `{face}` |" in TEXT
     assert any(f"{face}(" in block for block in BLOCKS)
+
+
+@pytest.mark.parametrize(
+    "face",
+    [Environment, AbstractEnvironment, PerceptionInterface, BaseEnv],
+    ids=lambda f: f.__name__,
+)
+def test_the_page_on_own_environments_lists_what_is_abstract(face: type[Any]) -> None:
+    (row,) = [line for line in OWN.splitlines() if line.startswith(f"| `{face.__name__}` |")]
+    needed = row.split("|")[3].split(";")[0]
+    assert set(re.findall(r"`(\w+)`", needed)) == face.__abstractmethods__
+
+
+def test_the_page_on_own_environments_lists_every_reason() -> None:
+    assert re.findall(r"^\| `(\w+)` \|", OWN.split("## When it fails")[1], re.M) == list(Reason)

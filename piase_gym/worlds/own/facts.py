@@ -161,9 +161,9 @@ def _numbers(data: Mapping[str, Any], way: Way = ()) -> list[tuple[Way, Any]]:
         here = (*way, str(key))
         if isinstance(value, Mapping):
             found += _numbers(value, here)
-        elif isinstance(value, bool | int | float | np.number | np.bool_):
-            found.append((here, value))
-        elif isinstance(value, np.ndarray | list | tuple) and _is_numeric(value):
+        elif isinstance(value, bool | int | float | np.number | np.bool_) or (
+            isinstance(value, np.ndarray | list | tuple) and _is_numeric(value)
+        ):
             found.append((here, value))
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -304,7 +304,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         return [status == PLAYING for status in self._status]
 
     def result(self, agent: int) -> Result:
-        """Return how it ended: what the environment says, or a win if the last reward is positive."""
+        """Return how it ended: as the environment says, or won if the last reward is positive."""
         return Result(self._status[agent])
 
     def set_order(self, order: Sequence[int]) -> None:
@@ -437,11 +437,12 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     @property
     def manual(self) -> Manual:
         """What the environment says of itself."""
+        limit = self.config.max_steps
         told = self._about.get("description") or (self.config.kind.__doc__ or "").strip()
         return Manual(
             rules=str(told or f"{self.name} says nothing of its rules."),
             rewards="as the environment gives them.",
-            end=f"An episode ends when the environment says so, or after {self.config.max_steps} steps.",
+            end=f"An episode ends when the environment says so, or after {limit} steps.",
         )
 
     # -- the state is a value -------------------------------------------------------------
