@@ -8,9 +8,9 @@
 | `BaseEnv` (in `piase_gym.interfaces`) | LLM environments | `reset`, `step(action)`, ... |
 
 Called themselves, with a world, they put their interface over that world:
-``Environment("GridWorld")`` makes a `WorldEnvironment`. A subclass must bring every method of its document; one that does not
-says at construction what is missing. A finished one enters everything that worlds enter: see
-`piase_gym.as_parallel`.
+``Environment("GridWorld")`` makes a `WorldEnvironment`. A subclass must bring every method of its
+document; one that does not says at construction what is missing. A finished one enters everything
+that worlds enter: see `piase_gym.as_parallel`.
 """
 
 from __future__ import annotations
