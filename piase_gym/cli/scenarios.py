@@ -68,8 +68,13 @@ def run(
         int | None, typer.Option(metavar="N", min=1, help="A budget of steps an episode.")
     ] = None,
     time_model: Annotated[
-        str | None, typer.Option(metavar="discrete_steps|real_time_ms", help="Who waits for whom.")
+        str | None,
+        typer.Option(metavar="discrete_steps|real_time_ms|event_based", help="Who waits for whom."),
     ] = None,
+    late: Annotated[
+        str,
+        typer.Option(metavar="queue|latest|drop", help="What becomes of late answers."),
+    ] = "queue",
     module: Modules = None,
 ) -> None:
     """Run a scenario with agents and print the summary."""
@@ -87,6 +92,7 @@ def run(
         seed=seed,
         max_steps=max_steps,
         time_model=time_model,
+        late=late,
         folder=save,
         wrap=() if log is None else (lambda env: AvtLogger(env, log),),
     )

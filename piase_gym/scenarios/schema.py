@@ -65,11 +65,14 @@ class ScenarioHead(Part):
     config: dict[str, Any] = Field(
         default_factory=dict, description="further fields of the world's config"
     )
-    time_model: Literal["discrete_steps", "real_time_ms"] = Field(
+    time_model: Literal["discrete_steps", "real_time_ms", "real_time", "event_based"] = Field(
         "discrete_steps", description="whether the world waits for the agents"
     )
     step_ms: int = Field(
-        200, ge=1, le=600_000, description="length of a step of real_time_ms, in milliseconds"
+        200,
+        ge=1,
+        le=600_000,
+        description="length of a step of real_time_ms, and period of event_based, in ms",
     )
     max_wall_seconds: float | None = Field(
         None, gt=0, description="wall-clock budget of an episode in a simulation"

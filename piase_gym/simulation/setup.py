@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,24 @@ from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.interfaces.own import as_parallel, usual_actions
 from piase_gym.scenarios import Scenario
+from piase_gym.simulation.clock import (
+    WORLD,
+    Clock,
+    Durations,
+    EventClock,
+    MakePercept,
+    SimulatedClock,
+    StepClock,
+    Times,
+    WallClock,
+)
 
 if TYPE_CHECKING:
     from piase_gym.scenarios.schema import ScenarioHead
 
-TIME_MODELS = ("discrete_steps", "real_time_ms")
+TIME_MODELS = ("discrete_steps", "real_time_ms", "event_based")
+ALIASES = {"real_time": "real_time_ms"}
+"""Other words for time models."""
 
 
 def make_env(
@@ -67,7 +81,7 @@ def read_limits(
         time_model = time_model or head.time_model
         step_ms = head.step_ms if step_ms is None else step_ms
         max_wall_seconds = head.max_wall_seconds if max_wall_seconds is None else max_wall_seconds
-    chosen = time_model or TIME_MODELS[0]
+    chosen = ALIASES.get(time_model or "", time_model) or TIME_MODELS[0]
     if chosen not in TIME_MODELS:
         raise UnknownNameError("time_model", chosen, TIME_MODELS)
     return Limits(
@@ -76,6 +90,68 @@ def read_limits(
         _positive("max_steps", max_steps, math.inf),
         _positive("max_wall_seconds", max_wall_seconds, math.inf),
     )
+
+
+def make_clock(
+    limits: Limits,
+    names: Sequence[str],
+    percept: MakePercept,
+    late: str = "queue",
+    answer_times: Mapping[str, Times] | None = None,
+    periods: float | Mapping[str, float] | None = None,
+    durations: Durations | Mapping[str, Durations] | None = None,
+) -> Clock:
+    """Return the clock of a simulation; see `Simulation` for the arguments.
+
+    Raises:
+        UnknownNameError: If there is no such agent or policy.
+        ConfigError: If a number is not allowed, or an argument is of another time model.
+    """
+    model = limits.time_model
+    strange = {
+        "answer_times": answer_times is not None and model != "real_time_ms",
+        "periods": periods is not None and model != "event_based",
+        "durations": durations is not None and model != "event_based",
+        "late": late != "queue" and model != "real_time_ms",
+    }
+    for name in (name for name, wrong in strange.items() if wrong):
+        raise ConfigError(f"{name} means nothing with time_model={model!r}")
+    if model == "discrete_steps":
+        return StepClock(percept)
+    if model == "real_time_ms" and answer_times is None:
+        return WallClock(limits.step_ms, late, percept)
+    if model == "real_time_ms":
+        times = {_seat(name, names): value for name, value in (answer_times or {}).items()}
+        return SimulatedClock(limits.step_ms, times, late, percept)
+    usual = limits.step_ms if periods is None or isinstance(periods, Mapping) else periods
+    given = dict(periods) if isinstance(periods, Mapping) else {}
+    world_period = given.pop(WORLD, None)
+    by_number = {_seat(name, names): value for name, value in given.items()}
+    every = {n: _positive("a period", by_number.get(n, usual), 0) for n in range(len(names))}
+    if world_period is not None:
+        world_period = _positive("the period of the world", world_period, 0)
+    per_agent = isinstance(durations, Mapping) and any(name in names for name in durations)
+    if per_agent:
+        assert isinstance(durations, Mapping)
+        lasting: dict[int, Any] = {_seat(name, names): v for name, v in durations.items()}
+    else:
+        lasting = dict.fromkeys(range(len(names)), 0.0 if durations is None else durations)
+    for value in lasting.values():
+        for part in value.values() if isinstance(value, Mapping) else [value]:
+            if (
+                isinstance(part, bool)
+                or not isinstance(part, int | float)
+                or not 0 <= part < math.inf
+            ):
+                raise ConfigError(f"a duration is a number from 0 on, not {part!r:.60}")
+    return EventClock(every, lasting, world_period, percept)
+
+
+def _seat(name: str, names: Sequence[str]) -> int:
+    """Return the number of an agent."""
+    if name not in names:
+        raise UnknownNameError("agent", name, names)
+    return list(names).index(name)
 
 
 def _positive(name: str, value: Any, usual: float) -> float:

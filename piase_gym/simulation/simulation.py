@@ -28,10 +28,10 @@ from piase_gym.registry import load
 from piase_gym.scenarios import Scenario
 from piase_gym.simulation.actuators import Actuator
 from piase_gym.simulation.agent_manager import AgentManager, Agents, AgentStatus
-from piase_gym.simulation.clock import StepClock, WallClock
+from piase_gym.simulation.clock import Clock, Durations, Times
 from piase_gym.simulation.equipment import Equipment
 from piase_gym.simulation.sensors import Sensor
-from piase_gym.simulation.setup import make_env, read_limits
+from piase_gym.simulation.setup import make_clock, make_env, read_limits
 from piase_gym.simulation.summary import Summary
 
 
@@ -60,8 +60,18 @@ class Simulation:
             object of your own that looks at each step and episode (B9).
         agents: How many agents there are (a field of the config); or the policies, by keyword.
         seed: Seed of the first episode; later ones follow from it.
-        time_model: ``discrete_steps`` or ``real_time_ms``; default: the scenario's.
-        step_ms: Length of a step of ``real_time_ms``.
+        time_model: ``discrete_steps``, ``real_time_ms`` (or ``real_time``) or ``event_based``;
+            default: the scenario's.
+        step_ms: Length of a step of ``real_time_ms``, and the usual period of ``event_based``.
+        late: What becomes of answers that come after their step of ``real_time_ms``: ``queue``
+            (each is carried out, one a step), ``latest`` (only the last that came) or ``drop``.
+        answer_times: How long answers of ``real_time_ms`` take, by agent: milliseconds, a list of
+            them, or a function of the answer's number. Then nobody waits, and the run repeats
+            itself. What another simulation has in `answer_times` repeats that one.
+        periods: How often agents of ``event_based`` decide, in milliseconds: for all, or by agent;
+            ``"world"`` lets the world go on if nobody acts.
+        durations: How long actions of ``event_based`` take, in milliseconds: all, by verb
+            (``"*"``: the others), or one of these by agent.
         max_steps: A budget of steps for each episode, besides the world's own.
         max_wall_seconds: A budget of wall-clock time for each episode.
         expose_states: Whether agents' inner states are posted (as ``state``) at each step.
@@ -88,6 +98,10 @@ class Simulation:
         seed: int | None = None,
         time_model: str | None = None,
         step_ms: int | None = None,
+        late: str = "queue",
+        answer_times: Mapping[str, Times] | None = None,
+        periods: float | Mapping[str, float] | None = None,
+        durations: Durations | Mapping[str, Durations] | None = None,
         max_steps: int | None = None,
         max_wall_seconds: float | None = None,
         expose_states: bool = False,
@@ -129,11 +143,10 @@ class Simulation:
                 {n: a for n, a in self.manager.agents.items() if n in followed}
             )
         self.equipment = Equipment(self.world_env.world, sensors, actuators)
-        self.asker: StepClock | WallClock = (
-            StepClock(self.equipment.percept)
-            if self.limits.time_model == "discrete_steps"
-            else WallClock(self.limits.step_ms, self.equipment.percept)
+        self.asker: Clock = make_clock(
+            self.limits, names, self.equipment.percept, late, answer_times, periods, durations
         )
+        self._late = late
         self.summaries: list[Summary] = []
         self._begun = self._stop = False
         self.manager.configure(self.scenario.agents if self.scenario is not None else ())
@@ -158,6 +171,7 @@ class Simulation:
         title = self.scenario.title if self.scenario is not None else self.world.name
         self._summary = Summary.begin(self.manager.names, title, self.world.name, effective)
         self.manager.begin(effective)
+        self.asker.begin()
         self._begun = True
         policies = {name: type(agent).__name__ for name, agent in self.manager.agents.items()}
         self._note("start", agents=policies)
@@ -239,10 +253,12 @@ class Simulation:
                     rewards[name], terminated[name], truncated[name], info["outcome"]
                 )
                 self.manager.agents[name].learn(feedback)
-        for number, step in getattr(self.asker, "late", ()):
+        for number, step in self.asker.late:
             name = self.manager.names[number]
             summary.late[name] += 1
-            self._note("late_answer", name, step_asked=step)
+            self._note("late_answer", name, step_asked=step, policy=self._late)
+        if self.limits.time_model == "event_based":
+            self._note("clock", time_ms=self.asker.now)
 
     def _log_states(self) -> None:
         """B7: agents show their inner states, if that is asked for; the bus has the rest."""
@@ -428,6 +444,26 @@ class Simulation:
     def post_event(self, kind: str, agent: str | None = None, **data: Any) -> None:
         """Post an event of one's own on the bus."""
         self.events.post(kind, agent, **data)
+
+    def submit(self, agent_id: str, answer: Any) -> None:
+        """Let an agent act without being asked: at the end of the step, or now if `event_based`.
+
+        Raises:
+            AgentError: If there is no such seat.
+            UnsupportedError: With ``discrete_steps``.
+        """
+        self.asker.submit(self.manager.names.index(self.manager.check(agent_id)), answer)
+
+    @property
+    def time_ms(self) -> float:
+        """The simulated time of the episode in milliseconds; 0 with ``discrete_steps``."""
+        return self.asker.now
+
+    @property
+    def answer_times(self) -> dict[str, list[float]]:
+        """How long each answer took, by agent, in milliseconds (``real_time_ms``)."""
+        times: Mapping[int, list[float]] = getattr(self.asker, "times", {})
+        return {name: list(times.get(n, ())) for n, name in enumerate(self.manager.names)}
 
     def stop(self) -> None:
         """Stop before the next step."""
