@@ -75,10 +75,10 @@ def look_up(name: object) -> Named:
         ScenarioError: If it is a scenario that cannot be read.
     """
     if is_own(name):
-        kind = name if isinstance(name, type) else type(name)
-        spec = registry.own_row(kind.__name__)
+        called = (name if isinstance(name, type) else type(name)).__name__
+        spec = registry.own_row(called)
         if spec is None:
-            raise ConfigError(f"{kind.__name__} is no name for a world; rename the class")
+            raise ConfigError(f"{called} is no name for a world; rename the class")
         return Named(spec, own=name)
     if isinstance(name, WorldConfig):
         return Named(*registry.find(name.world))

@@ -280,8 +280,17 @@ def settings_of(env: OwnEnvironment) -> dict[str, Any] | None:
 
 
 def make_own(kind: type[Any], settings: Mapping[str, Any]) -> Any:
-    """Make an environment of one's own: by keywords, or as the one argument `config`."""
+    """Make an environment of one's own: by keywords, or as the one argument `config`.
+
+    Settings of an `AbstractEnvironment` that are no arguments go through `load_configuration`.
+    """
     known = inspect.signature(kind.__init__).parameters
+    if kind.document == "abstract" and "config" not in known:
+        later = {name: value for name, value in settings.items() if name not in known}
+        made = kind(**{name: value for name, value in settings.items() if name in known})
+        if later and made.load_configuration(later) is False:
+            raise ConfigError(f"{kind.__name__} does not take the settings {', '.join(later)}")
+        return made
     if "config" in known and "config" not in settings:
         open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
         needed = known["config"].default is inspect.Parameter.empty

@@ -181,7 +181,7 @@ def make_vector(
     mode = _mode(autoreset_mode)
     if config.get("max_episode_steps") == NO_TIME_LIMIT:
         del config["max_episode_steps"]
-    checked, spec, row, _ = resolve(world, None, envelope, config)
+    checked, spec, row, *_ = resolve(world, None, envelope, config)
     made = load(spec.world, spec)(checked)
     number = 0 if agent is None else agent_number(made.agents, agent)
     focal = made.agents[number]

@@ -17,6 +17,14 @@ from piase_gym.interfaces.perceptions import (
     simple_result,
 )
 
+__all__ = [
+    "AbstractEnvironment",
+    "Environment",
+    "WorldAbstractEnvironment",
+    "WorldEnvironment",
+    "with_text",
+]
+
 
 class WorldEnvironment(WorldInterface, Environment, over_world=True):
     """A world behind the `Environment` of the environment-layer document.

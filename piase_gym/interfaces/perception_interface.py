@@ -17,6 +17,8 @@ from piase_gym.interfaces.base import WorldInterface
 from piase_gym.interfaces.perceptions import environment_info, simple_result
 from piase_gym.interfaces.turns import Act
 
+__all__ = ["PerceptionInterface", "WorldPerceptionInterface"]
+
 
 class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=True):
     """A world behind the `PerceptionInterface` of the explorer document.

@@ -205,6 +205,7 @@ def build(document: Document, path: Path) -> Scenario:
     Raises:
         ScenarioError: See `load`.
     """
+    document = _with_world(document)
     data = document.data
     spec = _world_of(document)
     model: type[ScenarioHead] = TextRoomScenario if spec.name == STORY else WorldScenario
@@ -230,6 +231,19 @@ def build(document: Document, path: Path) -> Scenario:
     _check_config(spec, fields, document)
     assert isinstance(head, TextRoomScenario | WorldScenario)
     return Scenario(path.stem, str(path), head, spec.name, fields, agents, warnings)
+
+
+def _with_world(document: Document) -> Document:
+    """Return a document whose key ``world``, if it has one, is called ``environment_type``."""
+    data = document.data
+    if "world" not in data:
+        return document
+    if "environment_type" in data:
+        told = "'world' and 'environment_type' name the same; give one of them"
+        raise complain(document.place(("world",)), ("world",), told)
+    data = {"environment_type" if key == "world" else key: data[key] for key in data}
+    places = {**document.places, ("environment_type",): document.place(("world",))}
+    return Document(data, places)
 
 
 def _world_of(document: Document) -> Any:

@@ -9,11 +9,11 @@ from piase_gym.core.commands import Command
 from piase_gym.core.events import Event
 from piase_gym.core.rng import Stream
 from piase_gym.interfaces import (
-    AbstractEnvironment,
     BaseEnv,
-    Environment,
     EnvironmentInterface,
-    PerceptionInterface,
+    WorldAbstractEnvironment,
+    WorldEnvironment,
+    WorldPerceptionInterface,
 )
 from piase_gym.interfaces.base import WorldInterface
 from piase_gym.testing.kit import Skip, check, require
@@ -23,10 +23,10 @@ from piase_gym.testing.values import through_json
 
 STEPS = 60
 INTERFACES: tuple[type[WorldInterface], ...] = (
-    Environment,
-    AbstractEnvironment,
+    WorldEnvironment,
+    WorldAbstractEnvironment,
     EnvironmentInterface,
-    PerceptionInterface,
+    WorldPerceptionInterface,
 )
 Script = list[dict[str, Any]]
 """What each agent did in each step, as commands and invalid actions."""
@@ -58,9 +58,9 @@ def _submit(interface: Any, name: str, act: Any) -> None:
     """Let an agent do something through a sequential environment."""
     if not isinstance(act, Command):
         interface.engine.submit(name, interface.world.noop if act is None else act)
-    elif isinstance(interface, PerceptionInterface):
+    elif isinstance(interface, WorldPerceptionInterface):
         interface.execute_action(name, act.verb, dict(act.parameters))
-    elif isinstance(interface, AbstractEnvironment):
+    elif isinstance(interface, WorldAbstractEnvironment):
         interface.apply_action_from_agent(name, act)
     elif isinstance(interface, EnvironmentInterface):
         interface.submit_action(name, {"action_type": act.verb, "parameters": dict(act.parameters)})
@@ -111,7 +111,7 @@ def base_env_is_the_same_game(subject: Subject) -> None:
 @check()
 def commands_wait_for_the_last(subject: Subject) -> str:
     """A command given to a document interface changes nothing until the last agent has acted."""
-    interface, waited = _interface(subject, Environment), 0
+    interface, waited = _interface(subject, WorldEnvironment), 0
     interface.reset(seed=3)
     for number in range(STEPS):
         names = list(interface.agents)

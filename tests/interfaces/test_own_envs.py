@@ -27,6 +27,8 @@ from piase_gym import (
     Environment,
     PerceptionInterface,
     Simulation,
+    plugins,
+    registry,
     runs,
     scenarios,
 )
@@ -39,6 +41,7 @@ from piase_gym.errors import (
     OwnEnvironmentError,
     PiaseError,
     RunError,
+    ScenarioError,
     UnfinishedError,
     UnsupportedError,
 )
@@ -401,6 +404,14 @@ def test_a_curriculum_changes_its_settings(tmp_path: Path) -> None:
     assert direct.unwrapped.config.settings == {"floors": 1}
 
 
+@pytest.fixture
+def registry_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let registrations end with the test."""
+    monkeypatch.setattr(registry, "_worlds", dict(registry._worlds))
+    monkeypatch.setattr(registry, "_tasks", dict(registry._tasks))
+
+
+@pytest.mark.usefixtures("registry_of_its_own")
 def test_gymnasium_and_pettingzoo_make_it_by_its_id() -> None:
     name = piase_gym.register_env(Stairs, floors=2)
     assert name == "own/Stairs-v0"
@@ -409,7 +420,13 @@ def test_gymnasium_and_pettingzoo_make_it_by_its_id() -> None:
     assert env.step(0)[1:4] == (0.0, False, False)
     assert env.step(0)[1:4] == (1.0, True, False)
     assert gymnasium.make(name, floors=1).unwrapped.config.settings == {"floors": 1}  # type: ignore[attr-defined]
+    several = gymnasium.make_vec(name, num_envs=2)
+    several.reset(seed=0)
+    assert several.step(np.array([0, 1]))[1].tolist() == [0.0, 0.0]
+    assert several.step(np.array([0, 0]))[1].tolist() == [1.0, 0.0]
+    several.close()
     assert "Stairs" in piase_gym.list_worlds()
+    assert piase_gym.list_tasks("Stairs") == (name,)
     assert piase_gym.register_env(f"{MODULE}:Lamps", "mine/Lamps-v3") == "mine/Lamps-v3"
     with pytest.raises(ConfigError, match="no class of an environment"):
         piase_gym.register_env(WorldParallelEnv)  # type: ignore[arg-type]
@@ -442,6 +459,50 @@ def test_a_scenario_names_it(tmp_path: Path) -> None:
     assert runs.replay(log).ok
     env = piase_gym.parallel_env(path)
     assert env.possible_agents == ["climber"]
+    path.write_text(SCENARIO.replace("environment_type", "world"), "utf-8")
+    assert scenarios.load(path).digest() == scenario.digest()
+    path.write_text(SCENARIO + "world: Lamps\n", "utf-8")
+    with pytest.raises(ScenarioError, match=r"tower.yaml:12:1: world: .* give one of them"):
+        scenarios.load(path)
+
+
+def test_settings_of_an_abstract_environment_are_loaded() -> None:
+    env = piase_gym.parallel_env("Dice", target=7)
+    env.reset(seed=0)
+    assert _target(env) == 7
+
+
+def test_a_simulation_with_a_curriculum_takes_it() -> None:
+    won = {"metric": "task_success", "operator": "==", "value": True}
+    step = {"order": 1, "name": "One", "environment_config_overrides": {"floors": 1}}
+    curriculum = DevelopmentalCurriculum(
+        name="Stairs", steps=[{**step, "completion_criteria": [won]}]
+    )
+    simulation = Simulation(Stairs({}), curricula=curriculum, seed=0)
+    simulation.run(episodes=3)
+    assert [summary.steps for summary in simulation.summaries] == [1]
+
+
+def test_a_plug_in_can_offer_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_worlds", dict(registry._worlds))
+    for row in plugins._rows(Street):
+        plugins._register("worlds", row)
+    assert "Street" in piase_gym.list_worlds()
+
+
+def test_what_an_environment_says_cannot_spoil_infos() -> None:
+    class Loud(Stairs):
+        def step(self, action: Action) -> Any:
+            *found, _ = super().step(action)
+            odd = {"episode": 1, "metrics": 3, "milestones": "top", "outcome": "x", "floor": 2}
+            return *found, odd
+
+    env = piase_gym.as_parallel(Loud({}))
+    env.reset(seed=0)
+    *_, infos = env.step({"agent_0": 0})
+    assert infos["agent_0"].keys() == {"outcome", "action_mask", "floor"}
+    assert infos["agent_0"]["outcome"] == "ok"
+    assert Simulation(Loud({}), seed=0).run().finished
 
 
 # -- what it lacks ---------------------------------------------------------------------------------

@@ -58,10 +58,10 @@ class OwnFacts(Facts):
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-def to_text(facts: OwnFacts, _config: OwnConfig) -> str:
+def to_text(facts: OwnFacts, config: OwnConfig) -> str:
     """Return the environment's own words, then letters and the hint."""
     closing = "".join("\n" + line for line in closing_lines(facts))
-    return escape(facts.text)[: MOST_TEXT - len(closing)] + closing
+    return (escape(facts.text)[:MOST_TEXT] + closing)[: 2 * MOST_TEXT]
 
 
 def parse(_text: str, config: OwnConfig) -> NoReturn:
@@ -146,7 +146,8 @@ class Layout:
         parts += [hash_text(facts.text, TEXT_CODE), hash_text(facts.hint)]
         largest = float(np.finfo(np.float32).max)
         numbers = np.nan_to_num(np.concatenate(parts), posinf=largest, neginf=-largest)
-        return np.clip(numbers, -largest, largest).astype(np.float32)
+        vector: NDArray[np.float32] = np.clip(numbers, -largest, largest).astype(np.float32)
+        return vector
 
     @property
     def size(self) -> int:

@@ -59,6 +59,7 @@ class RemoteDriver:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # Ctrl-C is for the caller
         )
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         reader = threading.Thread(
@@ -161,13 +162,23 @@ def _read_all(pipe: IO[bytes], answers: queue.SimpleQueue[Any]) -> None:
         answers.put(message)
 
 
+def _read_until_the_end(pipe: IO[bytes], questions: queue.SimpleQueue[Any]) -> None:
+    """Put every question into a queue; without a caller, end, whatever the environment does."""
+    while (message := read(pipe)) is not None:
+        questions.put(message)
+    os._exit(0)
+
+
 def main() -> None:
     """Answer until there are no more questions; what the environment prints is an error output."""
     out, inside = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb")
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     driver: Any = None
-    while (message := read(inside)) is not None:
+    questions: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_read_until_the_end, args=(inside, questions), daemon=True).start()
+    while True:
+        message = questions.get()
         try:
             first, args = pickle.loads(message)
             if driver is None:

@@ -55,15 +55,14 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     name = "OwnEnvironment"
     text_length = 2 * MOST_TEXT
+    _driver: Any = None
 
     def __init__(self, config: OwnConfig, env: Any = None) -> None:
         """Make the environment and learn what it is like."""
         super().__init__(config)
         self._given = env
-        self._driver: Any = None
         self._fault: Fault | None = None
         self._turn: Turn | None = None
-        self.hinted: list[str | None] = []
         try:
             self._open(self.config)
             first = self._driver.start(0)
@@ -245,7 +244,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             answer = answers.get(self.agents[i])
             if answer is not None:
                 rewards[i], outcomes[i] = answer.reward, answer.outcome
-                notes[i] = {name: v for name, v in answer.notes.items() if name not in RESERVED}
+                notes[i] = _infos(answer.notes)
                 if answer.message:
                     self._told[i] = answer.message
                 if answer.won is not None:
@@ -552,17 +551,22 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
 MORE = "more"
 """Under which perceptions have what the first observation did not have."""
-RESERVED = (
-    "outcome",
-    "action_mask",
-    "result",
-    "seed",
-    "feedback",
-    "terminated",
-    "truncated",
-    "fault",
+RESERVED = frozenset(
+    "outcome action_mask result seed feedback terminated truncated fault "
+    "episode final_info final_obs terminal_observation".split()
 )
-"""Infos that environments cannot set: they come from what they report."""
+"""Infos that environments cannot set: others mean something by them."""
+
+
+def _infos(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an environment says of a step, as far as it means what infos mean."""
+    found = {name: value for name, value in said.items() if name not in RESERVED}
+    reached = found.get("milestones", [])
+    if not isinstance(reached, list) or not all(isinstance(name, str) for name in reached):
+        del found["milestones"]
+    if not isinstance(found.get("metrics", {}), Mapping):
+        del found["metrics"]
+    return found
 
 
 def _thing(row: Any, agents: Sequence[str]) -> Thing:
