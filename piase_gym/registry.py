@@ -18,7 +18,7 @@ from typing import Any
 import gymnasium
 import pettingzoo
 
-from piase_gym.core.documents import own_classes
+from piase_gym.core.documents import own_named
 from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 
 NAMESPACE = "piase"
@@ -155,11 +155,11 @@ def own_row(name: str) -> WorldSpec | None:
     Every subclass of the documents' abstract classes is known by its name as soon as it is defined.
     It is not listed unless this row is registered.
     """
-    kind = own_classes.get(name) if name.isidentifier() else None
-    if kind is None:
+    found = own_named(name) if name.isidentifier() else []
+    if not found:
         return None
     place = "piase_gym.worlds.own"
-    told = (kind.__doc__ or "").strip().split("\n")[0]
+    told = (found[0].__doc__ or "").strip().split("\n")[0]
     return WorldSpec(
         name=name,
         summary=told or f"{name}, an environment of one's own.",

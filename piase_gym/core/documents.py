@@ -38,7 +38,7 @@ else:
 
 
 own_classes: WeakValueDictionary[str, type] = WeakValueDictionary()
-"""All environments of one's own, by the name of the class and as ``module:name``."""
+"""All environments of one's own, as ``module:name``; the latest of that name."""
 
 
 class OwnEnvironment(ABC):
@@ -67,7 +67,7 @@ class OwnEnvironment(ABC):
         if over_world is not None:
             cls.over_world = over_world
         if not cls.over_world and "over_worlds" not in cls.__dict__:
-            own_classes[cls.__name__] = own_classes[entry_point(cls)] = cls
+            own_classes[entry_point(cls)] = cls
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Note what it is made with; make the interface over a world if there is no subclass.
@@ -237,6 +237,11 @@ class PerceptionInterface(OwnEnvironment):
     def poll_messages(self, agent_id: str) -> Any:
         """Return the messages in an agent's mailbox and empty it."""
         raise UnsupportedError(f"{type(self).__name__} has no messages")
+
+
+def own_named(name: str) -> list[type[Any]]:
+    """Return the environments of one's own whose class has a name, by where they are."""
+    return [kind for _, kind in sorted(own_classes.items()) if kind.__name__ == name]
 
 
 def is_own(given: object) -> bool:

@@ -154,7 +154,7 @@ class Street(PerceptionInterface):
         return self.boxes.pop(agent_id, [])
 
 
-class Stairs(BaseEnv):
+class Tower(BaseEnv):
     """Climb to the top."""
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -184,10 +184,10 @@ class Stairs(BaseEnv):
         return [Action("climb")] + ([Action("go down")] if self.floor else [])
 
 
-KINDS = (Lamps, Dice, Street, Stairs)
+KINDS = (Lamps, Dice, Street, Tower)
 
 
-class Broken(Stairs):
+class Broken(Tower):
     """Does something wrong in its third step, or in a later reset."""
 
     def __init__(self, config: dict[str, Any]) -> None:

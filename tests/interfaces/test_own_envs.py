@@ -33,7 +33,7 @@ from piase_gym import (
     scenarios,
 )
 from piase_gym.core.documents import is_own, settings_of
-from piase_gym.core.models import Action
+from piase_gym.core.models import Action, Observation
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.errors import (
@@ -47,7 +47,7 @@ from piase_gym.errors import (
 )
 from piase_gym.testing import WORLD_CHECKS, run_checks
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
-from tests.interfaces.own_envs import KINDS, Broken, Dice, Lamps, Stairs, Street
+from tests.interfaces.own_envs import KINDS, Broken, Dice, Lamps, Street, Tower
 from tests.paths import SHARED
 
 MODULE = "tests.interfaces.own_envs"
@@ -55,7 +55,7 @@ MAKE: dict[str, Callable[[], Any]] = {
     "Lamps": Lamps,
     "Dice": Dice,
     "Street": Street,
-    "Stairs": lambda: Stairs({}),
+    "Tower": lambda: Tower({}),
 }
 """An environment of each kind."""
 each_kind = pytest.mark.parametrize("name", MAKE)
@@ -143,7 +143,7 @@ def test_ensure_the_environment_is_configurable_through_its_init_method() -> Non
     env = piase_gym.parallel_env("Lamps", lamps=5)
     assert env.reset(seed=0)[0]["agent_0"]["text"].endswith("0 of 5 are lit.")
     assert settings_of(Lamps(4)) == {"lamps": 4}
-    assert settings_of(Stairs({"floors": 4})) == {"floors": 4}
+    assert settings_of(Tower({"floors": 4})) == {"floors": 4}
 
 
 def test_switch_between_different_perception_backends() -> None:
@@ -299,7 +299,7 @@ def test_free_text_reaches_the_environment_word_for_word() -> None:
 
     class Parrot(BaseEnv):
         def reset(self) -> Any:
-            return piase_gym.interfaces.Observation({"text": "Say something."})
+            return Observation({"text": "Say something."})
 
         def step(self, action: Action) -> Any:
             heard.append(action.text)
@@ -349,7 +349,7 @@ def test_a_log_of_it_is_replayed_and_measured(name: str, tmp_path: Path) -> None
 
 def test_a_changed_log_is_told(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    env = AvtLogger(Stairs({"floors": 3}), path)
+    env = AvtLogger(Tower({"floors": 3}), path)
     play(env, 0)
     env.close()
     changed = path.read_text("utf-8").replace('"floors":3', '"floors":4')
@@ -360,7 +360,7 @@ def test_a_changed_log_is_told(tmp_path: Path) -> None:
 
 def test_a_replay_elsewhere_says_what_to_import(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    env = AvtLogger(Stairs({}), path)
+    env = AvtLogger(Tower({}), path)
     play(env, 0)
     env.close()
     code = f"from piase_gym import runs; print(runs.replay({str(path)!r}).ok)"
@@ -385,8 +385,8 @@ def test_a_curriculum_changes_its_settings(tmp_path: Path) -> None:
         for n in (1, 4)
     ]
     path = tmp_path / "log.jsonl"
-    curriculum = DevelopmentalCurriculum(name="Stairs", steps=steps)
-    env = CurriculumWrapper(AvtLogger(Stairs({"floors": 7}), path), curriculum)
+    curriculum = DevelopmentalCurriculum(name="Tower", steps=steps)
+    env = CurriculumWrapper(AvtLogger(Tower({"floors": 7}), path), curriculum)
     lengths = []
     for _ in range(2):
         env.reset(seed=0)
@@ -399,7 +399,7 @@ def test_a_curriculum_changes_its_settings(tmp_path: Path) -> None:
     assert [d.decision for d in env.decisions] == ["PROCEED", "PROCEED"]
     env.close()
     assert runs.replay(path).ok
-    direct = CurriculumWrapper(Stairs({}), curriculum)
+    direct = CurriculumWrapper(Tower({}), curriculum)
     direct.reset(seed=0)
     assert direct.unwrapped.config.settings == {"floors": 1}
 
@@ -413,8 +413,8 @@ def registry_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("registry_of_its_own")
 def test_gymnasium_and_pettingzoo_make_it_by_its_id() -> None:
-    name = piase_gym.register_env(Stairs, floors=2)
-    assert name == "own/Stairs-v0"
+    name = piase_gym.register_env(Tower, floors=2)
+    assert name == "own/Tower-v0"
     env = gymnasium.make(name)
     env.reset(seed=0)
     assert env.step(0)[1:4] == (0.0, False, False)
@@ -425,8 +425,8 @@ def test_gymnasium_and_pettingzoo_make_it_by_its_id() -> None:
     assert several.step(np.array([0, 1]))[1].tolist() == [0.0, 0.0]
     assert several.step(np.array([0, 0]))[1].tolist() == [1.0, 0.0]
     several.close()
-    assert "Stairs" in piase_gym.list_worlds()
-    assert piase_gym.list_tasks("Stairs") == (name,)
+    assert "Tower" in piase_gym.list_worlds()
+    assert piase_gym.list_tasks("Tower") == (name,)
     assert piase_gym.register_env(f"{MODULE}:Lamps", "mine/Lamps-v3") == "mine/Lamps-v3"
     with pytest.raises(ConfigError, match="no class of an environment"):
         piase_gym.register_env(WorldParallelEnv)  # type: ignore[arg-type]
@@ -434,7 +434,7 @@ def test_gymnasium_and_pettingzoo_make_it_by_its_id() -> None:
 
 SCENARIO = """
 scenario_name: The tower
-environment_type: Stairs
+environment_type: Tower
 initial_state:
   floors: 2
   agent_setup: {agent_id: climber, goal: Reach the top.}
@@ -450,7 +450,7 @@ def test_a_scenario_names_it(tmp_path: Path) -> None:
     path = tmp_path / "tower.yaml"
     path.write_text(SCENARIO, "utf-8")
     scenario = scenarios.load(path)
-    assert (scenario.world, scenario.config.max_steps) == ("Stairs", 20)
+    assert (scenario.world, scenario.config.max_steps) == ("Tower", 20)
     log = tmp_path / "log.jsonl"
     climb = Simulation(path, "noop", seed=0, wrap=(lambda env: AvtLogger(env, log),), max_steps=2)
     summary = climb.run()
@@ -476,9 +476,9 @@ def test_a_simulation_with_a_curriculum_takes_it() -> None:
     won = {"metric": "task_success", "operator": "==", "value": True}
     step = {"order": 1, "name": "One", "environment_config_overrides": {"floors": 1}}
     curriculum = DevelopmentalCurriculum(
-        name="Stairs", steps=[{**step, "completion_criteria": [won]}]
+        name="Tower", steps=[{**step, "completion_criteria": [won]}]
     )
-    simulation = Simulation(Stairs({}), curricula=curriculum, seed=0)
+    simulation = Simulation(Tower({}), curricula=curriculum, seed=0)
     simulation.run(episodes=3)
     assert [summary.steps for summary in simulation.summaries] == [1]
 
@@ -491,7 +491,7 @@ def test_a_plug_in_can_offer_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_an_environment_says_cannot_spoil_infos() -> None:
-    class Loud(Stairs):
+    class Loud(Tower):
         def step(self, action: Action) -> Any:
             *found, _ = super().step(action)
             odd = {"episode": 1, "metrics": 3, "milestones": "top", "outcome": "x", "floor": 2}
@@ -509,11 +509,11 @@ def test_what_an_environment_says_cannot_spoil_infos() -> None:
 
 
 def test_what_needs_a_capability_it_lacks_says_so() -> None:
-    env = piase_gym.as_parallel(Stairs({}))
+    env = piase_gym.as_parallel(Tower({}))
     env.reset(seed=0)
-    with pytest.raises(UnsupportedError, match="Stairs has no get_state and set_state"):
+    with pytest.raises(UnsupportedError, match="Tower has no get_state and set_state"):
         env.snapshot()
-    with pytest.raises(UnsupportedError, match="Stairs does not tell its state"):
+    with pytest.raises(UnsupportedError, match="Tower does not tell its state"):
         env.digest()
     with pytest.raises(ConfigError, match="Street does not tell which actions are legal"):
         piase_gym.as_parallel(Street(), mask="obs")
@@ -522,13 +522,13 @@ def test_what_needs_a_capability_it_lacks_says_so() -> None:
     with pytest.raises(UnsupportedError, match="Street does not tell which actions are legal"):
         learner.action_masks()
     with pytest.raises(UnsupportedError, match="cannot be read back"):
-        piase_gym.parse_text("Stairs", "You stand on floor 0 of 3.")
+        piase_gym.parse_text("Tower", "You stand on floor 0 of 3.")
     with pytest.raises(ConfigError, match="has no continuous actions"):
-        piase_gym.as_parallel(Stairs({}), actions="continuous")
+        piase_gym.as_parallel(Tower({}), actions="continuous")
 
 
 def test_masks_are_what_the_environment_offers() -> None:
-    env = piase_gym.as_parallel(Stairs({}))
+    env = piase_gym.as_parallel(Tower({}))
     _, infos = env.reset(seed=0)
     assert infos["agent_0"]["action_mask"].tolist() == [1, 0]
     *_, infos = env.step({"agent_0": 1})
@@ -558,7 +558,7 @@ def test_draws_of_the_environment_follow_the_seed_and_leave_the_callers_alone() 
 
 
 def test_what_cannot_be_written_is_not_made_again(tmp_path: Path) -> None:
-    class Odd(Stairs):
+    class Odd(Tower):
         def __init__(self, config: dict[str, Any], extra: Any = None) -> None:
             super().__init__(config)
 
@@ -633,7 +633,7 @@ def test_a_reset_that_fails_ends_the_episode_with_its_first_step(tmp_path: Path)
 
 
 def test_one_that_fails_at_once_is_refused() -> None:
-    class Never(Stairs):
+    class Never(Tower):
         def reset(self) -> Any:
             raise RuntimeError("not today")
 
@@ -653,7 +653,7 @@ def test_a_simulation_survives_a_fault() -> None:
 
 
 def test_a_process_is_not_left_behind() -> None:
-    env = piase_gym.parallel_env("Stairs", timeout=20.0)
+    env = piase_gym.parallel_env("Tower", timeout=20.0)
     process = env.world._driver._process
     env.close()
     deadline = time.monotonic() + 10
@@ -664,11 +664,33 @@ def test_a_process_is_not_left_behind() -> None:
 
 def test_an_unknown_environment_is_named() -> None:
     with pytest.raises(ConfigError, match="import 'nowhere' first"):
-        piase_gym.parallel_env("Stairs", environment="nowhere:Stairs")
+        piase_gym.parallel_env("Tower", environment="nowhere:Tower")
     with pytest.raises(ConfigError, match="changes are calls of"):
-        piase_gym.parallel_env("Stairs", changes=[["reset", {}]])
+        piase_gym.parallel_env("Tower", changes=[["reset", {}]])
     with pytest.raises((RunError, PiaseError)):
         piase_gym.parallel_env("NoSuchEnvironmentOfOurs")
+
+
+def test_two_of_one_name_are_told_apart() -> None:
+    def make(text: str) -> type[Any]:
+        def look(_self: Any) -> Any:
+            return Observation({"text": text})
+
+        def step(self: Any, _action: Action) -> Any:
+            return look(self), 0.0, True, {}
+
+        space = {"properties": {"action": {"enum": ["go"]}}}
+        parts = {"reset": look, "step": step, "get_action_space": lambda _self: space}
+        return type("Twin", (BaseEnv,), {**parts, "__module__": text})
+
+    one, two = make("one"), make("two")
+    for kind in (one, two):
+        env = piase_gym.as_parallel(kind())
+        assert env.reset(seed=0)[0]["agent_0"]["text"] == kind.__module__
+    with pytest.raises(ConfigError, match="environment='one:Twin' or environment='two:Twin'"):
+        piase_gym.parallel_env("Twin")
+    env = piase_gym.parallel_env("Twin", environment="two:Twin")
+    assert env.reset(seed=0)[0]["agent_0"]["text"] == "two"
 
 
 # -- the kit ---------------------------------------------------------------------------------------
@@ -680,7 +702,7 @@ ELSEWHERE = ("sb3_checker", "gymnasium_video", "human_mode")
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_the_kit_passes_on_an_own_environment_of_each_kind(kind: type[Any]) -> None:
-    checks = [c.name for c in WORLD_CHECKS if kind is Stairs or c.name not in ELSEWHERE]
+    checks = [c.name for c in WORLD_CHECKS if kind is Tower or c.name not in ELSEWHERE]
     report = run_checks(kind.__name__, modules=(MODULE,), checks=checks).raise_failures()
     claims = {c for f in report.findings if f.status == "not claimed" for c in f.detail.split(", ")}
     never = {"readable", "native_text", "continuous", "late_join"}
@@ -689,7 +711,7 @@ def test_the_kit_passes_on_an_own_environment_of_each_kind(kind: type[Any]) -> N
 
 
 def test_piase_check_takes_its_name() -> None:
-    command = [sys.executable, "-m", "piase_gym.cli", "check", "Stairs", "--module", MODULE]
+    command = [sys.executable, "-m", "piase_gym.cli", "check", "Tower", "--module", MODULE]
     command += ["--only", "results_come_with_ends"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -736,7 +758,7 @@ def test_the_interaction_loop_of_the_llm_document_runs() -> None:
         def choose_action(self, _obs: Any) -> Action:
             return Action(text="climb")
 
-    names = {"MyEnvironment": Stairs, "config": {"floors": 3}, "agent": Player()}
+    names = {"MyEnvironment": Tower, "config": {"floors": 3}, "agent": Player()}
     exec(printed("004", "agent.choose_action"), names)
     assert names["reward"] == 1.0
     assert names["done"] is True

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from piase_gym.core.config import WorldConfig
-from piase_gym.core.documents import entry_point, own_classes
+from piase_gym.core.documents import entry_point, own_classes, own_named
 from piase_gym.errors import ConfigError
 
 HOOKS = ("adjust_difficulty", "introduce_element")
@@ -36,8 +36,13 @@ class OwnConfig(WorldConfig):
     def __init__(self, **data: Any) -> None:
         """Check the fields; what is no field is a setting."""
         given = self.plain(data)
-        if self.world in own_classes:
-            given.setdefault("environment", entry_point(own_classes[self.world]))
+        if "environment" not in given:
+            found = [entry_point(kind) for kind in own_named(self.world)]
+            if len(found) > 1:
+                told = " or ".join(f"environment={place!r}" for place in found)
+                raise ConfigError(f"several environments are called {self.world}; give {told}")
+            if found:
+                given["environment"] = found[0]
         unknown = {name: given.pop(name) for name in list(given) if name not in self.known()}
         settings = given.get("settings", {})
         if unknown and isinstance(settings, Mapping | None):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from piase_gym.core.documents import own_classes
+from piase_gym.core.documents import own_named
 from piase_gym.worlds.own.config import OwnConfig
 from piase_gym.worlds.own.world import OwnWorld
 
@@ -18,9 +18,9 @@ CONFIG = "Config"
 
 def __getattr__(name: str) -> Any:
     """Return the world of an environment, or its config."""
-    if name in own_classes:
+    if own_named(name):
         return _world(name)
-    if name.removesuffix(CONFIG) in own_classes:
+    if own_named(name.removesuffix(CONFIG)):
         return _config(name.removesuffix(CONFIG))
     raise AttributeError(f"there is no environment of one's own that is called {name!r}")
 
@@ -28,7 +28,9 @@ def __getattr__(name: str) -> Any:
 @cache
 def _world(name: str) -> type[OwnWorld]:
     return type(
-        name, (OwnWorld,), {"name": name, "__module__": __name__, "__doc__": OwnWorld.__doc__}
+        name,
+        (OwnWorld,),
+        {"name": name, "__module__": __name__, "__doc__": own_named(name)[0].__doc__},
     )
 
 
