@@ -74,7 +74,7 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
         >>> env.progress["agent_0"].finished
         True
     """
-    env = adapted(env)
+    env = adapted(env, over_worlds=True)
     for kind, wrapper in WRAPPERS.items():
         if isinstance(env, kind):
             return wrapper(env, curricula, **options)

@@ -33,6 +33,8 @@ def as_parallel(
     wording: str = "canonical",
     render_mode: str | None = None,
     partners: Partners | None = None,
+    scenario: object = None,
+    envelope: object = None,
     **config: Any,
 ) -> WorldParallelEnv:
     """Make a PettingZoo ParallelEnv of an environment behind any of the documents' interfaces.
@@ -49,6 +51,8 @@ def as_parallel(
         wording: The dialect of texts.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: Policies for agents that the caller does not play, by agent.
+        scenario: A scenario of this environment: its path, or the object.
+        envelope: The largest sizes that later configs may have: ``{"agents": 4}``.
         config: Fields of `piase_gym.worlds.own.config.OwnConfig`, such as `agents`, `agent_ids`,
             `max_steps`, `timeout`; others are settings that the environment is made with.
 
@@ -78,13 +82,13 @@ def as_parallel(
     if isinstance(env, WorldParallelEnv):
         return env
     if isinstance(env, WorldAccess):
-        if config or partners is not None:
+        if config or any(given is not None for given in (partners, scenario, envelope)):
             raise ConfigError(
                 "it has a world already; settings and partners are those of the world"
             )
         runner = env.runner
     elif is_own(env):
-        runner = build_runner(env, partners, None, None, config)
+        runner = build_runner(env, partners, scenario, envelope, config)
     else:
         raise ConfigError(
             "as_parallel takes an Environment, AbstractEnvironment, PerceptionInterface or "
@@ -95,9 +99,15 @@ def as_parallel(
     return WorldParallelEnv(runner, style=style, actions=chosen, render_mode=render_mode)
 
 
-def adapted(env: Any) -> Any:
-    """Return an environment of one's own as a ParallelEnv, and everything else as it is."""
-    return as_parallel(env) if is_own(env) else env
+def adapted(env: Any, over_worlds: bool = False) -> Any:
+    """Return an environment of one's own as a ParallelEnv, and everything else as it is.
+
+    Args:
+        env: The environment.
+        over_worlds: Whether that is meant for the documents' interfaces over our worlds, too.
+    """
+    fitting = isinstance(env, OwnEnvironment) if over_worlds else is_own(env)
+    return as_parallel(env) if fitting else env
 
 
 def register_env(env: str | type[OwnEnvironment], id: str | None = None, **config: Any) -> str:

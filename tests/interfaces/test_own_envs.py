@@ -263,6 +263,9 @@ def test_our_interfaces_become_parallel_environments_of_the_same_episode() -> No
             piase_gym.as_parallel(made, agents=3)
     with pytest.raises(ConfigError, match="not int"):
         piase_gym.as_parallel(3)
+    assert Simulation(Environment("GridWorld"), "oracle", seed=0).run().won
+    followed = CurriculumWrapper(Environment("GridWorld"), "rooms")
+    assert isinstance(followed.unwrapped, WorldParallelEnv)
 
 
 def test_two_agents_act_in_their_order_and_talk() -> None:
@@ -457,8 +460,12 @@ def test_a_scenario_names_it(tmp_path: Path) -> None:
     assert climb.world.config.settings == {"floors": 2}
     assert (climb.world.hints, list(summary.returns)) == (["Go on."], ["climber"])
     assert runs.replay(log).ok
-    env = piase_gym.parallel_env(path)
-    assert env.possible_agents == ["climber"]
+    for env in (piase_gym.parallel_env(path), piase_gym.as_parallel(Tower({}), scenario=path)):
+        assert env.possible_agents == ["climber"]
+        assert env.config.settings == {"floors": 2}
+        assert env.reset(seed=0)[0]["climber"]["text"].endswith("floor 0 of 2.")
+    with pytest.raises(ScenarioError, match="is of TextRoom, not of Tower"):
+        piase_gym.as_parallel(Tower({}), scenario="lost_key")
     path.write_text(SCENARIO.replace("environment_type", "world"), "utf-8")
     assert scenarios.load(path).digest() == scenario.digest()
     path.write_text(SCENARIO + "world: Lamps\n", "utf-8")

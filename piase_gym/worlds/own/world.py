@@ -23,6 +23,7 @@ from piase_gym.core.commands import (
     write_command,
 )
 from piase_gym.core.digest import digest_json
+from piase_gym.core.documents import settings_of
 from piase_gym.core.facts import Capabilities, DecodedAction, Manual, StepResult, shared
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.surroundings import Surroundings, Thing
@@ -60,7 +61,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     def __init__(self, config: OwnConfig, env: Any = None) -> None:
         """Make the environment and learn what it is like."""
         super().__init__(config)
-        self._given = env
+        same = env is not None and config.settings == settings_of(env)
+        self._given = env if same else None  # other settings are for another environment
         self._fault: Fault | None = None
         self._turn: Turn | None = None
         try:
