@@ -174,8 +174,8 @@ def sample(number: int, seed: int, only: str) -> list[Mutant]:
 
 def cpu_seconds() -> float:
     """Return the CPU-seconds of this process and of those that it has waited for."""
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 class Recorder:
