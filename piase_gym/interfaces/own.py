@@ -31,6 +31,10 @@ def as_parallel(
     view: str = "both",
     mask: str | None = None,
     wording: str = "canonical",
+    texts: str = "eager",
+    infos: str = "full",
+    dtype: str | None = None,
+    ended_actions: str = "error",
     render_mode: str | None = None,
     partners: Partners | None = None,
     scenario: object = None,
@@ -49,6 +53,10 @@ def as_parallel(
         view: ``"both"``, ``"vector"`` or ``"text"``.
         mask: ``None`` (masks are in the infos) or ``"obs"``.
         wording: The dialect of texts.
+        texts: ``"eager"`` or ``"lazy"``, as for `piase_gym.parallel_env`; so are the next three.
+        infos: ``"full"``, ``"mask"`` or ``"none"``.
+        dtype: ``"float32"``, or the world's own type.
+        ended_actions: ``"error"`` or ``"ignore"``.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: Policies for agents that the caller does not play, by agent.
         scenario: A scenario of this environment: its path, or the object.
@@ -94,9 +102,13 @@ def as_parallel(
             "as_parallel takes an Environment, AbstractEnvironment, PerceptionInterface or "
             f"BaseEnv, not {type(env).__name__}"
         )
-    style = ObservationStyle(view, mask, wording)
-    chosen = actions or usual_actions(runner.world)
-    return WorldParallelEnv(runner, style=style, actions=chosen, render_mode=render_mode)
+    return WorldParallelEnv(
+        runner,
+        style=ObservationStyle(view, mask, wording, texts, infos, dtype),
+        actions=actions or usual_actions(runner.world),
+        render_mode=render_mode,
+        ended_actions=ended_actions,
+    )
 
 
 def adapted(env: Any, over_worlds: bool = False) -> Any:
