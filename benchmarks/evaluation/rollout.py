@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from piase_gym.agents.base import Agent, BatchPercept, Percept
+from piase_gym.agents.base import Agent, BatchPercept, Percept, ask
 from piase_gym.benchmarks.evaluation.policies import Policy, check_fit, read_policy
 from piase_gym.benchmarks.evaluation.protocol import EpisodeKey, EpisodeRecord, episode_value
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.rng import StreamId, stream_key
-from piase_gym.core.world import StepResult, World
+from piase_gym.core.world import Act, StepResult, World
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.partners import decode_answer
+from piase_gym.envs.partners import decode_answer, no_acts, post_asides
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import PiaseError, PolicyError
 from piase_gym.registry import load, make_config, task_spec, world_spec
@@ -153,23 +153,26 @@ def play_one(table: Table, seed: int, watch: Callable[[], None] = lambda: None) 
         metrics.look()
         watch()
         while metrics.playing:
-            turns = zip(agents, world.alive, strict=True)
-            acts = [ask(agent, runner, s) if on else None for s, (agent, on) in enumerate(turns)]
-            metrics.add(runner.step(acts))
+            metrics.add(runner.step(ask_all(agents, runner)))
             watch()
     except Exception as error:  # a policy may fail in any way, and the other episodes go on
         return replace(blank, fault=f"step {metrics.steps}: {describe(error)}")
     return metrics.finish(table.job, blank, time.perf_counter() - start)
 
 
-def ask(agent: Agent, runner: EpisodeRunner, seat: int) -> Any:
-    """Ask an agent for its act."""
-    agent.perceive(Percept(runner.world, seat, runner.steps))
-    answer = agent.act()
-    try:
-        return decode_answer(runner.world, seat, answer)
-    except TypeError:
-        raise PolicyError(f"the action {answer!r:.60} is no action") from None
+def ask_all(agents: Sequence[Agent], runner: EpisodeRunner) -> list[Act]:
+    """Ask the agents in play for their acts."""
+    world, acts = runner.world, no_acts(runner.world)
+    playing = [seat for seat, on in enumerate(world.alive) if on]
+    for seat in playing:
+        agents[seat].perceive(Percept(world, seat, runner.steps))
+    for seat, answer in zip(playing, ask([agents[seat] for seat in playing]), strict=True):
+        try:
+            acts[seat] = decode_answer(world, seat, answer)
+        except TypeError:
+            raise PolicyError(f"the action {answer!r:.60} is no action") from None
+        post_asides(agents[seat], seat, world, runner.events)
+    return acts
 
 
 class EpisodeMetrics:

@@ -43,7 +43,7 @@ class Answer(NamedTuple):
 
 
 def read_answer(reply: object, reads: Sequence[Reads] = ()) -> Answer | InvalidAction:
-    """Return what a reply says.
+    r"""Return what a reply says.
 
     Args:
         reply: What the model wrote.
@@ -55,9 +55,9 @@ def read_answer(reply: object, reads: Sequence[Reads] = ()) -> Answer | InvalidA
         The answer, or an `InvalidAction` whose message tells the model what to do better.
 
     Example:
-        >>> read_answer("The door is open.\\n\\nAction: **go north**").command
+        >>> read_answer("The door is open.\n\nAction: **go north**").command
         'go north'
-        >>> read_answer('```json\\n{"reason": "hungry", "action": "eat apple"}\\n```')
+        >>> read_answer('```json\n{"reason": "hungry", "action": "eat apple"}\n```')
         Answer(command='eat apple', thinking='', reason='hungry', message='')
     """
     if not isinstance(reply, str):
@@ -65,7 +65,7 @@ def read_answer(reply: object, reads: Sequence[Reads] = ()) -> Answer | InvalidA
     if len(reply) > MAX_REPLY:
         told = f"the reply has {len(reply)} characters; at most {MAX_REPLY} are read"
         return InvalidAction(Outcome.TOO_LONG, told)
-    thinking, text = _without_reasoning(plain(reply))
+    thinking, text = without_reasoning(plain(reply))
     if not text:
         told = "the reply ends within its reasoning" if thinking else "the reply is empty"
         return unparsable(f"{told}; answer with one command")
@@ -114,7 +114,7 @@ _FINAL = re.compile(r"\A(.*)<\|channel\|>final<\|message\|>", re.DOTALL)
 _TOKEN = re.compile(r"<\|[a-z_]{1,20}\|>")
 
 
-def _without_reasoning(text: str) -> tuple[str, str]:
+def without_reasoning(text: str) -> tuple[str, str]:
     """Return what was thought, and the rest of a reply.
 
     Some models leave out the opening tag; a reply that was cut off lacks the closing one.
@@ -362,7 +362,7 @@ def _more(data: Mapping[str, Any]) -> dict[str, str]:
 
 _BULLET = re.compile(r"^(?:[-*•>+#]+|\d{1,3}[.)])\s+")
 _SPAN = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*|\"([^\"\n]+)\"|“([^”\n]+)”")
-_PAIRS = {'"': '"', "'": "'", "`": "`", "*": "*", "_": "_", "“": "”", "«": "»", "‘": "’"}
+_PAIRS = {'"': '"', "'": "'", "`": "`", "*": "*", "_": "_", "“": "”", "«": "»"}
 
 
 def _bare(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents.base import Agent, Feedback, Percept
-from piase_gym.agents.policy_registry import make_agent, names_file, policies
+from piase_gym.agents.policy_registry import make_agent, policies, why_untrusted
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import StreamId, episode_seed, stream_key
@@ -94,10 +94,11 @@ class Cut:
         for name in run.agents:
             told = named.get(name) if isinstance(named, Mapping) else None
             policy = players.get(name) or _known(told)
-            if name not in players and isinstance(told, str) and names_file(told):
+            why = why_untrusted(told) if isinstance(told, str) else None
+            if name not in players and why is not None:
                 self.notes.append(
-                    f"{name} does what the log says: a log cannot make us load {told!r:.200}, "
-                    f"for that may run code; who trusts it names it: players={{{name!r}: ...}}"
+                    f"{name} does what the log says: a log cannot make us {why}; who trusts it "
+                    f"names it: players={{{name!r}: ...}}"
                 )
             if policy != RECORDED:
                 self.agents[name] = make_agent(policy)

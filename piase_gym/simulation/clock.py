@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.agents.base import Agent, Percept
+from piase_gym.agents.base import Agent, Percept, ask
 from piase_gym.core.commands import InvalidAction, Outcome
 from piase_gym.core.world import World
 
@@ -28,7 +28,7 @@ class StepClock:
         """Let all agents perceive, then let all answer."""
         for number, agent in seats.items():
             agent.receive_perception(self._percept(world, number, step))
-        return {number: agent.get_chosen_action() for number, agent in seats.items()}
+        return dict(zip(seats, ask(list(seats.values())), strict=True))
 
     def close(self) -> None:
         """There is nothing to give back."""
