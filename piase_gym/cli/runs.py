@@ -117,7 +117,10 @@ def export(
     out: Annotated[str, typer.Argument(metavar="OUT", help="The file, or a dataset's name.")],
     format: Annotated[  # the option's name
         str | None,
-        typer.Option(help="csv, parquet, hdf5, sqlite, jsonl, chat, minari; else by OUT."),
+        typer.Option(
+            help="csv, parquet, hdf5, sqlite, jsonl, chat, minari, or preferences (of a folder that "
+            "fork --logs wrote); else by OUT."
+        ),
     ] = None,
     dialect: Annotated[str, typer.Option(help="native, or legacy for older readers.")] = "native",
     timestamps: Annotated[str, typer.Option(help="iso, or epoch (seconds as floats).")] = "iso",
@@ -133,6 +136,9 @@ def export(
     """Write a run in another format."""
     from piase_gym import runs
 
+    if format == "preferences":
+        say(f"saved {runs.preferences(run, out, overwrite=overwrite)}")
+        return
     found = runs.export(
         runs.read(run, level=level),
         out,

@@ -63,7 +63,7 @@ def read_answer(reply: object, reads: Sequence[Reads] = ()) -> Answer | InvalidA
     if not isinstance(reply, str):
         return unparsable(f"a reply is a string, not {type(reply).__name__}")
     if len(reply) > MAX_REPLY:
-        told = f"the reply has {len(reply)} characters; at most {MAX_REPLY} are read"
+        told = f"the reply is longer than {MAX_REPLY:,} characters; answer with one command"
         return InvalidAction(Outcome.TOO_LONG, told)
     thinking, text = without_reasoning(plain(reply))
     if not text:

@@ -185,9 +185,9 @@ class LLMAgent(Agent):
             if event["event_type"] == REPLY_EVENT and event["agent_id"] == seat:
                 told = event["event_data"].get("settings")
                 if isinstance(told, Mapping):
-                    known = {k: v for k, v in told.items() if k != "policy"}
-                    name = str(told.get("policy", ""))
-                    return cls.named(name, replies=replies_of(run), **known, **settings)
+                    known: dict[str, Any] = {**told, **settings}
+                    name = str(known.pop("policy", ""))
+                    return cls.named(name, replies=replies_of(run), **known)
         raise ConfigError(f"this run has no replies of a language model that plays {seat}")
 
     # -- what it is -----------------------------------------------------------------------
@@ -508,7 +508,10 @@ class LLMAgent(Agent):
         history = History(self._policy)
         history.set_state(state["history"])
         told, last = state["feedback"], state["last"]
-        feedback = told and Feedback(float(told[0]), *map(bool, told[1:3]), Outcome(told[3]))
+        feedback = None
+        if told is not None:
+            reward, terminated, truncated, outcome = told
+            feedback = Feedback(float(reward), bool(terminated), bool(truncated), Outcome(outcome))
         last = None if last is None else (str(last[0]), str(last[1]))
         self._seed = seed
         self._begin()
@@ -517,7 +520,8 @@ class LLMAgent(Agent):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LLMAgent:
         """Copy the agent; endpoint, budget and known replies are shared."""
-        twin = copy.copy(self)
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
         twin.usage, twin._entries, twin._letters = copy.copy(self.usage), [], []
         twin.set_state(self.get_state())
         return twin
