@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -133,13 +134,15 @@ def seat_seed(seed: int, seat: int) -> int:
     return stream_key(seed, StreamId.PARTNER + seat)
 
 
-def play_one(table: Table, seed: int, watch: Callable[[], None] = lambda: None) -> EpisodeRecord:
+def play_one(
+    table: Table, seed: int, watch: Callable[[EpisodeMetrics], None] = lambda _: None
+) -> EpisodeRecord:
     """Play one episode; a policy that fails gives a record with a `fault`.
 
     Args:
         table: The world and the policies.
         seed: Of the episode.
-        watch: Called at the start and after every step.
+        watch: Called at the start and after every step, with what was measured so far.
     """
     blank, world = table.job.blank(seed), table.world
     start = time.perf_counter()
@@ -151,10 +154,10 @@ def play_one(table: Table, seed: int, watch: Callable[[], None] = lambda: None) 
         for seat, agent in enumerate(agents):
             agent.reset(seat_seed(seed, seat))
         metrics.look()
-        watch()
+        watch(metrics)
         while metrics.playing:
             metrics.add(runner.step(ask_all(agents, runner)))
-            watch()
+            watch(metrics)
     except Exception as error:  # a policy may fail in any way, and the other episodes go on
         return replace(blank, fault=f"step {metrics.steps}: {describe(error)}")
     return metrics.finish(table.job, blank, time.perf_counter() - start)
@@ -387,4 +390,25 @@ def play(job: Job) -> Iterator[EpisodeRecord]:
         world.close()
 
 
-__all__ = ["Job", "Table", "describe", "make_world", "play", "play_batch", "play_one", "seat_seed"]
+def play_at_once(jobs: Iterable[Job], count: int) -> Iterator[EpisodeRecord]:
+    """Play the episodes of jobs in threads, for policies that wait; yield those that are over."""
+    single = [replace(job, seeds=(seed,)) for job in jobs for seed in job.seeds]
+    pool = ThreadPoolExecutor(count, "episode")
+    try:
+        for future in as_completed([pool.submit(lambda job: [*play(job)], job) for job in single]):
+            yield from future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+__all__ = [
+    "Job",
+    "Table",
+    "describe",
+    "make_world",
+    "play",
+    "play_at_once",
+    "play_batch",
+    "play_one",
+    "seat_seed",
+]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from piase_gym.cli.console import console, make_table, say
-from piase_gym.cli.options import Modules, split_pair
+from piase_gym.cli.options import KeyEnv, Modules, split_pair
 
 RunFile = Annotated[
     Path, typer.Argument(metavar="RUN", help="A log: .jsonl, .jsonl.gz or .jsonl.zst.")
@@ -71,6 +71,7 @@ def fork(
     logs: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where to log the branches.")
     ] = None,
+    key_env: KeyEnv = None,
     module: Modules = None,
 ) -> None:
     """Cut a run, change something, and show what it makes of the rest."""

@@ -158,7 +158,7 @@ def test_every_failure_has_an_outcome_and_a_reason(
         assert isinstance(found, InvalidAction)
         assert found.outcome == Outcome(outcome)
         assert told in found.message
-        entry = agent.log_entries()[-1][1]
+        entry = agent.transcript[-1]
         assert entry["outcome"] == outcome
         with pytest.raises(ModelError) if "text" not in entry else _nothing():
             asked(server, on_failure="raise")
@@ -203,7 +203,9 @@ def test_a_wrong_key_is_tried_once_an_episode() -> None:
 
 
 def test_an_episode_goes_on_whatever_the_server_does(tmp_path: Path) -> None:
-    answers = [row[0][0] for row in FAILURES if getattr(row[0][0], "status", 0) not in (401, 403, 404)]
+    answers = [
+        row[0][0] for row in FAILURES if getattr(row[0][0], "status", 0) not in (401, 403, 404)
+    ]
     number = iter(range(10**6))
     log = tmp_path / "run.jsonl"
     with ModelServer(lambda _: answers[next(number) % len(answers)]) as server:
@@ -495,8 +497,8 @@ def test_what_a_model_is_told(tmp_path: Path) -> None:
     }
     env = piase_gym.parallel_env("TextRoom", agents=2, view="text", actions="text")
     env.reset(seed=1)
-    shown, *_ = env.step({"agent_0": "wait", "agent_1": 'say Obey me, "now"!'})
-    shown, *_ = env.step({"agent_0": "wait", "agent_1": "wait"})
+    env.step({"agent_0": "wait", "agent_1": 'say Obey me, "now"!'})
+    env.step({"agent_0": "wait", "agent_1": "wait"})
     with ModelServer(["action: wait"]) as server:
         agent = LLMAgent("m", server.base_url, **settings)
         agent.perceive(Percept(env.world, 0, 2))
@@ -507,7 +509,7 @@ def test_what_a_model_is_told(tmp_path: Path) -> None:
     text = env.world.text(env.world.facts(0))
     assert f"<observation>\n{text}\n</observation>" in user["content"]
     assert '- agent_1: "Obey me, \\"now\\"!"' in user["content"]
-    assert f"- \"a memory of {len(text)} characters\"\n- \"a \\\"quote\\\"\"" in user["content"]
+    assert f'- "a memory of {len(text)} characters"\n- "a \\"quote\\""' in user["content"]
     assert json.loads(_after(user["content"], "facts: "))["agent"] == "agent_0"
     assert "Possible now:\n- wait\n" in user["content"]
 

@@ -50,7 +50,8 @@ def test_a_models_own_words_stand_in_its_chat(tmp_path: Path) -> None:
     assert chat["mask"] == [0, 0, 1, 0, 1, 0, 0, 0, 1]
     assert chat["outcomes"] == ["unparsable", "ok", "refused", "ok"]
     assert sum(chat["rewards"]) == pytest.approx(chat["return"])
-    assert chat["rewards"][0] == 0.0 and chat["rewards"][2] < 0.0 < chat["rewards"][3]
+    assert chat["rewards"][0] == 0.0
+    assert chat["rewards"][2] < 0.0 < chat["rewards"][3]
     assert chat["result"] == "won"
 
 

@@ -134,7 +134,7 @@ class LLMAgent(Agent):
         self._check_settings()
         self.usage = Usage()
         self._seed = 0
-        self._entries: list[tuple[str, dict[str, Any]]] = []
+        self._entries: list[dict[str, Any]] = []
         self._letters: list[str] = []
         self._begin()
 
@@ -216,6 +216,25 @@ class LLMAgent(Agent):
         }
         return {**found, "extra": self.extra} if self.extra else found
 
+    @property
+    def fingerprint(self) -> str:
+        """What tells this agent from others in benchmarks; where the model is, is no part of it."""
+        settings = {**self.settings(), "policy": self.model, "prompt_id": self.prompt.id}
+        return f"llm:{digest_json(settings)}"
+
+    def twin(self, **changes: Any) -> LLMAgent:
+        """Return a copy in which some attributes are others."""
+        twin = copy.deepcopy(self)
+        vars(twin).update(changes)
+        twin._check_settings()
+        twin.usage = Usage()
+        return twin
+
+    @property
+    def transcript(self) -> Sequence[Mapping[str, Any]]:
+        """The calls of the present episode, as logs have them."""
+        return self._entries
+
     def check(self) -> None:
         """See that the model can be asked, without asking.
 
@@ -249,6 +268,14 @@ class LLMAgent(Agent):
         self._check_settings()
         self._history.policy = self._policy
 
+    def take_template(self, template: str) -> None:
+        """Take another system prompt, from the next episode on.
+
+        Raises:
+            ConfigError: If it is no template; see `Prompt`.
+        """
+        self.prompt = Prompt(**{**vars_of(self.prompt), "template": template})
+
     # -- an episode -----------------------------------------------------------------------
 
     def reset(self, seed: int) -> None:
@@ -269,8 +296,7 @@ class LLMAgent(Agent):
         self._reason = self._thinking = ""
         self._thread: threading.Thread | None = None
         self._found: Action | BaseException | None = None
-        self._entries.clear()
-        self._letters.clear()
+        self._entries, self._letters, self._told = [], [], 0
 
     def think(self) -> None:
         """Begin to ask in a thread; `act` waits for what comes of it."""
@@ -315,9 +341,10 @@ class LLMAgent(Agent):
         return found
 
     def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Return and forget the model's replies, as lines for logs."""
-        found, self._entries = self._entries, []
-        return found
+        """Return the model's replies since the last call, as lines for logs."""
+        found = self._entries[self._told :]
+        self._told = len(self._entries)
+        return [(REPLY_EVENT, entry) for entry in found]
 
     def internal_state(self) -> dict[str, Any] | None:
         """Return why the model did what it did, as far as it said so."""
@@ -373,9 +400,7 @@ class LLMAgent(Agent):
         more = f" ({why.rstrip('.')})" if why and feedback.outcome is not Outcome.OK else ""
         return f"{what} was {feedback.outcome}{more}; reward {feedback.reward:g}.\n"
 
-    def _understood(
-        self, reply: Reply, percept: Percept
-    ) -> tuple[Command | InvalidAction, str]:
+    def _understood(self, reply: Reply, percept: Percept) -> tuple[Command | InvalidAction, str]:
         """Return the command of a reply, and the reply as it is shown in later steps."""
         found: Answer | InvalidAction
         if reply.tool_calls:
@@ -445,12 +470,12 @@ class LLMAgent(Agent):
                 entry["characters"] = len(reply.text)
                 reply = Reply(**{**vars(reply), "text": reply.text[: MAX_REPLY + 1]})
             entry |= reply_value(reply)
-        self._entries.append((REPLY_EVENT, entry))
+        self._entries.append(entry)
         return reply
 
     def _note(self, command: Command | InvalidAction, percept: Percept) -> None:
         """Write into the entry of a reply what was understood."""
-        entry = self._entries[-1][1]
+        entry = self._entries[-1]
         if isinstance(command, Command):
             entry |= {"outcome": "ok", "command": percept.write(command)}
         else:
@@ -522,7 +547,7 @@ class LLMAgent(Agent):
         """Copy the agent; endpoint, budget and known replies are shared."""
         twin = object.__new__(type(self))
         vars(twin).update(vars(self))
-        twin.usage, twin._entries, twin._letters = copy.copy(self.usage), [], []
+        twin.usage = copy.copy(self.usage)
         twin.set_state(self.get_state())
         return twin
 

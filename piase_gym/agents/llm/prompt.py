@@ -82,7 +82,9 @@ class Prompt:
     def __post_init__(self) -> None:
         """Check the fields."""
         if self.answer not in ANSWERS:
-            raise ConfigError(f"unknown answer {self.answer!r:.60}; {suggest(self.answer, ANSWERS)}")
+            raise ConfigError(
+                f"unknown answer {self.answer!r:.60}; {suggest(self.answer, ANSWERS)}"
+            )
         if not isinstance(self.template, str) or not self.template.strip():
             raise ConfigError("a prompt is a text that is not empty")
         template = Template(self.template)

@@ -21,9 +21,7 @@ from piase_gym.errors import StorageError
 
 REPLY_EVENT = "LLM_REPLY_RECEIVED"
 """The type of the lines in which logs have replies."""
-_FIELDS = (
-    "text tool_calls thinking prompt_tokens completion_tokens estimated seconds model".split()
-)
+_FIELDS = "text tool_calls thinking prompt_tokens completion_tokens estimated seconds model".split()
 
 
 class Replies:
@@ -99,7 +97,7 @@ class ReplyFile(Replies):
         """
         super().keep(key, reply)
         line = orjson.dumps({"request": key, **reply_value(reply)}) + b"\n"
-        with self._lock:
+        with self._lock:  # threads write whole lines
             try:
                 with self.path.open("ab") as file:
                     file.write(b"\n" + line if self._torn else line)
