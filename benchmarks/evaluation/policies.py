@@ -3,8 +3,8 @@
 Anything that chooses actions will do: a name of `piase_gym.agents`, the path of a model of
 Stable-Baselines3 (``sb3:PATH``, or ``sb3-greedy:PATH`` for its most probable actions), a folder
 with a model for each task (see `references.models`; ``ppo`` is the one that ships),
-a language model (``llm:MODEL@URL``), ``module:attribute``, an `Agent` (object or class), a model with ``predict``, or a function of a
-`Percept`.
+a language model (``llm:MODEL@URL``), ``module:attribute``, an `Agent` (object or class), a model
+with ``predict``, or a function of a `Percept`.
 """
 
 from __future__ import annotations

@@ -119,8 +119,8 @@ def export(
     format: Annotated[  # the option's name
         str | None,
         typer.Option(
-            help="csv, parquet, hdf5, sqlite, jsonl, chat, minari, or preferences (of a folder that "
-            "fork --logs wrote); else by OUT."
+            help="csv, parquet, hdf5, sqlite, jsonl, chat, minari, or preferences (of a folder "
+            "that fork --logs wrote); else by OUT."
         ),
     ] = None,
     dialect: Annotated[str, typer.Option(help="native, or legacy for older readers.")] = "native",

@@ -50,8 +50,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="POLICY|AGENT=POLICY",
-            help="Who plays: random, oracle, noop, human, llm:MODEL@URL or another policy, for all or "
-            "for one; may be repeated. Default: random.",
+            help="Who plays: random, oracle, noop, human, llm:MODEL@URL or another policy, for all "
+            "or for one; may be repeated. Default: random.",
             autocompletion=complete_policies,
         ),
     ] = None,

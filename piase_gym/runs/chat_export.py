@@ -6,9 +6,9 @@ wording if it has one; the assistant gives the commands. Texts are made by execu
 so a log of any level will do. Where a language model played, its own prompts and replies stand
 there, with the replies that could not be read and what it was told of them.
 
-``mask`` has an entry for each message: 1 for what the player wrote, which is what is to be learned.
-``outcomes`` and ``rewards`` have one for each message of the assistant. `preferences` makes pairs of
-answers, of which one did better, out of the branches of a fork.
+``mask`` has an entry for each message: 1 for what the player wrote, which is what is to be
+learned. ``outcomes`` and ``rewards`` have one for each message of the assistant. `preferences`
+makes pairs of answers, of which one did better, out of the branches of a fork.
 """
 
 from __future__ import annotations

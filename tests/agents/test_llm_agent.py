@@ -22,7 +22,7 @@ from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.agents.policy_registry import check_policy
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.errors import ConfigError, ModelError, PolicyError
-from piase_gym.testing.model_server import Answers, ModelServer, Say, first_command
+from piase_gym.testing.model_server import ModelServer, Say, first_command
 from piase_gym.wrappers import AvtLogger
 
 pytest.importorskip("openai")
@@ -401,7 +401,8 @@ def test_a_run_of_two_agents_is_played_again_offline(tmp_path: Path) -> None:
         agents = {f"agent_{n}": LLMAgent("m", server.base_url, **settings) for n in range(2)}
         _two(agents, first)
         assert len(server.requests) > 12
-    assert runs.replay(first).ok and runs.validate(first).ok
+    assert runs.replay(first).ok
+    assert runs.validate(first).ok
     again = {name: LLMAgent.recorded(runs.read(first), name) for name in agents}
     _two(again, second)  # the server is gone
     assert runs.replay(second).ok

@@ -414,11 +414,10 @@ class LLMAgent(Agent):
             command = percept.read(found.command)
         else:
             command = found
-        valid = isinstance(command, Command)
         self._note(command, percept)
-        if valid and isinstance(found, Answer) and found.message:
-            if percept.world.mailboxes is not None:
-                self._letters.append(plain(found.message))
+        said = found.message if isinstance(found, Answer) else ""
+        if said and isinstance(command, Command) and percept.world.mailboxes is not None:
+            self._letters.append(plain(said))
         if reply.tool_calls and not reply.text:
             return command, percept.write(command) if isinstance(command, Command) else ""
         return command, without_reasoning(plain(reply.text[:MAX_REPLY]))[1][:KEPT]

@@ -1,8 +1,8 @@
 """Asks an OpenAI-compatible endpoint, and makes a plain value of whatever comes of it.
 
-Servers fail in many ways: they are down, slow, crowded; they cut replies off, or send none, or send
-nonsense. Each is a `Failure` with one of the outcomes that commands have, and never an exception. No
-message that leaves this module has anything of a key in it.
+Servers fail in many ways: they are down, slow, crowded; they cut replies off, or send none, or
+nonsense. Each is a `Failure` with one of the outcomes that commands have, and never an exception.
+No message that leaves this module has anything of a key in it.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Prompt:
         answer: What is asked for: ``line``, ``yaml``, ``json`` or ``tools``. All are understood.
         facts: Whether the facts are shown as JSON beside the text.
         messages: Whether messages are listed apart from the text, which has them already.
-        commands: Whether the possible commands are listed.
+        commands: Whether the possible commands are listed, unless the world's text has them.
 
     Raises:
         ConfigError: If the template names what there is not, or there is no such answer.
@@ -135,7 +135,7 @@ class Prompt:
         if recall is not None:
             known = [f"- {quoted(memory)}" for memory in recall(text)]
             parts.append("What you remember of before:\n" + ("\n".join(known) or "nothing"))
-        if self.commands:
+        if self.commands and not getattr(percept.facts, "commands", ()):
             parts.append(self._possible(percept))
         return "\n\n".join(parts), kept
 
