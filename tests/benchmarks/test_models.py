@@ -64,7 +64,9 @@ def test_a_model_is_played_thrice_resumed_and_reported(tmp_path: Path) -> None:
     assert len(kept) == asked + again
     told = json.loads((tmp_path / "results.json").read_text("utf-8"))["llm"]
     assert told["prompt_id"] == second.prompt.id
-    assert told["usage"]["calls"] == len(kept) == sum(e.steps for e in results.of(TASK, "llm:small"))
+    assert (
+        told["usage"]["calls"] == len(kept) == sum(e.steps for e in results.of(TASK, "llm:small"))
+    )
     final = [row for row in told["progress"] if row["policy"] == "llm:small"]
     assert final[-1]["value"]["estimate"] == pytest.approx(row.value[0] if row.value else None)
     html = write_report(tmp_path)[1].read_text("utf-8")
@@ -94,7 +96,8 @@ def test_progress_is_told_at_equal_budgets(tmp_path: Path) -> None:
     tokens = [b.tokens - a.tokens for a, b in zip(live.points, live.points[1:], strict=False)]
     assert all(0 < t - u < 60 for t, u in zip(tokens, used, strict=True))
     (calls,) = live.calls.values()
-    text = transcript_text({"calls": [dict(told=c["messages"], thinking="", answered=c["text"], outcome=c["outcome"], why="") for c in calls]})
+    shown = [{"told": c["messages"], "answered": c["text"], "outcome": "ok"} for c in calls]
+    text = transcript_text({"calls": [{"thinking": "", "why": "", **call} for call in shown]})
     assert text.count("--- model, ") == len(asked)
 
 

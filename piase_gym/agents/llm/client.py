@@ -168,8 +168,7 @@ class Client:
         openai, start = self._openai, time.monotonic()
         late = Failure(Outcome.TIMEOUT, f"{self.where} gave no answer in {self._timeout:g} s")
         try:
-            create = self._client.chat.completions.with_streaming_response.create
-            with create(**request) as response:
+            with self._send(request) as response:
                 body, size = [], 0
                 for part in response.iter_bytes():
                     body.append(part)
@@ -192,6 +191,13 @@ class Client:
                 return late, 0.0
             told = f"the reply of {self.where} was cut off ({type(error).__name__})"
             return Failure(Outcome.TIMEOUT, told), 0.0
+
+    def _send(self, request: Mapping[str, Any]) -> Any:
+        """Send a request; its body goes as it is, for the library would look at every message."""
+        body = {name: value for name, value in request.items() if name != "model"}
+        body |= body.pop("extra_body", {})
+        create = self._client.chat.completions.with_streaming_response.create
+        return create(model=request["model"], messages=[], extra_body=body)
 
     def _status(self, error: Any) -> tuple[Failure, float | None]:
         """Return what an error code means."""
