@@ -226,7 +226,8 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     ]
     told = (
         f"The ratio of the rates is {found['ratio']:.2f} with openai {found['openai']}; "
-        f"{EPISODES / DELAY:.0f} a second is the most that there can be."
+        f"the server answers after {1000 * DELAY:.0f} ms, so {EPISODES / DELAY:.0f} a second is "
+        "the most that there can be."
     )
     return {
         "cost": Section([Shown(costs)]),

@@ -231,6 +231,17 @@ class Agent(ABC):
         """
         return None
 
+    def follow(self, act: Any) -> None:
+        """Take note of what was done after what was perceived, in a step that is played once more.
+
+        By default the agent chooses, so that it remembers what it would remember, and the choice is
+        forgotten.
+
+        Args:
+            act: What was done: an index, a command, or why there was none.
+        """
+        self.act()
+
     def letters(self) -> Sequence[str]:
         """Return and forget what the agent tells all others, beside its action."""
         return ()

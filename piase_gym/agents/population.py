@@ -64,6 +64,10 @@ class PopulationAgent(Agent):
         """Return what the one who plays chooses."""
         return self.members[self.member].act()
 
+    def follow(self, act: Any) -> None:
+        """Let who plays take note of what was done."""
+        self.members[self.member].follow(act)
+
     def letters(self) -> Sequence[str]:
         """Return what the one who plays tells all others."""
         return self.members[self.member].letters()

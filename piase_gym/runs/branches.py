@@ -16,7 +16,7 @@ from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import StreamId, episode_seed, stream_key
 from piase_gym.core.world import World
-from piase_gym.envs.partners import decode_answer
+from piase_gym.envs.partners import decode_answer, post_asides
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import (
     ActionError,
@@ -174,7 +174,7 @@ class Cut:
             number = self.run.agents.index(name)
             if world.alive[number]:
                 agent.perceive(Percept(world, number, self.since))
-                agent.act()
+                agent.follow(read_act(event["event_data"]["commands"].get(name)))
 
     def _learn(self, slot: int, event: Event, tick: Any) -> None:
         """Let agents learn what followed."""
@@ -286,6 +286,7 @@ class Cut:
         if agent is not None:
             agent.perceive(Percept(world, number, runner.steps))
             act = decode_answer(world, number, agent.act())
+            post_asides(agent, number, world, runner.events)
         elif count < len(self.rest) and name in self.rest[count]:
             act = read_act(self.rest[count][name])
         steps = _steps(name, change.actions[name]) if change and name in change.actions else {}

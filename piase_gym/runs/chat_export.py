@@ -137,6 +137,8 @@ class _Chats:
 
 def _answer(chat: Chat, replies: list[Event], line: str) -> None:
     """Add what an agent answered in a step: the replies of a model, or the line of the command."""
+    if replies and replies[-1].get("command", line) != line:  # others decided for it
+        replies = [{**replies[0], "text": line, "wrote": False}]
     for place, reply in enumerate(replies):
         told = [message for message in reply["messages"] if message["role"] == "user"]
         if place == 0:  # what the model was told in place of what others are told
@@ -147,7 +149,7 @@ def _answer(chat: Chat, replies: list[Event], line: str) -> None:
         else:
             _say(chat, "user", told[-1]["content"])
         text = reply.get("text") or reply.get("command") or ""
-        _say(chat, "assistant", text, wrote=bool(text))
+        _say(chat, "assistant", text, wrote=reply.get("wrote", bool(text)))
         chat["outcomes"].append(reply["outcome"])
         chat["rewards"].append(0.0)
     if not replies:

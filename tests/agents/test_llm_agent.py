@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.errors import ConfigError, ModelError, PolicyError
 from piase_gym.testing.model_server import ModelServer, Say, first_command
 from piase_gym.wrappers import AvtLogger
+from tests.paths import ROOT
 
 pytest.importorskip("openai")
 KEY = "sk-secret-0123456789"
@@ -637,3 +639,14 @@ def test_scenarios_say_how_a_model_is_asked_but_not_where() -> None:
     assert agent.base_url == "http://127.0.0.1:1/v1"
     with pytest.raises(ConfigError):
         agent.configure({"temperature": "hot"})
+
+
+def test_the_page_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "language_models.md").read_text("utf-8")
+    start = page.split("\n## ")[0]
+    assert len(start.strip().splitlines()) <= 25
+    (block,) = re.findall(r"```python\n(.*?)```", start, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    with ModelServer(first_command) as server:
+        exec(block.replace("http://127.0.0.1:8000/v1", server.base_url), {})
+    assert len(server.requests) == 40

@@ -10,11 +10,11 @@ import pytest
 
 from piase_gym import Simulation, runs
 from piase_gym.agents import LLMAgent
-from piase_gym.cli import main
 from piase_gym.errors import LogWriteError, RunError
 from piase_gym.runs.chat_export import transcripts
 from piase_gym.testing.model_server import ModelServer, Say
 from piase_gym.wrappers import AvtLogger
+from tests.helpers.cli_runner import piase
 
 ROOM = {"width": 4, "height": 2, "start_pos": (0, 0), "goal_pos": (2, 0), "max_steps": 9}
 
@@ -77,8 +77,28 @@ def test_a_fork_makes_a_pair(tmp_path: Path) -> None:
         runs.preferences(tmp_path / "forks", place)
     out = tmp_path / "again.jsonl"
     argv = ["export", str(tmp_path / "forks"), str(out), "--format", "preferences"]
-    assert main(argv) in (0, None)
+    assert piase(*argv).returncode == 0
     assert out.read_text("utf-8").splitlines() == [line]
+
+
+def test_a_model_goes_on_from_a_cut(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    run = played(tmp_path / "run.jsonl", "oracle")
+    with ModelServer(["I hope.\nAction: move right"]) as server:
+        agent = LLMAgent("m", server.base_url, history="full")
+        change = {"agent_0": "move left"}
+        runs.fork(run, 1, actions=change, players={"agent_0": agent}, logs=tmp_path / "forks")
+        first = server.requests[0]["messages"]
+    roles = [message["role"] for message in first]
+    assert roles == ["system", "user", "assistant", "user"]  # nothing was asked before the cut
+    assert first[2]["content"] == "move right"
+    assert "Your last command, move right, was ok" in first[3]["content"]
+    place = runs.preferences(tmp_path / "forks", tmp_path / "pairs.jsonl")
+    (line,) = place.read_text("utf-8").splitlines()
+    pair = json.loads(line)
+    assert pair["prompt"] == [first[0], first[3]]
+    assert pair["chosen"] == [{"role": "assistant", "content": "I hope.\nAction: move right"}]
+    assert pair["rejected"] == [{"role": "assistant", "content": "move left"}]
 
 
 def test_what_makes_no_pair(tmp_path: Path) -> None:

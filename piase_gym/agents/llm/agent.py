@@ -331,6 +331,19 @@ class LLMAgent(Agent):
         assert found is not None
         return found
 
+    def follow(self, act: Any) -> None:
+        """Take note of what was done, without asking for it."""
+        percept = percept_of(self)
+        self._prepare(percept)
+        _, kept = self.prompt.turn(percept, self._before(percept), None)
+        if isinstance(act, int):
+            act = percept.world.command(percept.index, act)
+        line = percept.write(act) if isinstance(act, Command) else ""
+        self._history.add(kept, line)
+        self._last = (line, act.message if isinstance(act, InvalidAction) else "")
+        if self._history.is_long:
+            self._history.shorten("")
+
     def learn(self, feedback: Feedback) -> None:
         """Keep what came of the command, to tell it in the next step."""
         self._feedback = feedback
@@ -358,18 +371,14 @@ class LLMAgent(Agent):
         percept = percept_of(self)
         if self._final is not None:
             return self._failed(self._final)
-        first = not self._system
-        if first:
-            self._system = self.prompt.system(percept)
-        if self.prompt.answer == "tools" and not self._tools:
-            self._tools, self._verbs = tools(percept)
+        self._prepare(percept)
         if self._history.is_long:
             self._summarise()
         told, kept = self.prompt.turn(percept, self._before(percept), self.memories)
         system = {"role": "system", "content": self._system}
         new: Messages = [{"role": "user", "content": told}]
         asked = [system, *self._history.messages(), *new]
-        new = [system, *new] if first else new
+        new = [system, *new] if self._calls == 0 else new
         answered, found = "", InvalidAction(Outcome.UNPARSABLE, "")
         for _ in range(self.attempts):
             reply = self._ask(asked, new)
@@ -388,6 +397,13 @@ class LLMAgent(Agent):
         self._history.add(kept, answered)
         self._last = ("", found.message)
         return found
+
+    def _prepare(self, percept: Percept) -> None:
+        """Write what stays the same in an episode."""
+        if not self._system:
+            self._system = self.prompt.system(percept)
+        if self.prompt.answer == "tools" and not self._tools:
+            self._tools, self._verbs = tools(percept)
 
     def _before(self, percept: Percept) -> str:
         """Return what came of the last command, in a line."""
