@@ -170,12 +170,27 @@ def ask_all(agents: Sequence[Agent], runner: EpisodeRunner) -> list[Act]:
     for seat in playing:
         agents[seat].perceive(Percept(world, seat, runner.steps))
     for seat, answer in zip(playing, ask([agents[seat] for seat in playing]), strict=True):
-        try:
-            acts[seat] = decode_answer(world, seat, answer)
-        except TypeError:
-            raise PolicyError(f"the action {answer!r:.60} is no action") from None
+        acts[seat] = _act(world, seat, answer)
         post_asides(agents[seat], seat, world, runner.events)
     return acts
+
+
+def ask_one(agent: Agent, runner: EpisodeRunner, seat: int) -> Act:
+    """Ask an agent for its act in one seat of several that it may have."""
+    agent.perceive(Percept(runner.world, seat, runner.steps))
+    return _act(runner.world, seat, agent.act())
+
+
+def _act(world: World[Any, Any], seat: int, answer: Any) -> Act:
+    """Return what an answer stands for in a world.
+
+    Raises:
+        PolicyError: If it is no action.
+    """
+    try:
+        return decode_answer(world, seat, answer)
+    except TypeError:
+        raise PolicyError(f"the action {answer!r:.60} is no action") from None
 
 
 class EpisodeMetrics:

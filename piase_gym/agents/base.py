@@ -152,7 +152,7 @@ def ask(agents: Sequence[Agent]) -> list[Action]:
     """Let agents choose that have perceived; those who wait do so at the same time."""
     if len(agents) > 1:
         for agent in agents:
-            agent.think()
+            agent.begin_act()
     return [agent.get_chosen_action() for agent in agents]
 
 
@@ -190,7 +190,7 @@ class Agent(ABC):
         """The PiaSE design document's name for `perceive`."""
         self.perceive(percept)
 
-    def think(self) -> None:
+    def begin_act(self) -> None:
         """Begin to choose; `act` waits for the choice.
 
         It is called where several agents are asked, so that those who wait for something outside do
@@ -231,7 +231,7 @@ class Agent(ABC):
         """
         return None
 
-    def follow(self, act: Any) -> None:
+    def follow_act(self, act: Any) -> None:
         """Take note of what was done after what was perceived, in a step that is played once more.
 
         By default the agent chooses, so that it remembers what it would remember, and the choice is
@@ -242,7 +242,7 @@ class Agent(ABC):
         """
         self.act()
 
-    def letters(self) -> Sequence[str]:
+    def outgoing_letters(self) -> Sequence[str]:
         """Return and forget what the agent tells all others, beside its action."""
         return ()
 
@@ -250,9 +250,8 @@ class Agent(ABC):
         """Return and forget the lines that the agent has for logs: event types and their data."""
         return ()
 
-    @property
-    def policy(self) -> str | None:
-        """The name of the policy, for agents that know it."""
+    def policy_id(self) -> str | None:
+        """Return the name of the policy, for agents that know it."""
         return None
 
     def get_state(self) -> dict[str, Any]:

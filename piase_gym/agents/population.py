@@ -56,21 +56,21 @@ class PopulationAgent(Agent):
         super().perceive(percept)
         self.members[self.member].perceive(percept)
 
-    def think(self) -> None:
+    def begin_act(self) -> None:
         """Let who plays begin to choose."""
-        self.members[self.member].think()
+        self.members[self.member].begin_act()
 
     def act(self) -> Action:
         """Return what the one who plays chooses."""
         return self.members[self.member].act()
 
-    def follow(self, act: Any) -> None:
+    def follow_act(self, act: Any) -> None:
         """Let who plays take note of what was done."""
-        self.members[self.member].follow(act)
+        self.members[self.member].follow_act(act)
 
-    def letters(self) -> Sequence[str]:
+    def outgoing_letters(self) -> Sequence[str]:
         """Return what the one who plays tells all others."""
-        return self.members[self.member].letters()
+        return self.members[self.member].outgoing_letters()
 
     def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
         """Return the lines for logs of the one who plays."""

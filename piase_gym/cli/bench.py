@@ -155,13 +155,14 @@ def language_model(
     from piase_gym.agents import LLMAgent
     from piase_gym.agents.llm import Budget
     from piase_gym.agents.llm.agent import read_prompt
+    from piase_gym.agents.llm.prompt import TEMPLATE
     from piase_gym.benchmarks.evaluation.models import BESIDE, TASKS, evaluate_model
 
     import_modules(module)
     agent = LLMAgent(
         model,
         base_url,
-        **({} if prompt is None else {"prompt": read_prompt(prompt)}),
+        prompt=TEMPLATE if prompt is None else read_prompt(prompt),
         answer=answer,
         history=history,
         commands=commands,

@@ -100,7 +100,7 @@ def post_asides(agent: Agent, number: int, world: World[Any, Any], events: Event
     for event_type, data in agent.log_entries():
         if events.active:
             events.post("log", name, event_type=event_type, data=data)
-    for text in agent.letters():
+    for text in agent.outgoing_letters():
         if world.mailboxes is not None:
             letter = world.mailboxes.send(name, EVERYONE, text)
             if events.active:
@@ -201,6 +201,8 @@ class BatchPartners:
         world = self._world
         if act is None:
             return self._noop
+        if isinstance(act, InvalidAction) and self.agents[number].waits:
+            return self._noop  # a language model's answer that could not be read, or did not come
         if isinstance(act, int):
             return act
         if isinstance(act, Command) and act in world.commands:

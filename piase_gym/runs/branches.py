@@ -174,7 +174,7 @@ class Cut:
             number = self.run.agents.index(name)
             if world.alive[number]:
                 agent.perceive(Percept(world, number, self.since))
-                agent.follow(read_act(event["event_data"]["commands"].get(name)))
+                agent.follow_act(read_act(event["event_data"]["commands"].get(name)))
 
     def _learn(self, slot: int, event: Event, tick: Any) -> None:
         """Let agents learn what followed."""

@@ -53,7 +53,7 @@ def policy_of(agent: Agent | None) -> str:
     if agent is None:
         return CALLER
     kind = type(agent)
-    return agent.policy or policy_name(agent) or f"{kind.__module__}:{kind.__qualname__}"
+    return agent.policy_id() or policy_name(agent) or f"{kind.__module__}:{kind.__qualname__}"
 
 
 def make_manifest(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import piase_gym
@@ -21,8 +22,9 @@ from piase_gym.agents.llm import Budget, ReplyFile, Usage
 from piase_gym.agents.llm.client import KEY_ENV, client_of, find_key
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.agents.policy_registry import check_policy
-from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb
 from piase_gym.errors import ConfigError, ModelError, PolicyError
+from piase_gym.simulation.actuators import Actuator
 from piase_gym.testing.model_server import ModelServer, Say, first_command
 from piase_gym.wrappers import AvtLogger
 from tests.paths import ROOT
@@ -638,7 +640,40 @@ def test_scenarios_say_how_a_model_is_asked_but_not_where() -> None:
     assert (agent.prompt.answer, agent.history) == ("json", "full")
     assert agent.base_url == "http://127.0.0.1:1/v1"
     with pytest.raises(ConfigError):
-        agent.configure({"temperature": "hot"})
+        agent.configure({"answer": "yaml", "temperature": "hot"})
+    assert (agent.prompt.answer, agent.temperature) == ("json", 0.0)
+    with ModelServer(["stay"]) as server:
+        agent.base_url, agent.prompt = server.base_url, LLMAgent("m").prompt
+        agent.configure({"prompt": "Learn to rest for $5.", "prompt_reference": "rest.json"})
+        agent.reset(0)
+        agent.perceive(percept())
+        agent.act()
+        assert server.requests[0]["messages"][0]["content"].endswith("\n\nLearn to rest for $5.")
+
+
+def test_commands_of_actuators_are_read() -> None:
+    verbs = (Verb("rest", "do nothing"),)
+    rest = Actuator("rest", lambda command, facts: Command("stay"), verbs)
+    with ModelServer(["I am tired.\nrest"]) as server:
+        agent = LLMAgent("m", server.base_url)
+        summary = Simulation("GridWorld", agent, actuators=[rest], seed=0, max_steps=2).run()
+        shown = server.requests[0]["messages"]
+    assert summary.outcomes["agent_0"] == {"ok": 2}
+    assert "- rest: do nothing" in shown[0]["content"]
+    assert "\n- rest" in shown[1]["content"]
+
+
+def test_a_model_may_be_a_partner_in_a_batch() -> None:
+    with ModelServer(["stay", "fly", "stay", "stay"]) as server:
+        agent = LLMAgent("m", server.base_url, attempts=1)
+        with pytest.warns(UserWarning, match="no act_batch"):
+            batch = piase_gym.batch_env(
+                "GridWorld", num_envs=2, agents=2, partners={"agent_1": agent}
+            )
+        batch.reset(seed=0)
+        for _ in range(2):
+            batch.step(np.zeros((2, 1), np.int64))
+        assert len(server.requests) == 4
 
 
 def test_the_page_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import copy
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,7 @@ class LLMAgent(Agent):
             state, copy for another process, or message.
         key_env: The environment variable that has the key.
         prompt: A template in place of the usual system prompt; see `Prompt`.
+        briefing: What stands below the system prompt, such as the prompt of a curriculum's step.
         answer: What is asked for: ``line``, ``yaml``, ``json`` or ``tools``.
         history: What is shown of the steps before: ``full``, ``last:K`` or ``summary:K``.
         facts: Whether the facts are shown as JSON.
@@ -97,6 +99,7 @@ class LLMAgent(Agent):
         *,
         key_env: str | None = None,
         prompt: str = TEMPLATE,
+        briefing: str = "",
         answer: str = "line",
         history: str = "last:8",
         facts: bool = False,
@@ -123,7 +126,7 @@ class LLMAgent(Agent):
         self.model, self.base_url = model, check_url(base_url)
         self.key_env, self._key = key_env, api_key
         self.prompt = Prompt(prompt, answer, facts, messages, commands)
-        self.history = history
+        self.history, self.briefing = history, briefing
         self.memories, self.extra = memories, dict(extra or {})
         self.temperature, self.max_tokens = temperature, max_tokens
         self.timeout, self.retries, self.attempts = timeout, retries, attempts
@@ -201,12 +204,17 @@ class LLMAgent(Agent):
         """The name by which others ask the same model."""
         return f"{PREFIX}:{self.model}" + (f"@{self.base_url}" if self.base_url else "")
 
+    def policy_id(self) -> str | None:
+        """Return the name."""
+        return self.policy
+
     def settings(self) -> dict[str, Any]:
         """Return what else tells this agent from others, as JSON-able values."""
         prompt = self.prompt
         found = {
             "policy": self.policy,
             "prompt": prompt.template,
+            **({"briefing": self.briefing} if self.briefing else {}),
             **{name: getattr(prompt, name) for name in ("answer", "facts", "messages", "commands")},
             "history": self.history,
             "temperature": self.temperature,
@@ -255,14 +263,21 @@ class LLMAgent(Agent):
     def configure(self, config: Mapping[str, Any]) -> None:
         """Take those settings of a scenario or curriculum that concern how a model is asked.
 
-        Where it is asked, with which key and for how much is not theirs to say.
+        Where it is asked, with which key and for how much is not theirs to say. The `prompt` of a
+        curriculum's step becomes the briefing, from the next episode on.
 
         Raises:
             ConfigError: If a value is not allowed.
         """
         given = {name: config[name] for name in SETTINGS if name in config}
         asked = {k: given.pop(k) for k in ("answer", "facts", "messages", "commands") if k in given}
-        self.prompt = Prompt(**{**vars_of(self.prompt), **asked})
+        prompt = replace(self.prompt, **asked)
+        trial = object.__new__(type(self))
+        vars(trial).update({**vars(self), **given})
+        trial._check_settings()  # before anything is changed
+        self.prompt = prompt
+        if isinstance(config.get("prompt"), str):
+            self.briefing = config["prompt"]
         for name, value in given.items():
             setattr(self, name, value)
         self._check_settings()
@@ -274,7 +289,7 @@ class LLMAgent(Agent):
         Raises:
             ConfigError: If it is no template; see `Prompt`.
         """
-        self.prompt = Prompt(**{**vars_of(self.prompt), "template": template})
+        self.prompt = replace(self.prompt, template=template)
 
     # -- an episode -----------------------------------------------------------------------
 
@@ -298,7 +313,7 @@ class LLMAgent(Agent):
         self._found: Action | BaseException | None = None
         self._entries, self._letters, self._told = [], [], 0
 
-    def think(self) -> None:
+    def begin_act(self) -> None:
         """Begin to ask in a thread; `act` waits for what comes of it."""
         if self._thread is None:
             self._thread = threading.Thread(
@@ -331,7 +346,7 @@ class LLMAgent(Agent):
         assert found is not None
         return found
 
-    def follow(self, act: Any) -> None:
+    def follow_act(self, act: Any) -> None:
         """Take note of what was done, without asking for it."""
         percept = percept_of(self)
         self._prepare(percept)
@@ -348,7 +363,7 @@ class LLMAgent(Agent):
         """Keep what came of the command, to tell it in the next step."""
         self._feedback = feedback
 
-    def letters(self) -> Sequence[str]:
+    def outgoing_letters(self) -> Sequence[str]:
         """Return and forget what the model tells the other agents."""
         found, self._letters = self._letters, []
         return found
@@ -401,7 +416,8 @@ class LLMAgent(Agent):
     def _prepare(self, percept: Percept) -> None:
         """Write what stays the same in an episode."""
         if not self._system:
-            self._system = self.prompt.system(percept)
+            briefing = f"\n\n{plain(self.briefing)}" if self.briefing else ""
+            self._system = self.prompt.system(percept) + briefing
         if self.prompt.answer == "tools" and not self._tools:
             self._tools, self._verbs = tools(percept)
 
@@ -484,7 +500,7 @@ class LLMAgent(Agent):
             if len(reply.text) > MAX_REPLY:  # as much as shows that it is too long
                 entry["characters"] = len(reply.text)
                 reply = Reply(**{**vars(reply), "text": reply.text[: MAX_REPLY + 1]})
-            entry |= reply_value(reply)
+            entry |= {**reply_value(reply), "outcome": "ok"}
         self._entries.append(entry)
         return reply
 
@@ -569,12 +585,6 @@ class LLMAgent(Agent):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the key, and what goes on in a thread."""
         return {**vars(self), "_key": None, "_thread": None, "_found": None, "percept": None}
-
-
-def vars_of(prompt: Prompt) -> dict[str, Any]:
-    """Return the fields of a prompt."""
-    names = ("template", "answer", "facts", "messages", "commands")
-    return {name: getattr(prompt, name) for name in names}
 
 
 def read_prompt(path: str | os.PathLike[str]) -> str:
