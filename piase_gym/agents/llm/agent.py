@@ -459,8 +459,11 @@ class LLMAgent(Agent):
         system = {"role": "system", "content": self._system}
         question = self._history.question()
         reply = self._ask([system, *question], question[-1:], "summary")
-        text = "" if isinstance(reply, Failure) else without_reasoning(plain(reply.text))[1]
-        self._history.shorten(text)
+        if isinstance(reply, Failure):
+            self._history.shorten("")
+            self._failed(reply)
+        else:
+            self._history.shorten(without_reasoning(plain(reply.text))[1])
 
     def _failed(self, failure: Failure) -> Action:
         """Return what there is in place of a command."""

@@ -152,12 +152,15 @@ def _letters(percept: Percept) -> Iterable[tuple[str, str, str]]:
     return getattr(percept.facts, "messages", ())
 
 
-_TAG = re.compile(r"<(?=/?\s*observation\b)", re.IGNORECASE)
+_TAG = re.compile(
+    r"<(?=/?\s*observation\b|\||/?s>|<?/?SYS>>|(?:start|end)_of_turn>)|\[(?=/?INST\])", re.IGNORECASE
+)
+"""What would end an observation, or begin a turn in the templates of some models."""
 
 
 def data(text: str) -> str:
-    """Return a text that may be written by others, so that it cannot leave its tags."""
-    return _TAG.sub("&lt;", plain(text)) if "<" in text else plain(text)
+    """Return a text that may be written by others, so that it cannot leave its tags or its turn."""
+    return _TAG.sub(lambda match: f"&#{ord(match.group())};", plain(text))
 
 
 def quoted(text: str) -> str:
