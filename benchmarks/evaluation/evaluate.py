@@ -49,7 +49,7 @@ def evaluate(
     episodes: int | None = None,
     split: str | None = None,
     workers: int = 1,
-    concurrency: int = 16,
+    concurrency: int = 64,
     out: str | Path | None = None,
     modules: Sequence[str] = (),
     references: str | Path | References | None = None,
@@ -71,7 +71,7 @@ def evaluate(
         episodes: Seeds a setting; default the suite's.
         split: ``train``, ``dev`` or ``held_out``; default the suite's.
         workers: Processes; 1 plays here. Results do not depend on it.
-        concurrency: Episodes that language models play at once, here.
+        concurrency: Episodes that language models play at once.
         out: Folder of ``episodes.jsonl`` and ``results.json``.
         modules: Modules to import first, here and in workers, such as those that register worlds.
         references: Other references than those that ship: a path, or the contents.

@@ -42,7 +42,7 @@ class Percept:
         >>> percept
         <Percept of agent_0 in GridWorld, step 0: facts, vector, text, mask, commands, instructions>
         >>> percept.facts.position, percept.vector.shape, percept.mask.tolist()
-        ((0, 0), (65,), [0, 1, 0, 1, 1, 0])
+        ((0, 0), (65,), [1, 1, 1, 1, 1, 0])
     """
 
     __slots__ = ("index", "step", "world")

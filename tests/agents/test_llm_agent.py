@@ -9,6 +9,7 @@ import pickle
 import re
 import socket
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -455,6 +456,30 @@ def test_agents_of_one_world_ask_at_the_same_time(tmp_path: Path) -> None:
     assert sorted(first) == ["You are agent_0", "You are agent_1"]
     assert len(server.requests) == 12
     assert taken < 12 * 0.25  # one after the other takes longer than that
+
+
+def test_nobody_waits_for_a_slow_model_in_real_time(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    with ModelServer([Say("wait", delay=0.3)]) as server:
+        simulation = play(server, log, time_model="real_time_ms", step_ms=100)
+    (summary,) = simulation.summaries
+    assert summary.steps == 6
+    outcomes = Counter(
+        name for own in summary.outcomes.values() for name in Counter(own).elements()
+    )
+    assert outcomes["timeout"] >= 6
+    assert runs.replay(log).ok
+
+
+def test_what_models_show_of_themselves(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    with ModelServer(["thinking: hm\naction: wait\nreason: why not"]) as server:
+        agent = LLMAgent("m", server.base_url)
+        wrap = (lambda env: AvtLogger(env, log, level="events"),)
+        Simulation("TextRoom", agent, max_steps=2, wrap=wrap, expose_states=True).run()
+    shown = [e["event_data"] for e in runs.read(log) if e["event_type"] == "STATE_UPDATE"]
+    wanted = {"reason": "why not", "thinking": "hm"}
+    assert shown == [{"calls": 1, **wanted}, {"calls": 2, **wanted}]
 
 
 def test_a_message_to_others_is_a_letter(tmp_path: Path) -> None:

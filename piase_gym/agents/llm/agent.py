@@ -375,9 +375,9 @@ class LLMAgent(Agent):
         return [(REPLY_EVENT, entry) for entry in found]
 
     def internal_state(self) -> dict[str, Any] | None:
-        """Return why the model did what it did, as far as it said so."""
+        """Return how often the model was asked, and why it did what it did if it said so."""
         found = {"reason": self._reason[:SHOWN], "thinking": self._thinking[:SHOWN]}
-        return {name: text for name, text in found.items() if text} or None
+        return {"calls": self._calls, **{name: text for name, text in found.items() if text}}
 
     # -- a decision -----------------------------------------------------------------------
 

@@ -153,7 +153,8 @@ def _letters(percept: Percept) -> Iterable[tuple[str, str, str]]:
 
 
 _TAG = re.compile(
-    r"<(?=/?\s*observation\b|\||/?s>|<?/?SYS>>|(?:start|end)_of_turn>)|\[(?=/?INST\])", re.IGNORECASE
+    r"<(?=/?\s*observation\b|\||/?s>|<?/?SYS>>|(?:start|end)_of_turn>)|\[(?=/?INST\])",
+    re.IGNORECASE,
 )
 """What would end an observation, or begin a turn in the templates of some models."""
 
