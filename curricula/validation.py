@@ -203,7 +203,7 @@ def _world_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
 
 def _partner_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
     """Yield partners that do not exist, or that play the learner's own seat."""
-    from piase_gym.agents.policy_registry import check_policy, names_file
+    from piase_gym.agents.policy_registry import check_policy, why_untrusted
 
     for agent, policy in curriculum.partners.items():
         if agent == curriculum.agent:
@@ -213,10 +213,10 @@ def _partner_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
             check_policy(policy)
         except PiaseError as error:
             yield Problem(("partners", agent), f"partners: {agent}: {error.args[0]}")
-        if names_file(policy):
+        if why := why_untrusted(policy):
             told = (
-                f"partners: {agent}: a curriculum cannot make us load {policy!r}, for that may run "
-                f"code; name it yourself, as the environment's partners={{{agent!r}: {policy!r}}}"
+                f"partners: {agent}: a curriculum cannot make us {why}; "
+                f"name it yourself, as the environment's partners={{{agent!r}: {policy!r}}}"
             )
             yield Problem(("partners", agent), told)
 

@@ -153,6 +153,11 @@ def with_household(text: str) -> str:
     return with_sections(text, "household", measured("household"))
 
 
+def with_models(text: str) -> str:
+    """Return the page about language models with what they cost beside the model."""
+    return with_sections(text, "llm", measured("llm"))
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -198,6 +203,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "benchmarks.md": (with_references, with_dilemmas),
     "curricula.md": (with_courses,),
     "following_curricula.md": (with_costs,),
+    "language_models.md": (with_models,),
     "runs.md": (with_logging,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),

@@ -130,6 +130,10 @@ class PolicyError(PiaseError, ValueError):
     """A policy that cannot be used: of no known kind, for other spaces, or of a broken file."""
 
 
+class ModelError(PiaseError, RuntimeError):
+    """A language model that cannot be asked: no answer, a wrong key, a budget that is used up."""
+
+
 class ProtocolError(PiaseError, ValueError):
     """Stored results of another protocol version, or that are damaged."""
 

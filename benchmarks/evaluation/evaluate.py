@@ -16,7 +16,7 @@ from piase_gym.benchmarks.evaluation.journal import Journal
 from piase_gym.benchmarks.evaluation.policies import Policy, PolicyLike, read_policies
 from piase_gym.benchmarks.evaluation.protocol import PROTOCOL, EpisodeRecord, split_seeds
 from piase_gym.benchmarks.evaluation.results import Results, TaskResult, summarise
-from piase_gym.benchmarks.evaluation.rollout import Job, play
+from piase_gym.benchmarks.evaluation.rollout import Job, play, play_at_once
 from piase_gym.benchmarks.evaluation.suites import Problem, Row, Setting, Suite, read_suite
 from piase_gym.benchmarks.evaluation.workers import WorkerPool
 from piase_gym.benchmarks.references.models import ModelFolder
@@ -49,6 +49,7 @@ def evaluate(
     episodes: int | None = None,
     split: str | None = None,
     workers: int = 1,
+    concurrency: int = 64,
     out: str | Path | None = None,
     modules: Sequence[str] = (),
     references: str | Path | References | None = None,
@@ -70,6 +71,7 @@ def evaluate(
         episodes: Seeds a setting; default the suite's.
         split: ``train``, ``dev`` or ``held_out``; default the suite's.
         workers: Processes; 1 plays here. Results do not depend on it.
+        concurrency: Episodes that language models play at once.
         out: Folder of ``episodes.jsonl`` and ``results.json``.
         modules: Modules to import first, here and in workers, such as those that register worlds.
         references: Other references than those that ship: a path, or the contents.
@@ -94,6 +96,8 @@ def evaluate(
         importlib.import_module(module)
     if type(workers) is not int or workers < 1:
         raise ConfigError(f"workers must be a positive integer, not {workers!r}")
+    if type(concurrency) is not int or concurrency < 1:
+        raise ConfigError(f"concurrency must be a positive integer, not {concurrency!r}")
     chosen, policies = read_suite(suite), read_policies(policy, name)
     split = chosen.split if split is None else split
     seeds = tuple(split_seeds(split, chosen.episodes if episodes is None else episodes))
@@ -108,9 +112,11 @@ def evaluate(
     run.skipped += missing
     if not run.wanted:
         raise SuiteError(f"nothing can be played: {run.skipped[0].what}")
+    waiting = [job for job in run.jobs if job.policy.waits]
+    others = [job for job in run.jobs if not job.policy.waits]
     pool = WorkerPool(workers, modules, timeout)
-    played = pool.run(run.jobs) if workers > 1 else chain.from_iterable(map(play, run.jobs))
-    for record in played:
+    played = pool.run(others) if workers > 1 else chain.from_iterable(map(play, others))
+    for record in chain(played, play_at_once(waiting, concurrency)):
         run.found[_place(record)] = record
         if journal is not None:
             journal.add(record)

@@ -3,8 +3,8 @@
 Anything that chooses actions will do: a name of `piase_gym.agents`, the path of a model of
 Stable-Baselines3 (``sb3:PATH``, or ``sb3-greedy:PATH`` for its most probable actions), a folder
 with a model for each task (see `references.models`; ``ppo`` is the one that ships),
-``module:attribute``, an `Agent` (object or class), a model with ``predict``, or a function of a
-`Percept`.
+a language model (``llm:MODEL@URL``), ``module:attribute``, an `Agent` (object or class), a model
+with ``predict``, or a function of a `Percept`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from piase_gym.agents import Agent, Percept, make_agent, policies
+from piase_gym.agents import Agent, LLMAgent, Percept, make_agent, policies
 from piase_gym.agents.base import Action
-from piase_gym.agents.policy_registry import families
+from piase_gym.agents.policy_registry import MODELS, families
 from piase_gym.agents.population import POPULATION
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.benchmarks.references.models import ModelFolder, shipped_models
@@ -172,6 +172,13 @@ class Policy:
     run: int = 0
 
     @property
+    def waits(self) -> bool:
+        """Whether it spends its time waiting for something outside, as language models do."""
+        if isinstance(self.source, str) and self.source.startswith(f"{POPULATION}:"):
+            return make_agent(self.source).waits
+        return isinstance(self.source, Agent) and self.source.waits
+
+    @property
     def batched(self) -> bool:
         """Whether it is likely, as far as is known without loading it, to act in a batch."""
         source = self.source
@@ -223,6 +230,8 @@ def read_policy(policy: PolicyLike, name: str | None = None, run: int = 0) -> Po
         return policy
     if isinstance(policy, str | Path):
         return _read_named(policy, name, run)
+    if isinstance(policy, LLMAgent):
+        return Policy(name or policy.policy, policy.fingerprint, policy, run)
     usual = type(policy).__name__
     if isinstance(policy, type):
         if not issubclass(policy, Agent):
@@ -261,6 +270,10 @@ def _read_named(policy: str | Path, name: str | None, run: int) -> Policy:
         make_agent(text)
         members = ",".join(read_policy(part.strip()).fingerprint for part in rest.split(","))
         return Policy(name or text, f"{POPULATION}:{members}", text, run)
+    if colon and prefix in MODELS:  # trouble of a server must not count as the model's play
+        agent = LLMAgent.named(rest, on_failure="raise")
+        agent.check()
+        return read_policy(agent, name, run)
     if colon and prefix in families():
         return _read_file(prefix, Path(rest), name, run)
     path = Path(text)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from piase_gym.agents.llm import Usage
 from piase_gym.benchmarks.evaluation import plots, tables
 from piase_gym.benchmarks.evaluation.cross_play import cross_tables
 from piase_gym.benchmarks.evaluation.policies import Policy, read_policies
@@ -37,7 +38,7 @@ def film(setting: Setting, policy: Policy, seed: int) -> list[NDArray[np.uint8]]
     world = make_world(setting)
     frames: list[NDArray[np.uint8]] = []
 
-    def watch() -> None:
+    def watch(_: object) -> None:
         if len(frames) < FRAMES:
             frames.append(world.rgb())
 
@@ -83,6 +84,11 @@ RATES = (
     "orders of magnitude can be compared."
 )
 SCORES = "Scores by task, with 95 % intervals; an arrow at the left edge is a score below -100."
+BY_STEPS = (
+    "How far the same episodes are after equally many steps. Intervals are 95 %, over seeds and "
+    "repeats. An episode that is over stays as it ended."
+)
+BY_TOKENS = "How far the episodes are when each has asked and answered so many tokens."
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,7 @@ class Section:
         head: Head of a table.
         rows: Its rows.
         pictures: Files and their descriptions.
+        texts: Longer texts, below their titles.
     """
 
     title: str
@@ -102,6 +109,7 @@ class Section:
     head: tuple[str, ...] = ()
     rows: Sequence[tuple[str, ...]] = ()
     pictures: tuple[tuple[Path, str], ...] = ()
+    texts: Sequence[tuple[str, str]] = ()
 
 
 def write_report(out: Path) -> list[Path]:
@@ -127,6 +135,8 @@ def write_report(out: Path) -> list[Path]:
     if "rows" in data:
         results = Results.from_json(data, str(path))
         parts += result_parts(results, out)
+    if "llm" in data:
+        parts += model_parts(data["llm"])
     if "throughput" in data:
         parts += throughput_parts(data["throughput"], out)
     write_whole(out / "report.md", _markdown(parts, out).encode())
@@ -140,6 +150,8 @@ def _markdown(parts: Sequence[Section], out: Path) -> str:
     for part in parts:
         lines += [f"## {part.title}", "", *(line for words in part.words for line in (words, ""))]
         lines += [tables.markdown(part.head, part.rows)] if part.rows else []
+        for title, text in part.texts:
+            lines += [f"### {title}", "", *(f"    {line}" for line in text.splitlines()), ""]
         for path, words in part.pictures:
             lines += [f"![{words}]({path.relative_to(out).as_posix()})", ""]
     return "\n".join(lines)
@@ -288,6 +300,35 @@ def make_films(
                 write_gif(film(setting, chosen[policy], seed), path)
                 found.append(path)
     return found
+
+
+# -- language models ----------------------------------------------------------------------
+
+
+def model_parts(data: Any) -> list[Section]:
+    """Return the sections about a language model: what it took, its progress, what it said."""
+    from piase_gym.benchmarks.evaluation.models import progress_rows, transcript_text
+
+    usage, spent = Usage(**data["usage"]), Usage(**data["spent"])
+    settings = [(name, str(value)) for name, value in data["settings"].items() if name != "prompt"]
+    told = [
+        ("prompt id", data["prompt_id"]),
+        *settings,
+        ("all episodes took", str(usage)),
+        ("of that in the last run", str(spent)),
+    ]
+    parts = [Section("Language model", (), ("what", "value"), told)]
+    for measure, words in (("steps", BY_STEPS), ("tokens", BY_TOKENS)):
+        rows = progress_rows(data["progress"], measure)
+        head = ("task", "policy", f"{measure} an episode", "won so far, %", "return so far")
+        parts += [Section(f"Progress by {measure}", (words,), head, rows)] if rows else []
+    texts = [
+        (f"{found['setting']}, seed {found['seed']}, {found['agent']}: {found['result']}", text)
+        for found in data["transcripts"]
+        if (text := transcript_text(found))
+    ]
+    words = "The first episode of each task. All replies are in replies.jsonl beside this page."
+    return [*parts, Section("Transcripts", (words,), texts=texts)] if texts else parts
 
 
 # -- throughput ---------------------------------------------------------------------------

@@ -309,13 +309,13 @@ class Results:
             raise ProtocolError(f"{where} are damaged: {error!r}") from None
 
     def save(self, path: str | Path) -> None:
-        """Write the results to a JSON file, atomically; a throughput in it is kept.
+        """Write the results to a JSON file, atomically; other sections in it are kept.
 
         Raises:
             StorageError: If that fails; the old file is as it was.
         """
         kept = read_sections(Path(path))
-        extra = {"throughput": kept["throughput"]} if "throughput" in kept else {}
+        extra = {name: kept[name] for name in ("throughput", "llm") if name in kept}
         write_json(Path(path), {**self.to_json(), **extra})
 
     @classmethod

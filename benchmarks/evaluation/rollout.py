@@ -10,22 +10,23 @@ from __future__ import annotations
 import functools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from piase_gym.agents.base import Agent, BatchPercept, Percept
+from piase_gym.agents.base import Agent, BatchPercept, Percept, ask
 from piase_gym.benchmarks.evaluation.policies import Policy, check_fit, read_policy
 from piase_gym.benchmarks.evaluation.protocol import EpisodeKey, EpisodeRecord, episode_value
 from piase_gym.benchmarks.evaluation.suites import Setting
 from piase_gym.core.commands import OUTCOMES
 from piase_gym.core.rng import StreamId, stream_key
-from piase_gym.core.world import StepResult, World
+from piase_gym.core.world import Act, StepResult, World
 from piase_gym.envs.batch import BatchEnv
-from piase_gym.envs.partners import decode_answer
+from piase_gym.envs.partners import decode_answer, no_acts, post_asides
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import PiaseError, PolicyError
 from piase_gym.registry import load, make_config, task_spec, world_spec
@@ -133,13 +134,15 @@ def seat_seed(seed: int, seat: int) -> int:
     return stream_key(seed, StreamId.PARTNER + seat)
 
 
-def play_one(table: Table, seed: int, watch: Callable[[], None] = lambda: None) -> EpisodeRecord:
+def play_one(
+    table: Table, seed: int, watch: Callable[[EpisodeMetrics], None] = lambda _: None
+) -> EpisodeRecord:
     """Play one episode; a policy that fails gives a record with a `fault`.
 
     Args:
         table: The world and the policies.
         seed: Of the episode.
-        watch: Called at the start and after every step.
+        watch: Called at the start and after every step, with what was measured so far.
     """
     blank, world = table.job.blank(seed), table.world
     start = time.perf_counter()
@@ -151,23 +154,41 @@ def play_one(table: Table, seed: int, watch: Callable[[], None] = lambda: None) 
         for seat, agent in enumerate(agents):
             agent.reset(seat_seed(seed, seat))
         metrics.look()
-        watch()
+        watch(metrics)
         while metrics.playing:
-            turns = zip(agents, world.alive, strict=True)
-            acts = [ask(agent, runner, s) if on else None for s, (agent, on) in enumerate(turns)]
-            metrics.add(runner.step(acts))
-            watch()
+            metrics.add(runner.step(ask_all(agents, runner)))
+            watch(metrics)
     except Exception as error:  # a policy may fail in any way, and the other episodes go on
         return replace(blank, fault=f"step {metrics.steps}: {describe(error)}")
     return metrics.finish(table.job, blank, time.perf_counter() - start)
 
 
-def ask(agent: Agent, runner: EpisodeRunner, seat: int) -> Any:
-    """Ask an agent for its act."""
+def ask_all(agents: Sequence[Agent], runner: EpisodeRunner) -> list[Act]:
+    """Ask the agents in play for their acts."""
+    world, acts = runner.world, no_acts(runner.world)
+    playing = [seat for seat, on in enumerate(world.alive) if on]
+    for seat in playing:
+        agents[seat].perceive(Percept(world, seat, runner.steps))
+    for seat, answer in zip(playing, ask([agents[seat] for seat in playing]), strict=True):
+        acts[seat] = _act(world, seat, answer)
+        post_asides(agents[seat], seat, world, runner.events)
+    return acts
+
+
+def ask_one(agent: Agent, runner: EpisodeRunner, seat: int) -> Act:
+    """Ask an agent for its act in one seat of several that it may have."""
     agent.perceive(Percept(runner.world, seat, runner.steps))
-    answer = agent.act()
+    return _act(runner.world, seat, agent.act())
+
+
+def _act(world: World[Any, Any], seat: int, answer: Any) -> Act:
+    """Return what an answer stands for in a world.
+
+    Raises:
+        PolicyError: If it is no action.
+    """
     try:
-        return decode_answer(runner.world, seat, answer)
+        return decode_answer(world, seat, answer)
     except TypeError:
         raise PolicyError(f"the action {answer!r:.60} is no action") from None
 
@@ -384,4 +405,25 @@ def play(job: Job) -> Iterator[EpisodeRecord]:
         world.close()
 
 
-__all__ = ["Job", "Table", "describe", "make_world", "play", "play_batch", "play_one", "seat_seed"]
+def play_at_once(jobs: Iterable[Job], count: int) -> Iterator[EpisodeRecord]:
+    """Play the episodes of jobs in threads, for policies that wait; yield those that are over."""
+    single = [replace(job, seeds=(seed,)) for job in jobs for seed in job.seeds]
+    pool = ThreadPoolExecutor(count, "episode")
+    try:
+        for future in as_completed([pool.submit(lambda job: [*play(job)], job) for job in single]):
+            yield from future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+__all__ = [
+    "Job",
+    "Table",
+    "describe",
+    "make_world",
+    "play",
+    "play_at_once",
+    "play_batch",
+    "play_one",
+    "seat_seed",
+]

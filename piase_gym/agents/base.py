@@ -8,19 +8,19 @@ effective seed fixes its partners too.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.commands import Command, Outcome
+from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.world import Facts, World
 from piase_gym.errors import UnsupportedError
 
-Action = int | str | Command | NDArray[Any]
-"""What an agent may answer: an index, a line of text, a command, or an array."""
+Action = int | str | Command | InvalidAction | NDArray[Any]
+"""What an agent may answer: an index, a line of text, a command, an array, or why there is none."""
 
 
 class Percept:
@@ -42,7 +42,7 @@ class Percept:
         >>> percept
         <Percept of agent_0 in GridWorld, step 0: facts, vector, text, mask, commands, instructions>
         >>> percept.facts.position, percept.vector.shape, percept.mask.tolist()
-        ((0, 0), (65,), [0, 1, 0, 1, 1, 0])
+        ((0, 0), (65,), [1, 1, 1, 1, 1, 0])
     """
 
     __slots__ = ("index", "step", "world")
@@ -99,6 +99,25 @@ class Percept:
         """The prompt of the world for this agent."""
         return self.world.instructions(self.index)
 
+    def read(self, command: str | Command) -> Command | InvalidAction:
+        """Return the command that a line of text stands for, or check one that came as data."""
+        if isinstance(command, str):
+            return self.world.read(self.index, command)
+        return self.world.check(self.index, command)
+
+    def write(self, command: Command) -> str:
+        """Return the line of text that stands for a command."""
+        return self.world.write(command)
+
+    def reads(self, line: str) -> bool:
+        """Tell whether a line is a command."""
+        return isinstance(self.read(line), Command)
+
+    def legal(self, line: str) -> bool:
+        """Tell whether a line is a command that is legal now."""
+        command = self.read(line)
+        return isinstance(command, Command) and self.world.legal(self.index, command)
+
 
 @dataclass(frozen=True, slots=True)
 class BatchPercept:
@@ -129,8 +148,23 @@ class Feedback:
     outcome: Outcome
 
 
+def ask(agents: Sequence[Agent]) -> list[Action]:
+    """Let agents choose that have perceived; those who wait do so at the same time."""
+    if len(agents) > 1:
+        for agent in agents:
+            agent.begin_act()
+    return [agent.get_chosen_action() for agent in agents]
+
+
 class Agent(ABC):
-    """Base class of all agents; only `act` must be written."""
+    """Base class of all agents; only `act` must be written.
+
+    Attributes:
+        waits: Whether it spends its time waiting for something outside, such as a model; then many
+            episodes are played at once.
+    """
+
+    waits = False
 
     def __init__(self, agent_id: str = "agent_0") -> None:
         """Name the agent; the environment that it joins renames it."""
@@ -155,6 +189,13 @@ class Agent(ABC):
     def receive_perception(self, percept: Any) -> None:
         """The PiaSE design document's name for `perceive`."""
         self.perceive(percept)
+
+    def begin_act(self) -> None:
+        """Begin to choose; `act` waits for the choice.
+
+        It is called where several agents are asked, so that those who wait for something outside do
+        so at the same time.
+        """
 
     @abstractmethod
     def act(self) -> Action:
@@ -188,6 +229,29 @@ class Agent(ABC):
 
         Such as ``{"mood": 0.3, "plan": "fetch the key"}``; ``None`` shows nothing.
         """
+        return None
+
+    def follow_act(self, act: Any) -> None:
+        """Take note of what was done after what was perceived, in a step that is played once more.
+
+        By default the agent chooses, so that it remembers what it would remember, and the choice is
+        forgotten.
+
+        Args:
+            act: What was done: an index, a command, or why there was none.
+        """
+        self.act()
+
+    def outgoing_letters(self) -> Sequence[str]:
+        """Return and forget what the agent tells all others, beside its action."""
+        return ()
+
+    def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return and forget the lines that the agent has for logs: event types and their data."""
+        return ()
+
+    def policy_id(self) -> str | None:
+        """Return the name of the policy, for agents that know it."""
         return None
 
     def get_state(self) -> dict[str, Any]:

@@ -41,6 +41,8 @@ def register_family(prefix: str, make: Callable[[str], Agent]) -> None:
     _families[prefix] = make
 
 
+MODELS = ("llm",)
+"""The families whose members are language models elsewhere."""
 FILES = ("sb3", "sb3-greedy")
 """The families whose members are files that may run code when they are loaded."""
 
@@ -50,10 +52,27 @@ def names_file(policy: str) -> bool:
 
     Logs, curricula and other data of others may name such a policy; it is not loaded for that.
     """
+    return _names(policy, FILES)
+
+
+def why_untrusted(policy: str) -> str | None:
+    """Say what data of others cannot make us do with a policy, or ``None`` if it is harmless.
+
+    Only who names a file or a language model himself has agreed to load or ask it.
+    """
+    if names_file(policy):
+        return f"load {policy!r:.200}, for that may run code"
+    if _names(policy, MODELS):
+        return f"ask {policy!r:.200}, for that costs and tells its server what is seen"
+    return None
+
+
+def _names(policy: str, prefixes: tuple[str, ...]) -> bool:
+    """Tell whether a policy, or a member of a population, is of one of some families."""
     prefix, colon, rest = policy.partition(":")
     if prefix == POPULATION:
-        return any(names_file(name.strip()) for name in rest.split(","))
-    return bool(colon) and prefix in FILES
+        return any(_names(name.strip(), prefixes) for name in rest.split(","))
+    return bool(colon) and prefix in prefixes
 
 
 def families() -> tuple[str, ...]:
@@ -76,14 +95,14 @@ def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
 
     Names are those of `policies`, ``best_response:STRATEGY`` (to a strategy of a matrix game),
     ``population:NAME,NAME,...`` (one of these in each episode, by chance), ``sb3:PATH`` (a model of
-    Stable-Baselines3, whose actions are drawn from its policy) and ``sb3-greedy:PATH`` (its most
-    probable actions).
+    Stable-Baselines3, whose actions are drawn from its policy), ``sb3-greedy:PATH`` (its most
+    probable actions) and ``llm:MODEL@URL`` (a language model; see `LLMAgent`).
 
     Args:
         policy: The name, or an agent.
         trusted: Whether a file in the name may be unpickled, which can run any code, if it cannot
-            be read otherwise. A name that the user typed is trusted; pass ``False`` with one out of
-            a log, a scenario or a curriculum.
+            be read otherwise, and whether a language model may be asked. A name that the user typed
+            is trusted; pass ``False`` with one out of a log, a scenario or a curriculum.
 
     Raises:
         UnknownNameError: If no policy has this name.
@@ -96,7 +115,7 @@ def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
         raise UnknownNameError("policy", policy, _allowed(policy))
     prefix, colon, rest = policy.partition(":")
     if colon and prefix in _families:
-        untrusted = not trusted and prefix in (POPULATION, *FILES)
+        untrusted = not trusted and prefix in (POPULATION, *FILES, *MODELS)
         return _families[prefix](rest, **({"trusted": False} if untrusted else {}))
     if policy in _policies:
         return _policies[policy]()
@@ -110,7 +129,7 @@ def check_policy(policy: str, *, files: bool = False) -> str:
 
     Args:
         policy: The name.
-        files: Whether the file of a model must be there.
+        files: Whether the file of a model must be there, and a key for a language model.
 
     Raises:
         UnknownNameError: If no policy has this name.
@@ -124,6 +143,8 @@ def check_policy(policy: str, *, files: bool = False) -> str:
             raise PolicyError(f"there is no model {rest!r}")
         for name in rest.split(",") if prefix == POPULATION else ():
             check_policy(name.strip(), files=files)
+        if prefix in MODELS:
+            _llm(rest, check=files)
         return policy
     raise UnknownNameError("policy", policy, _allowed(policy))
 
@@ -164,6 +185,23 @@ def _sb3(path: str, greedy: bool = False, trusted: bool = True) -> Agent:
     return Sb3Agent(path, greedy=greedy, trusted=trusted)
 
 
+def _llm(name: str, trusted: bool = True, check: bool = True) -> Agent:
+    """Make an agent that asks a language model; `openai` is imported when it is asked.
+
+    Raises:
+        PolicyError: If it was not the user who named it.
+    """
+    from piase_gym.agents.llm.agent import LLMAgent
+
+    if not trusted:
+        told = f"the language model {name!r:.200} is not asked, for it is named in data of others"
+        raise PolicyError(f"{told}; name it yourself, as partners={{...}} or --agent")
+    agent = LLMAgent.named(name)
+    if check:
+        agent.check()
+    return agent
+
+
 def _population(names: str, trusted: bool = True) -> Agent:
     """Make an agent that plays as one of several policies."""
     return make_population(names, functools.partial(make_agent, trusted=trusted))
@@ -172,5 +210,6 @@ def _population(names: str, trusted: bool = True) -> Agent:
 for _name in (*STRATEGIES, "random"):
     register_policy(f"best_response:{_name}", functools.partial(BestResponseAgent, _name))
 register_family(POPULATION, _population)
+register_family("llm", _llm)
 register_family("sb3", _sb3)
 register_family("sb3-greedy", functools.partial(_sb3, greedy=True))

@@ -37,6 +37,7 @@ class PopulationAgent(Agent):
     def __init__(self, members: Sequence[Agent]) -> None:
         super().__init__()
         self.members = tuple(members)
+        self.waits = any(member.waits for member in self.members)
         self.member = 0
 
     def set_id(self, agent_id: str) -> None:
@@ -55,9 +56,25 @@ class PopulationAgent(Agent):
         super().perceive(percept)
         self.members[self.member].perceive(percept)
 
+    def begin_act(self) -> None:
+        """Let who plays begin to choose."""
+        self.members[self.member].begin_act()
+
     def act(self) -> Action:
         """Return what the one who plays chooses."""
         return self.members[self.member].act()
+
+    def follow_act(self, act: Any) -> None:
+        """Let who plays take note of what was done."""
+        self.members[self.member].follow_act(act)
+
+    def outgoing_letters(self) -> Sequence[str]:
+        """Return what the one who plays tells all others."""
+        return self.members[self.member].outgoing_letters()
+
+    def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return the lines for logs of the one who plays."""
+        return self.members[self.member].log_entries()
 
     def learn(self, feedback: Feedback) -> None:
         """Tell who plays what came of it."""

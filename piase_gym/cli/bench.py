@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from piase_gym.cli.console import console, errors
-from piase_gym.cli.options import import_modules
+from piase_gym.cli.options import KeyEnv, import_modules
 from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError
 
@@ -66,6 +66,7 @@ def smoke(
     workers: Workers = 2,
     episodes: Episodes = None,
     policy: Policies = None,
+    key_env: KeyEnv = None,
     module: Modules = None,
 ) -> None:
     """Play every world that exists for a short while."""
@@ -78,6 +79,7 @@ def standard(
     workers: Workers = 2,
     episodes: Episodes = None,
     policy: Policies = None,
+    key_env: KeyEnv = None,
     module: Modules = None,
     split: Annotated[str, typer.Option(help="train, dev or held_out.")] = "held_out",
 ) -> None:
@@ -92,11 +94,102 @@ def suite(
     workers: Workers = 2,
     episodes: Episodes = None,
     policy: Policies = None,
+    key_env: KeyEnv = None,
     module: Modules = None,
     split: Annotated[str | None, typer.Option(help="train, dev or held_out.")] = None,
 ) -> None:
     """Play any suite, task or manifest."""
     _run(suite, out, workers, episodes, split, policy, STANDARD, module)
+
+
+@bench.command("llm")
+def language_model(
+    model: Annotated[str, typer.Option(metavar="NAME", help="The model's name.")],
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Its endpoint; default OpenAI's.")
+    ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option("--task", metavar="ID", help="A task, or a suite; may be repeated."),
+    ] = None,
+    out: Out = DEFAULT_OUT,
+    episodes: Annotated[
+        int, typer.Option("--episodes", "-n", metavar="N", min=1, help="Seeds a task.")
+    ] = 5,
+    repeats: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each episode.")] = 3,
+    split: Annotated[str, typer.Option(help="train, dev or held_out.")] = "held_out",
+    temperature: Annotated[float, typer.Option(min=0.0, help="How freely it draws.")] = 0.0,
+    answer: Annotated[str, typer.Option(metavar="line|yaml|json|tools")] = "line",
+    history: Annotated[str, typer.Option(metavar="full|last:K|summary:K")] = "last:8",
+    prompt: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The system prompt; changes its id.")
+    ] = None,
+    commands: Annotated[
+        bool, typer.Option("--commands/--no-commands", help="Whether commands are listed.")
+    ] = True,
+    answer_tokens: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Most tokens of an answer.")
+    ] = 512,
+    tokens: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Most tokens of all calls.")
+    ] = None,
+    cost: Annotated[
+        float | None, typer.Option(metavar="X", min=0.0, help="Highest cost, by --price.")
+    ] = None,
+    price: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="IN OUT", help="Of a million tokens asked, and answered."),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Episodes at once.")] = 16,
+    timeout: Annotated[float, typer.Option(metavar="S", min=0.01, help="Seconds a call.")] = 60.0,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="POLICY", help="Who is compared; default random, scripted and oracle."
+        ),
+    ] = None,
+    key_env: KeyEnv = None,
+    module: Modules = None,
+) -> None:
+    """Play tasks with a language model, and report scores, costs and transcripts."""
+    from piase_gym.agents import LLMAgent
+    from piase_gym.agents.llm import Budget
+    from piase_gym.agents.llm.agent import read_prompt
+    from piase_gym.agents.llm.prompt import TEMPLATE
+    from piase_gym.benchmarks.evaluation.models import BESIDE, TASKS, evaluate_model
+
+    import_modules(module)
+    agent = LLMAgent(
+        model,
+        base_url,
+        prompt=TEMPLATE if prompt is None else read_prompt(prompt),
+        answer=answer,
+        history=history,
+        commands=commands,
+        temperature=temperature,
+        max_tokens=answer_tokens,
+        timeout=timeout,
+        budget=Budget(tokens, cost, prices=price),
+    )
+    with _Bar() as bar:
+        results = evaluate_model(
+            agent,
+            (TASKS if not task else task[0] if len(task) == 1 else tuple(task)),
+            out=out,
+            repeats=repeats,
+            episodes=episodes,
+            split=split,
+            concurrency=concurrency,
+            beside=beside or BESIDE,
+            progress=bar.show,
+        )
+    show_results(results)
+    console.print(f"prompt {agent.prompt.id}; {agent.budget.usage}", soft_wrap=True)
+    _report(out)
+    _tell(results.problems)
+    if any(row.faults for row in results.rows):
+        console.print("[bold red]some episodes have no result[/]; run again to play them")
+        raise typer.Exit(1)
 
 
 @bench.command()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -147,6 +148,32 @@ Modules = Annotated[
         metavar="MODULE",
         help="Import a module that registers worlds first; may be repeated.",
         callback=import_modules,
+    ),
+]
+
+
+def set_key_env(name: str | None) -> str | None:
+    """Let keys of language models come from an environment variable, in workers too.
+
+    Raises:
+        ConfigError: If it is no name of a variable; it is not shown, for it may be a key itself.
+    """
+    if name is not None:
+        if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
+            raise ConfigError(
+                "--key-env takes the name of an environment variable, such as MY_KEY, not a key"
+            )
+        os.environ["PIASE_KEY_ENV"] = name
+    return name
+
+
+KeyEnv = Annotated[
+    str | None,
+    typer.Option(
+        "--key-env",
+        metavar="NAME",
+        help="The environment variable with the key for language models; default OPENAI_API_KEY.",
+        callback=set_key_env,
     ),
 ]
 

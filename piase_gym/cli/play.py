@@ -11,6 +11,7 @@ import typer
 from piase_gym.agents.policy_registry import check_policy
 from piase_gym.cli.console import console, errors
 from piase_gym.cli.options import (
+    KeyEnv,
     Modules,
     Settings,
     WorldName,
@@ -37,8 +38,8 @@ def play(
         list[str] | None,
         typer.Option(
             metavar="POLICY|AGENT=POLICY",
-            help="Who plays the other agents: random, oracle, noop, sb3:PATH or another policy, "
-            "for all or for one; may be repeated. Default: the id's own partners.",
+            help="Who plays the other agents: random, oracle, noop, sb3:PATH, llm:MODEL@URL or "
+            "another policy, for all or for one; may be repeated. Default: the id's own partners.",
             autocompletion=complete_policies,
         ),
     ] = None,
@@ -52,6 +53,7 @@ def play(
             help="Let every level be another id of the world. Default: if only a world is named.",
         ),
     ] = None,
+    key_env: KeyEnv = None,
     module: Modules = None,
 ) -> None:
     """Play a world yourself: by keys in a terminal, else by lines from standard input."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from piase_gym.cli.console import console, make_table, say
-from piase_gym.cli.options import Modules, split_pair
+from piase_gym.cli.options import KeyEnv, Modules, split_pair
 
 RunFile = Annotated[
     Path, typer.Argument(metavar="RUN", help="A log: .jsonl, .jsonl.gz or .jsonl.zst.")
@@ -71,6 +71,7 @@ def fork(
     logs: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Where to log the branches.")
     ] = None,
+    key_env: KeyEnv = None,
     module: Modules = None,
 ) -> None:
     """Cut a run, change something, and show what it makes of the rest."""
@@ -117,7 +118,10 @@ def export(
     out: Annotated[str, typer.Argument(metavar="OUT", help="The file, or a dataset's name.")],
     format: Annotated[  # the option's name
         str | None,
-        typer.Option(help="csv, parquet, hdf5, sqlite, jsonl, chat, minari; else by OUT."),
+        typer.Option(
+            help="csv, parquet, hdf5, sqlite, jsonl, chat, minari, or preferences (of a folder "
+            "that fork --logs wrote); else by OUT."
+        ),
     ] = None,
     dialect: Annotated[str, typer.Option(help="native, or legacy for older readers.")] = "native",
     timestamps: Annotated[str, typer.Option(help="iso, or epoch (seconds as floats).")] = "iso",
@@ -133,6 +137,9 @@ def export(
     """Write a run in another format."""
     from piase_gym import runs
 
+    if format == "preferences":
+        say(f"saved {runs.preferences(run, out, overwrite=overwrite)}")
+        return
     found = runs.export(
         runs.read(run, level=level),
         out,

@@ -14,6 +14,7 @@ from rich.text import Text
 from piase_gym.agents.policy_registry import check_policy
 from piase_gym.cli.console import console, errors, make_table, say
 from piase_gym.cli.options import (
+    KeyEnv,
     Modules,
     complete_from,
     complete_policies,
@@ -24,6 +25,7 @@ from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError, ScenarioError
 
 if TYPE_CHECKING:
+    from piase_gym.agents import LLMAgent
     from piase_gym.simulation.simulation import Simulation, Summary
 
 TEMPLATE = files("piase_gym.scenarios").joinpath("template.yaml").read_text("utf-8")
@@ -48,8 +50,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="POLICY|AGENT=POLICY",
-            help="Who plays: random, oracle, noop, human or another policy, for all or for one; "
-            "may be repeated. Default: random.",
+            help="Who plays: random, oracle, noop, human, llm:MODEL@URL or another policy, for all "
+            "or for one; may be repeated. Default: random.",
             autocompletion=complete_policies,
         ),
     ] = None,
@@ -75,6 +77,14 @@ def run(
         str,
         typer.Option(metavar="queue|latest|drop", help="What becomes of late answers."),
     ] = "queue",
+    prompt: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The system prompt of language models; see the docs."),
+    ] = None,
+    tokens: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Most tokens for language models.")
+    ] = None,
+    key_env: KeyEnv = None,
     module: Modules = None,
 ) -> None:
     """Run a scenario with agents and print the summary."""
@@ -96,6 +106,7 @@ def run(
         folder=save,
         wrap=() if log is None else (lambda env: AvtLogger(env, log),),
     )
+    models = prompt_models(simulation, prompt, tokens)
     own = simulation.scenario if name not in scenarios.names() else None
     for warning in own.warnings if own is not None else ():
         errors.print(Text.assemble(("warning:", "yellow"), f" {warning}"), soft_wrap=True)
@@ -111,6 +122,32 @@ def run(
         raise typer.Exit(130) from None
     if episodes > 1:
         _print_sum(found, "")
+    for model in models:
+        say(f"  {model.get_id()}, {model.policy}: {model.usage}")
+
+
+def prompt_models(
+    simulation: Simulation, prompt: Path | None, tokens: int | None
+) -> list[LLMAgent]:
+    """Give the language models of a simulation their prompt and their budget, and return them.
+
+    Raises:
+        ConfigError: If there is a prompt or a budget, and no language model.
+    """
+    from piase_gym.agents import LLMAgent
+    from piase_gym.agents.llm import Budget
+    from piase_gym.agents.llm.agent import read_prompt
+
+    models = [a for a in simulation.manager.agents.values() if isinstance(a, LLMAgent)]
+    if not models and (prompt is not None or tokens is not None):
+        raise ConfigError("--prompt and --tokens are for language models; none plays here")
+    template = None if prompt is None else read_prompt(prompt)
+    budget = Budget(tokens=tokens)
+    for model in models:
+        model.budget = budget
+        if template is not None:
+            model.take_template(template)
+    return models
 
 
 def _episode(simulation: Simulation, render: str | None) -> Summary:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from piase_gym.agents.base import Agent, BatchPercept, Percept
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.commands import Command, InvalidAction
+from piase_gym.core.events import Events
+from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_keys
 from piase_gym.core.world import Act, World, check_box, check_index
@@ -90,6 +92,19 @@ def decode_answer(world: World[Any, Any], number: int, action: Any) -> Act:
     if world.capabilities.continuous and np.shape(action) != ():
         return world.command_from_box(number, check_box(action, world.action_box, name))
     return check_index(action, world.num_actions if world.capabilities.discrete else 0, name)
+
+
+def post_asides(agent: Agent, number: int, world: World[Any, Any], events: Events) -> None:
+    """Send what an agent tells the others beside its action, and log its own lines."""
+    name = world.agents[number]
+    for event_type, data in agent.log_entries():
+        if events.active:
+            events.post("log", name, event_type=event_type, data=data)
+    for text in agent.outgoing_letters():
+        if world.mailboxes is not None:
+            letter = world.mailboxes.send(name, EVERYONE, text)
+            if events.active:
+                events.post("send", name, own=False, **letter._asdict())
 
 
 def no_acts(world: World[Any, Any]) -> list[Act]:
@@ -186,6 +201,8 @@ class BatchPartners:
         world = self._world
         if act is None:
             return self._noop
+        if isinstance(act, InvalidAction) and self.agents[number].waits:
+            return self._noop  # a language model's answer that could not be read, or did not come
         if isinstance(act, int):
             return act
         if isinstance(act, Command) and act in world.commands:

@@ -10,13 +10,20 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from piase_gym.agents.base import Agent, Feedback, Percept
+from piase_gym.agents.base import Agent, Feedback, Percept, ask
 from piase_gym.core.config import larger
 from piase_gym.core.events import Events
 from piase_gym.core.rng import MAX_SEED, StreamId, check_seed, episode_seed, fresh_seed, stream_key
 from piase_gym.core.snapshot import DAMAGE, check_snapshot
 from piase_gym.core.world import Act, StepResult, World
-from piase_gym.envs.partners import Partners, agent_number, assign_partners, decode_answer, no_acts
+from piase_gym.envs.partners import (
+    Partners,
+    agent_number,
+    assign_partners,
+    decode_answer,
+    no_acts,
+    post_asides,
+)
 from piase_gym.errors import (
     AgentError,
     ClosedError,
@@ -230,9 +237,12 @@ class EpisodeRunner:
         alive, world = self.world.alive, self.world
         playing = [number for number in self.partners if alive[number]]
         for number in playing:
+            self.partners[number].perceive(Percept(world, number, self.steps))
+        answers = ask([self.partners[number] for number in playing])
+        for number, answer in zip(playing, answers, strict=True):
             agent = self.partners[number]
-            agent.perceive(Percept(world, number, self.steps))
-            acts[number] = decode_answer(world, number, agent.act())
+            acts[number] = decode_answer(world, number, answer)
+            post_asides(agent, number, world, self.events)
             if self.events.active and (shown := agent.internal_state()):
                 self.events.post("state", world.agents[number], state=shown)
         return playing

@@ -15,6 +15,7 @@ from piase_gym.runs.schema import LEVELS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from piase_gym.runs.branches import Branch
+    from piase_gym.runs.chat_export import preferences
     from piase_gym.runs.counterfactuals import ForkReport, fork
     from piase_gym.runs.demonstrations import demonstrate
     from piase_gym.runs.divergence import Divergence, ReplayReport
@@ -65,6 +66,7 @@ __all__ = [
     "log",
     "metric_types",
     "plot",
+    "preferences",
     "read",
     "record",
     "render",

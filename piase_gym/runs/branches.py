@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents.base import Agent, Feedback, Percept
-from piase_gym.agents.policy_registry import make_agent, names_file, policies
+from piase_gym.agents.policy_registry import make_agent, policies, why_untrusted
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import StreamId, episode_seed, stream_key
 from piase_gym.core.world import World
-from piase_gym.envs.partners import decode_answer
+from piase_gym.envs.partners import decode_answer, post_asides
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import (
     ActionError,
@@ -94,10 +94,11 @@ class Cut:
         for name in run.agents:
             told = named.get(name) if isinstance(named, Mapping) else None
             policy = players.get(name) or _known(told)
-            if name not in players and isinstance(told, str) and names_file(told):
+            why = why_untrusted(told) if isinstance(told, str) else None
+            if name not in players and why is not None:
                 self.notes.append(
-                    f"{name} does what the log says: a log cannot make us load {told!r:.200}, "
-                    f"for that may run code; who trusts it names it: players={{{name!r}: ...}}"
+                    f"{name} does what the log says: a log cannot make us {why}; who trusts it "
+                    f"names it: players={{{name!r}: ...}}"
                 )
             if policy != RECORDED:
                 self.agents[name] = make_agent(policy)
@@ -173,7 +174,7 @@ class Cut:
             number = self.run.agents.index(name)
             if world.alive[number]:
                 agent.perceive(Percept(world, number, self.since))
-                agent.act()
+                agent.follow_act(read_act(event["event_data"]["commands"].get(name)))
 
     def _learn(self, slot: int, event: Event, tick: Any) -> None:
         """Let agents learn what followed."""
@@ -285,6 +286,7 @@ class Cut:
         if agent is not None:
             agent.perceive(Percept(world, number, runner.steps))
             act = decode_answer(world, number, agent.act())
+            post_asides(agent, number, world, runner.events)
         elif count < len(self.rest) and name in self.rest[count]:
             act = read_act(self.rest[count][name])
         steps = _steps(name, change.actions[name]) if change and name in change.actions else {}

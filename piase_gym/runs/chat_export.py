@@ -3,25 +3,43 @@
 Each line is an episode of one agent: ``{"messages": [{"role", "content"}, ...], ...}``. The system
 says what `World.instructions` says; the user says the text of each step, in the world's native
 wording if it has one; the assistant gives the commands. Texts are made by executing the run again,
-so a log of any level will do.
+so a log of any level will do. Where a language model played, its own prompts and replies stand
+there, with the replies that could not be read and what it was told of them.
+
+``mask`` has an entry for each message: 1 for what the player wrote, which is what is to be
+learned. ``outcomes`` and ``rewards`` have one for each message of the assistant. `preferences`
+makes pairs of answers, of which one did better, out of the branches of a fork.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
+from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.core.commands import Command
-from piase_gym.errors import RunError
-from piase_gym.runs.reader import Run
+from piase_gym.core.files import replacing
+from piase_gym.errors import LogWriteError, RunError
+from piase_gym.runs.branches import BRANCHES
+from piase_gym.runs.json_values import dumps
+from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.schema import Event
+from piase_gym.runs.sinks import check_out
 
 Chat = dict[str, Any]
 
 
-def transcripts(run: Run) -> Iterator[Chat]:
+def transcripts(run: Run, *, unfinished: bool = False) -> Iterator[Chat]:
     """Yield a chat for each agent's part in each episode of a run.
+
+    Args:
+        run: The run.
+        unfinished: Whether episodes that the log does not end are among them; their result is
+            ``None``.
 
     Raises:
         RunError: If the run cannot be executed again.
@@ -29,12 +47,15 @@ def transcripts(run: Run) -> Iterator[Chat]:
     gathered = _Chats(run)
     report = gathered.replayer.report
     for number, event in gathered.replayer.events():
+        gathered.hear(event)
         gathered.replayer.play(number, event)
         found = report.first_divergence or report.broken
         if found is not None:
             raise RunError(f"{run.path} cannot be executed again: {found}")
         yield from gathered.finished
         gathered.finished.clear()
+    if unfinished:
+        yield from gathered.open_chats()
 
 
 class _Chats:
@@ -45,6 +66,23 @@ class _Chats:
         self.replayer.on_reset, self.replayer.on_step = self._reset, self._step
         self.finished: list[Chat] = []
         self._open: dict[tuple[int, str], Chat] = {}
+        self._replies: dict[tuple[int, str], list[Event]] = {}
+
+    def open_chats(self) -> Iterator[Chat]:
+        """Yield the episodes that go on, without what was read last and not answered."""
+        for chat in self._open.values():
+            if chat["messages"][-1]["role"] == "user":
+                chat["messages"].pop()
+                chat["mask"].pop()
+            if len(chat["messages"]) > 1:
+                yield chat
+
+    def hear(self, event: Event) -> None:
+        """Take in a reply of a language model, which stands before the step that it leads to."""
+        data = event["event_data"]
+        if event["event_type"] == REPLY_EVENT and data.get("kind") == "decision":
+            place = data.get("slot", 0), event["agent_id"]
+            self._replies.setdefault(place, []).append(data)
 
     def _reset(self, slot: int, event: Event) -> None:
         """Let episodes begin; those that were broken off are left out."""
@@ -52,6 +90,7 @@ class _Chats:
             del self._open[key]
         world = self.replayer.world(slot)
         for number, name in enumerate(world.agents):
+            self._replies.pop((slot, name), None)
             if world.alive[number]:
                 data = event["event_data"]
                 self._begin(slot, name, number, data.get("seed"), event["episode"])
@@ -61,11 +100,14 @@ class _Chats:
         start = [("system", world.instructions(number)), ("user", self._text(world, number))]
         self._open[slot, name] = {
             "messages": [{"role": role, "content": content} for role, content in start],
+            "mask": [0, 0],
             "agent": name,
             "episode": episode,
             "seed": seed,
             "result": None,
             "return": 0.0,
+            "outcomes": [],
+            "rewards": [],
         }
 
     def _text(self, world: Any, number: int) -> str:
@@ -78,17 +120,48 @@ class _Chats:
         world, table = self.replayer.world(slot), self.replayer.run.manifest["actions"]
         for name, said in event["event_data"]["commands"].items():
             chat, number = self._open.get((slot, name)), world.agents.index(name)
+            replies = self._replies.pop((slot, name), [])
             if chat is None:
                 continue
             line = _line(table[said] if isinstance(said, int) else said, world)
-            chat["messages"].append({"role": "assistant", "content": line})
+            _answer(chat, replies, line)
+            chat["outcomes"][-1] = str(tick.outcomes[number])
+            chat["rewards"][-1] = float(tick.rewards[number])
             chat["return"] += float(tick.rewards[number])
             if tick.terminated[number] or tick.truncated[number]:
                 chat["result"] = str(world.result(number))
                 self.finished.append(self._open.pop((slot, name)))
             else:
-                text = self._text(world, number)
-                chat["messages"].append({"role": "user", "content": text})
+                _say(chat, "user", self._text(world, number))
+
+
+def _answer(chat: Chat, replies: list[Event], line: str) -> None:
+    """Add what an agent answered in a step: the replies of a model, or the line of the command."""
+    if replies and replies[-1].get("command", line) != line:  # others decided for it
+        replies = [{**replies[0], "text": line, "wrote": False}]
+    for place, reply in enumerate(replies):
+        told = [message for message in reply["messages"] if message["role"] == "user"]
+        if place == 0:  # what the model was told in place of what others are told
+            chat["messages"][-1]["content"] = told[-1]["content"]
+            for message in reply["messages"]:
+                if message["role"] == "system":
+                    chat["messages"][0]["content"] = message["content"]
+        else:
+            _say(chat, "user", told[-1]["content"])
+        text = reply.get("text") or reply.get("command") or ""
+        _say(chat, "assistant", text, wrote=reply.get("wrote", bool(text)))
+        chat["outcomes"].append(reply["outcome"])
+        chat["rewards"].append(0.0)
+    if not replies:
+        _say(chat, "assistant", line, wrote=bool(line))
+        chat["outcomes"].append("")
+        chat["rewards"].append(0.0)
+
+
+def _say(chat: Chat, role: str, content: str, wrote: bool = False) -> None:
+    """Add a message."""
+    chat["messages"].append({"role": role, "content": content})
+    chat["mask"].append(int(wrote))
 
 
 def _line(said: Any, world: Any) -> str:
@@ -96,3 +169,67 @@ def _line(said: Any, world: Any) -> str:
     if isinstance(said, dict) and "type" in said and "parameters" in said:
         return str(world.write(Command(said["type"], said["parameters"])))
     return ""
+
+
+# -- preferences --------------------------------------------------------------------------
+
+
+def preferences(
+    folder: str | os.PathLike[str], out: str | os.PathLike[str], *, overwrite: bool = False
+) -> Path:
+    """Write the branches of forks as pairs of answers, of which one is to be preferred.
+
+    Each line is ``{"prompt": [...], "chosen": [...], "rejected": [...], ...}``: the messages up to
+    where two branches part, and what was answered there in the one with the higher return and in
+    the other. Branches that part elsewhere than in an answer of the agent, or that come to the same
+    return, make no pair.
+
+    Args:
+        folder: What `fork` was given as `logs`; or a folder of such folders.
+        out: The file.
+        overwrite: Whether a file that is there may be lost.
+
+    Returns:
+        The file.
+
+    Raises:
+        RunError: If there are no branches in the folder, or one cannot be executed again.
+        LogWriteError: If the file exists or cannot be written.
+    """
+    places = sorted({path.parent for path in Path(folder).rglob(BRANCHES[0])})
+    if not places:
+        raise RunError(f"{folder} has no branches of a fork; make them with fork(..., logs=FOLDER)")
+    check_out(Path(out), places[0] / BRANCHES[0], overwrite)
+    with (
+        replacing(Path(out), overwrite=overwrite, error=LogWriteError) as new,
+        new.open("wb") as file,
+    ):
+        for place in places:
+            for pair in _pairs(place):
+                file.write(dumps(pair) + b"\n")
+    return Path(out)
+
+
+def _pairs(folder: Path) -> Iterator[Chat]:
+    """Yield a pair for each agent that answered differently in two branches."""
+    one, two = (
+        {chat["agent"]: chat for chat in transcripts(read(folder / name), unfinished=True)}
+        for name in BRANCHES
+    )
+    for agent in one.keys() & two.keys():
+        worse, better = sorted((one[agent], two[agent]), key=lambda chat: chat["return"])
+        both = zip(worse["messages"], better["messages"], strict=False)
+        prompt = [left for left, _ in takewhile(lambda pair: pair[0] == pair[1], both)]
+        rest = [chat["messages"][len(prompt) :] for chat in (better, worse)]
+        answers = all(part and part[0]["role"] == "assistant" for part in rest)
+        if answers and better["return"] > worse["return"]:
+            yield {
+                "prompt": prompt,
+                "chosen": rest[0][:1],
+                "rejected": rest[1][:1],
+                "agent": agent,
+                "pair": folder.name,
+                "seed": better["seed"],
+                "chosen_return": better["return"],
+                "rejected_return": worse["return"],
+            }

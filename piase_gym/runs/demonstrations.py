@@ -7,9 +7,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from piase_gym.agents.base import Percept
+from piase_gym.agents.base import Percept, ask
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.partners import post_asides
 from piase_gym.errors import ConfigError
 from piase_gym.runs.exports import export
 from piase_gym.runs.recording import record
@@ -57,10 +58,13 @@ def demonstrate(
                 agent.reset(seed + number * len(agents) + place)
             step = 0
             while env.agents:
-                given = {}
-                for name in env.agents:
-                    agents[name].perceive(Percept(env.world, env.world.agents.index(name), step))
-                    given[name] = agents[name].act()
+                places = {name: env.world.agents.index(name) for name in env.agents}
+                for name, place in places.items():
+                    agents[name].perceive(Percept(env.world, place, step))
+                answers = ask([agents[name] for name in places])
+                given = dict(zip(places, answers, strict=True))
+                for name, place in places.items():
+                    post_asides(agents[name], place, env.world, env.events)
                 env.step(given)
                 step += 1
         env.close()

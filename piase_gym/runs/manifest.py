@@ -54,7 +54,7 @@ def policy_of(agent: Agent | None) -> str:
     if agent is None:
         return CALLER
     kind = type(agent)
-    return policy_name(agent) or f"{kind.__module__}:{kind.__qualname__}"
+    return agent.policy_id() or policy_name(agent) or f"{kind.__module__}:{kind.__qualname__}"
 
 
 def make_manifest(

@@ -123,6 +123,7 @@ EVENT_TYPES: dict[str, EventType] = {
     **_types("agent", ACTIONS, "MODEL_PARAMETER_UPDATE PREDICTION_ERROR_DETECTED"),
     **_types("agent", EVENTS, "NLG_OUTPUT_GENERATED NLU_OUTPUT_GENERATED"),
     **_types("agent", EVENTS, "LTM_STORE_SUCCESS LTM_RETRIEVAL_SUCCESS"),
+    **_types("agent", ACTIONS, "LLM_REPLY_RECEIVED"),
     **_types("agent", EVENTS, "STATE_UPDATE EMOTION_STATE_UPDATED", "STATE"),
     **_types("agent", EVENTS, "SELFMODEL_CONFIDENCE_CHANGED", "STATE"),
     **_types("dse", ACTIONS, "DSE_AGENT_CURRICULUM_START DSE_STEP_ATTEMPT_START"),
@@ -131,7 +132,7 @@ EVENT_TYPES: dict[str, EventType] = {
     **_types("dse", ACTIONS, "DSE_REPEAT_STEP DSE_BRANCH DSE_CURRICULUM_FAILED"),
     **_types("dse", ACTIONS, "DSE_AGENT_CURRICULUM_FINISHED"),
 }
-"""The toolkit's vocabulary, and ours for the DSE in the style of its reference engine."""
+"""The toolkit's vocabulary, and ours: the DSE's in the style of its engine, and models' replies."""
 
 GOAL_STATES = ("ACTIVE", "ACHIEVED", "FAILED", "ABANDONED", "INVALIDATED")
 GOAL_OF_RESULT = {"won": "ACHIEVED", "ended": "ACHIEVED", "lost": "FAILED", "drawn": "FAILED"}

@@ -125,7 +125,7 @@ class ActuatorSet:
             answer: A line, a command, an index, an array.
             read: Reads answers that are not commands of the actuators' own.
         """
-        found = self._own(answer)
+        found = self.own(answer)
         act = read(agent, answer) if found is None else found
         if isinstance(act, int) and 0 <= act < self.world.num_actions:
             act = self.world.command(agent, act)
@@ -143,7 +143,7 @@ class ActuatorSet:
                 command = found
         return self.world.check(agent, command)
 
-    def _own(self, answer: Any) -> Command | InvalidAction | None:
+    def own(self, answer: Any) -> Command | InvalidAction | None:
         """Return the command of the actuators' own that an answer is, if it is one."""
         if isinstance(answer, ActionCommand):
             answer = Command(answer.action_type, answer.parameters)
@@ -165,10 +165,10 @@ class ActuatorSet:
         """Return which indices are legal once they are translated, shape (K,)."""
         if not self._remaps:
             return mask
-        legal = [self._legal(agent, self.world.command(agent, i)) for i in range(len(mask))]
+        legal = [self.legal(agent, self.world.command(agent, i)) for i in range(len(mask))]
         return np.asarray(legal, np.int8)
 
-    def _legal(self, agent: int, command: Command | InvalidAction) -> bool:
+    def legal(self, agent: int, command: Command | InvalidAction) -> bool:
         """Tell whether a command is legal once it is translated."""
         if isinstance(command, Command):
             command = self.translate(agent, command)
@@ -177,7 +177,7 @@ class ActuatorSet:
     def commands(self, agent: int) -> list[Command]:
         """Return the legal commands: the world's, and the actuators' own without parameters."""
         own = [Command(verb.name) for verb in self.verbs if not verb.params]
-        return [c for c in (*self.world.admissible(agent), *own) if self._legal(agent, c)]
+        return [c for c in (*self.world.admissible(agent), *own) if self.legal(agent, c)]
 
     def instructions(self, text: str) -> str:
         """Return a prompt with the actuators' own commands at its end."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.agents.base import Agent, Percept
+from piase_gym.agents.base import Agent, Percept, ask
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.world import World
 from piase_gym.envs.partners import decode_answer
@@ -66,7 +66,7 @@ class StepClock(Clock):
         """Let all agents perceive, then let all answer."""
         for number, agent in seats.items():
             agent.receive_perception(self._percept(world, number, step))
-        return {number: agent.get_chosen_action() for number, agent in seats.items()}
+        return dict(zip(seats, ask(list(seats.values())), strict=True))
 
 
 # -- real time -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Percept
-from piase_gym.core.commands import Command
+from piase_gym.core.commands import Command, InvalidAction, write_command
 from piase_gym.core.world import World
 from piase_gym.simulation.actuators import Actuator, ActuatorSet
 from piase_gym.simulation.sensors import Reading, Sensor, SensorSet
@@ -65,6 +65,19 @@ class EquippedPercept(Percept):
     def instructions(self) -> str:
         """The prompt of the world for this agent, with the actuators' commands."""
         return self.actuation.instructions(super().instructions)
+
+    def read(self, command: str | Command) -> Command | InvalidAction:
+        """Return the command of the world or of an actuator that something stands for."""
+        own = self.actuation.own(command)
+        return super().read(command) if own is None else own
+
+    def write(self, command: Command) -> str:
+        """Return the line of text that stands for a command of the world or of an actuator."""
+        return write_command(command, (*self.actuation.verbs, *self.world.grammar))
+
+    def legal(self, line: str) -> bool:
+        """Tell whether a line is a command that is legal now, once it is translated."""
+        return self.actuation.legal(self.index, self.read(line))
 
 
 class Equipment:

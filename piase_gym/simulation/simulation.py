@@ -21,7 +21,7 @@ from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.core.world import Act
 from piase_gym.envs.base import WorldAccess
-from piase_gym.envs.partners import decode_answer
+from piase_gym.envs.partners import decode_answer, post_asides
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
 from piase_gym.registry import load
@@ -192,6 +192,8 @@ class Simulation:
         seats = self.manager.active(self.world_env.agents)
         answers = self.asker.ask(self.world, seats, self._summary.steps)  # B2 to B4
         acts = self._submissions(answers)
+        for number, agent in seats.items():
+            post_asides(agent, number, self.world, self.events)
         before = self.world_env.agents
         result = self.env.step({name: acts[name] for name in before})
         self._feed_back(before, result)

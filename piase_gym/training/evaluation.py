@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents import Agent, make_agent
-from piase_gym.benchmarks.evaluation.rollout import ask, batch_acts, seat_seed
+from piase_gym.benchmarks.evaluation.rollout import ask_one, batch_acts, seat_seed
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.runner import EpisodeRunner
@@ -61,7 +61,7 @@ def _alone(agent: Agent, world: World[Any, Any], partners: dict[str, str], seed:
         acts: list[Any] = [None] * len(world.agents)
         for seat in runner.live:
             agent.reset(seat_seed(seed, seat))
-            acts[seat] = ask(agent, runner, seat)
+            acts[seat] = ask_one(agent, runner, seat)
         tick = runner.step(acts)
         for seat in runner.live:
             if tick.terminated[seat] or tick.truncated[seat]:

@@ -1,0 +1,615 @@
+"""`LLMAgent`: a language model behind an OpenAI-compatible endpoint, as an agent."""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from piase_gym.agents.base import Action, Agent, Feedback, Percept
+from piase_gym.agents.llm.budget import Budget, Prices, Usage
+from piase_gym.agents.llm.client import (
+    Client,
+    Failure,
+    Reply,
+    characters,
+    check_url,
+    client_of,
+    find_key,
+)
+from piase_gym.agents.llm.history import KEPT, History, HistoryPolicy, Messages
+from piase_gym.agents.llm.prompt import TEMPLATE, Prompt, Recall, tools
+from piase_gym.agents.llm.replies import REPLY_EVENT, Replies, ReplyFile, replies_of, reply_value
+from piase_gym.agents.simple import percept_of, read_seed
+from piase_gym.core.answers import (
+    MAX_REPLY,
+    Answer,
+    plain,
+    read_answer,
+    read_tool_calls,
+    without_reasoning,
+)
+from piase_gym.core.commands import Command, InvalidAction, Outcome
+from piase_gym.core.digest import digest_json
+from piase_gym.errors import ConfigError, ModelError, need
+
+PREFIX = "llm"
+"""The prefix of the names of language models: ``llm:MODEL@URL``."""
+SETTINGS = "answer facts messages commands temperature max_tokens attempts history".split()
+"""What scenarios and curricula may set."""
+ON_FAILURE = ("go_on", "raise")
+SHOWN = 300
+"""Most characters of a reason that are shown as an inner state."""
+
+
+class LLMAgent(Agent):
+    """Asks a language model what to do.
+
+    In each step the model is told what its agent perceives, and answers with a command in any of
+    the forms of `piase_gym.core.answers`. What cannot be read is asked for again with the reason;
+    if that does not help either, or if there is no reply, the agent's command has the outcome
+    ``unparsable``, ``too_long``, ``timeout`` or ``refused``, and the episode goes on.
+
+    Args:
+        model: The name of the model.
+        base_url: The address of the endpoint; ``None`` asks OpenAI.
+        api_key: The key; by default that of ``OPENAI_API_KEY``, or of `key_env`. It is in no log,
+            state, copy for another process, or message.
+        key_env: The environment variable that has the key.
+        prompt: A template in place of the usual system prompt; see `Prompt`.
+        briefing: What stands below the system prompt, such as the prompt of a curriculum's step.
+        answer: What is asked for: ``line``, ``yaml``, ``json`` or ``tools``.
+        history: What is shown of the steps before: ``full``, ``last:K`` or ``summary:K``.
+        facts: Whether the facts are shown as JSON.
+        messages: Whether messages are listed apart.
+        commands: Whether the possible commands are listed.
+        memories: A function that returns what the agent remembers of what it reads.
+        temperature: How freely the model draws; ``None`` leaves it to the server.
+        max_tokens: Most tokens of an answer; ``None`` leaves it to the server.
+        extra: Further fields of each request.
+        timeout: Seconds that one try may take.
+        retries: How often a call that failed for a passing reason is tried again.
+        attempts: How often the model is asked in one step until its answer can be read.
+        budget: What may be spent, with whoever shares it.
+        prices: Of a million tokens of prompts and of answers, if there is no budget.
+        replies: Replies that are known already, or the path of a file to keep them in.
+        repeat: Which of several equal runs this is; each has replies of its own.
+        on_failure: ``raise`` raises `ModelError` where there is no reply, for evaluations, in which
+            a server's trouble must not count against a model.
+
+    Attributes:
+        usage: What this agent has taken, known replies too.
+        prompt: How it is prompted.
+
+    Raises:
+        ConfigError: If an argument is not allowed.
+    """
+
+    waits = True
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        key_env: str | None = None,
+        prompt: str = TEMPLATE,
+        briefing: str = "",
+        answer: str = "line",
+        history: str = "last:8",
+        facts: bool = False,
+        messages: bool = False,
+        commands: bool = True,
+        memories: Recall | None = None,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = 512,
+        extra: Mapping[str, Any] | None = None,
+        timeout: float = 60.0,
+        retries: int = 3,
+        attempts: int = 3,
+        budget: Budget | None = None,
+        prices: Prices | None = None,
+        replies: Replies | str | os.PathLike[str] | None = None,
+        repeat: int = 0,
+        on_failure: str = "go_on",
+        agent_id: str = "agent_0",
+    ) -> None:
+        """Check everything; nothing is asked yet."""
+        super().__init__(agent_id)
+        if not isinstance(model, str) or not model or plain(model) != model or " " in model:
+            raise ConfigError(f"a model is a name without spaces, not {model!r:.80}")
+        self.model, self.base_url = model, check_url(base_url)
+        self.key_env, self._key = key_env, api_key
+        self.prompt = Prompt(prompt, answer, facts, messages, commands)
+        self.history, self.briefing = history, briefing
+        self.memories, self.extra = memories, dict(extra or {})
+        self.temperature, self.max_tokens = temperature, max_tokens
+        self.timeout, self.retries, self.attempts = timeout, retries, attempts
+        self.budget = Budget(prices=prices) if budget is None else budget
+        path = isinstance(replies, str | os.PathLike)
+        self.replies: Replies | None = ReplyFile(replies) if path else replies  # type: ignore[arg-type, assignment]
+        self.repeat, self.on_failure = repeat, on_failure
+        self._check_settings()
+        self.usage = Usage()
+        self._seed = 0
+        self._entries: list[dict[str, Any]] = []
+        self._letters: list[str] = []
+        self._begin()
+
+    def _check_settings(self) -> None:
+        """Raise `ConfigError` if a setting is not allowed."""
+        _number("temperature", self.temperature, 0, 10, optional=True)
+        _number("max_tokens", self.max_tokens, 1, 10**7, whole=True, optional=True)
+        _number("timeout", self.timeout, 1e-3, 1e5)
+        _number("retries", self.retries, 0, 100, whole=True)
+        _number("attempts", self.attempts, 1, 100, whole=True)
+        _number("repeat", self.repeat, 0, 2**31, whole=True)
+        if self.on_failure not in ON_FAILURE:
+            raise ConfigError(f"on_failure is one of {ON_FAILURE}, not {self.on_failure!r:.60}")
+        self._policy = HistoryPolicy.read(self.history)
+
+    @classmethod
+    def named(cls, name: str, **settings: Any) -> LLMAgent:
+        """Return the agent of a policy's name, without or with its ``llm:``.
+
+        Raises:
+            ConfigError: If it is none.
+        """
+        rest = name.removeprefix(f"{PREFIX}:")
+        model, at, url = rest.rpartition("@http")
+        if not at:
+            model, url = rest, ""
+        if not model or ("@" in model and not at):
+            raise ConfigError(
+                "a language model is named by its name and its address, such as "
+                f"llm:qwen3@http://127.0.0.1:8000/v1; or by its name alone, such as llm:gpt-5; "
+                f"not llm:{rest!r:.80}"
+            )
+        return cls(model, f"http{url}" if at else None, **settings)
+
+    @classmethod
+    def recorded(cls, run: Any, seat: str, **settings: Any) -> LLMAgent:
+        """Return an agent that decides once more as one did in a run, out of its replies alone.
+
+        Args:
+            run: A run that was read, `piase_gym.runs.read(path)`.
+            seat: The agent whose replies they are.
+            settings: Those that the agent had and that are not in the log: `memories`, `extra`.
+
+        Raises:
+            ConfigError: If the run has no replies of this agent.
+        """
+        for event in run:
+            if event["event_type"] == REPLY_EVENT and event["agent_id"] == seat:
+                told = event["event_data"].get("settings")
+                if isinstance(told, Mapping):
+                    known: dict[str, Any] = {**told, **settings}
+                    name = str(known.pop("policy", ""))
+                    return cls.named(name, replies=replies_of(run), **known)
+        raise ConfigError(f"this run has no replies of a language model that plays {seat}")
+
+    # -- what it is -----------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        """Name the model."""
+        return f"<LLMAgent {self.policy}, prompt {self.prompt.id}>"
+
+    @property
+    def policy(self) -> str:
+        """The name by which others ask the same model."""
+        return f"{PREFIX}:{self.model}" + (f"@{self.base_url}" if self.base_url else "")
+
+    def policy_id(self) -> str | None:
+        """Return the name."""
+        return self.policy
+
+    def settings(self) -> dict[str, Any]:
+        """Return what else tells this agent from others, as JSON-able values."""
+        prompt = self.prompt
+        found = {
+            "policy": self.policy,
+            "prompt": prompt.template,
+            **({"briefing": self.briefing} if self.briefing else {}),
+            **{name: getattr(prompt, name) for name in ("answer", "facts", "messages", "commands")},
+            "history": self.history,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "attempts": self.attempts,
+            "repeat": self.repeat,
+        }
+        return {**found, "extra": self.extra} if self.extra else found
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this agent from others in benchmarks; where the model is, is no part of it."""
+        settings = {**self.settings(), "policy": self.model, "prompt_id": self.prompt.id}
+        return f"llm:{digest_json(settings)}"
+
+    def twin(self, **changes: Any) -> LLMAgent:
+        """Return a copy in which some attributes are others."""
+        twin = copy.deepcopy(self)
+        vars(twin).update(changes)
+        twin._check_settings()
+        twin.usage = Usage()
+        return twin
+
+    @property
+    def transcript(self) -> Sequence[Mapping[str, Any]]:
+        """The calls of the present episode, as logs have them."""
+        return self._entries
+
+    def check(self) -> None:
+        """See that the model can be asked, without asking.
+
+        Raises:
+            MissingExtraError: If `openai` is not installed.
+            ConfigError: If there is no key.
+        """
+        need("openai", "a language model (llm:MODEL@URL)", "llm")
+        self._find_key()
+
+    def _find_key(self) -> str:
+        return self._key or find_key(self.base_url, self.key_env)
+
+    def _client(self) -> Client:
+        """Return the client, which agents that ask the same endpoint share."""
+        return client_of(self.base_url, self._find_key(), self.timeout, self.retries)
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Take those settings of a scenario or curriculum that concern how a model is asked.
+
+        Where it is asked, with which key and for how much is not theirs to say. The `prompt` of a
+        curriculum's step becomes the briefing, from the next episode on.
+
+        Raises:
+            ConfigError: If a value is not allowed.
+        """
+        given = {name: config[name] for name in SETTINGS if name in config}
+        asked = {k: given.pop(k) for k in ("answer", "facts", "messages", "commands") if k in given}
+        prompt = replace(self.prompt, **asked)
+        trial = object.__new__(type(self))
+        vars(trial).update({**vars(self), **given})
+        trial._check_settings()  # before anything is changed
+        self.prompt = prompt
+        if isinstance(config.get("prompt"), str):
+            self.briefing = config["prompt"]
+        for name, value in given.items():
+            setattr(self, name, value)
+        self._check_settings()
+        self._history.policy = self._policy
+
+    def take_template(self, template: str) -> None:
+        """Take another system prompt, from the next episode on.
+
+        Raises:
+            ConfigError: If it is no template; see `Prompt`.
+        """
+        self.prompt = replace(self.prompt, template=template)
+
+    # -- an episode -----------------------------------------------------------------------
+
+    def reset(self, seed: int) -> None:
+        """Begin an episode: the model is shown nothing of those before."""
+        self._seed = seed
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget the episode."""
+        self._history = History(self._policy)
+        self._system = ""
+        self._verbs: dict[str, str] = {}
+        self._tools: list[dict[str, Any]] = []
+        self._final: Failure | None = None
+        self._last: tuple[str, str] | None = None
+        self._feedback: Feedback | None = None
+        self._calls = 0
+        self._reason = self._thinking = ""
+        self._thread: threading.Thread | None = None
+        self._found: Action | BaseException | None = None
+        self._entries, self._letters, self._told = [], [], 0
+
+    def begin_act(self) -> None:
+        """Begin to ask in a thread; `act` waits for what comes of it."""
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._think, name=f"llm-{self.get_id()}", daemon=True
+            )
+            self._thread.start()
+
+    def _think(self) -> None:
+        """Decide, and keep what came of it."""
+        try:
+            self._found = self._decide()
+        except BaseException as error:  # raised again by `act`
+            self._found = error
+
+    def act(self) -> Action:
+        """Return the command, or what came in its place.
+
+        Raises:
+            ModelError: If there is none because the model cannot be asked, and `on_failure` is
+                ``raise``.
+            UnsupportedError: If nothing was perceived.
+        """
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return self._decide()
+        thread.join()
+        found, self._found = self._found, None
+        if isinstance(found, BaseException):
+            raise found
+        assert found is not None
+        return found
+
+    def follow_act(self, act: Any) -> None:
+        """Take note of what was done, without asking for it."""
+        percept = percept_of(self)
+        self._prepare(percept)
+        _, kept = self.prompt.turn(percept, self._before(percept), None)
+        if isinstance(act, int):
+            act = percept.world.command(percept.index, act)
+        line = percept.write(act) if isinstance(act, Command) else ""
+        self._history.add(kept, line)
+        self._last = (line, act.message if isinstance(act, InvalidAction) else "")
+        if self._history.is_long:
+            self._history.shorten("")
+
+    def learn(self, feedback: Feedback) -> None:
+        """Keep what came of the command, to tell it in the next step."""
+        self._feedback = feedback
+
+    def outgoing_letters(self) -> Sequence[str]:
+        """Return and forget what the model tells the other agents."""
+        found, self._letters = self._letters, []
+        return found
+
+    def log_entries(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return the model's replies since the last call, as lines for logs."""
+        found = self._entries[self._told :]
+        self._told = len(self._entries)
+        return [(REPLY_EVENT, entry) for entry in found]
+
+    def internal_state(self) -> dict[str, Any] | None:
+        """Return how often the model was asked, and why it did what it did if it said so."""
+        found = {"reason": self._reason[:SHOWN], "thinking": self._thinking[:SHOWN]}
+        return {"calls": self._calls, **{name: text for name, text in found.items() if text}}
+
+    # -- a decision -----------------------------------------------------------------------
+
+    def _decide(self) -> Action:
+        """Ask until there is a command, or a reason why there is none."""
+        percept = percept_of(self)
+        if self._final is not None:
+            return self._failed(self._final)
+        self._prepare(percept)
+        if self._history.is_long:
+            self._summarise()
+        told, kept = self.prompt.turn(percept, self._before(percept), self.memories)
+        system = {"role": "system", "content": self._system}
+        new: Messages = [{"role": "user", "content": told}]
+        asked = [system, *self._history.messages(), *new]
+        new = [system, *new] if self._calls == 0 else new
+        answered, found = "", InvalidAction(Outcome.UNPARSABLE, "")
+        for _ in range(self.attempts):
+            reply = self._ask(asked, new)
+            if isinstance(reply, Failure):
+                return self._failed(reply)
+            command, answered = self._understood(reply, percept)
+            if isinstance(command, Command):
+                self._last = (percept.write(command), "")
+                self._history.add(kept, answered)
+                return command
+            found = command
+            self.usage.unreadable += 1
+            reason = f"That could not be read: {found.message}. Answer again, with one command."
+            new = [{"role": "user", "content": plain(reason)}]
+            asked = [*asked, {"role": "assistant", "content": answered or "(no answer)"}, *new]
+        self._history.add(kept, answered)
+        self._last = ("", found.message)
+        return found
+
+    def _prepare(self, percept: Percept) -> None:
+        """Write what stays the same in an episode."""
+        if not self._system:
+            briefing = f"\n\n{plain(self.briefing)}" if self.briefing else ""
+            self._system = self.prompt.system(percept) + briefing
+        if self.prompt.answer == "tools" and not self._tools:
+            self._tools, self._verbs = tools(percept)
+
+    def _before(self, percept: Percept) -> str:
+        """Return what came of the last command, in a line."""
+        if self._last is None or self._feedback is None:
+            return ""
+        line, why = self._last
+        feedback = self._feedback
+        why = why or percept.world.why_failed(percept.index) or ""
+        what = f"Your last command, {line}," if line else "Your last answer"
+        more = f" ({why.rstrip('.')})" if why and feedback.outcome is not Outcome.OK else ""
+        return f"{what} was {feedback.outcome}{more}; reward {feedback.reward:g}.\n"
+
+    def _understood(self, reply: Reply, percept: Percept) -> tuple[Command | InvalidAction, str]:
+        """Return the command of a reply, and the reply as it is shown in later steps."""
+        found: Answer | InvalidAction
+        if reply.tool_calls:
+            calls = [(self._verbs.get(name, name), given) for name, given in reply.tool_calls]
+            found = read_tool_calls(calls)
+        else:
+            found = read_answer(reply.text, (percept.legal, percept.reads))
+        command: Command | InvalidAction
+        if isinstance(found, Answer):
+            self._reason, self._thinking = found.reason, found.thinking or reply.thinking
+            command = percept.read(found.command)
+        else:
+            command = found
+        self._note(command, percept)
+        said = found.message if isinstance(found, Answer) else ""
+        if said and isinstance(command, Command) and percept.world.mailboxes is not None:
+            self._letters.append(plain(said))
+        if reply.tool_calls and not reply.text:
+            return command, percept.write(command) if isinstance(command, Command) else ""
+        return command, without_reasoning(plain(reply.text[:MAX_REPLY]))[1][:KEPT]
+
+    def _summarise(self) -> None:
+        """Let the model sum up the older steps."""
+        system = {"role": "system", "content": self._system}
+        question = self._history.question()
+        reply = self._ask([system, *question], question[-1:], "summary")
+        if isinstance(reply, Failure):
+            self._history.shorten("")
+            self._failed(reply)
+        else:
+            self._history.shorten(without_reasoning(plain(reply.text))[1])
+
+    def _failed(self, failure: Failure) -> Action:
+        """Return what there is in place of a command."""
+        if failure.final:
+            self._final = failure
+        if self.on_failure == "raise":
+            raise ModelError(f"{self.policy}: {failure.message}")
+        self._last = ("", failure.message)
+        self._reason = self._thinking = ""
+        return InvalidAction(failure.outcome, f"{self.policy}: {failure.message}")
+
+    # -- a call ---------------------------------------------------------------------------
+
+    def _ask(self, messages: Messages, new: Messages, kind: str = "decision") -> Reply | Failure:
+        """Return what is known or answered to messages, and keep account of it."""
+        request: dict[str, Any] = {"model": self.model, "messages": messages}
+        for name in ("temperature", "max_tokens"):
+            if getattr(self, name) is not None:
+                request[name] = getattr(self, name)
+        if self._tools and kind == "decision":
+            request["tools"] = self._tools
+        if self.extra:
+            request["extra_body"] = self.extra
+        key = digest_json([request, self.repeat, self._seed, self._calls])
+        entry = {"call": self._calls, "kind": kind, "prompt_id": self.prompt.id}
+        if self._calls == 0:
+            entry["settings"] = self.settings()
+        self._calls += 1
+        reply = self.replies.find(key) if self.replies is not None else None
+        if reply is None:
+            reply = self._live(request, key)
+        self.usage.add(self._spent(reply))
+        entry |= {"messages": new, "request": key}
+        if isinstance(reply, Failure):
+            entry |= {"outcome": str(reply.outcome), "told": reply.message, "final": reply.final}
+        else:
+            if len(reply.text) > MAX_REPLY:  # as much as shows that it is too long
+                entry["characters"] = len(reply.text)
+                reply = Reply(**{**vars(reply), "text": reply.text[: MAX_REPLY + 1]})
+            entry |= {**reply_value(reply), "outcome": "ok"}
+        self._entries.append(entry)
+        return reply
+
+    def _note(self, command: Command | InvalidAction, percept: Percept) -> None:
+        """Write into the entry of a reply what was understood."""
+        entry = self._entries[-1]
+        if isinstance(command, Command):
+            entry |= {"outcome": "ok", "command": percept.write(command)}
+        else:
+            entry |= {"outcome": str(command.outcome), "told": command.message}
+
+    def _live(self, request: dict[str, Any], key: str) -> Reply | Failure:
+        """Ask the endpoint, if the budget allows it."""
+        if self.replies is not None and self.replies.offline:
+            return Failure(Outcome.REFUSED, "there is no recorded reply to this", final=True)
+        size, most = characters(request["messages"]), self.max_tokens or 1024
+        lack = self.budget.reserve(size, most)
+        if lack is not None:
+            return Failure(Outcome.REFUSED, lack, final=True)
+        reply: Reply | Failure = Failure(Outcome.REFUSED, "the call was broken off")
+        try:
+            reply = self._client().ask(request)
+        finally:
+            self.budget.settle(size, most, self._spent(reply))
+        if self.replies is not None and isinstance(reply, Reply):
+            self.replies.keep(key, reply)
+        return reply
+
+    def _spent(self, reply: Reply | Failure) -> Usage:
+        """Return what a call took."""
+        if isinstance(reply, Failure):
+            return Usage(calls=1, failures=1)
+        prompt, completion = reply.prompt_tokens, reply.completion_tokens
+        return Usage(
+            calls=1,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            estimated=int(reply.estimated),
+            cost=self.budget.price(prompt, completion),
+            seconds=reply.seconds,
+        )
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the episode as the model knows it."""
+        feedback = self._feedback
+        return {
+            "seed": self._seed,
+            "calls": self._calls,
+            "system": self._system,
+            "history": self._history.get_state(),
+            "last": None if self._last is None else list(self._last),
+            "feedback": feedback
+            and [feedback.reward, feedback.terminated, feedback.truncated, str(feedback.outcome)],
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned."""
+        seed, calls = read_seed(state), read_seed(state, "calls")
+        history = History(self._policy)
+        history.set_state(state["history"])
+        told, last = state["feedback"], state["last"]
+        feedback = None
+        if told is not None:
+            reward, terminated, truncated, outcome = told
+            feedback = Feedback(float(reward), bool(terminated), bool(truncated), Outcome(outcome))
+        last = None if last is None else (str(last[0]), str(last[1]))
+        self._seed = seed
+        self._begin()
+        self._calls, self._system, self._history = calls, str(state["system"]), history
+        self._feedback, self._last = feedback, last
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LLMAgent:
+        """Copy the agent; endpoint, budget and known replies are shared."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        twin.usage = copy.copy(self.usage)
+        twin.set_state(self.get_state())
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the key, and what goes on in a thread."""
+        return {**vars(self), "_key": None, "_thread": None, "_found": None, "percept": None}
+
+
+def read_prompt(path: str | os.PathLike[str]) -> str:
+    """Return the template in a file.
+
+    Raises:
+        ConfigError: If it cannot be read, or is no template.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the prompt {str(path)!r} cannot be read: {error}") from None
+    return Prompt(text).template
+
+
+def _number(
+    name: str, value: Any, low: float, high: float, whole: bool = False, optional: bool = False
+) -> None:
+    """Raise `ConfigError` unless a setting is a number in a range."""
+    if value is None and optional:
+        return
+    kinds = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        kind = "an integer" if whole else "a number"
+        raise ConfigError(f"{name} is {kind} from {low:g} to {high:g}, not {value!r:.60}")

@@ -1,0 +1,310 @@
+"""Asks an OpenAI-compatible endpoint, and makes a plain value of whatever comes of it.
+
+Servers fail in many ways: they are down, slow, crowded; they cut replies off, or send none, or
+nonsense. Each is a `Failure` with one of the outcomes that commands have, and never an exception.
+No message that leaves this module has anything of a key in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from piase_gym.core.answers import plain
+from piase_gym.core.commands import Outcome
+from piase_gym.errors import ConfigError, need
+
+KEY_ENV = "PIASE_KEY_ENV"
+"""The environment variable that names the one that has the key, as ``--key-env`` does."""
+USUAL_KEY = "OPENAI_API_KEY"
+NO_KEY = "none"
+"""What is sent to servers of one's own, which ask for no key."""
+MAX_BYTES = 4_000_000
+"""Longest reply of a server that is taken in."""
+LONGEST_WAIT = 20.0
+"""Most seconds before a call is tried again."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no reply.
+
+    Attributes:
+        outcome: ``timeout`` if it may be worth another try later, ``refused`` if the server does
+            not want to, ``too_long``, or ``unparsable`` for what is no reply at all.
+        message: A sentence, without anything of a key.
+        final: Whether the next call will fail in the same way, as with a wrong key.
+    """
+
+    outcome: Outcome
+    message: str
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model answered.
+
+    Attributes:
+        text: What it wrote.
+        tool_calls: Names and arguments, as they came.
+        thinking: What it thought, if the server tells that apart.
+        prompt_tokens: Tokens of the prompt.
+        completion_tokens: Tokens of the answer.
+        estimated: Whether the server did not tell these, so that characters were counted.
+        seconds: How long it took, all tries together.
+        model: Who answered, if that is not the one that was asked.
+    """
+
+    text: str = ""
+    tool_calls: tuple[tuple[str, Any], ...] = ()
+    thinking: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: bool = False
+    seconds: float = 0.0
+    model: str = ""
+
+
+def find_key(base_url: str | None, key_env: str | None = None) -> str:
+    """Return the key for an address, out of the environment.
+
+    Raises:
+        ConfigError: If a variable was named and has none, or if OpenAI itself is asked without.
+    """
+    name = key_env or os.environ.get(KEY_ENV)
+    key = os.environ.get(name or USUAL_KEY, "")
+    if key and (not key.isascii() or not key.isprintable()):
+        raise ConfigError(f"the key in {name or USUAL_KEY} has characters that no key has")
+    if key:
+        return key
+    if name:
+        raise ConfigError(f"the environment variable {name} has no key for the language model")
+    if base_url is None:
+        raise ConfigError(
+            f"there is no key for the language model: set {USUAL_KEY}, or name another variable "
+            "with --key-env"
+        )
+    return NO_KEY
+
+
+def check_url(base_url: object) -> str | None:
+    """Return an address without a slash at its end.
+
+    Raises:
+        ConfigError: If it is none, or has a password, a query or a fragment, which logs would show.
+    """
+    if base_url is None:
+        return None
+    try:
+        parts = urlsplit(base_url if isinstance(base_url, str) else "")
+        _ = parts.port
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        shown = "" if isinstance(base_url, str) and "@" in base_url else f", not {base_url!r:.80}"
+        raise ConfigError(f"a base_url is such as http://127.0.0.1:8000/v1{shown}")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigError(
+            f"the base_url of {parts.hostname} has a user, a query or a fragment; keys come from "
+            f"the environment: {USUAL_KEY}, or the variable that --key-env names"
+        )
+    return str(base_url).rstrip("/")
+
+
+class Client:
+    """Asks one endpoint; it may be used from many threads at once.
+
+    Args:
+        base_url: The address, such as ``http://127.0.0.1:8000/v1``; ``None`` asks OpenAI.
+        key: The key.
+        timeout: Seconds that one try may take, from first to last byte.
+        retries: How often a call that failed for a passing reason is tried again.
+
+    Raises:
+        MissingExtraError: If `openai` is not installed.
+    """
+
+    def __init__(self, base_url: str | None, key: str, timeout: float, retries: int) -> None:
+        openai = need("openai", "a language model (llm:MODEL@URL)", "llm")
+        self._openai, self._key = openai, key
+        self._timeout, self._retries = timeout, retries
+        self.where = base_url or "https://api.openai.com/v1"
+        self._client = openai.OpenAI(
+            base_url=self.where, api_key=key, timeout=timeout, max_retries=0
+        )
+
+    def __repr__(self) -> str:
+        """Name the address; the key stays out of it."""
+        return f"<Client of {self.where}>"
+
+    def ask(self, request: Mapping[str, Any]) -> Reply | Failure:
+        """Send a request of the chat completions, and try again what fails for a passing reason."""
+        start, number = time.perf_counter(), 0
+        while True:
+            found = self._try(request)
+            if isinstance(found, Reply):
+                seconds = round(time.perf_counter() - start, 6)
+                return _counted(found, request, seconds)
+            failure, wait = found
+            if wait is None or number >= self._retries:
+                tries = f" after {number + 1} tries" if number else ""
+                return Failure(failure.outcome, failure.message + tries, failure.final)
+            time.sleep(min(max(wait, 0.25 * 2**number), LONGEST_WAIT))
+            number += 1
+
+    def _try(self, request: Mapping[str, Any]) -> Reply | tuple[Failure, float | None]:
+        """Make one call: its reply, or its failure and how long to wait before the next.
+
+        It is ``None`` if there is no use in trying again.
+        """
+        openai, start = self._openai, time.monotonic()
+        late = Failure(Outcome.TIMEOUT, f"{self.where} gave no answer in {self._timeout:g} s")
+        try:
+            with self._send(request) as response:
+                body, size = [], 0
+                for part in response.iter_bytes():
+                    body.append(part)
+                    size += len(part)
+                    if size > MAX_BYTES:
+                        told = f"the reply of {self.where} has more than {MAX_BYTES:,} bytes"
+                        return Failure(Outcome.TOO_LONG, told), None
+                    if time.monotonic() - start > self._timeout:
+                        return late, 0.0
+            return self._read(b"".join(body), request)
+        except openai.APIStatusError as error:
+            return self._status(error)
+        except openai.APITimeoutError:
+            return late, 0.0
+        except openai.APIConnectionError as error:
+            told = f"{self.where} cannot be reached ({self._clean(error.__cause__ or error)})"
+            return Failure(Outcome.TIMEOUT, told), 0.0
+        except Exception as error:  # of the library below, whose name differs by version
+            if "Timeout" in type(error).__name__:
+                return late, 0.0
+            told = f"the reply of {self.where} was cut off ({type(error).__name__})"
+            return Failure(Outcome.TIMEOUT, told), 0.0
+
+    def _send(self, request: Mapping[str, Any]) -> Any:
+        """Send a request; its body goes as it is, for the library would look at every message."""
+        body = {name: value for name, value in request.items() if name != "model"}
+        body |= body.pop("extra_body", {})
+        create = self._client.chat.completions.with_streaming_response.create
+        return create(model=request["model"], messages=[], extra_body=body)
+
+    def _status(self, error: Any) -> tuple[Failure, float | None]:
+        """Return what an error code means."""
+        code = error.status_code
+        if code in (401, 403):  # what the server says may have the key in it
+            told = f"{self.where} refused the key ({code})"
+            return Failure(Outcome.REFUSED, told, final=True), None
+        said = f"{self.where} answered {code}: {self._clean(_said(error))}"
+        if code == 404:
+            return Failure(Outcome.REFUSED, said, final=True), None
+        if code == 429 and "insufficient_quota" in str(getattr(error, "code", "")):
+            return Failure(Outcome.REFUSED, said, final=True), None
+        if code in (408, 409, 425, 429) or code >= 500:
+            return Failure(Outcome.TIMEOUT, said), _retry_after(error.response)
+        return Failure(Outcome.REFUSED, said), None
+
+    def _clean(self, message: object) -> str:
+        """Return a message in one line, without anything of the key."""
+        text = " ".join(plain(str(message)).split())
+        return self._scrub(text)[:200] or "it did not say why"
+
+    def _scrub(self, text: str) -> str:
+        """Return a text without the key."""
+        if self._key == NO_KEY or len(self._key) < 6:
+            return text
+        return text.replace(self._key, "[key]")
+
+    def _read(
+        self, body: bytes, request: Mapping[str, Any]
+    ) -> Reply | tuple[Failure, float | None]:
+        """Read the body of a reply."""
+        try:
+            data = orjson.loads(self._scrub(body.decode("utf-8")))
+            choice = data["choices"][0]
+            message = choice["message"]
+            found = Reply(
+                _text(message.get("content")),
+                tuple(_calls(message.get("tool_calls"))),
+                _text(message.get("reasoning_content") or message.get("reasoning")),
+                *_tokens(data.get("usage")),
+                model="" if data.get("model") in (None, request["model"]) else str(data["model"]),
+            )
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            if isinstance(error, IndexError):
+                told = f"the reply of {self.where} has no choices"
+            else:
+                told = f"what {self.where} sent is no reply of a model"
+            return Failure(Outcome.UNPARSABLE, told), 0.0
+        refusal = message.get("refusal")
+        if refusal or choice.get("finish_reason") == "content_filter":
+            told = f"the model declines: {self._clean(refusal or 'its content filter stepped in')}"
+            return Failure(Outcome.REFUSED, told), None
+        return found
+
+
+@functools.lru_cache(maxsize=64)
+def client_of(base_url: str | None, key: str, timeout: float, retries: int) -> Client:
+    """Return the client of an endpoint; all agents that ask the same one share it."""
+    return Client(base_url, key, timeout, retries)
+
+
+def _text(content: Any) -> str:
+    """Return a content, which may come in parts."""
+    if isinstance(content, str | None):
+        return content or ""
+    return "".join(str(part.get("text", "")) for part in content)
+
+
+def _calls(calls: Any) -> list[tuple[str, Any]]:
+    """Return the names and arguments of tool calls."""
+    parts = [call["function"] for call in calls or ()]
+    return [(str(part["name"]), part.get("arguments")) for part in parts]
+
+
+def _tokens(usage: Any) -> tuple[int, int]:
+    """Return the tokens that a server tells, or zeros."""
+    counts = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
+    prompt, completion = (n if type(n) is int and n >= 0 else 0 for n in counts)
+    return prompt, completion
+
+
+def _counted(reply: Reply, request: Mapping[str, Any], seconds: float) -> Reply:
+    """Return a reply with its time, and with its tokens if the server did not tell them."""
+    fields = {**vars(reply), "seconds": seconds}
+    if not reply.prompt_tokens:
+        written = len(reply.text) + len(reply.thinking) + len(str(reply.tool_calls or ""))
+        fields["prompt_tokens"] = characters(request["messages"]) // 4 + 1
+        fields |= {"completion_tokens": written // 4 + 1, "estimated": True}
+    return Reply(**fields)
+
+
+def characters(messages: Sequence[Mapping[str, Any]]) -> int:
+    """Count the characters of messages."""
+    return sum(len(message["content"]) for message in messages)
+
+
+def _said(error: Any) -> object:
+    """Return the message in the body of an error, or what the library makes of it."""
+    body = error.body
+    if isinstance(body, Mapping):
+        return body.get("message") or body.get("detail") or error.message
+    return body if isinstance(body, str) and body else error.message
+
+
+def _retry_after(response: Any) -> float:
+    """Return the seconds that a server asks to wait."""
+    try:
+        return max(0.0, float(response.headers.get("retry-after", 0.0)))
+    except ValueError:
+        return 0.0

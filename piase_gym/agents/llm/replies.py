@@ -1,0 +1,127 @@
+"""Replies that are kept, so that nothing is asked twice, and runs can be played again offline.
+
+A reply is found by a digest of all that it followed from: the model, the messages, the settings,
+the repeat, the seed of the episode. Where it came from, and with which key, is not part of it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from piase_gym.agents.llm.client import Failure, Reply
+from piase_gym.core.commands import Outcome
+from piase_gym.core.files import require_folder
+from piase_gym.errors import StorageError
+
+REPLY_EVENT = "LLM_REPLY_RECEIVED"
+"""The type of the lines in which logs have replies."""
+_FIELDS = "text tool_calls thinking prompt_tokens completion_tokens estimated seconds model".split()
+
+
+class Replies:
+    """Replies in memory.
+
+    Attributes:
+        offline: Whether nothing may be asked that is not here.
+    """
+
+    def __init__(self, offline: bool = False) -> None:
+        """Begin with none."""
+        self.offline = offline
+        self._known: dict[str, Reply | Failure] = {}
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self._known)
+
+    def find(self, key: str) -> Reply | Failure | None:
+        """Return what came of a request, if that is known."""
+        return self._known.get(key)
+
+    def keep(self, key: str, reply: Reply) -> None:
+        """Keep the reply to a request."""
+        self._known[key] = reply
+
+    def take(self, value: Mapping[str, Any]) -> None:
+        """Keep a reply as logs have it; what is none is left out."""
+        key, told = value.get("request"), value.get("told")
+        if isinstance(key, str) and isinstance(value.get("text"), str):
+            fields = {name: value[name] for name in _FIELDS if name in value}
+            calls = tuple((str(name), given) for name, given in fields.get("tool_calls") or ())
+            self._known[key] = Reply(**{**fields, "tool_calls": calls})
+        elif isinstance(key, str) and isinstance(told, str) and "final" in value:
+            failure = Failure(Outcome(value["outcome"]), told, bool(value["final"]))
+            self._known[key] = failure
+
+
+class ReplyFile(Replies):
+    """Replies in a file, a JSON line each; a line that was cut off is left out.
+
+    Args:
+        path: The file, made when the first reply is kept.
+        offline: Whether nothing may be asked that is not there.
+
+    Raises:
+        StorageError: If it cannot be read, or its folder cannot be written to.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], offline: bool = False) -> None:
+        super().__init__(offline)
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        require_folder(self.path.parent)
+        try:
+            lines = self.path.read_bytes().split(b"\n") if self.path.exists() else []
+        except OSError as error:
+            raise StorageError(f"{path}: {error.strerror or error}") from error
+        self._torn = bool(lines and lines[-1])
+        for line in filter(None, lines):
+            try:
+                value = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                continue
+            if isinstance(value, dict):
+                self.take(value)
+
+    def keep(self, key: str, reply: Reply) -> None:
+        """Keep a reply, in the file too.
+
+        Raises:
+            StorageError: If it cannot be written; the reply is kept in memory then.
+        """
+        super().keep(key, reply)
+        line = orjson.dumps({"request": key, **reply_value(reply)}) + b"\n"
+        with self._lock:  # threads write whole lines
+            try:
+                with self.path.open("ab") as file:
+                    file.write(b"\n" + line if self._torn else line)
+                self._torn = False
+            except OSError as error:
+                self._torn = True
+                raise StorageError(f"{self.path}: {error.strerror or error}") from error
+
+
+def replies_of(events: Any) -> Replies:
+    """Return the replies that the lines of a run have; nothing else can be asked.
+
+    Args:
+        events: The events of a log, such as `piase_gym.runs.read(path)`.
+    """
+    found = Replies(offline=True)
+    for event in events:
+        if event["event_type"] == REPLY_EVENT:
+            found.take(event["event_data"])
+    return found
+
+
+def reply_value(reply: Reply) -> dict[str, Any]:
+    """Return a reply as JSON-able values; what is empty is left out."""
+    found: dict[str, Any] = {"text": reply.text}
+    found |= {name: value for name in _FIELDS if (value := getattr(reply, name))}
+    return found

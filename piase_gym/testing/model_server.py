@@ -1,0 +1,240 @@
+"""A stand-in for a language model: an HTTP server on loopback that answers as it is told.
+
+It speaks the chat completions of the OpenAI API, and its failures: error codes, replies that are
+cut off, slow, empty or no JSON. Tests of agents and benchmarks of clients need no model, and
+``python -m piase_gym.testing.model_server`` lets anyone try `llm:` names without one.
+
+Example:
+    >>> with ModelServer(lambda request: "stay") as server:
+    ...     server.base_url.startswith("http://127.0.0.1:")
+    True
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import json
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Request = Mapping[str, Any]
+"""The body of a request: `model`, `messages` and the rest."""
+
+
+@dataclass(frozen=True)
+class Say:
+    """An answer, or a failure, of the server.
+
+    Attributes:
+        text: What the model writes; ``None`` for a reply without content.
+        tool_calls: Its tool calls, as (name, arguments); arguments that are no string are written
+            as JSON.
+        status: The status code.
+        raw: The whole body instead of a chat completion.
+        headers: Further headers.
+        delay: Seconds before the answer.
+        cut: Bytes of the body after which the connection is closed; ``None`` sends all.
+        drip: Seconds between the bytes of the body; 0 sends it at once.
+        more: Further fields of the reply, or others in place of the usual ones.
+    """
+
+    text: str | None = ""
+    tool_calls: tuple[tuple[str, Any], ...] = ()
+    status: int = 200
+    raw: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    cut: int | None = None
+    drip: float = 0.0
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def body(self, request: Request, number: int) -> bytes:
+        """Return the body of the reply to a request."""
+        if self.raw is not None:
+            return self.raw
+        if self.status >= 400:
+            error = {"message": self.text, "type": "error", "code": None, "param": None}
+            return json.dumps({"error": error}).encode()
+        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.tool_calls:
+            message["tool_calls"] = [
+                {
+                    "id": f"call_{place}",
+                    "type": "function",
+                    "function": {
+                        "name": name,
+                        "arguments": given if isinstance(given, str) else json.dumps(given),
+                    },
+                }
+                for place, (name, given) in enumerate(self.tool_calls)
+            ]
+        prompt = sum(len(str(part.get("content"))) for part in request.get("messages", ())) // 4
+        written = len(self.text or "") // 4 + 1
+        reply = {
+            "id": f"chatcmpl-{number}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": request.get("model", ""),
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {
+                "prompt_tokens": prompt,
+                "completion_tokens": written,
+                "total_tokens": prompt + written,
+            },
+        }
+        return json.dumps({**reply, **self.more}).encode()
+
+
+Answers = Callable[[Request], "str | Say"] | Iterable["str | Say"]
+
+
+class ModelServer:
+    """The server, in a thread of its own; use it in a ``with`` block.
+
+    Args:
+        answers: A function of a request's body, or answers in their order, the last of which is
+            repeated. A plain string is what the model writes.
+        delay: Seconds before every answer.
+        key: The only key that is let in; ``None`` lets in any.
+        port: The port; 0 takes a free one.
+
+    Attributes:
+        requests: The bodies of all requests, in the order of their arrival.
+        headers: Their headers, by lower-case names.
+    """
+
+    def __init__(
+        self, answers: Answers, *, delay: float = 0.0, key: str | None = None, port: int = 0
+    ) -> None:
+        self._answer = answers if callable(answers) else _in_order(answers)
+        self._delay, self._key, self._port = delay, key, port
+        self._numbers = itertools.count()
+        self.requests: list[Request] = []
+        self.headers: list[Mapping[str, str]] = []
+        self._loop = asyncio.new_event_loop()
+        self._ready, self._tasks = threading.Event(), set[asyncio.Task[None]]()
+        self._thread = threading.Thread(target=self._run, name="model-server", daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """What clients take as `base_url`."""
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    def __enter__(self) -> ModelServer:
+        """Begin to listen."""
+        self._thread.start()
+        self._ready.wait(10)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close all connections and stop."""
+        self._loop.call_soon_threadsafe(self._stop)
+        self._thread.join(10)
+
+    def _stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        self._loop.stop()
+
+    def _run(self) -> None:
+        """Serve until the loop is stopped."""
+        asyncio.set_event_loop(self._loop)
+        served = asyncio.start_server(self._serve, "127.0.0.1", self._port, backlog=512)
+        server = self._loop.run_until_complete(served)
+        self._port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        self._loop.run_forever()
+        server.close()
+        self._loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
+        self._loop.run_until_complete(asyncio.sleep(0))  # transports close
+        self._loop.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        with contextlib.suppress(OSError, asyncio.CancelledError, asyncio.IncompleteReadError):
+            while await self._respond(reader, writer):
+                pass
+        self._tasks.discard(task)
+        writer.close()
+
+    async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request; tell whether the connection stays open."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        rows = [line.partition(":") for line in head.split("\r\n")[1:] if line]
+        headers = {name.lower(): value.strip() for name, _, value in rows}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        request: Request = json.loads(body) if body else {}
+        self.requests.append(request)
+        self.headers.append(headers)
+        said = self._said(request, headers)
+        if self._delay + said.delay:
+            await asyncio.sleep(self._delay + said.delay)
+        content = said.body(request, next(self._numbers))
+        writer.write(_head(said, len(content)))
+        for byte in content if said.drip else ():
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(said.drip)
+        if not said.drip:
+            writer.write(content[: said.cut])
+        await writer.drain()
+        return said.cut is None
+
+    def _said(self, request: Request, headers: Mapping[str, str]) -> Say:
+        """Return what is to be answered."""
+        if self._key is not None and headers.get("authorization") != f"Bearer {self._key}":
+            return Say("Incorrect API key provided.", status=401)
+        answer = self._answer(request)
+        return Say(answer) if isinstance(answer, str) else answer
+
+
+def _head(said: Say, length: int) -> bytes:
+    """Return the head of a reply."""
+    lines = {"Content-Type": "application/json", "Content-Length": str(length), **said.headers}
+    rows = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"HTTP/1.1 {said.status} Status\r\n{rows}\r\n".encode("latin-1")
+
+
+def _in_order(answers: Iterable[str | Say]) -> Callable[[Request], str | Say]:
+    """Return a function that gives answers one after the other, and the last one for ever."""
+    left = list(answers)
+    return lambda request: left.pop(0) if len(left) > 1 else left[0]
+
+
+_COMMAND = re.compile(r"^- (.+)$", re.MULTILINE)
+
+
+def first_command(request: Request) -> str:
+    """Answer with a command out of the last list of possible commands, another in each turn."""
+    messages = request.get("messages", [])
+    listed = _COMMAND.findall(str(messages[-1].get("content", ""))) if messages else []
+    return str(listed[len(messages) * 7 % len(listed)]) if listed else "stay"
+
+
+def main() -> None:
+    """Serve until the input ends: whoever started the server closes it, or Ctrl-C does."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds before an answer")
+    parser.add_argument("--answer", help="what is always answered; default a listed command")
+    given = parser.parse_args()
+    answers = first_command if given.answer is None else [given.answer]
+    with ModelServer(answers, delay=given.delay, port=given.port) as server:
+        sys.stdout.write(f"{server.base_url}\n")
+        sys.stdout.flush()
+        with contextlib.suppress(KeyboardInterrupt):
+            sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""The reader of what language models answer."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from piase_gym.core.answers import MAX_REPLY, Answer, plain, read_answer, read_tool_calls
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Param, Verb, read_command
+
+GRAMMAR = (
+    Verb("go", "walk", (Param("direction", choices=("north", "south", "up")),)),
+    Verb("take", "pick up", (Param("item"),)),
+    Verb("look", "look around"),
+    Verb("say", "speak", (Param("message", "text"),)),
+)
+
+
+def is_command(line: str) -> bool:
+    return isinstance(read_command(line, GRAMMAR), Command)
+
+
+READS = (is_command,)
+YAML = """thinking: "I saw new objects: a key, a door"
+action: go north
+reason: "Continue exploring"
+message_to_others: "I found a chair at position 3"
+"""
+WHOLE = Answer(
+    "go north",
+    "I saw new objects: a key, a door",
+    "Continue exploring",
+    "I found a chair at position 3",
+)
+OBJECT = {
+    "thinking": WHOLE.thinking,
+    "action": "go north",
+    "reason": WHOLE.reason,
+    "message_to_others": WHOLE.message,
+}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        YAML,
+        f"```yaml\n{YAML}```",
+        f"Here is my answer:\n\n```yaml\n{YAML}```\nGood luck to us.",
+        f"<action>\n{YAML}</action>",
+        json.dumps(OBJECT),
+        json.dumps(OBJECT, indent=2),
+        f"```json\n{json.dumps(OBJECT, indent=2)}\n```",
+        f"I answer {json.dumps(OBJECT)} and hope.",
+        YAML.replace("action: go north", "action: |\n  go north\n"),
+        YAML.replace("action: go north", 'action: "go north"  # as planned'),
+        YAML.replace("\n", "\r\n"),
+        f"<think>{WHOLE.thinking}</think>"
+        + "\n".join(line for line in YAML.split("\n") if "thinking" not in line),
+    ],
+)
+def test_the_documents_answer_is_read_in_every_dress(reply: str) -> None:
+    assert read_answer(reply, READS) == WHOLE
+    assert read_answer(reply) == WHOLE
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "go north",
+        "  GO NORTH.  ",
+        "- go north",
+        "1. go north",
+        "> go north",
+        '"go north"',
+        "`go north`",
+        "**go north**",
+        "“go north”",
+        "```\ngo north\n```",
+        "```go north```",
+        "~~~text\ngo north\n~~~",
+        "```\ngo north",
+        "<action>go north</action>",
+        "<ACTION> `go north` </ACTION>",
+        "<action>go north",
+        "I could go south, or <action>go south</action>. No: <action>go north</action>",
+        "Action: go north",
+        "**Action:** go north",
+        "**Action**: `go north`",
+        "Thought: the door is open.\nAction: go north",
+        "Action: go south\nWait, that is wrong.\nFinal action: go north",
+        "Action: go north\nObservation: You are in the hall.\nAction: go south",
+        "Action:\ngo north",
+        "Action:\n```\ngo north\n```",
+        "```\nplan: look, then walk\n```\nAction: go north",
+        "The door is open, so I walk on.\n\ngo north",
+        "go north\n\nBecause the door is open.",
+        "I will `go north` now.",
+        "I think it is best to **go north**, my friends.",
+        "<think>go south? no.</think>go north",
+        "the opening tag was in the prompt: go south</think>\n\ngo north",
+        "<reasoning>\nAction: go south\n</reasoning>\nAction: go north",
+        "<|channel|>analysis<|message|>go south<|end|><|channel|>final<|message|>go north",
+        '{"action": "go north"}',
+        '{"Action": "go north"}',
+        '{"command": ["go north"]}',
+        '["go north"]',
+        '{"answer": {"action": "go north"}}',
+        "\x1b[31mgo\x1b[0m north\x07",
+        "go\u200b north\u202e",
+    ],
+)
+def test_one_command_is_found(reply: str) -> None:
+    found = read_answer(reply, READS)
+    assert isinstance(found, Answer), found
+    assert isinstance(found.command, str)
+    assert found.command.rstrip(".").lower() == "go north"
+
+
+NORTH = Command("go", {"direction": "north"})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"action": "go", "parameters": {"direction": "north"}}',
+        '{"action_type": "go", "parameters": {"direction": "north"}}',
+        '{"verb": "go", "args": {"direction": "north"}}',
+        '{"action": {"type": "go", "parameters": {"direction": "north"}}}',
+        '<tool_call>{"name": "go", "arguments": {"direction": "north"}}</tool_call>',
+        '{"function": {"name": "go", "arguments": "{\\"direction\\": \\"north\\"}"}}',
+        'I call {"name": "go", "arguments": {"direction": "north"}}.',
+        'action: {"type": "go", "parameters": {"direction": "north"}}',
+    ],
+)
+def test_commands_as_data_are_found(reply: str) -> None:
+    found = read_answer(reply, READS)
+    assert isinstance(found, Answer), found
+    assert found.command == NORTH
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "told"),
+    [
+        ("", "unparsable", "is empty"),
+        (" \n\t\x00", "unparsable", "is empty"),
+        (None, "unparsable", "not NoneType"),
+        (7, "unparsable", "not int"),
+        ("<think>I wonder", "unparsable", "within its reasoning"),
+        ("go north\ngo south", "unparsable", "several commands, 'go north' and 'go south'"),
+        ("`go north` or `go south`?", "unparsable", "several commands"),
+        ('["go north", "go south"]', "unparsable", "2 commands"),
+        ('{"action": ["go north", "look"]}', "unparsable", "2 commands"),
+        ('{"action": 3}', "unparsable", 'no "action"'),
+        ('{"plan": "go north"}', "unparsable", 'no "action"'),
+        ('{"action": "go nor', "unparsable", "cannot be read"),
+        ('{"action": ""}', "unparsable", "is empty"),
+        ("<action></action>", "unparsable", "is empty"),
+        ('{"action": "go", "parameters": "north"}', "unparsable", "no JSON"),
+        ('{"action": "go", "parameters": ["north"]}', "unparsable", "not a list"),
+        ("Ich gehe jetzt.\nNach Norden.", "unparsable", "no line of the reply"),
+        ("x" * (MAX_REPLY + 1), "too_long", f"than {MAX_REPLY:,}"),
+        ("go north\n" * 1_000_000, "too_long", f"than {MAX_REPLY:,}"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(reply: object, outcome: str, told: str) -> None:
+    found = read_answer(reply, READS)
+    assert isinstance(found, InvalidAction)
+    assert found.outcome == Outcome(outcome)
+    assert told in found.message
+
+
+def test_a_line_that_is_no_command_is_left_to_the_world() -> None:
+    assert read_answer("fly home", READS) == Answer("fly home")
+
+
+def test_a_command_with_marks_in_its_text_is_taken_as_it_is() -> None:
+    said = "say Action: go north, and `look`"
+    assert read_answer(said, READS) == Answer(said)
+
+
+def test_the_strictest_reader_decides_first() -> None:
+    reply = "take the lamp because it is bright\ngo north"
+    assert isinstance(read_answer(reply, READS), InvalidAction)
+    legal = read_answer(reply, (lambda line: line == "go north", is_command))
+    assert legal == Answer("go north")
+
+
+def test_a_query_keeps_its_lines() -> None:
+    query = "SELECT name\nFROM cities\nWHERE size > 3"
+    assert read_answer(f"I look.\n```sql\n{query}\n```") == Answer(query)
+
+
+@pytest.mark.parametrize(
+    ("calls", "found"),
+    [
+        ([("go", '{"direction": "north"}')], NORTH),
+        ([("go", {"direction": "north"})] * 2, NORTH),
+        ([("look", "")], Command("look")),
+        ([("look", None)], Command("look")),
+        ([("go", "[1]")], "not a list"),
+        ([("go", '{"direction":')], "no JSON"),
+        ([("look", ""), ("go", "{}")], "calls 2 tools"),
+        ([], "calls 0 tools"),
+    ],
+)
+def test_tool_calls(calls: list[tuple[str, object]], found: Command | str) -> None:
+    read = read_tool_calls(calls)
+    if isinstance(found, str):
+        assert isinstance(read, InvalidAction)
+        assert found in read.message
+    else:
+        assert read == Answer(found)
+
+
+PARTS = '{ } [ "action": action: ``` <think> </think> <action> Observation: - " : | look'.split()
+WORDS = st.text(max_size=300) | st.lists(
+    st.sampled_from([*PARTS, "\n", "\x1b[", "go north"]), max_size=60
+).map("".join)
+
+
+@given(WORDS)
+def test_anything_has_an_answer_or_a_reason(reply: str) -> None:
+    found = read_answer(reply, READS)
+    assert isinstance(found, Answer | InvalidAction)
+    if isinstance(found, Answer):
+        assert found.command
+    assert plain(plain(reply)) == plain(reply)
+
+
+@pytest.mark.parametrize(
+    "part", ['{"a":', "[", "<think>", "```\n", "<action>", "action:\n", "*", " ", "`a", '"a\n']
+)
+def test_no_reply_takes_long(part: str) -> None:
+    start = time.process_time()
+    read_answer((part * MAX_REPLY)[:MAX_REPLY], READS)
+    assert time.process_time() - start < 2.0  # some 20 ms; a quadratic reader needs minutes

@@ -1,0 +1,112 @@
+"""Chats of runs: masks, the replies of language models, and pairs out of forks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from piase_gym import Simulation, runs
+from piase_gym.agents import LLMAgent
+from piase_gym.errors import LogWriteError, RunError
+from piase_gym.runs.chat_export import transcripts
+from piase_gym.testing.model_server import ModelServer, Say
+from piase_gym.wrappers import AvtLogger
+from tests.helpers.cli_runner import piase
+
+ROOM = {"width": 4, "height": 2, "start_pos": (0, 0), "goal_pos": (2, 0), "max_steps": 9}
+
+
+def played(log: Path, agent: Any) -> runs.Run:
+    """Log an episode in a corridor whose goal is two cells to the right."""
+    Simulation("GridWorld", agent, seed=0, wrap=(lambda env: AvtLogger(env, log),), **ROOM).run()
+    return runs.read(log)
+
+
+def test_a_models_own_words_stand_in_its_chat(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    answers = ["I fly.", "Action: move right", Say("no", status=400), "move right"]
+    with ModelServer(answers) as server:
+        agent = LLMAgent("m", server.base_url, prompt="Walk, $agent. $answering", history="full")
+        run = played(tmp_path / "run.jsonl", agent)
+        asked = [request["messages"] for request in server.requests]
+    (chat,) = transcripts(run)
+    said = [(m["role"], m["content"]) for m in chat["messages"]]
+    assert [role for role, _ in said] == ["system", *["user", "assistant"] * 4]
+    assert [text for role, text in said if role == "assistant"] == [
+        "I fly.",
+        "Action: move right",
+        "",
+        "move right",
+    ]
+    assert said[0][1] == asked[0][0]["content"]
+    assert said[0][1].startswith("Walk, agent_0. Answer with one line")
+    assert said[1][1] == asked[0][1]["content"]
+    assert said[3][1] == asked[1][-1]["content"]
+    assert "could not be read" in said[3][1]
+    assert said[-2][1] == asked[-1][-1]["content"]
+    assert chat["mask"] == [0, 0, 1, 0, 1, 0, 0, 0, 1]
+    assert chat["outcomes"] == ["unparsable", "ok", "refused", "ok"]
+    assert sum(chat["rewards"]) == pytest.approx(chat["return"])
+    assert chat["rewards"][0] == 0.0
+    assert chat["rewards"][2] < 0.0 < chat["rewards"][3]
+    assert chat["result"] == "won"
+
+
+def test_masks_cover_what_the_player_wrote(tmp_path: Path) -> None:
+    (chat,) = transcripts(played(tmp_path / "run.jsonl", "oracle"))
+    wrote = [m["content"] for m, own in zip(chat["messages"], chat["mask"], strict=True) if own]
+    assert wrote == ["move right", "move right"]
+    assert len(chat["outcomes"]) == len(chat["rewards"]) == 2
+
+
+def test_a_fork_makes_a_pair(tmp_path: Path) -> None:
+    run = played(tmp_path / "run.jsonl", "oracle")
+    runs.fork(run, 1, actions={"agent_0": "move left"}, logs=tmp_path / "forks")
+    place = runs.preferences(tmp_path / "forks", tmp_path / "pairs.jsonl")
+    (line,) = place.read_text("utf-8").splitlines()
+    pair = json.loads(line)
+    (chat,) = transcripts(run)
+    assert pair["prompt"] == [chat["messages"][0], chat["messages"][3]]
+    assert pair["chosen"] == [{"role": "assistant", "content": "move right"}]
+    assert pair["rejected"] == [{"role": "assistant", "content": "move left"}]
+    assert pair["chosen_return"] > pair["rejected_return"]
+    with pytest.raises(LogWriteError):
+        runs.preferences(tmp_path / "forks", place)
+    out = tmp_path / "again.jsonl"
+    argv = ["export", str(tmp_path / "forks"), str(out), "--format", "preferences"]
+    assert piase(*argv).returncode == 0
+    assert out.read_text("utf-8").splitlines() == [line]
+
+
+def test_a_model_goes_on_from_a_cut(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    run = played(tmp_path / "run.jsonl", "oracle")
+    with ModelServer(["I hope.\nAction: move right"]) as server:
+        agent = LLMAgent("m", server.base_url, history="full")
+        change = {"agent_0": "move left"}
+        runs.fork(run, 1, actions=change, players={"agent_0": agent}, logs=tmp_path / "forks")
+        first = server.requests[0]["messages"]
+    roles = [message["role"] for message in first]
+    assert roles == ["system", "user", "assistant", "user"]  # nothing was asked before the cut
+    assert first[2]["content"] == "move right"
+    assert "Your last command, move right, was ok" in first[3]["content"]
+    place = runs.preferences(tmp_path / "forks", tmp_path / "pairs.jsonl")
+    (line,) = place.read_text("utf-8").splitlines()
+    pair = json.loads(line)
+    assert pair["prompt"] == [first[0], first[3]]
+    assert pair["chosen"] == [{"role": "assistant", "content": "I hope.\nAction: move right"}]
+    assert pair["rejected"] == [{"role": "assistant", "content": "move left"}]
+
+
+def test_what_makes_no_pair(tmp_path: Path) -> None:
+    run = played(tmp_path / "run.jsonl", "oracle")
+    runs.fork(run, 1, actions={"agent_0": "move right"}, logs=tmp_path / "same")
+    runs.fork(run, 1, hints={"agent_0": "Go left."}, logs=tmp_path / "hint")
+    for name in ("same", "hint"):
+        out = runs.preferences(tmp_path / name, tmp_path / f"{name}.jsonl")
+        assert out.read_text("utf-8") == ""
+    with pytest.raises(RunError, match="no branches"):
+        runs.preferences(tmp_path / "nothing", tmp_path / "pairs.jsonl")
