@@ -8,7 +8,7 @@ from typing import Any
 from piase_gym.core.commands import Command
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.jsonable import jsonable
-from piase_gym.core.mailbox import EVERYONE, Mailbox
+from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.models import AgentState, MailMessage, SharedMemory
 from piase_gym.errors import ActionError, AgentError, SnapshotError
 from piase_gym.interfaces.base import WorldInterface

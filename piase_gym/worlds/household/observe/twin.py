@@ -9,9 +9,7 @@ from piase_gym.core.mailbox import Mailbox, Message
 from piase_gym.worlds.household.state import Game, HomeState
 
 
-def differ(
-    game: Game, state: HomeState, mail: Mailbox, agents: Sequence[str], agent: int
-) -> bool:
+def differ(game: Game, state: HomeState, mail: Mailbox, agents: Sequence[str], agent: int) -> bool:
     """Change what an agent cannot know; returns whether there was anything.
 
     What lies in receptacles that it has not looked into is exchanged between those that it does
