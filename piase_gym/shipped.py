@@ -106,6 +106,8 @@ def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"TextRoom-{name}-v1", {"scenario": scenario}
     for name, fields in room_ids.QUESTS.items():
         yield f"TextRoom-Quest-{name}-v1", {"config": fields}
+    for name, fields in room_ids.RECALLS.items():
+        yield f"TextRoom-Recall-{name}-v1", {"config": fields}
     yield "Household-v0", {}
     for name, fields in home_ids.TASKS.items():
         yield f"Household-{name}-v0", {"config": fields}

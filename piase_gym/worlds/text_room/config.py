@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.worlds.text_room.levels import names, words
+from piase_gym.worlds.text_room.levels.recall import MOST_DELAY, recall_story
 from piase_gym.worlds.text_room.levels.story import Story
 from piase_gym.worlds.text_room.levels.story_rules import AddMetric, MaxSteps
 from piase_gym.worlds.text_room.levels.validation import problems
@@ -72,6 +73,9 @@ class TextRoomConfig(WorldConfig):
     theme: Literal["house", "castle", "ship"] = Field(
         "house", description="the words of generated quests"
     )
+    recall: int | None = Field(
+        None, ge=0, le=MOST_DELAY, description="steps between cue and choice, in place of a story"
+    )
     hearing: Literal["everywhere", "room"] = Field(
         "everywhere", description="who hears what is said: everybody, or who is in the same room"
     )
@@ -84,7 +88,13 @@ class TextRoomConfig(WorldConfig):
     @classmethod
     def _follow_the_story(cls, data: Any) -> Any:
         """Take the number of agents and of steps from the story, where they are not given."""
-        if not isinstance(data, dict) or data.get("story") is None:
+        if not isinstance(data, dict):
+            return data
+        if type(data.get("recall")) is int and 0 <= data["recall"] <= MOST_DELAY:
+            agents = data.get("agents", 1)
+            told = recall_story(data["recall"], agents if agents in range(1, MAX_AGENTS + 1) else 1)
+            data = {**data, "story": told}
+        if data.get("story") is None:
             return data
         story = data["story"]
         if not isinstance(story, Story):
