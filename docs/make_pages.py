@@ -153,6 +153,11 @@ def with_household(text: str) -> str:
     return with_sections(text, "household", measured("household"))
 
 
+def with_memory(text: str) -> str:
+    """Return the page about memory with what it is good for and what it costs."""
+    return with_sections(text, "memory", measured("memory"))
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -198,6 +203,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "benchmarks.md": (with_references, with_dilemmas),
     "curricula.md": (with_courses,),
     "following_curricula.md": (with_costs,),
+    "memory.md": (with_memory,),
     "runs.md": (with_logging,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),

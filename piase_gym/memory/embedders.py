@@ -122,13 +122,19 @@ class SentenceEmbedder:
 
     def __init__(self) -> None:
         self._model = _sentence_model()
+        self._torch = need("torch", "the sentence model all-MiniLM-L6-v2", "semantic")
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the embeddings of some texts, of shape ``(len(texts), 384)``."""
         if not texts:
             return np.zeros((0, self.size), np.float32)
         safe = [text.encode("utf-8", "replace").decode() for text in texts]
-        found = self._model.encode(safe, normalize_embeddings=True, show_progress_bar=False)
+        threads = self._torch.get_num_threads()
+        self._torch.set_num_threads(1)  # for a few short texts more cost more than they do
+        try:
+            found = self._model.encode(safe, normalize_embeddings=True, show_progress_bar=False)
+        finally:
+            self._torch.set_num_threads(threads)
         return np.asarray(found, np.float32)
 
 

@@ -1,4 +1,4 @@
-"""The ids of TextRoom: written stories by their scenario, generated quests, and delayed recall. Plain data."""
+"""The ids of TextRoom as plain data: written stories, generated quests, delayed recall."""
 
 from __future__ import annotations
 

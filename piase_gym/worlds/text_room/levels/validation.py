@@ -140,7 +140,9 @@ class StoryValidator:
                 yield from self._unknown("object", name, path)
                 if name in self.placed and self.placed[name].kind != "room":
                     where = _place(self.placed[name])
-                    yield Problem(path, f"{name!r} is {where}; only what lies in a room is shuffled")
+                    yield Problem(
+                        path, f"{name!r} is {where}; only what lies in a room is shuffled"
+                    )
                 elif name in self.objects and name not in self.placed:
                     yield Problem(path, f"{name!r} lies in no room, so it cannot be shuffled")
                 if name in seen:

@@ -1,0 +1,255 @@
+"""What a memory is good for, and what it costs: delayed recall, and 10,000 memories.
+
+Run it with ``python -m piase_gym.benchmarks.memory``; what is found is stored in
+``benchmarks/measured/memory.json``, from which ``docs/make_pages.py`` writes a part of
+docs/memory.md. Times are CPU-seconds. What needs an extra that is not there is left out.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import piase_gym
+from piase_gym.benchmarks.evaluation.statistics import wilson
+from piase_gym.benchmarks.speed.shown import Section, Table, about, described
+from piase_gym.core.rng import Stream
+from piase_gym.errors import MissingExtraError
+from piase_gym.memory import FaissMemory, find_embedder, memory_text, query_text
+from piase_gym.wrappers import AddMemory
+
+FILE = OUT = Path(__file__).parents[1] / "measured" / "memory.json"
+DELAYS = (1, 4, 16, 64)
+EPISODES = 400
+MEMORIES = 10_000
+LESSONS = 1500
+"""Episodes that the learner learns from, all at the shortest delay."""
+LEFT = re.compile("You remember")
+
+
+class Recall(NamedTuple):
+    """A task of delayed recall.
+
+    Attributes:
+        make: Makes its environment for a delay, with text actions and both views.
+        agent: Who plays.
+        wait: What an agent says until it sees what to choose from.
+        choices: Finds in what an agent sees the things to choose from, by their marks.
+        cue: Finds in what an agent remembers the mark of the right one.
+        choose: What an agent says to choose, with a place for the mark.
+    """
+
+    make: Callable[[int], Any]
+    agent: str
+    wait: str
+    choices: re.Pattern[str]
+    cue: re.Pattern[str]
+    choose: str
+
+
+TASKS = {
+    "TextRoom": Recall(
+        lambda delay: piase_gym.parallel_env("TextRoom", recall=delay, actions="text"),
+        "agent_0",
+        "wait",
+        re.compile(r"the (\w+) casket"),
+        re.compile(r"(\w+)_lantern"),
+        "open {} casket",
+    )
+}
+Policy = Callable[[str, NDArray[np.float32], list[str]], str]
+"""Chooses one of some marks, given an agent's text and vector."""
+
+
+def play(task: Recall, env: Any, seed: int, choose: Policy) -> bool:
+    """Play an episode; returns whether it was won."""
+    shown, infos = env.reset(seed=seed)
+    while env.agents:
+        text, vector = shown[task.agent]["text"], shown[task.agent]["vector"]
+        marks = task.choices.findall(LEFT.split(text)[0])
+        line = task.choose.format(choose(text, vector, marks)) if marks else task.wait
+        shown, _, _, _, infos = env.step({task.agent: line})
+    return bool(infos[task.agent]["result"] == "won")
+
+
+def guesser(dice: Stream) -> Policy:
+    """Return a policy that chooses at random: the best there is without a memory."""
+    return lambda _text, _vector, marks: marks[dice.integer(len(marks))]
+
+
+def reader(task: Recall, dice: Stream) -> Policy:
+    """Return a policy that takes the mark that it reads in its memories, else any."""
+
+    def choose(text: str, _vector: NDArray[np.float32], marks: list[str]) -> str:
+        told = [mark for mark in task.cue.findall(text) if mark in marks]
+        return told[0] if told else marks[dice.integer(len(marks))]
+
+    return choose
+
+
+class Learner:
+    """A linear policy over a part of the vector, taught by its wins (REINFORCE).
+
+    Args:
+        start: Where in the vector the part begins that it looks at.
+        rate: How far one win moves it.
+    """
+
+    def __init__(self, start: int, rate: float = 5.0) -> None:
+        self.start, self.rate = start, rate
+        self.rng = np.random.default_rng(0)
+        self.weights: dict[str, NDArray[np.float64]] = {}
+        self.last: tuple[list[str], NDArray[np.float64], NDArray[np.float64]]
+
+    def __call__(self, _text: str, vector: NDArray[np.float32], marks: list[str]) -> str:
+        """Draw a mark."""
+        seen = vector[self.start :].astype(np.float64)
+        seen /= max(float(np.linalg.norm(seen)), 1e-9)
+        scores = [self.weights.setdefault(mark, np.zeros(len(seen))) @ seen for mark in marks]
+        shares = np.exp(np.array(scores) - max(scores))
+        shares /= shares.sum()
+        drawn = int(self.rng.choice(len(marks), p=shares))
+        self.last = marks, seen, np.eye(len(marks))[drawn] - shares
+        return marks[drawn]
+
+    def learn(self, won: bool) -> None:
+        """Move towards a choice that won, and away from one that lost."""
+        marks, seen, direction = self.last
+        for mark, step in zip(marks, direction, strict=True):
+            self.weights[mark] += self.rate * (won - 1 / len(marks)) * step * seen
+
+
+def _size(task: Recall, env: Any) -> int:
+    """Return how many numbers an agent's vector has."""
+    return int(env.observation_space(task.agent)["vector"].shape[0])
+
+
+def players_of(task: Recall, lessons: int) -> dict[str, tuple[int, Policy]]:
+    """Return how many memories each player is shown, and its policy."""
+    plain, memory = task.make(DELAYS[0]), AddMemory(task.make(DELAYS[0]), k=1)
+    blind, learner = Learner(0), Learner(_size(task, plain))
+    for seed in range(10**6, 10**6 + lessons):
+        blind.learn(play(task, plain, seed, blind))
+        learner.learn(play(task, memory, seed, learner))
+    return {
+        "guess": (0, guesser(Stream(1))),
+        "learner": (0, blind),
+        "learner with memory": (1, learner),
+        "script with memory": (3, reader(task, Stream(2))),
+    }
+
+
+def recall(task: Recall, episodes: int, lessons: int) -> dict[str, dict[str, int]]:
+    """Return the wins of each player at each delay."""
+    found: dict[str, dict[str, int]] = {}
+    for name, (shown, policy) in players_of(task, lessons).items():
+        for delay in DELAYS:
+            env = AddMemory(task.make(delay), k=shown) if shown else task.make(delay)
+            won = sum(play(task, env, seed, policy) for seed in range(episodes))
+            found.setdefault(name, {})[str(delay)] = won
+    return found
+
+
+# -- costs ----------------------------------------------------------------------------------
+
+
+def _step_text(number: int) -> str:
+    """Return a memory such as an explorer has."""
+    told = {"sender": "agent_1", "recipient": "all", "message": f"I found box_{number % 53}"}
+    seen = [f"thing_{number % 37}", "lamp", f"door_{number % 11}"]
+    return memory_text(number % 101, seen, "forward", "explore", [told] if number % 3 else [])
+
+
+def _milliseconds(work: Callable[[int], object], count: int) -> float:
+    """Return the CPU-milliseconds of some work, done so many times."""
+    work(0)
+    start = time.process_time()
+    for number in range(count):
+        work(number)
+    return 1000 * (time.process_time() - start) / count
+
+
+def costs(memories: int, count: int = 300) -> dict[str, float]:
+    """Return what adding and asking cost with so many memories, in CPU-milliseconds."""
+    memory = FaissMemory()
+    for number in range(memories):
+        memory.add(_step_text(number))
+    question = [query_text(k, visible_objects=[f"thing_{k % 37}", "lamp"]) for k in range(101)]
+
+    def both(number: int) -> None:
+        memory.search(question[number % 101])
+        memory.add(_step_text(number))
+
+    found = {
+        "add + query": _milliseconds(both, count),
+        "of these, two hashed embeddings": 2
+        * _milliseconds(lambda k: memory.embedder.embed([question[k % 101]]), count),
+    }
+    try:
+        semantic = find_embedder("semantic")
+    except MissingExtraError:
+        return found
+    embed = _milliseconds(lambda k: semantic.embed([question[k % 101]]), 30)
+    return {**found, "an embedding by all-MiniLM-L6-v2": embed}
+
+
+def measure_all(
+    episodes: int = EPISODES, lessons: int = LESSONS, memories: int = MEMORIES
+) -> dict[str, Any]:
+    """Measure delayed recall and costs.
+
+    Args:
+        episodes: Of each player at each delay.
+        lessons: Episodes that a learner learns from.
+        memories: How many memories there are when adding and asking is timed.
+
+    Returns:
+        JSON-able: ``recall`` (task -> player -> delay -> wins), ``episodes``, ``costs``,
+        ``memories`` and what was measured on.
+    """
+
+    def measure() -> dict[str, Any]:
+        return {
+            "recall": {name: recall(task, episodes, lessons) for name, task in TASKS.items()},
+            "episodes": episodes,
+            "costs": costs(memories),
+            "memories": memories,
+        }
+
+    return described(measure)
+
+
+def sections(found: Mapping[str, Any]) -> dict[str, Section]:
+    """Return what was measured as tables."""
+    episodes, tables = found["episodes"], []
+    for task, players in found["recall"].items():
+        lines = [("player", *(f"delay {delay}" for delay in DELAYS))]
+        for player, wins in players.items():
+            shares = [wilson(wins[str(delay)], episodes) for delay in DELAYS]
+            lines.append(
+                (player, *(f"{s.estimate:.2f} [{s.low:.2f}, {s.high:.2f}]" for s in shares))
+            )
+        tables.append(Table(lines, task))
+    words = (
+        f"Share of {episodes} episodes won, with Wilson's interval of 95 %; chance is 0.25. "
+        f"Learners learn at delay {DELAYS[0]} only."
+    )
+    spent = [("what", "CPU-ms"), *((k, f"{v:.2f}") for k, v in found["costs"].items())]
+    title = f"With {found['memories']:,} memories"
+    return {
+        "recall": Section(tables, [words]),
+        "costs": Section([Table(spent, title)], [about(found)]),
+    }
+
+
+OPTIONS = {
+    "episodes": "of each player at each delay",
+    "lessons": "episodes that a learner learns from",
+    "memories": "when adding and asking is timed",
+}
