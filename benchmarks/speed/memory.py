@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -145,11 +145,13 @@ def players_of(task: Recall, lessons: int) -> dict[str, tuple[int, Policy]]:
     }
 
 
-def recall(task: Recall, episodes: int, lessons: int) -> dict[str, dict[str, int]]:
+def recall(
+    task: Recall, episodes: int, lessons: int, delays: Sequence[int] = DELAYS
+) -> dict[str, dict[str, int]]:
     """Return the wins of each player at each delay."""
     found: dict[str, dict[str, int]] = {}
     for name, (shown, policy) in players_of(task, lessons).items():
-        for delay in DELAYS:
+        for delay in delays:
             env = AddMemory(task.make(delay), k=shown) if shown else task.make(delay)
             won = sum(play(task, env, seed, policy) for seed in range(episodes))
             found.setdefault(name, {})[str(delay)] = won

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -41,7 +42,7 @@ def test_it_finds_what_brute_force_finds(texts: list[str], question: str, k: int
     assert len(found) == len(memory.nearest(question, k)) == min(k, len(texts))
     distances = [distance for _, distance in wanted]
     assert [d for _, d in found] == pytest.approx(distances, abs=1e-5)
-    gaps = [abs(a - b) for a, b in zip(distances, distances[1:], strict=False)]
+    gaps = [abs(a - b) for a, b in itertools.pairwise(distances)]
     if not gaps or min(gaps) > 1e-4:
         assert [text for text, _ in found[:-1]] == [text for text, _ in wanted[:-1]]
 
@@ -208,9 +209,9 @@ def test_a_memory_of_another_embedder_or_size_is_refused(tmp_path: Path) -> None
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MemoryFileError, match="cannot be read: .*No such file"):
+    with pytest.raises(MemoryFileError, match=r"cannot be read: .*No such file"):
         FaissMemory.load(tmp_path / "nowhere")
-    with pytest.raises(MemoryFileError, match="cannot be read: .*not a file"):
+    with pytest.raises(MemoryFileError, match=r"cannot be read: .*not a file"):
         FaissMemory.load(tmp_path)
     for content in (b"", b"\n", b"[]\n", b"null\n", b"{}\n", b"\xff" * 5000, b"[" * 1999 + b"\n"):
         (tmp_path / "other").write_bytes(content)

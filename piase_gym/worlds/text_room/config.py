@@ -91,17 +91,14 @@ class TextRoomConfig(WorldConfig):
         if not isinstance(data, dict):
             return data
         if type(data.get("recall")) is int and 0 <= data["recall"] <= MOST_DELAY:
-            agents = data.get("agents", 1)
-            told = recall_story(data["recall"], agents if agents in range(1, MAX_AGENTS + 1) else 1)
-            data = {**data, "story": told}
+            data = _recalling(data)
         if data.get("story") is None:
             return data
         story = data["story"]
         if not isinstance(story, Story):
             story = Story.model_validate(story)
-        limits = [c.steps for c in story.lose_conditions if isinstance(c, MaxSteps)]
         filled = {"agents": len(story.agent_setup)}
-        if limits:
+        if limits := _limits(story):
             filled["max_steps"] = min(limits)
         return {**filled, **data, "story": story}
 
@@ -157,6 +154,20 @@ class TextRoomConfig(WorldConfig):
     def fixed_sizes(self) -> TextRoomEnvelope:
         """Return `fixed_envelope` with its own type."""
         return TextRoomEnvelope(**self.fixed_envelope().model_dump())
+
+
+def _limits(story: Story) -> list[int]:
+    """Return the numbers of steps that end a story."""
+    return [c.steps for c in story.lose_conditions if isinstance(c, MaxSteps)]
+
+
+def _recalling(data: dict[str, Any]) -> dict[str, Any]:
+    """Put in the story of a delayed recall; steps that follow from another story are left out."""
+    old, agents = data.get("story"), data.get("agents", 1)
+    limits = _limits(old) if isinstance(old, Story) else []
+    kept = {key: v for key, v in data.items() if key != "max_steps" or v not in limits}
+    count = agents if agents in range(1, MAX_AGENTS + 1) else 1
+    return {**kept, "story": recall_story(data["recall"], count)}
 
 
 def longest_words(story: Story) -> int:
