@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -76,7 +76,8 @@ class HashedEmbedder:
         rows = [self._counts(text) for text in texts]
         counts = np.array(rows, np.float64).reshape(len(rows), self.size)
         lengths = np.sqrt((counts**2).sum(axis=1, keepdims=True))
-        return (counts / np.maximum(lengths, 1.0)).astype(np.float32)
+        found: NDArray[np.float32] = (counts / np.maximum(lengths, 1.0)).astype(np.float32)
+        return found
 
     def _counts(self, text: str) -> NDArray[np.float64]:
         """Return the signed counts of a text's n-grams in each slot."""
@@ -86,7 +87,7 @@ class HashedEmbedder:
         mixed = np.concatenate(hashes) if hashes else np.zeros(0, np.uint64)
         slots = (mixed % np.uint64(self.size)).astype(np.int64)
         signs = 1.0 - 2.0 * (mixed >> np.uint64(63)).astype(np.float64)
-        return np.bincount(slots, signs, minlength=self.size)
+        return np.bincount(slots, signs, minlength=self.size).astype(np.float64)
 
 
 _LETTERS = bytes(
@@ -147,6 +148,19 @@ def _sentence_model() -> Any:
     return library.SentenceTransformer(str(weights), device="cpu")
 
 
+def embeddings(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return the embeddings of some texts, checked.
+
+    Raises:
+        ConfigError: If the embedder does not return `size` finite numbers for each text.
+    """
+    rows = np.ascontiguousarray(embedder.embed(texts), np.float32)
+    if rows.shape != (len(texts), embedder.size) or not np.isfinite(rows).all():
+        told = f"{embedder.size} finite numbers; shape {rows.shape}"
+        raise ConfigError(f"{embedder.name} does not turn a text into {told}")
+    return rows
+
+
 class CachedEmbedder:
     """Another embedder that remembers what it has embedded, by text.
 
@@ -171,7 +185,7 @@ class CachedEmbedder:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         self.misses, self.hits = self.misses + len(new), self.hits + len(texts) - len(new)
         if new:
-            self._known.update(zip(new, self.embedder.embed(new), strict=True))
+            self._known.update(zip(new, embeddings(self.embedder, new), strict=True))
         rows = np.zeros((len(texts), self.size), np.float32)
         for row, text in zip(rows, texts, strict=True):
             row[:] = self._known[text]
@@ -181,7 +195,10 @@ class CachedEmbedder:
         return rows
 
 
-_EMBEDDERS = {"hashed": HashedEmbedder, "semantic": SentenceEmbedder}
+_EMBEDDERS: dict[str, Callable[[], Embedder]] = {
+    "hashed": HashedEmbedder,
+    "semantic": SentenceEmbedder,
+}
 
 
 def find_embedder(embedder: str | Embedder | None = None) -> Embedder:

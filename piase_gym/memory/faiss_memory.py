@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.files import open_regular, write_whole
 from piase_gym.errors import ConfigError, MemoryFileError, need
-from piase_gym.memory.embedders import Embedder, find_embedder
+from piase_gym.memory.embedders import Embedder, embeddings, find_embedder
 
 FORMAT = "piase-memory-1"
 TOP_K = 3
@@ -105,12 +105,7 @@ class FaissMemory:
 
     def _embed(self, text: str) -> NDArray[np.float32]:
         """Return the embedding of a text as one row."""
-        size = self.embedder.size
-        rows = np.ascontiguousarray(self.embedder.embed([text]), np.float32)
-        if rows.shape != (1, size) or not np.isfinite(rows).all():
-            told = f"{size} finite numbers; shape {rows.shape}"
-            raise ConfigError(f"{self.embedder.name} does not turn a text into {told}")
-        return rows
+        return embeddings(self.embedder, [text])
 
     @contextmanager
     def _one_thread(self) -> Iterator[None]:

@@ -101,6 +101,15 @@ def test_a_cache_embeds_each_text_once_and_forgets_the_longest_unused() -> None:
     assert cached.embed([]).shape == (0, 2)
 
 
+def test_a_cache_keeps_nothing_wrong() -> None:
+    inner = Counting()
+    inner.size = 3  # type: ignore[misc]
+    cached = CachedEmbedder(inner)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=r"counting does not turn a text into 3 .* \(1, 2\)"):
+            cached.embed(["a"])
+
+
 def test_what_is_no_embedder_is_refused() -> None:
     assert find_embedder().name == find_embedder("hashed").name == "hashed-ngrams-v1-384"
     with pytest.raises(UnknownNameError, match="unknown embedder 'semantics'; did you mean"):
