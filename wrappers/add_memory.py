@@ -17,7 +17,8 @@ class AddMemory(AddToViews):
     """Lets each agent remember every step, and shows it the memories nearest to what it sees.
 
     After each step an agent remembers where it was, what it saw, what it did and what it was told,
-    in the words of the explorer document. Then it asks its memory about where it is and what it
+    in the words of the explorer document; what it remembers word for word already is not remembered
+    again. Then it asks its memory about where it is and what it
     sees now. What it is shown stands at the end: a text gets a line a memory, and a vector the
     closeness ``1 / (1 + distance)`` and the embedding of each (zeros where there are fewer).
     `piase_gym.parse_text` reads the text without these lines.
@@ -93,7 +94,8 @@ class AddMemory(AddToViews):
         for name, (position, seen, told) in before.items():
             reason = self.reasons.pop(name, "")
             text = memory_text(position, seen, deeds[name], reason, told)
-            self.memories[name].add(text)
+            if text not in self.memories[name].texts:
+                self.memories[name].add(text)
         return self._all(observations), *rest
 
     def readings(self, agent: str) -> list[Line]:
@@ -104,11 +106,10 @@ class AddMemory(AddToViews):
 
     def query(self, agent: str) -> str:
         """Return what an agent asks its memory now: about its place, and what it sees there."""
-        position, seen, _ = self._moment(agent)
-        if seen:
-            return query_text(position, visible_objects=seen)
         base: Any = self.env.unwrapped
-        return query_text(position, base.world.text(base.facts(agent)))
+        facts, (position, seen, _) = base.facts(agent), self._moment(agent)
+        caption = ", ".join(seen) or base.world.text(facts)
+        return query_text(position, f"{caption}. {facts.hint}" if facts.hint else caption)
 
     def _moment(self, agent: str) -> tuple[Any, list[str], list[dict[str, Any]]]:
         """Return where an agent is, what it sees, and what it is told."""

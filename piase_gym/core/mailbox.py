@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.core.models import MailMessage
 from piase_gym.core.rng import Stream
-from piase_gym.errors import ActionError, AgentError, ConfigError, suggest
+from piase_gym.errors import ActionError, AgentError, ConfigError
 
 EVERYONE = "all"
 
@@ -119,7 +119,7 @@ class Mailbox:
         """
         self._require(sender)
         if recipient != EVERYONE:
-            self._require(recipient, EVERYONE)
+            self._require(recipient, f"; {EVERYONE!r} is everybody else")
         if sender == recipient:
             raise ActionError(f"{sender} cannot send a message to itself")
         if not isinstance(message, str):
@@ -138,11 +138,11 @@ class Mailbox:
                 self._put(agent, letter)
         return letter
 
-    def _require(self, agent: str, *others: str) -> None:
+    def _require(self, agent: object, more: str = "") -> None:
         """Refuse names without a box."""
-        if agent not in self.boxes:
-            allowed = suggest(agent, [*self.agents, *others])
-            raise AgentError(f"there is no agent {agent!r:.60}; {allowed}")
+        if not isinstance(agent, str) or agent not in self.boxes:
+            names = ", ".join(self.agents)
+            raise AgentError(f"there is no agent {agent!r:.60}; agents are {names}{more}")
 
     def _hearers(self, letter: Message) -> list[str]:
         """Return who a letter is for and hears its sender."""

@@ -198,11 +198,12 @@ def test_lost_messages_stay_in_the_history() -> None:
 @pytest.mark.parametrize(
     ("letter", "error", "told"),
     [
-        (("ann", "dan", "hi"), AgentError, "no agent 'dan'; .*'all'"),
+        (("ann", "dan", "hi"), AgentError, "no agent 'dan'; agents are ann, bob, cid; 'all' is"),
         (("dan", "ann", "hi"), AgentError, "no agent 'dan'"),
         ((EVERYONE, "ann", "hi"), AgentError, "no agent 'all'"),
         (("ann", "", "hi"), AgentError, "no agent ''"),
         (("ann", None, "hi"), AgentError, "no agent None"),
+        (("ann", ["bob"], "hi"), AgentError, r"no agent \['bob'\]"),
         (("ann", "ann", "hi"), ActionError, "ann cannot send a message to itself"),
         (("ann", "bob", " \n"), ActionError, "cannot be empty"),
         (("ann", "bob", 3), ActionError, "a string, not int"),

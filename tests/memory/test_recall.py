@@ -111,8 +111,8 @@ def test_a_script_with_a_memory_recalls_and_one_without_guesses() -> None:
     for delay in (1, 16):
         plain, memory = task.make(delay), AddMemory(task.make(delay))
         script, guess = benchmark.reader(task, Stream(0)), benchmark.guesser(Stream(1))
-        wins = sum(benchmark.play(task, memory, seed, script) for seed in range(EPISODES))
-        luck = sum(benchmark.play(task, plain, seed, guess) for seed in range(EPISODES))
+        wins = sum(task.play(memory, seed, script) for seed in range(EPISODES))
+        luck = sum(task.play(plain, seed, guess) for seed in range(EPISODES))
         assert wilson(wins, EPISODES).low > 0.9
         assert wilson(luck, EPISODES).low < 0.25 < wilson(luck, EPISODES).high
 

@@ -72,7 +72,8 @@ def test_both_views_show_the_nearest_memories(world: str) -> None:
             memory = FaissMemory()
             for text in env.memory(name).texts:
                 memory.add(text)
-            assert len(memory) == step
+            assert len(memory) == len({*memory.texts}) <= step
+            assert len(memory) >= min(step, 1)
             wanted = memory.search(env.query(name), 2)
             assert remembered(view["text"]) == [text for text, _ in wanted]
             added = view["vector"][-2 * 385 :].reshape(2, 385)
