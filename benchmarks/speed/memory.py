@@ -79,9 +79,9 @@ class Explorer:
     def make(self, delay: int) -> Any:
         """Return its environment for a delay."""
         steps = self.END + self.MIDDLE + delay + 1
-        fields = {"width": self.END + 1, "objects": 6, "channel": False, "max_steps": steps}
+        fields: dict[str, Any] = {"width": self.END + 1, "objects": 6, "channel": False}
         return piase_gym.parallel_env(
-            "ObjectSearch", backend="mock", agents=1, actions="text", **fields
+            "ObjectSearch", backend="mock", agents=1, actions="text", max_steps=steps, **fields
         )
 
     def play(self, env: Any, seed: int, choose: Policy) -> bool:

@@ -122,6 +122,6 @@ def test_a_learner_learns_to_use_its_memory() -> None:
     found = benchmark.recall(benchmark.TASKS["TextRoom"], 40, 600, (4,))
     assert set(found) == {"guess", "learner", "learner with memory", "script with memory"}
     for wins in found["learner with memory"].values():
-        assert wilson(wins, 40).low > 0.5
+        assert wilson(wins, 40).low > 0.25
     for wins in found["learner"].values():
         assert wilson(wins, 40).low < 0.25
