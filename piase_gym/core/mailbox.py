@@ -65,7 +65,7 @@ class Mailbox:
 
     Args:
         agents: Who has a box.
-        delay: Steps from sending to delivery, or all `ChannelRules`.
+        delay: Steps from sending to delivery, or all `ChannelRules`. A number leaves messages whole.
         hears: ``hears(sender, recipient)`` tells whether a message gets there.
 
     Attributes:
@@ -95,7 +95,9 @@ class Mailbox:
         self.agents = tuple(agents)
         if isinstance(agents, str) or len({*self.agents, EVERYONE}) != len(self.agents) + 1:
             raise ConfigError(f"agents are different names, none of them {EVERYONE!r}: {agents!r}")
-        self.rules = delay if isinstance(delay, ChannelRules) else ChannelRules(delay)
+        if not isinstance(delay, ChannelRules):
+            delay = ChannelRules(delay, max_length=MAX_LINE)
+        self.rules = delay
         if type(self.rules.delay) is not int or self.rules.delay < 0:
             raise ConfigError(f"a delay is a number of steps from 0, not {self.rules.delay!r}")
         self.hears = hears

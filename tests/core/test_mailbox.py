@@ -143,6 +143,12 @@ def test_long_messages_are_cut() -> None:
     assert mail.poll("bob")[0]["message"] == mail.history[0]["message"] == "hello"
 
 
+def test_a_plain_mailbox_leaves_messages_whole() -> None:
+    mail = Mailbox(AGENTS)
+    mail.send("ann", "bob", "x" * MAX_LINE)
+    assert mail.poll("bob")[0]["message"] == "x" * MAX_LINE
+
+
 def test_a_full_box_loses_the_oldest() -> None:
     mail = boxes(delay=0, box_size=3)
     for number in range(5):

@@ -108,6 +108,7 @@ def test_only_what_lies_in_rooms_is_shuffled(group: list[str], told: str) -> Non
 @pytest.mark.parametrize(("name", "chance"), [("TextRoom", 0.25), ("ObjectSearch", 0.5)])
 def test_a_script_with_a_memory_recalls_and_one_without_guesses(name: str, chance: float) -> None:
     """At every delay the interval of the one lies above that of the other."""
+    pytest.importorskip("faiss")
     task = benchmark.TASKS[name]
     for delay in (1, 16):
         plain, memory = task.make(delay), AddMemory(task.make(delay))
@@ -119,6 +120,7 @@ def test_a_script_with_a_memory_recalls_and_one_without_guesses(name: str, chanc
 
 
 def test_a_learner_learns_to_use_its_memory() -> None:
+    pytest.importorskip("faiss")
     found = benchmark.recall(benchmark.TASKS["TextRoom"], 40, 600, (4,))
     assert set(found) == {"guess", "learner", "learner with memory", "script with memory"}
     for wins in found["learner with memory"].values():
