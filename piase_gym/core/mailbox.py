@@ -65,7 +65,8 @@ class Mailbox:
 
     Args:
         agents: Who has a box.
-        delay: Steps from sending to delivery, or all `ChannelRules`. A number leaves messages whole.
+        delay: Steps from sending to delivery, which leaves messages whole, or all
+            `ChannelRules`.
         hears: ``hears(sender, recipient)`` tells whether a message gets there.
 
     Attributes:
