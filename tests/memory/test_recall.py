@@ -127,3 +127,21 @@ def test_a_learner_learns_to_use_its_memory() -> None:
         assert wilson(wins, 40).low > 0.25
     for wins in found["learner"].values():
         assert wilson(wins, 40).low < 0.25
+
+
+def test_a_scenario_can_draw_lots() -> None:
+    """`two_lamps` of the library: the lamp on the quay decides at the fork, ten steps later."""
+    lamps = []
+    for seed in range(30):
+        env = piase_gym.parallel_env("two_lamps", actions="text")
+        shown = env.reset(seed=seed)[0]["pilot"]["text"]
+        (lamp,) = [colour for colour in ("red", "green") if f"{colour} lamp" in shown]
+        for _ in range(11):
+            assert "gate" not in shown
+            shown = env.step({"pilot": "wait"})[0]["pilot"]["text"]
+        assert "red gate" in shown
+        assert "lamp" not in shown
+        infos = env.step({"pilot": "open the red gate"})[-1]
+        assert infos["pilot"]["result"] == ("won" if lamp == "red" else "lost")
+        lamps.append(lamp)
+    assert 5 < lamps.count("red") < 25
