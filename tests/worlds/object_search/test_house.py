@@ -93,19 +93,16 @@ def test_moves_are_those_of_the_page(seed: int) -> None:
             assert now == poses[agent]
 
 
-def test_each_of_the_twelve_actions_changes_what_somebody_sees() -> None:
-    changed = set()
-    for seed in range(8):
-        world = made(seed, agents=1, furniture=0.3)
+def test_each_of_the_twelve_actions_changes_what_is_seen() -> None:
+    changed, world = set(), made(agents=1, furniture=0.3)
+    for seed in range(4):
         for action in range(12):
-            for start in (None, 4, 8, 10):  # level, from above, looking up, tilted
+            for start in (12, 4, 8, 10):  # first also rise, look up, tilt the head
                 world.reset(seed)
-                if start is not None:
-                    world.step([start])
-                before = world.states[0]["inspected"].copy(), world.facts(0).cells
+                world.step([start])
+                before = House(world.states[0], 6).looked_at(0)
                 world.step([action])
-                world_after = world.states[0]["inspected"], world.facts(0).cells
-                if (before[0] != world_after[0]).any() or before[1] != world_after[1]:
+                if House(world.states[0], 6).looked_at(0) != before:
                     changed.add(VERBS[action])
     assert changed == set(VERBS[:12])
 
@@ -185,7 +182,8 @@ def test_what_the_team_has_found_is_shown_only_where_the_config_says_so() -> Non
         world.step([0, 6, 7, 1])
         found = tuple(names[i] for i in sorted(bits(world.states[0]["found"])))
         assert world.facts(0).found == found
-        assert f"The team has found {', '.join(found)}." in world.text(world.facts(0))
+        told = ", ".join(found) or "nothing"
+        assert f"The team has found {told}." in world.text(world.facts(0))
     assert made(3).facts(0).found is None
 
 
@@ -193,14 +191,15 @@ def test_the_measures() -> None:
     world = made(2, max_steps=30)
     covered = []
     while any(world.alive):
-        world.step([13, 6, 7, 0])
+        world.step([13 + len(covered) % 9, 6, 7, 0])
         covered.append(int(world.states[0]["covered"]))
     record, measures = world.states[0], world.measure(0)
     assert measures["coverage"] == covered[-1] / int(record["open"])
     assert measures["mean_coverage"] == pytest.approx(np.mean(covered) / int(record["open"]))
     assert measures["objects_found"] == len(bits(record["found"])) / 8
     assert measures["reports_sent"] == 30
-    assert 0 < measures["duplicate_work"] < 1
+    repeats = int(record["repeats"])
+    assert measures["duplicate_work"] == repeats / (repeats + covered[-1]) > 0
 
 
 def test_agents_enter_later_where_they_would_have_started() -> None:
