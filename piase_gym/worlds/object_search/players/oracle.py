@@ -18,7 +18,7 @@ from piase_gym.worlds.object_search.players.survey import shortest, steps_to_see
 from piase_gym.worlds.object_search.world import ObjectSearch
 
 LARGEST: Final = 4_000_000
-"""The most states, of the agent and of what it has seen, through which shortest plans are sought."""
+"""The most states, of the agent and of what it has seen, that are searched for a shortest plan."""
 HASTE: Final = 1e-6
 """The patience of who knows where to go; see `next_look`."""
 
@@ -39,11 +39,7 @@ class SearchOracle:
     def certificate(self, agent: int) -> int | None:
         """Return in how many steps a lone agent can find the rest, or ``None`` if not known."""
         world, record = self.world, self.world.states[0]
-        if (
-            world.config.wandering
-            or np.count_nonzero(record["alive"]) != 1
-            or not record["alive"][agent]
-        ):
+        if world.config.wandering or np.flatnonzero(record["alive"]).tolist() != [agent]:
             return None
         if not world.config.in_house:
             return self._along_the_line(agent)

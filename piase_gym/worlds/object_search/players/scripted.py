@@ -2,9 +2,10 @@
 
 An explorer draws a map of what it sees, and goes where, for the steps that it takes, most columns
 come into sight that it has not looked at, known or not: the next best view (Yamauchi 1997, with the
-utility of Burgard et al. 2005). With a channel explorers report what is new. They draw what others
-report into their maps, and leave to an other what is nearer to it than to themselves. Where nothing
-is left they begin again, as objects may have moved. On a line they walk to its end and back.
+utility of Burgard et al. 2005). With a channel explorers report what is new, and where they are.
+They draw what others report into their maps, and leave to an other what is nearer to it than to
+themselves. Where nothing is left they begin again, as objects may have moved. On a line they walk
+to its end and back.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ FAITH: Final = 1.2
 CAUTION: Final = 2
 """Steps for which a cell counts as taken into which an agent could not move, and one more for each
 agent of a lower number, so that those who meet do not both wait."""
+SILENCE: Final = 3
+"""An explorer reports when it has seen something new, and else after so many steps, so that the
+others know where it is."""
 FORWARD, BACKWARD = VERBS.index("forward"), VERBS.index("backward")
 read = functools.lru_cache(maxsize=1024)(read_report)
 
@@ -143,6 +147,7 @@ class SearchScript:
         self._aim = np.zeros(0, np.int64)
         self._bumps: dict[Place, int] = {}
         self._hope: Place | None = None
+        self._told = 0
         self._way = FORWARD
 
     def act(self, agent: int) -> int:
@@ -183,7 +188,10 @@ class SearchScript:
         if action == STAYING:
             atlas.left[...] = atlas.heights < LEVELS
         self._hope = place_after(numbers(pose), action)
-        return action + ACTIONS * (self.talks and new > 0)
+        if self.talks and (new or facts.steps >= self._told + SILENCE):
+            self._told = facts.steps
+            action += ACTIONS
+        return action
 
     def _listen(self, facts: SearchFacts, atlas: Atlas, form: Form) -> None:
         """Draw what the others report."""
