@@ -158,6 +158,11 @@ def with_models(text: str) -> str:
     return with_sections(text, "llm", measured("llm"))
 
 
+def with_memory(text: str) -> str:
+    """Return the page about memory with what it is good for and what it costs."""
+    return with_sections(text, "memory", measured("memory"))
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -204,6 +209,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "curricula.md": (with_courses,),
     "following_curricula.md": (with_costs,),
     "language_models.md": (with_models,),
+    "memory.md": (with_memory,),
     "runs.md": (with_logging,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),

@@ -77,6 +77,10 @@ class SnapshotError(PiaseError, ValueError):
     """A snapshot of another world, version or shape, or one that is damaged."""
 
 
+class MemoryFileError(PiaseError, ValueError):
+    """A memory file that is damaged, of other sizes, or written with another embedder."""
+
+
 class RunError(PiaseError, ValueError):
     """A log that cannot be read or replayed; the message names the line and the reason."""
 

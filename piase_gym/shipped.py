@@ -19,6 +19,7 @@ from piase_gym.registry import (
     register_world,
 )
 from piase_gym.worlds.household.levels import ids as home_ids
+from piase_gym.worlds.object_search.levels import ids as search_ids
 from piase_gym.worlds.physics_playground.levels import tasks
 from piase_gym.worlds.social_dilemma import games
 from piase_gym.worlds.text_room.levels import ids as room_ids
@@ -83,6 +84,14 @@ WORLDS = (
         summary="Games in which what is best for each is not what is best for all.",
         aliases=("SocialDilemmaSim",),
     ),
+    _world(
+        "object_search",
+        "observe.text",
+        "SearchOracle",
+        "SearchScript",
+        name="ObjectSearch",
+        summary="Explorers look for things in a place they do not know, and report what they see.",
+    ),
 )
 
 
@@ -106,9 +115,14 @@ def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"TextRoom-{name}-v1", {"scenario": scenario}
     for name, fields in room_ids.QUESTS.items():
         yield f"TextRoom-Quest-{name}-v1", {"config": fields}
+    for name, fields in room_ids.RECALLS.items():
+        yield f"TextRoom-Recall-{name}-v1", {"config": fields}
     yield "Household-v0", {}
     for name, fields in home_ids.TASKS.items():
         yield f"Household-{name}-v0", {"config": fields}
+    yield "ObjectSearch-v0", {}
+    for name, fields in search_ids.TASKS.items():
+        yield f"ObjectSearch-{name}-v0", {"config": fields}
     yield "PhysicsPlayground-v0", {}
     for name, fields in tasks.IDS.items():
         yield f"PhysicsPlayground-{name}-v0", {"config": fields}

@@ -156,6 +156,8 @@ LAYERS = (
     "lazy",
     "errors",
     "core",
+    "mailbox",
+    "memory",
     "compiled",
     "registry",
     "plugins",

@@ -10,8 +10,20 @@ from piase_gym.wrappers.add_sensors import AddSensors
 from piase_gym.wrappers.avt_log import AvtLogger
 
 if TYPE_CHECKING:
+    from piase_gym.wrappers.add_memory import AddMemory
+    from piase_gym.wrappers.add_shared_memory import AddSharedMemory
     from piase_gym.wrappers.curriculum import CurriculumWrapper
+    from piase_gym.wrappers.text_embedding import TextEmbedding, TextEmbeddingEnv
 
-__all__ = ["AddActuators", "AddSensors", "AvtLogger", "CurriculumWrapper"]
+__all__ = [
+    "AddActuators",
+    "AddMemory",
+    "AddSensors",
+    "AddSharedMemory",
+    "AvtLogger",
+    "CurriculumWrapper",
+    "TextEmbedding",
+    "TextEmbeddingEnv",
+]
 
 __getattr__, __dir__ = lazy(__name__)

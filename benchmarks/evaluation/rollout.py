@@ -243,7 +243,7 @@ class EpisodeMetrics:
             steps=self.steps,
             milestones=self.milestones,
             outcomes=self.outcomes,
-            messages=sum(letter.sender in blank.focal for letter in letters),
+            messages=sum(letter["sender"] in blank.focal for letter in letters),
             hints=self.hints,
             digest=self.world.digest(),
             seconds=seconds,

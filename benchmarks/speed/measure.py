@@ -26,14 +26,8 @@ from piase_gym.core.files import write_json
 from piase_gym.errors import MissingExtraError
 
 COMMANDS = (
-    "measure",
-    "throughput",
-    "text_room",
-    "physics",
-    "logs",
-    "curriculum",
-    "household",
-    "llm",
+    *("measure", "throughput", "text_room", "physics", "logs", "curriculum", "household"),
+    *("llm", "memory"),
 )
 """Modules of this folder; ``measure`` is ``make speed``: what docs/speed.md tells."""
 FILE = OUT = Path(__file__).parents[1] / "measured" / "speed.json"

@@ -334,6 +334,11 @@ def _check_value(given: Any, param: Param) -> Any:
     if isinstance(given, bool) or not isinstance(given, types):
         return unparsable(f"{param.name} must be {kind}, not of type {type(given).__name__}")
     value: Any = given
+    if param.kind == "text" and not value.strip():
+        return unparsable(f"{param.name} is empty")
+    if param.kind == "text" and len(value) > MAX_LINE:
+        message = f"{param.name} has {len(value)} characters; at most {MAX_LINE} are read"
+        return InvalidAction(Outcome.TOO_LONG, message)
     if param.kind == "number":
         value = float(value)
         if not math.isfinite(value):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from piase_gym.core.validation_messages import fields_at, in_words
+from piase_gym.core.validation_messages import fields_at, in_words, without_branches
 from piase_gym.errors import ConfigError, EnvelopeError, UnknownFieldError, suggest
 
 ALIASES = {"max_cycles": "max_steps", "max_episode_steps": "max_steps"}
@@ -181,7 +181,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     title = getattr(model, "world", model.__name__)
     lines = []
     for item in error.errors(include_url=False):
-        where = ".".join(str(part) for part in item["loc"])
+        where = ".".join(map(str, without_branches(item["loc"])))
         if item["type"] == "extra_forbidden":
             hint = suggest(item["loc"][-1], fields_at(model, item["loc"][:-1]))
             lines.append(f"{title}: unknown key {where!r}; {hint}")

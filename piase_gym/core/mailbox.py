@@ -1,9 +1,9 @@
 """Mailboxes (the explorer document): who says what to whom, with delay, limits, loss and a history.
 
 A message is ``{sender, recipient, message}``; the recipient is one agent or ``all`` (everyone
-else). What is posted in one step is delivered `delay` steps later, in the order of posting, and
-stays visible for that one step. `Mailboxes.poll` empties an agent's box; looking at what is
-delivered never does.
+else). What is sent in one step is delivered `delay` steps later, in the order of sending, and
+stays visible for that one step. `Mailbox.poll` empties an agent's box; looking at what is
+delivered never does. Its public name is `piase_gym.mailbox.Mailbox`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from piase_gym.core.commands import MAX_LINE
+from piase_gym.core.models import MailMessage
 from piase_gym.core.rng import Stream
+from piase_gym.errors import ActionError, AgentError, ConfigError
 
 EVERYONE = "all"
 
@@ -23,6 +26,10 @@ class Message(NamedTuple):
     sender: str
     recipient: str
     message: str
+
+    def as_dict(self) -> MailMessage:
+        """Return the message as the explorer document writes it."""
+        return MailMessage(sender=self.sender, recipient=self.recipient, message=self.message)
 
 
 @dataclass(frozen=True)
@@ -50,52 +57,113 @@ def everyone_hears(sender: str, recipient: str) -> bool:
     return True
 
 
-class Mailboxes:
-    """The channel of one environment: a plain value with a state of its own."""
+class Mailbox:
+    """The mail of one environment: a box for each agent, what is on its way, and the history.
+
+    With a delay of 0 a message is in the box as soon as it is sent, unless messages can be lost:
+    that is drawn in `deliver`, as for every other delay.
+
+    Args:
+        agents: Who has a box.
+        delay: Steps from sending to delivery, which leaves messages whole, or all
+            `ChannelRules`.
+        hears: ``hears(sender, recipient)`` tells whether a message gets there.
+
+    Attributes:
+        delivered: For each agent what the last `deliver` showed it; observing never takes it away.
+        boxes: For each agent what it has not polled yet.
+        history: Every message that was sent, as dicts of the explorer document.
+
+    Raises:
+        ConfigError: If agents are not named apart, or the delay is negative.
+
+    Example:
+        >>> mail = Mailbox(["ann", "bob", "cid"])
+        >>> letter = mail.send("ann", "all", "I found a keyboard at position 5")
+        >>> mail.poll("bob")
+        [{'sender': 'ann', 'recipient': 'all', 'message': 'I found a keyboard at position 5'}]
+        >>> mail.poll("bob"), mail.poll("ann")
+        ([], [])
+    """
 
     def __init__(
         self,
         agents: Sequence[str],
-        rules: ChannelRules | None = None,
+        delay: int | ChannelRules = 0,
         hears: Hears = everyone_hears,
     ) -> None:
-        """Open an empty box for each of `agents`; `hears(sender, recipient)` limits the range."""
+        """Open an empty box for each agent."""
         self.agents = tuple(agents)
-        self.rules = rules or ChannelRules()
+        if isinstance(agents, str) or len({*self.agents, EVERYONE}) != len(self.agents) + 1:
+            raise ConfigError(f"agents are different names, none of them {EVERYONE!r}: {agents!r}")
+        if not isinstance(delay, ChannelRules):
+            delay = ChannelRules(delay, max_length=MAX_LINE)
+        self.rules = delay
+        if type(self.rules.delay) is not int or self.rules.delay < 0:
+            raise ConfigError(f"a delay is a number of steps from 0, not {self.rules.delay!r}")
         self.hears = hears
+        self._at_once = self.rules.delay == 0 and self.rules.drop == 0.0
         self.clear()
 
     def clear(self) -> None:
         """Forget everything, as at a reset."""
         self.boxes: dict[str, list[Message]] = {agent: [] for agent in self.agents}
         self.delivered: dict[str, list[Message]] = {agent: [] for agent in self.agents}
-        self.history: list[Message] = []
+        self.history: list[MailMessage] = []
         self._travelling: list[tuple[int, Message]] = []
         self._now = 0
 
     def send(self, sender: str, recipient: str, message: str) -> Message:
-        """Post a message; it is cut to the longest length allowed.
+        """Send a message; it is cut to the longest length of the channel.
 
         Raises:
-            KeyError: If the sender or the recipient has no mailbox.
+            AgentError: If the sender or the recipient has no box.
+            ActionError: If it is to oneself, no string, blank, or longer than `MAX_LINE`.
         """
-        if sender not in self.boxes:
-            raise KeyError(sender)
-        if recipient != EVERYONE and recipient not in self.boxes:
-            raise KeyError(recipient)
+        self._require(sender)
+        if recipient != EVERYONE:
+            self._require(recipient, f"; {EVERYONE!r} is everybody else")
+        if sender == recipient:
+            raise ActionError(f"{sender} cannot send a message to itself")
+        if not isinstance(message, str):
+            raise ActionError(f"a message is a string, not {type(message).__name__}")
+        if not message.strip():
+            raise ActionError("a message cannot be empty")
+        if len(message) > MAX_LINE:
+            raise ActionError(f"a message has at most {MAX_LINE} characters, not {len(message)}")
         # Lone surrogates cannot be written as UTF-8, which logs and digests need.
         message = message[: self.rules.max_length].encode("utf-8", "replace").decode()
         letter = Message(sender, recipient, message)
-        self.history.append(letter)
+        self.history.append(letter.as_dict())
         self._travelling.append((self._now + self.rules.delay, letter))
+        if self._at_once:
+            for agent in self._hearers(letter):
+                self._put(agent, letter)
         return letter
 
-    def deliver(self, stream: Stream) -> None:
+    def _require(self, agent: object, more: str = "") -> None:
+        """Refuse names without a box."""
+        if not isinstance(agent, str) or agent not in self.boxes:
+            names = ", ".join(self.agents)
+            raise AgentError(f"there is no agent {agent!r:.60}; agents are {names}{more}")
+
+    def _hearers(self, letter: Message) -> list[str]:
+        """Return who a letter is for and hears its sender."""
+        sender, recipient, _ = letter
+        meant = [a for a in self.agents if recipient in (a, EVERYONE) and a != sender]
+        return [agent for agent in meant if self.hears(sender, agent)]
+
+    def deliver(self, stream: Stream | None = None) -> None:
         """End a step: advance the clock and hand over what is due.
 
         Args:
-            stream: The channel's random stream; drawn from only if messages can be lost.
+            stream: The channel's random stream; needed and drawn from only if messages can be lost.
+
+        Raises:
+            ConfigError: If messages can be lost and there is no stream.
         """
+        if self.rules.drop > 0.0 and stream is None:
+            raise ConfigError(f"deliver needs a random stream, as drop is {self.rules.drop}")
         self.delivered = {agent: [] for agent in self.agents}
         self._now += 1
         if not self._travelling:
@@ -103,24 +171,38 @@ class Mailboxes:
         due = [letter for when, letter in self._travelling if when < self._now]
         self._travelling = [(when, item) for when, item in self._travelling if when >= self._now]
         for letter in due:
-            for agent in self.agents:
-                self._hand_over(letter, agent, stream)
+            for agent in self._hearers(letter):
+                if stream is not None and self._is_lost(stream):
+                    continue
+                self.delivered[agent].append(letter)
+                if not self._at_once:
+                    self._put(agent, letter)
 
-    def _hand_over(self, letter: Message, agent: str, stream: Stream) -> None:
-        """Put one letter into one box, unless it is not for that agent or gets lost."""
-        meant = letter.recipient in (agent, EVERYONE) and letter.sender != agent
-        if not meant or not self.hears(letter.sender, agent):
-            return
-        if self.rules.drop > 0.0 and stream.uniform() < self.rules.drop:
-            return
-        self.delivered[agent].append(letter)
-        self.boxes[agent].append(letter)
-        del self.boxes[agent][: max(0, len(self.boxes[agent]) - self.rules.box_size)]
+    def _is_lost(self, stream: Stream) -> bool:
+        """Draw whether one recipient does not get one message."""
+        return self.rules.drop > 0.0 and stream.uniform() < self.rules.drop
 
-    def poll(self, agent: str) -> list[Message]:
-        """Return what lies in an agent's box and empty it."""
+    def post(self, letter: Message) -> None:
+        """Deliver a letter at once, past the rules of the channel, as the system does."""
+        self.history.append(letter.as_dict())
+        self.delivered[letter.recipient].append(letter)
+        self._put(letter.recipient, letter)
+
+    def _put(self, agent: str, letter: Message) -> None:
+        """Put a letter into a box; a full box loses the oldest."""
+        box = self.boxes[agent]
+        box.append(letter)
+        del box[: max(0, len(box) - self.rules.box_size)]
+
+    def poll(self, agent: str) -> list[MailMessage]:
+        """Return what lies in an agent's box and empty it.
+
+        Raises:
+            AgentError: If there is no such agent.
+        """
+        self._require(agent)
         letters, self.boxes[agent] = self.boxes[agent], []
-        return letters
+        return [letter.as_dict() for letter in letters]
 
     def get_state(self) -> dict[str, Any]:
         """Return the whole state as a JSON-able value."""
@@ -128,7 +210,7 @@ class Mailboxes:
             "now": self._now,
             "boxes": {agent: [list(item) for item in box] for agent, box in self.boxes.items()},
             "heard": {agent: [list(item) for item in box] for agent, box in self.delivered.items()},
-            "history": [list(item) for item in self.history],
+            "history": [list(item.values()) for item in self.history],
             "travelling": [[when, list(item)] for when, item in self._travelling],
         }
 
@@ -143,11 +225,11 @@ class Mailboxes:
             KeyError, TypeError, ValueError: If it does not fit these agents.
         """
         if set(state["boxes"]) != set(self.agents) or set(state["heard"]) != set(self.agents):
-            raise ValueError(f"its mailboxes are not those of {', '.join(self.agents)}")
+            raise ValueError(f"its boxes are not those of {', '.join(self.agents)}")
         now = _step(state["now"])
         boxes = {a: [_letter(item) for item in box] for a, box in state["boxes"].items()}
         heard = {a: [_letter(item) for item in box] for a, box in state["heard"].items()}
-        history = [_letter(item) for item in state["history"]]
+        history = [_letter(item).as_dict() for item in state["history"]]
         travelling = [(_step(when), _letter(item)) for when, item in state["travelling"]]
         self._now, self.boxes, self.delivered, self.history = now, boxes, heard, history
         self._travelling = travelling

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -63,6 +63,11 @@ def in_words(item: Mapping[str, Any]) -> str:
             return f"{noun} is expected"
     message = str(item["msg"]).removeprefix("Value error, ")
     return message[:1].lower() + message[1:]
+
+
+def without_branches(path: Sequence[str | int]) -> tuple[str | int, ...]:
+    """Return a path through a model without the branches of unions, such as ``tuple[int, int]``."""
+    return tuple(part for part in path if "[" not in str(part))
 
 
 def fields_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:

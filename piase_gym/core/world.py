@@ -66,7 +66,7 @@ from piase_gym.core.facts import (
     explain_invalid,
     shared,
 )
-from piase_gym.core.mailbox import Mailboxes
+from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
 from piase_gym.errors import ConfigError, SnapshotError, UnsupportedError
@@ -112,7 +112,7 @@ class World(ABC, Generic[C, F]):
     """What can be put into this world."""
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = {}
     """Fields of the config of which each agent has its own part, by name."""
-    mailboxes: Mailboxes | None = None
+    mailboxes: Mailbox | None = None
     """Where letters lie, if the world has messages."""
     text_length: int = 2000
     """No text of this world is longer than this many characters."""

@@ -205,7 +205,7 @@ class EpisodeRunner:
         if self.world.mailboxes is not None:
             letters = self.world.mailboxes.history
             for letter in letters[self._letters :]:
-                events.post("message", letter.sender, **letter._asdict())
+                events.post("message", letter["sender"], **letter)
             self._letters = len(letters)
 
     def set_order(self, order: Sequence[int]) -> None:

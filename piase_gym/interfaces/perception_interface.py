@@ -9,9 +9,8 @@ from piase_gym.core.commands import Command
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import PerceptionInterface
 from piase_gym.core.jsonable import jsonable
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes, Message
+from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.models import AgentState, MailMessage, SharedMemory
-from piase_gym.core.rng import Stream, StreamId
 from piase_gym.errors import ActionError, AgentError, SnapshotError
 from piase_gym.interfaces.base import WorldInterface
 from piase_gym.interfaces.perceptions import environment_info, simple_result
@@ -45,12 +44,12 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
     def __init__(self, world: str | WorldConfig | WorldInterface, **kwargs: Any) -> None:
         """Make the world and, if it has no mailboxes, open some."""
         super().__init__(world, **kwargs)
-        self._own_mail = Mailboxes(self.world.agents, ChannelRules(delay=0))
+        self._own_mail = Mailbox(self.world.agents)
         self._found: dict[str, None] = {}  # a dict keeps the order of discovery
         self._episode = self.engine.episodes
 
     @property
-    def mailboxes(self) -> Mailboxes:
+    def mailboxes(self) -> Mailbox:
         """The world's mailboxes, or those of this environment."""
         self._keep_up()
         return self._own_mail if self.world.mailboxes is None else self.world.mailboxes
@@ -159,28 +158,23 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
 
         Raises:
             AgentError: If there is no such agent, or the sender is not in play.
-            ActionError: If the message is not a string.
+            ActionError: If it is to oneself, no string, blank, or too long for any command.
         """
         record = self.engine.record(sender)
         if not self.engine.in_play(record):
             raise AgentError(f"agent {sender!r} is not in play and cannot send messages")
-        if recipient != EVERYONE:
-            self.runner.number(recipient)
-        if not isinstance(message, str):
-            raise ActionError(f"a message is a string, not {type(message).__name__}")
         letter = self.mailboxes.send(sender, recipient, message)
         self.events.post("send", sender, own=self.mailboxes is self._own_mail, **letter._asdict())
         if self.mailboxes is self._own_mail:
-            self._own_mail.deliver(Stream(0, StreamId.CHANNEL))
+            self._own_mail.deliver()
             self.events.post("message", sender, **letter._asdict())
 
     def poll_messages(self, agent_id: str) -> list[MailMessage]:
         """Return the messages in an agent's mailbox and empty it."""
         self.engine.record(agent_id)
-        letters = self.mailboxes.poll(agent_id)
-        own, read = self.mailboxes is self._own_mail, [letter._asdict() for letter in letters]
-        self.events.post("poll", agent_id, own=own, messages=read)
-        return [_mail(letter) for letter in letters]
+        letters, own = self.mailboxes.poll(agent_id), self.mailboxes is self._own_mail
+        self.events.post("poll", agent_id, own=own, messages=letters)
+        return letters
 
     @property
     def shared_memory(self) -> SharedMemory:
@@ -189,14 +183,14 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
         It is for the caller; no agent observes it.
         """
         self.runner.require_episode()
-        records = self.engine.records
+        records, boxes = self.engine.records, self.mailboxes.boxes
         return SharedMemory(
             objects=set(self._discover()),
             agent_positions={
                 n: jsonable(record.surroundings.position) for n, record in records.items()
             },
-            message_mailboxes={n: list(map(_mail, b)) for n, b in self.mailboxes.boxes.items()},
-            message_history=[_mail(letter) for letter in self.mailboxes.history],
+            message_mailboxes={n: [m.as_dict() for m in box] for n, box in boxes.items()},
+            message_history=[*self.mailboxes.history],
         )
 
     # -- the state is a value -------------------------------------------------------------
@@ -208,7 +202,7 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take up a snapshot of this or another environment."""
-        mail, found = Mailboxes(self.world.agents, ChannelRules(delay=0)), list[str]()
+        mail, found = Mailbox(self.world.agents), list[str]()
         if isinstance(snapshot, Mapping) and "memory" in snapshot:
             try:
                 mail.set_state(snapshot["memory"]["mail"])
@@ -218,8 +212,3 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
         super().restore(snapshot)
         self._own_mail, self._found = mail, dict.fromkeys(found)
         self._episode = self.engine.episodes
-
-
-def _mail(letter: Message) -> MailMessage:
-    """Return a letter as the explorer document writes it."""
-    return MailMessage(sender=letter.sender, recipient=letter.recipient, message=letter.message)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome
-from piase_gym.core.mailbox import Mailboxes
+from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.world import Act, World
 from piase_gym.errors import ConfigError, PiaseError, RunError
 from piase_gym.runs.divergence import Divergence, ReplayReport, differences
@@ -261,7 +261,7 @@ class Replayer:
         self.world(data.get("slot", 0)).set_order(data["order"])
         self.verifier.told(number, event, {"kind": "order", "order": data["order"]})
 
-    def _mail(self, data: dict[str, Any]) -> Mailboxes:
+    def _mail(self, data: dict[str, Any]) -> Mailbox:
         """Return the mailboxes that a line is about."""
         mail = self.world(data.get("slot", 0)).mailboxes
         if mail is None:

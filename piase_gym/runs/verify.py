@@ -254,8 +254,7 @@ class Verifier(Recorder):
             return bool(data.keys() - {"slot"} == _LETTER)
         if kind == "NLU_OUTPUT_GENERATED":
             mail = self.world.mailboxes
-            letters = [] if mail is None else [letter._asdict() for letter in mail.history]
-            return bool(mail is not None and data not in letters)
+            return mail is not None and data not in mail.history
         if kind in _LEARNING:
             return "seed" in data
         dse = kind.startswith("DSE_")
@@ -480,7 +479,7 @@ class Verifier(Recorder):
             return letters
         history = world.mailboxes.history
         sent, self._letters = history[self._letters :], len(history)
-        return [letter._asdict() for letter in sent]
+        return list[Any](sent)
 
     def told(
         self, number: int, event: Event, data: Mapping[str, Any], letters: Sequence[Any] = ()
@@ -500,7 +499,7 @@ class Verifier(Recorder):
         else:
             self.post(_TYPES[kind], data if slot is None else {**data, "slot": slot})
         for letter in letters:
-            self.post("NLU_OUTPUT_GENERATED", letter._asdict(), data["agent"])
+            self.post("NLU_OUTPUT_GENERATED", letter, data["agent"])
         self._compare(number, event)
 
     def snapshot(self, number: int, event: Event) -> None:

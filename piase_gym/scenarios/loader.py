@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import canonical_json, digest_json
 from piase_gym.core.files import SCENARIO_SUFFIXES
-from piase_gym.core.validation_messages import in_words
+from piase_gym.core.validation_messages import in_words, without_branches
 from piase_gym.errors import (
     ConfigError,
     MissingExtraError,
@@ -272,6 +272,7 @@ def _story_of(head: TextRoomScenario, agents: tuple[Any, ...]) -> Story:
         description=head.description,
         rooms=state.rooms,
         object_details=state.object_details,
+        shuffle=state.shuffle,
         agent_setup=agents,
         win_conditions=head.win_conditions,
         win_logic=head.win_logic,
@@ -281,7 +282,7 @@ def _story_of(head: TextRoomScenario, agents: tuple[Any, ...]) -> Story:
     )
 
 
-_IN_STATE = ("rooms", "object_details", "agent_setup")
+_IN_STATE = ("rooms", "object_details", "shuffle", "agent_setup")
 
 
 def _located(story: Story, document: Document) -> Iterator[tuple[str, bool]]:
@@ -377,7 +378,7 @@ def _explain_fields(
             continue
         parts = (("initial_state",), ("config",), ())
         start = next((p for p in parts if path[0] in find(document, (*p, path[0]))), ())
-        key = find(document, (*start, *path)) or ("initial_state", *path)
+        key = find(document, (*start, *path)) or ("initial_state", *without_branches(path))
         told = sentence(item, model, path)
         yield f"{document.place(key)}: {'.'.join(map(str, key))}: {told}"
 

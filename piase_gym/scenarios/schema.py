@@ -94,6 +94,9 @@ class TextRoomState(Part):
 
     rooms: dict[Name, Room] = Field(min_length=1, description="name -> room")
     object_details: dict[Name, Thing] = Field(default_factory=dict, description="name -> object")
+    shuffle: tuple[tuple[Name, ...], ...] = Field(
+        (), description="objects in rooms that exchange their places by chance in each episode"
+    )
     agent_setup: OneOrMore[AgentSetup] = Field(description="one agent or a list")
 
 

@@ -1,4 +1,4 @@
-"""Mailboxes: delivery, delay, loss, range, limits, and their state as a value."""
+"""Mailbox: delivery, delay, loss, range, limits, and their state as a value."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Any
 import pytest
 
 import piase_gym
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes, Message
+from piase_gym.core.commands import MAX_LINE, Command
 from piase_gym.core.rng import Stream
+from piase_gym.errors import ActionError, AgentError, ConfigError, PiaseError
+from piase_gym.mailbox import EVERYONE, ChannelRules, Mailbox, Message
 from tests import probes
 
 AGENTS = ("ann", "bob", "cid")
 
 
-def boxes(**rules: float) -> Mailboxes:
+def boxes(**rules: float) -> Mailbox:
     """Return mailboxes for three agents."""
-    return Mailboxes(AGENTS, ChannelRules(**rules))  # type: ignore[arg-type]
+    return Mailbox(AGENTS, ChannelRules(**rules))  # type: ignore[arg-type]
 
 
-def deliver(mail: Mailboxes, steps: int = 1, stream: Stream | None = None) -> None:
+def deliver(mail: Mailbox, steps: int = 1, stream: Stream | None = None) -> None:
     """End some steps."""
     for _ in range(steps):
         mail.deliver(stream or Stream(0))
@@ -37,11 +39,39 @@ def test_a_message_arrives_after_the_delay_and_is_heard_for_one_step(delay: int)
     assert mail.delivered["bob"] == [letter] == [Message("ann", "bob", "hello")]
     deliver(mail)
     assert mail.delivered["bob"] == []
-    assert mail.poll("bob") == [letter]
+    assert mail.poll("bob") == [{"sender": "ann", "recipient": "bob", "message": "hello"}]
 
 
-def test_the_delay_is_one_step_by_default() -> None:
-    mail = Mailboxes(AGENTS)
+def test_without_delay_a_message_is_in_the_box_as_soon_as_it_is_sent() -> None:
+    """The mock of the explorer document, line by line."""
+    mail = Mailbox(["Agent1", "Agent2", "Agent3"])
+    mail.send("Agent1", "Agent2", "I found keyboard at position 5")
+    mail.send("Agent2", "all", "I found chair")
+    first = {"sender": "Agent1", "recipient": "Agent2", "message": "I found keyboard at position 5"}
+    second = {"sender": "Agent2", "recipient": "all", "message": "I found chair"}
+    assert mail.poll("Agent2") == [first]
+    assert mail.poll("Agent2") == []
+    assert mail.poll("Agent3") == [second]
+    mail.deliver()
+    assert [len(mail.delivered[agent]) for agent in mail.agents] == [1, 1, 1]  # shown once
+    assert mail.poll("Agent1") == [second]  # and in the box once
+    mail.deliver()
+    assert [len(mail.delivered[agent]) for agent in mail.agents] == [0, 0, 0]
+    assert mail.history == [first, second]
+
+
+def test_a_message_that_may_be_lost_waits_for_the_draw() -> None:
+    mail = boxes(delay=0, drop=1e-9)
+    mail.send("ann", "bob", "hello")
+    assert mail.poll("bob") == []
+    with pytest.raises(ConfigError, match=r"needs a random stream, as drop is 1e-09"):
+        mail.deliver()
+    mail.deliver(Stream(0))
+    assert len(mail.poll("bob")) == 1
+
+
+def test_the_rules_of_a_channel_have_a_delay_of_one_step() -> None:
+    mail = Mailbox(AGENTS, ChannelRules())
     mail.send("ann", "bob", "hello")
     deliver(mail)
     assert mail.poll("bob") == []
@@ -64,13 +94,6 @@ def test_all_means_everyone_else() -> None:
     assert [len(mail.poll(agent)) for agent in AGENTS] == [1, 0, 1]
 
 
-def test_a_message_to_oneself_is_not_delivered() -> None:
-    mail = boxes(delay=0)
-    mail.send("ann", "ann", "hello")
-    deliver(mail)
-    assert mail.poll("ann") == []
-
-
 def test_poll_empties_the_box_and_looking_does_not() -> None:
     mail = boxes(delay=0)
     mail.send("ann", "bob", "hello")
@@ -89,7 +112,7 @@ def test_what_poll_returned_does_not_change_later() -> None:
     polled = mail.poll("bob")
     mail.send("ann", "bob", "two")
     deliver(mail)
-    assert [letter.message for letter in polled] == ["one"]
+    assert [letter["message"] for letter in polled] == ["one"]
 
 
 def test_letters_arrive_in_the_order_of_posting() -> None:
@@ -100,12 +123,12 @@ def test_letters_arrive_in_the_order_of_posting() -> None:
     mail.send("ann", "bob", "3")
     mail.send("cid", EVERYONE, "4")
     deliver(mail, 3)
-    assert [letter.message for letter in mail.poll("bob")] == ["1", "2", "3", "4"]
-    assert [letter.message for letter in mail.history] == ["1", "2", "3", "4"]
+    assert [letter["message"] for letter in mail.poll("bob")] == ["1", "2", "3", "4"]
+    assert [letter["message"] for letter in mail.history] == ["1", "2", "3", "4"]
 
 
 def test_who_may_hear_whom() -> None:
-    mail = Mailboxes(AGENTS, ChannelRules(delay=0), hears=lambda sender, to: to != "cid")
+    mail = Mailbox(AGENTS, ChannelRules(delay=0), hears=lambda sender, to: to != "cid")
     mail.send("ann", EVERYONE, "hello")
     mail.send("ann", "cid", "hello")
     deliver(mail)
@@ -117,7 +140,13 @@ def test_long_messages_are_cut() -> None:
     mail = boxes(delay=0, max_length=5)
     assert mail.send("ann", "bob", "hello world").message == "hello"
     deliver(mail)
-    assert mail.poll("bob")[0].message == mail.history[0].message == "hello"
+    assert mail.poll("bob")[0]["message"] == mail.history[0]["message"] == "hello"
+
+
+def test_a_plain_mailbox_leaves_messages_whole() -> None:
+    mail = Mailbox(AGENTS)
+    mail.send("ann", "bob", "x" * MAX_LINE)
+    assert mail.poll("bob")[0]["message"] == "x" * MAX_LINE
 
 
 def test_a_full_box_loses_the_oldest() -> None:
@@ -126,7 +155,7 @@ def test_a_full_box_loses_the_oldest() -> None:
         mail.send("ann", "bob", str(number))
     deliver(mail)
     assert [letter.message for letter in mail.delivered["bob"]] == list("01234")
-    assert [letter.message for letter in mail.poll("bob")] == list("234")
+    assert [letter["message"] for letter in mail.poll("bob")] == list("234")
 
 
 def test_a_box_of_size_zero_keeps_nothing() -> None:
@@ -173,18 +202,67 @@ def test_lost_messages_stay_in_the_history() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sender", "recipient"),
+    ("letter", "error", "told"),
     [
-        ("ann", "dan"),
-        ("dan", "ann"),
-        (EVERYONE, "ann"),
+        (("ann", "dan", "hi"), AgentError, "no agent 'dan'; agents are ann, bob, cid; 'all' is"),
+        (("dan", "ann", "hi"), AgentError, "no agent 'dan'"),
+        ((EVERYONE, "ann", "hi"), AgentError, "no agent 'all'"),
+        (("ann", "", "hi"), AgentError, "no agent ''"),
+        (("ann", None, "hi"), AgentError, "no agent None"),
+        (("ann", ["bob"], "hi"), AgentError, r"no agent \['bob'\]"),
+        (("ann", "ann", "hi"), ActionError, "ann cannot send a message to itself"),
+        (("ann", "bob", " \n"), ActionError, "cannot be empty"),
+        (("ann", "bob", 3), ActionError, "a string, not int"),
+        (("ann", "bob", "x" * 2**20), ActionError, "at most 1000 characters, not 1048576"),
     ],
 )
-def test_unknown_names_are_refused(sender: str, recipient: str) -> None:
-    mail = boxes()
-    with pytest.raises(KeyError):
-        mail.send(sender, recipient, "hello")
-    assert mail.history == []
+@pytest.mark.parametrize("delay", [0, 1])
+def test_what_is_no_message_is_refused_and_changes_nothing(
+    letter: tuple[Any, Any, Any], error: type[PiaseError], told: str, delay: int
+) -> None:
+    mail = Mailbox(AGENTS, delay)
+    before = mail.get_state()
+    with pytest.raises(error, match=told):
+        mail.send(*letter)
+    assert mail.get_state() == before
+    mail.send("ann", "bob", "still here")
+    deliver(mail, 2)
+    assert len(mail.poll("bob")) == 1
+
+
+def test_boxes_are_for_agents_that_can_be_told_apart() -> None:
+    wrong: list[Any] = ["ann", ["ann", "ann"], ["ann", "all"]]
+    for agents in wrong:
+        with pytest.raises(ConfigError, match="agents are different names"):
+            Mailbox(agents)
+    for delay in (-1, 0.5, True):
+        with pytest.raises(ConfigError, match="a delay is a number of steps from 0"):
+            Mailbox(AGENTS, delay)  # type: ignore[arg-type]
+    with pytest.raises(AgentError, match="no agent 'dan'"):
+        Mailbox(AGENTS).poll("dan")
+
+
+@pytest.mark.parametrize("world", ["TextRoom", "Household"])
+@pytest.mark.parametrize("delay", [0, 1])
+def test_worlds_answer_what_is_no_message_and_go_on(world: str, delay: int) -> None:
+    env = piase_gym.parallel_env(world, agents=2, message_delay=delay, actions="text")
+    env.reset(seed=0)
+    wait = env.unwrapped.world.write(env.unwrapped.world.noop)
+    rows: list[tuple[str | Command, str]] = [
+        ("say hi", "ok"),
+        ("say", "unparsable"),
+        ("tell agent_9 hi", "unparsable"),
+        ("tell agent_0 hi", "illegal"),
+        ("say " + "x" * 2**20, "too_long"),
+        (Command("say", {"message": " "}), "unparsable"),
+        (Command("say", {"message": "x" * (MAX_LINE + 1)}), "too_long"),
+        (Command("tell", {"agent_id": "agent_0", "message": "hi"}), "illegal"),
+    ]
+    for act, outcome in rows:
+        infos = env.step({"agent_0": act, "agent_1": wait})[-1]
+        assert infos["agent_0"]["outcome"] == outcome, act
+    assert len(env.unwrapped.world.mailboxes.history) == 1
+    env.close()
 
 
 def test_clear_forgets_everything() -> None:
@@ -220,7 +298,6 @@ def test_the_state_goes_through_json_and_carries_the_future() -> None:
         assert twin.delivered == mail.delivered
     assert [twin.poll(agent) for agent in AGENTS] == [mail.poll(agent) for agent in AGENTS]
     assert twin.history == mail.history
-    assert isinstance(twin.history[0], Message)
 
 
 def test_a_state_is_a_copy() -> None:

@@ -8,18 +8,20 @@ import json
 import pickle
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from piase_gym.core.models import ActionCommand
-from piase_gym.errors import SnapshotError, UnknownNameError
+from piase_gym.errors import ActionError, SnapshotError, UnknownNameError
 from piase_gym.interfaces import (
     AbstractEnvironment,
     Environment,
     EnvironmentInterface,
     PerceptionInterface,
 )
+from piase_gym.runs import record, replay
 from tests.interfaces.document_interfaces import move
 
 # -- snapshots, copies -----------------------------------------------------------------------------
@@ -265,3 +267,46 @@ def test_a_shared_face_forgets_with_the_episode() -> None:
     env.reset()
     assert talk.poll_messages("agent_1") == []
     assert talk.shared_memory["message_history"] == []
+
+
+@pytest.mark.parametrize("world", ["GridWorld", "TextProbe"])
+@pytest.mark.parametrize(
+    ("recipient", "message", "told"),
+    [
+        ("agent_0", "hi", "agent_0 cannot send a message to itself"),
+        ("agent_1", " ", "cannot be empty"),
+        ("all", "x" * 2**20, "at most 1000 characters, not 1048576"),
+    ],
+)
+def test_what_is_no_message_is_refused_and_the_episode_goes_on(
+    world: str, recipient: str, message: str, told: str
+) -> None:
+    env = PerceptionInterface(world, agents=2)
+    env.reset(seed=0)
+    before = env.snapshot()
+    with pytest.raises(ActionError, match=told):
+        env.send_message("agent_0", recipient, message)
+    assert env.snapshot() == before
+    env.send_message("agent_0", "agent_1", "hi")
+    assert len(env.shared_memory["message_history"]) == 1
+
+
+def test_without_delay_a_message_arrives_between_steps_and_is_replayed(tmp_path: Path) -> None:
+    env = PerceptionInterface("TextRoom", agents=2, message_delay=0)
+    record(env, tmp_path / "run.jsonl")
+    env.reset(seed=1)
+    env.send_message("agent_0", "agent_1", "between steps")
+    heard = {"sender": "agent_0", "recipient": "agent_1", "message": "between steps"}
+    assert env.poll_messages("agent_1") == [heard]
+    assert "between steps" not in env.get_agent_state("agent_1")["visible_caption"]
+    saved = env.snapshot()
+    for _ in range(2):  # it is shown with the next step, and not put into the box again
+        for name in env.agents:
+            env.execute_action(name, "wait")
+        assert env.poll_messages("agent_1") == []
+        shown = "between steps" in env.get_agent_state("agent_1")["visible_caption"]
+        assert shown == (env.time_step == 1)
+    env.restore(saved)
+    assert env.poll_messages("agent_1") == []
+    env.close()
+    assert replay(tmp_path / "run.jsonl").ok

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Param, Result, Verb
 from piase_gym.core.digest import canonical_json
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World, shared
 from piase_gym.errors import SnapshotError
@@ -73,13 +73,13 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
         super().__init__(config)
         self.text_length = text_views.longest_text(self.envelope)
         self._grammar = make_grammar(ITEMS[: self.envelope.items])
-        self.mailboxes: Mailboxes = self._new_mail()
+        self.mailboxes: Mailbox = self._new_mail()
         self.reset(0)
 
-    def _new_mail(self) -> Mailboxes:
+    def _new_mail(self) -> Mailbox:
         """Open empty mailboxes."""
         rules = ChannelRules(delay=1, max_length=text_views.MAX_MESSAGE)
-        return Mailboxes(self.agents, rules, self._hears)
+        return Mailbox(self.agents, rules, self._hears)
 
     def _hears(self, _sender: str, recipient: str) -> bool:
         """Let those in play hear everything."""
@@ -315,7 +315,7 @@ class TextProbe(World[TextProbeConfig, TextFacts]):
             raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
         self.house, self.mailboxes, self.streams = house, mail, streams
 
-    def _check_sizes(self, house: TextState, mail: Mailboxes) -> None:
+    def _check_sizes(self, house: TextState, mail: Mailbox) -> None:
         """Raise `ValueError` if a state is of another number of agents or items."""
         slots = len(self.agents)
         lists = (house.rooms, house.status, house.feedback, house.reached, house.order)

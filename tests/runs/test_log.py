@@ -104,7 +104,7 @@ def test_single_lines_add_up_to_what_happened(tmp_path: Path) -> None:
     for agent, returns in seen.returns.items():
         assert totals[agent] == pytest.approx(sum(returns))
     letters = [e["event_data"] for e in events if e["event_type"] == "NLG_OUTPUT_GENERATED"]
-    last = [letter._asdict() for letter in sent]
+    last = [dict(letter) for letter in sent]
     assert letters[len(letters) - len(last) :] == last
     assert any("Grüße, 你好" in letter["message"] for letter in letters)
     for event in events:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.digest import digest_bytes
-from piase_gym.core.mailbox import Mailboxes
+from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.rng import Stream
 from piase_gym.errors import SnapshotError
 from piase_gym.worlds.physics_playground.bullet.save_file import inflate
@@ -49,7 +49,7 @@ def pack(data: bytes, joined: Sequence[int]) -> dict[str, Any]:
 
 
 def unpack(
-    state: Mapping[str, Any], config: PhysicsPlaygroundConfig, slots: int, mail: Mailboxes
+    state: Mapping[str, Any], config: PhysicsPlaygroundConfig, slots: int, mail: Mailbox
 ) -> Saved:
     """Read a state; letters go into `mail`.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import SnapshotError
@@ -152,16 +152,16 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Fix the spaces; Bullet starts with the first episode."""
         super().__init__(config)
         self.text_length = views.text_length(self.config)
-        self.mailboxes: Mailboxes = self._new_mail()
+        self.mailboxes: Mailbox = self._new_mail()
         self._sim: Simulation | None = None
         self._channel = Stream(0, StreamId.CHANNEL)
         self.play: PlayState
         self.arena: Arena
 
-    def _new_mail(self) -> Mailboxes:
+    def _new_mail(self) -> Mailbox:
         """Open empty mailboxes."""
         rules_ = ChannelRules(delay=self.config.delay, max_length=views.LONGEST)
-        return Mailboxes(self.agents, rules_)
+        return Mailbox(self.agents, rules_)
 
     # -- spaces and vocabulary ------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.worlds.text_room.levels import names, words
+from piase_gym.worlds.text_room.levels.recall import MOST_DELAY, recall_story
 from piase_gym.worlds.text_room.levels.story import Story
 from piase_gym.worlds.text_room.levels.story_rules import AddMetric, MaxSteps
 from piase_gym.worlds.text_room.levels.validation import problems
@@ -72,6 +73,9 @@ class TextRoomConfig(WorldConfig):
     theme: Literal["house", "castle", "ship"] = Field(
         "house", description="the words of generated quests"
     )
+    recall: int | None = Field(
+        None, ge=0, le=MOST_DELAY, description="steps between cue and choice, in place of a story"
+    )
     hearing: Literal["everywhere", "room"] = Field(
         "everywhere", description="who hears what is said: everybody, or who is in the same room"
     )
@@ -84,14 +88,17 @@ class TextRoomConfig(WorldConfig):
     @classmethod
     def _follow_the_story(cls, data: Any) -> Any:
         """Take the number of agents and of steps from the story, where they are not given."""
-        if not isinstance(data, dict) or data.get("story") is None:
+        if not isinstance(data, dict):
+            return data
+        if type(data.get("recall")) is int and 0 <= data["recall"] <= MOST_DELAY:
+            data = _recalling(data)
+        if data.get("story") is None:
             return data
         story = data["story"]
         if not isinstance(story, Story):
             story = Story.model_validate(story)
-        limits = [c.steps for c in story.lose_conditions if isinstance(c, MaxSteps)]
         filled = {"agents": len(story.agent_setup)}
-        if limits:
+        if limits := _limits(story):
             filled["max_steps"] = min(limits)
         return {**filled, **data, "story": story}
 
@@ -147,6 +154,20 @@ class TextRoomConfig(WorldConfig):
     def fixed_sizes(self) -> TextRoomEnvelope:
         """Return `fixed_envelope` with its own type."""
         return TextRoomEnvelope(**self.fixed_envelope().model_dump())
+
+
+def _limits(story: Story) -> list[int]:
+    """Return the numbers of steps that end a story."""
+    return [c.steps for c in story.lose_conditions if isinstance(c, MaxSteps)]
+
+
+def _recalling(data: dict[str, Any]) -> dict[str, Any]:
+    """Put in the story of a delayed recall; steps that follow from another story are left out."""
+    old, agents = data.get("story"), data.get("agents", 1)
+    limits = _limits(old) if isinstance(old, Story) else []
+    kept = {key: v for key, v in data.items() if key != "max_steps" or v not in limits}
+    count = agents if agents in range(1, MAX_AGENTS + 1) else 1
+    return {**kept, "story": recall_story(data["recall"], count)}
 
 
 def longest_words(story: Story) -> int:

@@ -14,6 +14,7 @@ from piase_gym.core.difficulty import (
 )
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.text_room.levels import words
+from piase_gym.worlds.text_room.levels.recall import MOST_DELAY
 
 _THING: Final = ("description", "can_be_taken", "read_text", "contains")
 
@@ -68,6 +69,14 @@ DIFFICULTY_PARAMETERS: Final = (
             ("rooms", "rooms of a quest", 1, words.MOST_ROOMS),
             ("distractors", "objects that nobody needs", 0, words.MOST_DISTRACTORS),
         )
+    ),
+    number_parameter(
+        "recall",
+        "steps between cue and choice of a delayed recall",
+        0,
+        MOST_DELAY,
+        whole=True,
+        where=lambda config: config.recall is not None,
     ),
     number_parameter("message_loss", "share of messages that get lost", 0.0, 1.0),
     number_parameter("message_delay", "steps until a message is heard", 0, 1000, whole=True),

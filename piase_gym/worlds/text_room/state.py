@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as checked
 
+from piase_gym.core.rng import Stream, StreamId
 from piase_gym.worlds.text_room.levels import names
 from piase_gym.worlds.text_room.levels.story import Story, Thing
 from piase_gym.worlds.text_room.levels.story_rules import (
@@ -324,6 +325,13 @@ def new_state(plot: Plot, slots: int, agents: int, seed: int) -> RoomState:
             place[k] = rooms + objects + number[mention.where]
         else:
             place[k] = rooms + plot.object_of[mention.where]
+    stream = Stream(seed, StreamId.LAYOUT)
+    for group in story.shuffle:
+        objects_of = [plot.object_of[name] for name in group]
+        places = [place[k] for k in objects_of]
+        stream.shuffle(places)
+        for k, where in zip(objects_of, places, strict=True):
+            place[k] = where
     setups = [story.agent_setup[k if k < len(number) else 0] for k in range(slots)]
     known = [k < len(number) for k in range(slots)]
     status: list[Status] = [

@@ -61,6 +61,10 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     `has_read_<thing>`. Events of a story wait for actions, finds, flags, steps, and agents that
     come and go, and answer with messages, flags, changes and more.
 
+    With `recall=d` each episode asks for memory: a lantern whose colour is drawn anew is seen once,
+    and after `d` steps of waiting the casket of its colour is to be opened, one of four. A written
+    story can be drawn anew too: the objects of a group in `shuffle` exchange their places.
+
     ## Actions
 
     Commands have the parameters of the PiaSE design document: `go{direction}`, `take{item_name}`,

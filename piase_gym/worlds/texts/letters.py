@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.mailbox import EVERYONE, Mailboxes, Message
+from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
 from piase_gym.core.world import Facts
 from piase_gym.worlds.texts.lines import LineReader
@@ -19,15 +19,6 @@ SYSTEM = "system"
 LETTER_CODE = 2 + HINT_CODE
 """Numbers of a letter in a vector: its sender, whether it is to all, and its words."""
 _LINE = re.compile(r"([\w.-]+) (?:says|tells ([\w.-]+)): (.*)")
-
-
-def post(mail: Mailboxes, letter: Message) -> None:
-    """Put a letter into its recipient's box at once, past the rules of the channel."""
-    mail.history.append(letter)
-    mail.delivered[letter.recipient].append(letter)
-    box = mail.boxes[letter.recipient]
-    box.append(letter)
-    del box[: max(0, len(box) - mail.rules.box_size)]
 
 
 # -- text -------------------------------------------------------------------------------------

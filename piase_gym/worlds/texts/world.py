@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from piase_gym.core.commands import Result
 from piase_gym.core.digest import canonical_json
 from piase_gym.core.facts import C, F
-from piase_gym.core.mailbox import ChannelRules, Mailboxes
+from piase_gym.core.mailbox import ChannelRules, Mailbox
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, SnapshotError
@@ -61,7 +61,7 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
     state_key: ClassVar[str]
     state_adapter: ClassVar[TypeAdapter[Any]]
     state_of: S
-    mailboxes: Mailboxes
+    mailboxes: Mailbox
 
     @property
     @abstractmethod
@@ -72,9 +72,9 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         """Tell whether an agent hears another: by default, if it is in play."""
         return self.state_of.status[self.agents.index(recipient)] == "playing"
 
-    def new_mail(self) -> Mailboxes:
+    def new_mail(self) -> Mailbox:
         """Return empty mailboxes."""
-        return Mailboxes(self.agents, self.channel_rules, self.hears)
+        return Mailbox(self.agents, self.channel_rules, self.hears)
 
     def open_episode(self, seed: int) -> None:
         """Start the random streams of an episode, with empty mailboxes."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from piase_gym.core.mailbox import Mailboxes, Message
+from piase_gym.core.mailbox import Mailbox, Message
 from piase_gym.worlds.household.state import Game, HomeState
 
 
-def differ(
-    game: Game, state: HomeState, mail: Mailboxes, agents: Sequence[str], agent: int
-) -> bool:
+def differ(game: Game, state: HomeState, mail: Mailbox, agents: Sequence[str], agent: int) -> bool:
     """Change what an agent cannot know; returns whether there was anything.
 
     What lies in receptacles that it has not looked into is exchanged between those that it does

@@ -1,4 +1,4 @@
-"""The ids of TextRoom: written stories by their scenario, and generated quests. Plain data."""
+"""The ids of TextRoom as plain data: written stories, generated quests, delayed recall."""
 
 from __future__ import annotations
 
@@ -17,3 +17,5 @@ QUESTS: Final = {
     "Hard": {"rooms": 12, "depth": 6, "distractors": 10, "max_steps": 400},
 }
 """The configs of quests."""
+RECALLS: Final = {f"{delay}": {"recall": delay} for delay in (1, 4, 16, 64)}
+"""The configs of delayed recall, by steps between cue and choice."""

@@ -137,6 +137,9 @@ class Story(Part):
     description: Prose = Field("", description="what it is about, for prompts")
     rooms: dict[Name, Room] = Field(min_length=1, description="name -> room")
     object_details: dict[Name, Thing] = Field(default_factory=dict, description="name -> object")
+    shuffle: tuple[tuple[Name, ...], ...] = Field(
+        (), description="objects in rooms that exchange their places by chance in each episode"
+    )
     agent_setup: tuple[AgentSetup, ...] = Field(min_length=1, description="one agent or a list")
     win_conditions: tuple[Condition, ...] = Field(min_length=1, description="when it is won")
     win_logic: Literal["any", "all"] = Field("any", description="whether one of them is enough")

@@ -72,6 +72,7 @@ class StoryValidator:
         yield from self._names_are_clear()
         yield from self._rooms()
         yield from self._places()
+        yield from self._shuffles()
         yield from self._locks()
         yield from self._agents()
         yield from self._parts()
@@ -129,6 +130,24 @@ class StoryValidator:
             if name not in self.there:
                 message = f"{name!r} is placed nowhere, so nobody will ever see it"
                 yield Problem(("object_details", name), message, fatal=False)
+
+    def _shuffles(self) -> Iterator[Problem]:
+        """What is shuffled lies in rooms, and in one group."""
+        seen: set[str] = set()
+        for n, group in enumerate(self.story.shuffle):
+            for k, name in enumerate(group):
+                path: Path = ("shuffle", n, k)
+                yield from self._unknown("object", name, path)
+                if name in self.placed and self.placed[name].kind != "room":
+                    where = _place(self.placed[name])
+                    yield Problem(
+                        path, f"{name!r} is {where}; only what lies in a room is shuffled"
+                    )
+                elif name in self.objects and name not in self.placed:
+                    yield Problem(path, f"{name!r} lies in no room, so it cannot be shuffled")
+                if name in seen:
+                    yield Problem(path, f"{name!r} is shuffled twice; allowed: once")
+                seen.add(name)
 
     def _is_inside_itself(self, mention: names.Mention) -> bool:
         """Follow the containers of an object outwards."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from piase_gym.core.mailbox import Mailboxes, Message
+from piase_gym.core.mailbox import Mailbox, Message
 from piase_gym.worlds.text_room.actions import Vocabulary
 from piase_gym.worlds.text_room.levels.story import Story
 from piase_gym.worlds.text_room.state import Plot, RoomState
@@ -93,7 +93,7 @@ def move_unseen_items(plot: Plot, state: RoomState, agent: int, reach: list[int]
             state.place[k] = next((r for r in rooms if r != state.place[k]), state.place[k])
 
 
-def tell_others(state: RoomState, mail: Mailboxes, agents: Sequence[str], agent: int) -> None:
+def tell_others(state: RoomState, mail: Mailbox, agents: Sequence[str], agent: int) -> None:
     """Tell all agents but one what the one does not hear."""
     for number, name in enumerate(agents):
         if number != agent:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome
-from piase_gym.core.mailbox import Mailboxes, Message
+from piase_gym.core.mailbox import Mailbox, Message
 from piase_gym.core.rng import Stream
 from piase_gym.core.world import DecodedAction, StepResult, shared
 from piase_gym.worlds.text_room.config import MAX_FEEDBACK, MAX_MESSAGE, TextRoomConfig
@@ -21,7 +21,7 @@ from piase_gym.worlds.text_room.rules.events import (
     resolve_names,
 )
 from piase_gym.worlds.text_room.state import Plot, RoomState, StoryCondition
-from piase_gym.worlds.texts.letters import SYSTEM, post
+from piase_gym.worlds.texts.letters import SYSTEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Episode:
     plot: Plot
     state: RoomState
     agents: tuple[str, ...]
-    mailboxes: Mailboxes
+    mailboxes: Mailbox
     channel: Stream
 
 
@@ -111,7 +111,7 @@ def _deliver(episode: Episode, turn: Turn) -> None:
     mail.deliver(episode.channel)
     for agent, message in zip(episode.agents, episode.state.told, strict=True):
         if message is not None:
-            post(mail, Message(SYSTEM, agent, message[: 2 * MAX_MESSAGE]))
+            mail.post(Message(SYSTEM, agent, message[: 2 * MAX_MESSAGE]))
 
 
 def successor(

@@ -1,0 +1,291 @@
+"""What a memory is good for, and what it costs: delayed recall, and 10,000 memories.
+
+Run it with ``python -m piase_gym.benchmarks.memory``; what is found is stored in
+``benchmarks/measured/memory.json``, from which ``docs/make_pages.py`` writes a part of
+docs/memory.md. Times are CPU-seconds. What needs an extra that is not there is left out.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+import piase_gym
+from piase_gym.benchmarks.evaluation.statistics import wilson
+from piase_gym.benchmarks.speed.shown import Section, Table, about, described
+from piase_gym.core.rng import Stream
+from piase_gym.errors import MissingExtraError
+from piase_gym.memory import FaissMemory, find_embedder, memory_text, query_text
+from piase_gym.wrappers import AddMemory
+
+FILE = OUT = Path(__file__).parents[1] / "measured" / "memory.json"
+DELAYS = (1, 4, 16, 64)
+EPISODES = 400
+MEMORIES = 10_000
+LESSONS = 4000
+"""Episodes that the learner learns from, all at the shortest delay."""
+Policy = Callable[[str, NDArray[np.float32], list[str]], str]
+"""Chooses one of some marks, given an agent's text and vector."""
+
+
+class Recall(Protocol):
+    """A task of delayed recall for one agent, `AGENT`."""
+
+    def make(self, delay: int) -> Any:
+        """Return its environment for a delay, with text actions and both views."""
+
+    def play(self, env: Any, seed: int, choose: Policy) -> bool:
+        """Play an episode; returns whether the choice was right."""
+
+    def told(self, text: str) -> Iterator[str]:
+        """Yield the marks that an agent reads in its memories, the nearest first."""
+
+
+class Lanterns:
+    """TextRoom's own: a lantern is seen once, and the casket of its colour is to be opened."""
+
+    def make(self, delay: int) -> Any:
+        """Return its environment for a delay."""
+        return piase_gym.parallel_env("TextRoom", recall=delay, actions="text")
+
+    def play(self, env: Any, seed: int, choose: Policy) -> bool:
+        """Play an episode; returns whether it was won."""
+        shown, infos = env.reset(seed=seed)
+        while env.agents:
+            text, vector = shown[AGENT]["text"], shown[AGENT]["vector"]
+            colours = re.findall(r"You see the (\w+) casket", text)
+            line = f"open {choose(text, vector, colours)} casket" if colours else "wait"
+            shown, _, _, _, infos = env.step({AGENT: line})
+        return bool(infos[AGENT]["result"] == "won")
+
+    def told(self, text: str) -> Iterator[str]:
+        """Yield the colours of lanterns."""
+        yield from re.findall(r"(\w+)_lantern", text)
+
+
+class Explorer:
+    """A line of ObjectSearch: an agent walks along it, waits in its middle, and is asked for an
+    object that it has seen. Its next step is right if it brings the agent nearer to it.
+    """
+
+    END, MIDDLE = 8, 4
+
+    def make(self, delay: int) -> Any:
+        """Return its environment for a delay."""
+        steps = self.END + self.MIDDLE + delay + 1
+        fields: dict[str, Any] = {"width": self.END + 1, "objects": 6, "channel": False}
+        return piase_gym.parallel_env(
+            "ObjectSearch", backend="mock", agents=1, actions="text", max_steps=steps, **fields
+        )
+
+    def play(self, env: Any, seed: int, choose: Policy) -> bool:
+        """Play an episode; returns whether the last step was right."""
+        shown, _ = env.reset(seed=seed)
+        places: dict[str, int] = {}
+        for step in range(env.unwrapped.config.max_steps - 1):
+            facts = env.unwrapped.facts(AGENT)
+            places.update((thing.name, facts.position[0]) for thing in facts.objects)
+            if step == env.unwrapped.config.max_steps - 2:
+                away = sorted(name for name, place in places.items() if place != self.MIDDLE)
+                asked = away[Stream(seed).integer(len(away))]
+                env.give_hint(AGENT, f"Where is the {asked}?")
+            line = "forward" if step < self.END else "backward"
+            shown = env.step({AGENT: line if step < self.END + self.MIDDLE else "stay"})[0]
+        nearer = "forward" if places[asked] > self.MIDDLE else "backward"
+        return choose(shown[AGENT]["text"], shown[AGENT]["vector"], [*WAYS]) == nearer
+
+    def told(self, text: str) -> Iterator[str]:
+        """Yield the ways to where the object was seen that is asked for."""
+        asked = re.findall(r"Where is the ([\w ]+)\?", text)
+        for place, seen in re.findall(r"At position (\d+), I saw \[(.*?)\]", text):
+            if asked and f"'{asked[0]}'" in seen:
+                yield "forward" if int(place) > self.MIDDLE else "backward"
+
+
+AGENT = "agent_0"
+WAYS = ("forward", "backward")
+TASKS: dict[str, Recall] = {"TextRoom": Lanterns(), "ObjectSearch": Explorer()}
+
+
+def guesser(dice: Stream) -> Policy:
+    """Return a policy that chooses at random: the best there is without a memory."""
+    return lambda _text, _vector, marks: marks[dice.integer(len(marks))]
+
+
+def reader(task: Recall, dice: Stream) -> Policy:
+    """Return a policy that takes the mark that it reads in its memories, else any."""
+
+    def choose(text: str, _vector: NDArray[np.float32], marks: list[str]) -> str:
+        return next(task.told(text), marks[dice.integer(len(marks))])
+
+    return choose
+
+
+class Learner:
+    """A linear policy over a part of the vector, taught by its wins (REINFORCE).
+
+    Args:
+        start: Where in the vector the part begins that it looks at.
+        rate: How far one win moves it.
+    """
+
+    def __init__(self, start: int, rate: float = 2.0) -> None:
+        self.start, self.rate = start, rate
+        self.rng = np.random.default_rng(0)
+        self.weights: dict[str, NDArray[np.float64]] = {}
+        self.last: tuple[list[str], NDArray[np.float64], NDArray[np.float64]]
+
+    def __call__(self, _text: str, vector: NDArray[np.float32], marks: list[str]) -> str:
+        """Draw a mark."""
+        seen = vector[self.start :].astype(np.float64)
+        seen /= max(float(np.linalg.norm(seen)), 1e-9)
+        scores = [self.weights.setdefault(mark, np.zeros(len(seen))) @ seen for mark in marks]
+        shares = np.exp(np.array(scores) - max(scores))
+        shares /= shares.sum()
+        drawn = int(self.rng.choice(len(marks), p=shares))
+        self.last = marks, seen, np.eye(len(marks))[drawn] - shares
+        return marks[drawn]
+
+    def learn(self, won: bool) -> None:
+        """Move towards a choice that won, and away from one that lost."""
+        marks, seen, direction = self.last
+        for mark, step in zip(marks, direction, strict=True):
+            self.weights[mark] += self.rate * (won - 1 / len(marks)) * step * seen
+
+
+def _size(env: Any) -> int:
+    """Return how many numbers an agent's vector has."""
+    return int(env.observation_space(AGENT)["vector"].shape[0])
+
+
+def players_of(task: Recall, lessons: int) -> dict[str, tuple[int, Policy]]:
+    """Return how many memories each player is shown, and its policy."""
+    plain, memory = task.make(DELAYS[0]), AddMemory(task.make(DELAYS[0]))
+    blind, learner = Learner(0), Learner(_size(plain))
+    for seed in range(10**6, 10**6 + lessons):
+        blind.learn(task.play(plain, seed, blind))
+        learner.learn(task.play(memory, seed, learner))
+    return {
+        "guess": (0, guesser(Stream(1))),
+        "learner": (0, blind),
+        "learner with memory": (3, learner),
+        "script with memory": (3, reader(task, Stream(2))),
+    }
+
+
+def recall(
+    task: Recall, episodes: int, lessons: int, delays: Sequence[int] = DELAYS
+) -> dict[str, dict[str, int]]:
+    """Return the wins of each player at each delay."""
+    found: dict[str, dict[str, int]] = {}
+    for name, (shown, policy) in players_of(task, lessons).items():
+        for delay in delays:
+            env = AddMemory(task.make(delay), k=shown) if shown else task.make(delay)
+            won = sum(task.play(env, seed, policy) for seed in range(episodes))
+            found.setdefault(name, {})[str(delay)] = won
+    return found
+
+
+# -- costs ----------------------------------------------------------------------------------
+
+
+def _step_text(number: int) -> str:
+    """Return a memory such as an explorer has."""
+    told = {"sender": "agent_1", "recipient": "all", "message": f"I found box_{number % 53}"}
+    seen = [f"thing_{number % 37}", "lamp", f"door_{number % 11}"]
+    return memory_text(number % 101, seen, "forward", "explore", [told] if number % 3 else [])
+
+
+def _milliseconds(work: Callable[[int], object], count: int) -> float:
+    """Return the CPU-milliseconds of some work, done so many times."""
+    work(0)
+    start = time.process_time()
+    for number in range(count):
+        work(number)
+    return 1000 * (time.process_time() - start) / count
+
+
+def costs(memories: int, count: int = 300) -> dict[str, float]:
+    """Return what adding and asking cost with so many memories, in CPU-milliseconds."""
+    memory = FaissMemory()
+    for number in range(memories):
+        memory.add(_step_text(number))
+    question = [query_text(k, visible_objects=[f"thing_{k % 37}", "lamp"]) for k in range(101)]
+
+    def both(number: int) -> None:
+        memory.search(question[number % 101])
+        memory.add(_step_text(number))
+
+    found = {
+        "add + query": _milliseconds(both, count),
+        "of these, two hashed embeddings": 2
+        * _milliseconds(lambda k: memory.embedder.embed([question[k % 101]]), count),
+    }
+    try:
+        semantic = find_embedder("semantic")
+    except MissingExtraError:
+        return found
+    embed = _milliseconds(lambda k: semantic.embed([question[k % 101]]), 30)
+    return {**found, "an embedding by all-MiniLM-L6-v2": embed}
+
+
+def measure_all(
+    episodes: int = EPISODES, lessons: int = LESSONS, memories: int = MEMORIES
+) -> dict[str, Any]:
+    """Measure delayed recall and costs.
+
+    Args:
+        episodes: Of each player at each delay.
+        lessons: Episodes that a learner learns from.
+        memories: How many memories there are when adding and asking is timed.
+
+    Returns:
+        JSON-able: ``recall`` (task -> player -> delay -> wins), ``episodes``, ``costs``,
+        ``memories`` and what was measured on.
+    """
+
+    def measure() -> dict[str, Any]:
+        return {
+            "recall": {name: recall(task, episodes, lessons) for name, task in TASKS.items()},
+            "episodes": episodes,
+            "costs": costs(memories),
+            "memories": memories,
+        }
+
+    return described(measure)
+
+
+def sections(found: Mapping[str, Any]) -> dict[str, Section]:
+    """Return what was measured as tables."""
+    episodes, tables = found["episodes"], []
+    for task, players in found["recall"].items():
+        lines = [("player", *(f"delay {delay}" for delay in DELAYS))]
+        for player, wins in players.items():
+            shares = [wilson(wins[str(delay)], episodes) for delay in DELAYS]
+            lines.append(
+                (player, *(f"{s.estimate:.2f} [{s.low:.2f}, {s.high:.2f}]" for s in shares))
+            )
+        tables.append(Table(lines, task))
+    words = (
+        f"Share of {episodes} episodes won, with Wilson's interval of 95 %. "
+        f"Learners learn at delay {DELAYS[0]} only."
+    )
+    spent = [("what", "CPU-ms"), *((k, f"{v:.2f}") for k, v in found["costs"].items())]
+    title = f"With {found['memories']:,} memories"
+    return {
+        "recall": Section(tables, [words]),
+        "costs": Section([Table(spent, title)], [about(found)]),
+    }
+
+
+OPTIONS = {
+    "episodes": "of each player at each delay",
+    "lessons": "episodes that a learner learns from",
+    "memories": "when adding and asking is timed",
+}

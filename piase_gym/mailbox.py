@@ -1,0 +1,5 @@
+"""Messages between agents, as the explorer document has them; see `piase_gym.core.mailbox`."""
+
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox, Message
+
+__all__ = ["EVERYONE", "ChannelRules", "Mailbox", "Message"]

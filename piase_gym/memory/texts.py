@@ -1,0 +1,56 @@
+"""Texts to remember and texts to ask, word for word as the explorer document forms them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def memory_text(
+    position: Any,
+    visible_objects: Sequence[str],
+    action: Any,
+    reason: str = "",
+    messages: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Return what an agent remembers of one step.
+
+    Args:
+        position: Where it was.
+        visible_objects: What it saw.
+        action: What it decided to do.
+        reason: Why.
+        messages: What others told it, as `Mailbox.poll` returns them.
+
+    Example:
+        >>> told = {"sender": "Agent2", "recipient": "all", "message": "I found chair"}
+        >>> memory_text(5, ["keyboard"], "forward", "explore", [told])
+        "At position 5, I saw ['keyboard']. I decided to forward. Reason: explore | Context from \
+others: Agent2: I found chair"
+    """
+    text = (
+        f"At position {position}, I saw {list(visible_objects)}. "
+        f"I decided to {action}. Reason: {reason}"
+    )
+    if messages:
+        told = "; ".join(f"{letter['sender']}: {letter['message']}" for letter in messages)
+        text += f" | Context from others: {told}"
+    return text
+
+
+def query_text(
+    position: Any, visible_caption: str = "", visible_objects: Sequence[str] = ()
+) -> str:
+    """Return what an agent asks its memory.
+
+    Args:
+        position: Where it is.
+        visible_caption: What it sees in words; without it the objects are listed.
+        visible_objects: What it sees.
+
+    Example:
+        >>> query_text(5, visible_objects=["keyboard", "chair"])
+        'What do I know about position 5 with what I see: keyboard, chair?'
+    """
+    caption = visible_caption or ", ".join(map(str, visible_objects))
+    return f"What do I know about position {position} with what I see: {caption}?"

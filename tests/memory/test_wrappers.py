@@ -1,0 +1,225 @@
+"""Wrappers that show memories, the shared memory, and embedded texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from pettingzoo import ParallelEnv
+
+import piase_gym
+from piase_gym.errors import AgentError, ConfigError
+from piase_gym.interfaces import PerceptionInterface
+from piase_gym.memory import FaissMemory, HashedEmbedder
+from piase_gym.wrappers import AddMemory, AddSharedMemory, TextEmbedding, TextEmbeddingEnv
+from tests.helpers.checkers import parallel_api_test
+
+pytest.importorskip("faiss")
+
+
+def two(view: str = "both", **config: Any) -> Any:
+    """Return a room with two agents that hear each other at once."""
+    return piase_gym.parallel_env(
+        "TextRoom", agents=2, rooms=1, depth=0, message_delay=0, view=view, actions="text", **config
+    )
+
+
+def remembered(text: str) -> list[str]:
+    """Return what the lines of a text say is remembered."""
+    return [line.partition(": ")[2] for line in text.splitlines() if line[:5] == "You r"]
+
+
+def test_every_step_is_remembered_in_the_words_of_the_document() -> None:
+    env = AddMemory(two())
+    env.reset(seed=0)
+    room = env.unwrapped.facts("agent_0").room
+    seen = PerceptionInterface("TextRoom", agents=2, rooms=1, depth=0)
+    seen.reset(seed=0)
+    things = seen.get_visible_objects("agent_0")
+    assert things
+    env.reasons["agent_0"] = "nobody knows me"
+    env.step({"agent_0": "say I found a lamp", "agent_1": "wait"})
+    env.step({"agent_0": "hop", "agent_1": "wait"})
+    first, second = env.memory("agent_0").texts
+    assert first == (
+        f"At position {room}, I saw {things}. I decided to say I found a lamp. "
+        "Reason: nobody knows me"
+    )
+    assert second == f"At position {room}, I saw {things}. I decided to say 'hop'. Reason: "
+    assert (
+        env.memory("agent_1")
+        .texts[1]
+        .endswith("I decided to wait. Reason:  | Context from others: agent_0: I found a lamp")
+    )
+    assert env.query("agent_0") == (
+        f"What do I know about position {room} with what I see: {', '.join(things)}?"
+    )
+
+
+@pytest.mark.parametrize("world", ["TextRoom", "GridWorld"])
+def test_both_views_show_the_nearest_memories(world: str) -> None:
+    env = AddMemory(piase_gym.parallel_env(world, agents=2, mask="obs"), k=2)
+    plain = piase_gym.parallel_env(world, agents=2, mask="obs")
+    shown, _ = env.reset(seed=3)
+    bare, _ = plain.reset(seed=3)
+    rng = np.random.default_rng(0)
+    for step in range(12):
+        for name, whole in shown.items():
+            assert env.observation_space(name).contains(whole)
+            view = whole["observation"]
+            memory = FaissMemory()
+            for text in env.memory(name).texts:
+                memory.add(text)
+            assert len(memory) == len({*memory.texts}) <= step
+            assert len(memory) >= min(step, 1)
+            wanted = memory.search(env.query(name), 2)
+            assert remembered(view["text"]) == [text for text, _ in wanted]
+            added = view["vector"][-2 * 385 :].reshape(2, 385)
+            for row, (text, distance) in zip(added, wanted, strict=False):
+                assert row[0] == pytest.approx(1 / (1 + distance))
+                np.testing.assert_array_equal(row[1:], HashedEmbedder().embed([text])[0])
+            assert not added[len(wanted) :].any()
+            before = bare[name]["observation"]
+            assert view["text"].startswith(before["text"])
+            np.testing.assert_array_equal(view["vector"][: -2 * 385], before["vector"])
+        acts = {n: int(rng.choice(o["action_mask"].nonzero()[0])) for n, o in shown.items()}
+        shown, bare = env.step(acts)[0], plain.step(acts)[0]
+
+
+def test_memories_are_private_and_of_one_episode_unless_they_are_kept() -> None:
+    for keep in (False, True):
+        env = AddMemory(two("text"), k=1, keep=keep)
+        env.reset(seed=0)
+        env.reasons["agent_0"] = "a secret"
+        env.step({"agent_0": "wait", "agent_1": "wait"})
+        assert "a secret" in env.memory("agent_0").texts[0]
+        assert "a secret" not in env.memory("agent_1").texts[0]
+        shown, _ = env.reset(seed=1)
+        assert len(remembered(shown["agent_0"])) == int(keep)
+        assert len(env.memory("agent_0")) == int(keep)
+    with pytest.raises(AgentError, match="there is no agent 'agent_9'"):
+        env.memory("agent_9")
+
+
+def test_long_and_strange_memories_stay_in_the_space() -> None:
+    env = AddMemory(two("text"), k=1)
+    env.reset(seed=0)
+    env.reasons["agent_0"] = "clé 鍵 \n" * 300
+    shown = env.step({"agent_0": "wait", "agent_1": "wait"})[0]
+    assert env.observation_space("agent_0").contains(shown["agent_0"])
+
+
+def test_an_action_that_is_refused_is_not_remembered() -> None:
+    env = AddMemory(two())
+    env.reset(seed=0)
+    with pytest.raises(AgentError):
+        env.step({"agent_0": "wait", "agent_1": "wait", "nobody": "wait"})
+    assert len(env.memory("agent_0")) == 0
+
+
+@pytest.mark.filterwarnings("ignore:reset option .options.:UserWarning")
+def test_pettingzoo_accepts_the_wrappers() -> None:
+    for wrap in (AddMemory, AddSharedMemory, TextEmbedding):
+        parallel_api_test(wrap(piase_gym.parallel_env("TextRoom", agents=2, rooms=2)), 30)
+
+
+@pytest.mark.parametrize("wrap", [AddMemory, AddSharedMemory])
+def test_environments_of_others_are_refused(wrap: Any) -> None:
+    class Other(ParallelEnv[str, Any, Any]):
+        possible_agents = ["agent_0"]
+
+    with pytest.raises(ConfigError, match=f"{wrap.__name__} needs a world of piase_gym, not Other"):
+        wrap(Other())
+
+
+def test_wrong_arguments_are_refused() -> None:
+    for k in (0, 1.5, True):
+        with pytest.raises(ConfigError, match="k is a number from 1"):
+            AddMemory(two(), k=k)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="make the environment with view='text' or 'both'"):
+        TextEmbedding(two("vector"))
+
+
+# -- shared memory --------------------------------------------------------------------------
+
+
+def test_the_shared_memory_is_hidden_unless_it_is_shown() -> None:
+    plain, env, talk = two(), AddSharedMemory(two()), PerceptionInterface(two().config)
+    bare, _ = plain.reset(seed=5)
+    shown, _ = env.reset(seed=5)
+    talk.reset(seed=5)
+    for acts in ({"agent_0": "say I found it", "agent_1": "wait"}, dict.fromkeys(bare, "wait")):
+        for name in plain.agents:
+            view = shown[name]
+            assert env.observation_space(name).contains(view)
+            lines = view["text"].removeprefix(bare[name]["text"]).strip().splitlines()
+            memory = env.shared_memory
+            assert [line.split(": ")[0] for line in lines] == [
+                "Seen by anybody",
+                "Everybody's place",
+                "Said",
+            ]
+            assert set(lines[0].split(": ")[1].split("; ")) == memory["objects"]
+            for other, place in memory["agent_positions"].items():
+                assert f"{other} at {place}" in lines[1]
+            said = "agent_0 to all: I found it" if memory["message_history"] else "nothing"
+            assert lines[2] == f"Said: {said}"
+            added = view["vector"][len(bare[name]["vector"]) :].reshape(3, 385)
+            words = [line.split(": ", 1)[1] for line in lines]
+            np.testing.assert_array_equal(added[:, 1:], HashedEmbedder().embed(words))
+            assert added[:, 0].tolist() == [1, 1, 1]
+        assert env.shared_memory == talk.shared_memory
+        bare, shown = plain.step(acts)[0], env.step(acts)[0]
+        for name, line in acts.items():
+            talk.execute_action(name, line)
+    assert env.shared_memory["message_history"] == [
+        {"sender": "agent_0", "recipient": "all", "message": "I found it"}
+    ]
+    env.reset(seed=6)
+    assert env.shared_memory["message_history"] == []
+
+
+def test_a_world_without_mailboxes_shows_what_there_is() -> None:
+    env = AddSharedMemory(piase_gym.parallel_env("GridWorld", agents=2, view="text"))
+    shown, _ = env.reset(seed=0)
+    assert shown["agent_0"].splitlines()[-1] == "Said: nothing"
+    assert env.shared_memory["message_mailboxes"] == {}
+
+
+# -- texts as numbers -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", ["text", "both"])
+def test_texts_become_their_embeddings(view: str) -> None:
+    env, plain = TextEmbedding(two(view)), two(view)
+    shown, _ = env.reset(seed=0)
+    bare, _ = plain.reset(seed=0)
+    for _ in range(3):
+        for name in bare:
+            assert env.observation_space(name).contains(shown[name])
+            own, text = (
+                (shown[name], bare[name])
+                if view == "text"
+                else (
+                    shown[name]["text"],
+                    bare[name]["text"],
+                )
+            )
+            np.testing.assert_array_equal(own, HashedEmbedder().embed([text])[0])
+            if view == "both":
+                np.testing.assert_array_equal(shown[name]["vector"], bare[name]["vector"])
+        acts = dict.fromkeys(bare, "wait")
+        shown, bare = env.step(acts)[0], plain.step(acts)[0]
+    assert env.encoder.hits > 0 < env.encoder.misses
+
+
+def test_texts_become_embeddings_in_gymnasium() -> None:
+    env = TextEmbeddingEnv(gymnasium.make("piase_gym:piase/TextRoom-v1", view="text"))
+    shown, _ = env.reset(seed=0)
+    assert env.observation_space.contains(shown)
+    assert shown.shape == (384,)
+    assert env.observation_space.contains(env.step(env.action_space.sample())[0])
+    with pytest.raises(ConfigError, match="make the environment with view='text'"):
+        TextEmbeddingEnv(gymnasium.make("piase_gym:piase/TextRoom-v1", view="vector"))

@@ -1,0 +1,78 @@
+"""What all agents together know, at the end of every observation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pettingzoo import ParallelEnv
+
+from piase_gym.core.jsonable import jsonable
+from piase_gym.core.models import SharedMemory
+from piase_gym.memory import CachedEmbedder, Embedder
+from piase_gym.wrappers.add_to_views import AddToViews, Line, Lines
+
+
+class AddSharedMemory(AddToViews):
+    """Shows every agent the shared memory of the explorer document, which is hidden without it.
+
+    It holds what anybody has seen in the episode, where everybody in play is, the mailboxes, and
+    all that was said. A text gets a line each for objects, positions and the last messages, and a
+    vector their embeddings. `shared_memory` is the whole.
+
+    Args:
+        env: A ParallelEnv of one of our worlds, or a wrapper around one.
+        embedder: What turns lines into numbers; by default hashed n-grams.
+
+    Raises:
+        ConfigError: If an observation is neither a vector nor a text of ours.
+    """
+
+    LETTERS = 5
+    """How many of the last messages are shown."""
+
+    def __init__(
+        self, env: ParallelEnv[str, Any, Any], embedder: str | Embedder | None = None
+    ) -> None:
+        """Make the spaces."""
+        super().__init__(env, Lines(3, CachedEmbedder(embedder)))
+        self._found: dict[str, None] = {}  # a dict keeps the order of discovery
+        self._positions: dict[str, Any] = {}
+
+    @property
+    def shared_memory(self) -> SharedMemory:
+        """What all agents together know, as the explorer document has it."""
+        mail = self.env.unwrapped.world.mailboxes
+        boxes = {} if mail is None else mail.boxes
+        return SharedMemory(
+            objects=set(self._found),
+            agent_positions=dict(self._positions),
+            message_mailboxes={n: [m.as_dict() for m in box] for n, box in boxes.items()},
+            message_history=[] if mail is None else [*mail.history],
+        )
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Start an episode with an empty memory."""
+        self._found.clear()
+        self._positions.clear()
+        return super().reset(seed, options)
+
+    def _all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
+        """Take note of what anybody sees, then show it to all."""
+        base: Any = self.env.unwrapped
+        for name in observations:
+            around = base.world.surroundings(base.facts(name))
+            self._found.update((thing.name, None) for thing in around.objects)
+            self._positions[name] = jsonable(around.position)
+        return super()._all(observations)
+
+    def readings(self, agent: str) -> list[Line]:
+        """Return the lines, which are the same for every agent."""
+        mail = self.env.unwrapped.world.mailboxes
+        last = [] if mail is None else mail.history[-self.LETTERS :]
+        places = [f"{name} at {place}" for name, place in self._positions.items()]
+        said = [f"{m['sender']} to {m['recipient']}: {m['message']}" for m in last]
+        rows = {"Seen by anybody": self._found, "Everybody's place": places, "Said": said}
+        return [(before, "; ".join(words) or "nothing", 1.0) for before, words in rows.items()]
