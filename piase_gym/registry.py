@@ -38,6 +38,8 @@ class WorldSpec:
             with ``(world)`` for one agent and one episode, it has ``act(agent number)``.
         extra: The optional part of the package that it needs.
         module: The module that this part brings: without it, the world is `missing`.
+        outside: What it plays in that is no part of the package, such as a window of the user's,
+            as one sentence; it is played by those who ask for it alone, and no sweep does.
         aliases: Other names, such as those of the PiaSE documents.
     """
 
@@ -50,13 +52,14 @@ class WorldSpec:
     scripted: str | None = None
     extra: str | None = None
     module: str | None = None
+    outside: str | None = None
     aliases: tuple[str, ...] = ()
 
     @property
     def missing(self) -> str | None:
-        """Say what the world needs and is not installed, or return ``None``."""
+        """Say what the world needs and is not installed or at hand, or return ``None``."""
         if self.extra is None or self.module is None or importlib.util.find_spec(self.module):
-            return None
+            return self.outside
         return str(MissingExtraError(self.name, self.extra))
 
 
