@@ -26,9 +26,9 @@ class Rewards(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     found: float = Field(1.0, description="an object that nobody had found, for who found it")
-    message: float = Field(0.0, description="a message")
-    step: float = Field(0.0, description="every step")
-    illegal: float = Field(0.0, description="a command that cannot be carried out or read")
+    message: float = Field(-0.02, description="a message")
+    step: float = Field(-0.01, description="every step")
+    illegal: float = Field(-0.1, description="a command that cannot be carried out or read")
 
 
 class ScreenSearchConfig(WorldConfig):

@@ -58,12 +58,11 @@ class Window:
     def __init__(self, title: str | None, region: tuple[int, int, int, int] | None) -> None:
         self.title = title
         self.region = None if region is None else Area(*region)
-        self._desk: Any = None
         self._handle: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copy and pickle without what is open; it is found again when it is needed."""
-        return {**self.__dict__, "_desk": None, "_handle": None}
+        """Copy and pickle without the handle; it is found again when it is needed."""
+        return {**self.__dict__, "_handle": None}
 
     def find(self) -> None:
         """Find the window anew.
@@ -72,17 +71,10 @@ class Window:
             WindowError: If there is no display, or no such window.
             MissingExtraError: If mss or pyautogui is not installed.
         """
-        self.close()
-        self._desk = _Desk()
+        desk = _desk()
         if self.title is not None:
-            self._handle = self._desk.find(self.title)
+            self._handle = desk.find(self.title)
         self._where()
-
-    def close(self) -> None:
-        """Let go of the display; the window stays."""
-        if self._desk is not None:
-            self._desk.close()
-        self._desk = self._handle = None
 
     def see(self) -> Picture:
         """Return what the window shows.
@@ -90,9 +82,9 @@ class Window:
         Raises:
             WindowError: If it is closed, or not on the screen.
         """
-        area = self._where()
-        self._desk.front(self._handle)
-        return self._desk.grab(area)  # type: ignore[no-any-return]
+        area, desk = self._where(), _desk()
+        desk.front(self._handle)
+        return desk.grab(area)
 
     def press(self, keys: str, seconds: float) -> None:
         """Press keys (``w``, ``shift+left``) in the window for a time.
@@ -101,8 +93,9 @@ class Window:
             WindowError: If it is closed, or the user stopped it with the mouse in a corner.
         """
         self._where()
-        self._desk.front(self._handle)
-        self._desk.press(keys.split("+"), seconds)
+        desk = _desk()
+        desk.front(self._handle)
+        desk.press(keys.split("+"), seconds)
 
     def check_keys(self, names: list[str]) -> None:
         """Check that keys can be pressed here.
@@ -110,9 +103,10 @@ class Window:
         Raises:
             ConfigError: If one has no such name.
         """
+        keyboard = _desk().keyboard
         for keys in names:
             for key in keys.split("+"):
-                if not self._desk.keyboard.isValidKey(key):
+                if not keyboard.isValidKey(key):
                     raise ConfigError(
                         f"{NAMED}: there is no key {key!r}; names are those of pyautogui, such as "
                         "'w', 'left', 'space', 'shift+left'"
@@ -120,10 +114,11 @@ class Window:
 
     def _where(self) -> Area:
         """Return where it is on the screen now."""
-        if self._desk is None:
-            self.find()
-        area = self._desk.area(self._handle) if self._handle is not None else self.region
-        screen = self._desk.screen
+        desk = _desk()
+        if self.title is not None and self._handle is None:  # of a copy
+            self._handle = desk.find(self.title)
+        area = self.region or desk.area(self._handle)
+        screen = desk.screen
         left, top = max(area.left, screen.left), max(area.top, screen.top)
         right = min(area.left + area.width, screen.left + screen.width)
         bottom = min(area.top + area.height, screen.top + screen.height)
@@ -131,6 +126,23 @@ class Window:
             said = f"the window {self.title!r}" if self.title else f"the region {tuple(area)}"
             raise WindowError(Reason.NO_WINDOW, f"{said} is not on the screen")
         return Area(left, top, right - left, bottom - top)
+
+
+_OPEN: dict[tuple[int, str | None], _Desk] = {}
+
+
+def _desk() -> _Desk:
+    """Return the connection of this process to its display, of which one is enough for all.
+
+    Raises:
+        WindowError: If there is no display.
+        MissingExtraError: If mss or pyautogui is not installed.
+    """
+    key = os.getpid(), os.environ.get("DISPLAY")
+    if key not in _OPEN:
+        _OPEN.clear()
+        _OPEN[key] = _Desk()
+    return _OPEN[key]
 
 
 class _Desk:
@@ -152,19 +164,12 @@ class _Desk:
                 raise _no_display(error) from None
         self.screen = Area(screen["left"], screen["top"], screen["width"], screen["height"])
 
-    def close(self) -> None:
-        """Disconnect."""
-        with contextlib.suppress(Exception):
-            self.camera.close()
-        if self.titles is not None:
-            with contextlib.suppress(Exception):
-                self.titles.close()
-
     def grab(self, area: Area) -> Picture:
         """Return what a part of the screen shows."""
         try:
             shot = self.camera.grab(area._asdict())
         except Exception as error:
+            _OPEN.clear()  # perhaps it can be opened again
             raise WindowError(Reason.NO_DISPLAY, f"the screen cannot be seen: {error}") from None
         pixels = np.frombuffer(shot.rgb, np.uint8)
         return pixels.reshape(shot.height, shot.width, 3).copy()

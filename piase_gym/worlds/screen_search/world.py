@@ -176,7 +176,6 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
             WindowError: If there is no display or no such window.
             ConfigError: If no window is named, or there is no such key.
         """
-        self.close()
         targets = self.config.targets
         if not targets:
             told = "no window is named; give window='a part of its title' or region=(x, y, w, h)"
@@ -190,11 +189,6 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         for number in range(len(self._windows)):
             self._look(number)
         self._note_found([0.0] * len(self.agents), {})
-
-    def close(self) -> None:
-        """Let go of the display; the windows stay."""
-        for window in self._windows:
-            window.close()
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy and pickle without the describer, which may hold what cannot be."""
