@@ -19,6 +19,7 @@ from piase_gym.registry import (
     register_world,
 )
 from piase_gym.worlds.household.levels import ids as home_ids
+from piase_gym.worlds.object_search.levels import ids as search_ids
 from piase_gym.worlds.physics_playground.levels import tasks
 from piase_gym.worlds.social_dilemma import games
 from piase_gym.worlds.text_room.levels import ids as room_ids
@@ -93,6 +94,14 @@ WORLDS = (
         module="mss",
         outside="ScreenSearch needs a window of yours, by window=… or region=…",
     ),
+    _world(
+        "object_search",
+        "observe.text",
+        "SearchOracle",
+        "SearchScript",
+        name="ObjectSearch",
+        summary="Explorers look for things in a place they do not know, and report what they see.",
+    ),
 )
 
 
@@ -119,6 +128,9 @@ def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "Household-v0", {}
     for name, fields in home_ids.TASKS.items():
         yield f"Household-{name}-v0", {"config": fields}
+    yield "ObjectSearch-v0", {}
+    for name, fields in search_ids.TASKS.items():
+        yield f"ObjectSearch-{name}-v0", {"config": fields}
     yield "PhysicsPlayground-v0", {}
     for name, fields in tasks.IDS.items():
         yield f"PhysicsPlayground-{name}-v0", {"config": fields}

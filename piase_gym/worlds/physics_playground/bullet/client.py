@@ -22,7 +22,6 @@ from piase_gym.worlds.physics_playground.config import HERTZ
 from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.state import Body, Hold, PlayState
 
-
 ITERATIONS = 10
 THICK = 0.5
 

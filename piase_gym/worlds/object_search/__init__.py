@@ -1,0 +1,1 @@
+"""ObjectSearch: explorers look for things in a place, and report what they see."""

@@ -1,0 +1,207 @@
+"""ObjectSearch's config: which place, what lies there, and what explorers can see and say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from piase_gym.core.config import Envelope, WorldConfig
+from piase_gym.errors import ConfigError
+from piase_gym.worlds.object_search.codes import (
+    MAX_AGENTS,
+    MAX_LINE,
+    MAX_OBJECTS,
+    MAX_SIDE,
+    NAMES,
+)
+
+Backend = Literal["mock", "house"]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
+_NAME = re.compile(r"[A-Za-z0-9_'-]+( [A-Za-z0-9_'-]+)*")
+MOCK_STEPS = 20
+"""Steps of an episode on a line, where the config does not say: those of the document."""
+
+
+class Rewards(BaseModel):
+    """ObjectSearch's reward table."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    found: Worth = Field(1.0, description="being the first of the team to see an object")
+    step: Worth = Field(-0.01, description="every step")
+    message: Worth = Field(-0.02, description="a report")
+    illegal: Worth = Field(-0.1, description="an illegal or unreadable command")
+
+
+class ObjectSearchEnvelope(Envelope):
+    """The sizes that fix ObjectSearch's spaces."""
+
+    agents: int = Field(2, ge=1, le=MAX_AGENTS, description="most agents")
+    objects: int = Field(1, ge=1, le=MAX_OBJECTS, description="most names of objects")
+    width: int = Field(1, ge=1, le=MAX_LINE, description="most columns, or positions")
+    height: int = Field(1, ge=1, le=MAX_SIDE, description="most rows")
+    house: int = Field(0, ge=0, le=1, description="1: vectors show columns ahead")
+    channel: int = Field(0, ge=0, le=1, description="1: agents can report")
+    found: int = Field(0, ge=0, le=1, description="1: vectors tell what the team has found")
+
+
+class ObjectSearchConfig(WorldConfig):
+    """Everything about an ObjectSearch that can be set; see `ObjectSearch` for what it means."""
+
+    world: ClassVar[str] = "ObjectSearch"
+
+    agents: int = Field(2, ge=1, le=MAX_AGENTS, description="how many agents take part")
+    backend: Backend = Field("house", description="what agents perceive: a line, or a house")
+    width: int = Field(16, ge=1, le=MAX_LINE, description="columns of a house; positions of a line")
+    height: int = Field(16, ge=1, le=MAX_SIDE, description="rows of a house")
+    room: int = Field(6, ge=3, le=MAX_SIDE, description="longest side of a room")
+    furniture: Annotated[float, Field(ge=0.0, le=0.5)] = Field(
+        0.15, description="share of a house that furniture takes up, at most"
+    )
+    objects: int = Field(8, ge=1, le=MAX_OBJECTS, description="how many objects lie there")
+    object_names: tuple[str, ...] = Field(
+        NAMES, description="what objects are called; each of a house lies there once"
+    )
+    line: tuple[tuple[str, ...], ...] | None = Field(
+        None, description="what lies at each position of a line; default: at random"
+    )
+    wandering: int = Field(0, ge=0, le=MAX_OBJECTS, description="objects that move about")
+    wander_period: int = Field(4, ge=1, le=1000, description="they move every so many steps")
+    sight: int = Field(6, ge=1, le=6, description="how many columns far agents see")
+    start: Literal["together", "apart"] = Field(
+        "together", description="whether agents start near each other or anywhere in a house"
+    )
+    channel: bool = Field(True, description="whether agents can report what they see")
+    show_found: bool = Field(False, description="whether agents know what the team has found")
+    end_when_found: bool | None = Field(
+        None, description="whether finding everything ends the episode; default: in a house"
+    )
+    join_at: tuple[Annotated[int, Field(ge=0)] | None, ...] = Field(
+        (),
+        description="step after which each agent enters; 0 (default): there from the start; null: "
+        "only when it is let in",
+    )
+    max_steps: int = Field(100, ge=1, le=65_535, description="steps until truncation")
+    rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
+    envelope: ObjectSearchEnvelope | None = Field(None, description="largest sizes")
+
+    @classmethod
+    def meaning(cls, name: str, value: Any) -> dict[str, Any]:
+        """Also take `positions` for the width of a line."""
+        return {"width": value} if name == "positions" else super().meaning(name, value)
+
+    @classmethod
+    def plain(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Also let a line bring its width and names, and let it be a mapping from positions."""
+        plain = super().plain(fields)
+        if plain.get("backend") != "mock":
+            return plain
+        plain.setdefault("max_steps", MOCK_STEPS)
+        line = plain.get("line")
+        if line is None:
+            return plain
+        try:
+            plain["line"] = line = _positions(line, plain.get("width"))
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"ObjectSearch.line: {error}") from None
+        names = tuple(dict.fromkeys(name for here in line for name in here))
+        own = {
+            "width": len(line),
+            "object_names": names or NAMES[:1],
+            "objects": max(1, len(names)),
+        }
+        for name, value in own.items():
+            if plain.setdefault(name, value) != value and name == "width":
+                raise ConfigError(
+                    f"ObjectSearch.width is {plain[name]!r}, but the line has {value} positions"
+                )
+        return plain
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.in_house:
+            self._check_house()
+        elif self.line is not None:
+            lost = {name for here in self.line for name in here} - set(self.object_names)
+            if lost:
+                raise ValueError(f"line has {sorted(lost)[0]!r}, which is not in object_names")
+        if len(self.object_names) > MAX_OBJECTS or len(set(self.object_names)) < len(
+            self.object_names
+        ):
+            raise ValueError(f"object_names must be at most {MAX_OBJECTS}, all different")
+        for name in self.object_names:
+            if not _NAME.fullmatch(name) or len(name) > 40:
+                raise ValueError(
+                    f"object_names has {name!r:.60}; allowed are letters, digits, ', -, _ and "
+                    "single spaces, at most 40"
+                )
+        if self.objects > len(self.object_names):
+            raise ValueError(
+                f"objects is {self.objects}, but there are {len(self.object_names)} names"
+            )
+        if self.wandering > self.objects:
+            raise ValueError(f"wandering is {self.wandering}, but objects is {self.objects}")
+        if len(self.join_at) > self.agents:
+            raise ValueError(f"join_at has {len(self.join_at)} entries for {self.agents} agents")
+        if len(self.latecomers) == self.agents:
+            raise ValueError("join_at leaves nobody at the start; give at least one agent 0")
+        return self
+
+    def _check_house(self) -> None:
+        if self.line is not None:
+            raise ValueError("line needs backend='mock'")
+        for name in ("width", "height"):
+            if not 5 <= getattr(self, name) <= MAX_SIDE:
+                raise ValueError(
+                    f"{name} of a house must be in 5..{MAX_SIDE}, not {getattr(self, name)}"
+                )
+
+    @property
+    def in_house(self) -> bool:
+        """Whether the place is a house, however it is perceived."""
+        return self.backend != "mock"
+
+    @property
+    def ends_when_found(self) -> bool:
+        """Whether finding everything ends the episode."""
+        return self.in_house if self.end_when_found is None else self.end_when_found
+
+    @property
+    def latecomers(self) -> dict[int, int | None]:
+        """Who is not there at the start, with the step after which it enters, if it is fixed."""
+        return {agent: step for agent, step in enumerate(self.join_at) if step != 0}
+
+    def fixed_sizes(self) -> ObjectSearchEnvelope:
+        """Return `fixed_envelope` with its own type."""
+        return ObjectSearchEnvelope(**self.fixed_envelope().model_dump())
+
+    def sizes(self) -> ObjectSearchEnvelope:
+        """Return this config's own sizes."""
+        return ObjectSearchEnvelope(
+            agents=self.agents,
+            objects=len(self.object_names),
+            width=self.width,
+            height=self.height if self.in_house else 1,
+            house=self.in_house,
+            channel=self.channel,
+            found=self.show_found,
+        )
+
+
+def _positions(line: Any, width: Any) -> tuple[tuple[str, ...], ...]:
+    """Read what lies at each position, given as a list or as a mapping from positions."""
+    if isinstance(line, Mapping):
+        here = {int(position): names for position, names in line.items()}
+        if min(here, default=0) < 0:
+            raise ValueError(f"positions count from 0, not from {min(here)}")
+        count = max(here, default=0) + 1 if width is None else width
+        if max(here, default=0) >= count:
+            raise ValueError(f"position {max(here)} lies beyond width {count}")
+        if not isinstance(count, int) or count > MAX_LINE:
+            raise ValueError(f"a line has at most {MAX_LINE} positions")
+        line = [here.get(position, ()) for position in range(count)]
+    return tuple((names,) if isinstance(names, str) else tuple(names) for names in line)

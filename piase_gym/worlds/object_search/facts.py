@@ -1,0 +1,188 @@
+"""What agents of ObjectSearch may know, and the vectors that say it.
+
+Everything here is pure: a function of facts and config. `sight` writes the same vectors faster;
+this module says what they mean. The vector (uint8) has these parts:
+
+* in a house the window, row by row from the farthest, turned so that the heading is up: codes of
+  `codes.TABLE`, the viewer's own column in the middle of the nearest row;
+* own number, width, height, x, y, level, heading (0 up, 1 right, 2 down, 3 left), pitch (0 down, 1
+  level, 2 up), roll (0 left, 1 upright, 2 right), objects, then in two bytes each, the low one
+  first, steps done and steps at most; 8 bytes of hashed hint;
+* for each name of an object two bytes, 1 + x and y of where the agent sees it (on a line 1 and 0),
+  or zeros;
+* if the envelope has `found`, two bytes: a bit for each name of what the team has found;
+* in a house for each agent four bytes: 1 + x, y, level and heading, or zeros if it is not seen;
+* with a channel, for each agent what it has reported: 1 + x, y, level, heading, pitch, roll, two
+  bytes with a bit for each name of what it sees, and in a house its window; or zeros.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from piase_gym.core.mailbox import EVERYONE, Message
+from piase_gym.core.text_encoding import HINT_CODE, hash_text
+from piase_gym.core.world import Facts
+from piase_gym.worlds.grids.codes import HEADINGS
+from piase_gym.worlds.object_search.codes import PITCHES, ROLLS
+from piase_gym.worlds.object_search.config import ObjectSearchEnvelope
+from piase_gym.worlds.object_search.form import (
+    Cells,
+    Form,
+    Found,
+    Other,
+    Place,
+    Pose,
+    Report,
+    bits_of,
+    cells_of,
+    codes_of,
+    names_of,
+    pose_codes,
+    pose_of,
+)
+from piase_gym.worlds.object_search.geometry import AREA
+from piase_gym.worlds.object_search.observe.reports import read_report, write_report
+from piase_gym.worlds.object_search.state import OTHER, POSE, vector_length
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchFacts(Facts):
+    """What one agent of ObjectSearch may know.
+
+    Attributes:
+        size: Columns and rows of a house; positions of a line.
+        position: (x, y, level) in a house, (x,) on a line.
+        heading: up, right, down or left; ``None`` on a line.
+        pitch: Whether it looks down, level or up; ``None`` on a line.
+        roll: Whether its head is tilted left, upright or tilted right; ``None`` on a line.
+        cells: What fills the columns ahead, row by row from the farthest: names of `codes.TABLE`.
+            The viewer's own column is in the middle of the last row. Empty on a line.
+        objects: What it sees, in the order of the config's names.
+        others: The agents that it sees.
+        total: How many objects there are.
+        found: What the team has found, if the config shows it.
+        steps: Steps done.
+        limit: Steps of an episode at most.
+    """
+
+    size: Place
+    position: Place
+    heading: str | None = None
+    pitch: str | None = None
+    roll: str | None = None
+    cells: Cells = ()
+    objects: tuple[Found, ...] = ()
+    others: tuple[Other, ...] = ()
+    total: int
+    found: tuple[str, ...] | None = None
+    steps: int
+    limit: int
+
+    @property
+    def pose(self) -> Pose | Place:
+        """Where the agent is and, in a house, looks."""
+        if self.heading is None:
+            return self.position
+        return Pose(self.position, self.heading, self.pitch or "", self.roll or "")
+
+
+def vector_box(envelope: ObjectSearchEnvelope) -> Box:
+    """Return the space of the vectors."""
+    length = vector_length(envelope)
+    return Box(np.zeros(length, np.uint8), np.full(length, 255, np.uint8), dtype=np.uint8)
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def facts_of(vector: NDArray[np.uint8], agent: int, form: Form, hint: str | None) -> SearchFacts:
+    """Read a vector back; `hint` is given because its code in the vector is lossy."""
+    values = vector.tolist()
+    start = form.start
+    _, width, height, x, y, z, heading, pitch, roll, total = values[start : start + 10]
+    steps, limit = (values[start + i] + 256 * values[start + i + 1] for i in (10, 12))
+    house = form.house
+    seen = values[form.objects : form.found]
+    return SearchFacts(
+        agent=form.names[agent],
+        messages=tuple(
+            Message(form.names[number], EVERYONE, write_report(report, form))
+            for number, report in _reports(values, form)
+        ),
+        hint=hint,
+        size=(width, height) if house else (width,),
+        position=(x, y, z) if house else (x,),
+        heading=HEADINGS[heading] if house else None,
+        pitch=PITCHES[pitch] if house else None,
+        roll=ROLLS[roll] if house else None,
+        cells=cells_of(values[:AREA], form) if house else (),
+        objects=tuple(
+            Found(name, (at - 1, seen[2 * i + 1]) if house else ())
+            for i, name in enumerate(form.things)
+            if (at := seen[2 * i])
+        ),
+        others=tuple(
+            Other(form.names[number], (at - 1, *other[1:3]), HEADINGS[other[3]])
+            for number, other in enumerate(_pieces(values[form.others : form.told], OTHER))
+            if (at := other[0])
+        ),
+        total=total,
+        found=names_of(values[form.found : form.others], form) if form.config.show_found else None,
+        steps=steps,
+        limit=limit,
+    )
+
+
+def _pieces(values: list[int], length: int) -> list[list[int]]:
+    """Cut numbers into pieces."""
+    return [values[i : i + length] for i in range(0, len(values), length)]
+
+
+def _reports(values: list[int], form: Form) -> list[tuple[int, Report]]:
+    """Read who has reported what."""
+    found = []
+    for number, told in enumerate(_pieces(values[form.told :], form.report)):
+        if told[0]:
+            pose = pose_of((told[0] - 1, *told[1:6]), form)
+            cells = cells_of(told[POSE:], form) if form.house else ()
+            found.append((number, Report(pose, names_of(told[6:8], form), cells)))
+    return found
+
+
+# -- writing ------------------------------------------------------------------------------
+
+
+def vector_of(facts: SearchFacts, form: Form) -> NDArray[np.uint8]:
+    """Return the vector of the facts."""
+    vector = np.zeros(form.length, np.uint8)
+    if form.house:
+        vector[:AREA] = codes_of(facts.cells, form)
+    size = facts.size if form.house else (facts.size[0], 1)
+    head = [form.names.index(facts.agent), *size, *pose_codes(facts.pose), facts.total]
+    counts = [byte for value in (facts.steps, facts.limit) for byte in (value & 255, value >> 8)]
+    end = form.objects - HINT_CODE
+    vector[form.start : end] = head + counts
+    vector[end : form.objects] = hash_text(facts.hint)
+    for thing in facts.objects:
+        place = form.objects + 2 * form.things.index(thing.name)
+        x, y = thing.position or (0, 0)
+        vector[place : place + 2] = x + 1, y
+    if facts.found is not None:
+        vector[form.found : form.others] = bits_of(facts.found, form)
+    for other in facts.others:
+        place = form.others + OTHER * form.names.index(other.name)
+        (x, *rest), heading = other.position, HEADINGS.index(other.heading)
+        vector[place : place + OTHER] = x + 1, *rest, heading
+    for letter in facts.messages:
+        report = read_report(letter.message, form)
+        place = form.told + form.report * form.names.index(letter.sender)
+        x, *turned = pose_codes(report.pose)
+        window = codes_of(report.cells, form)
+        told = [x + 1, *turned, *bits_of(report.objects, form), *window]
+        vector[place : place + form.report] = told
+    return vector

@@ -1,0 +1,147 @@
+"""Where things lie in what agents perceive of ObjectSearch, and the pieces that it is made of."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from piase_gym.worlds.grids.codes import AGENT, HEADINGS
+from piase_gym.worlds.object_search.codes import LEVEL, PITCHES, ROLLS, TABLE
+from piase_gym.worlds.object_search.config import ObjectSearchConfig
+from piase_gym.worlds.object_search.geometry import AREA, SIDE, WEDGE
+from piase_gym.worlds.object_search.state import (
+    OTHER,
+    SCALARS,
+    report_length,
+    vector_length,
+)
+
+Place = tuple[int, ...]
+"""(x, y) in a house, (0, 0) being at the top left, or (x,) on a line; with a level behind it the
+cell of a house that an agent is in."""
+Cells = tuple[tuple[str, ...], ...]
+
+
+class Pose(NamedTuple):
+    """Where an agent of a house is and looks.
+
+    Attributes:
+        place: (x, y, level).
+        heading: up, right, down or left.
+        pitch: down, level or up.
+        roll: left, upright or right.
+    """
+
+    place: Place
+    heading: str
+    pitch: str
+    roll: str
+
+
+class Found(NamedTuple):
+    """An object that an agent sees, and in a house where: (x, y)."""
+
+    name: str
+    position: Place
+
+
+class Other(NamedTuple):
+    """Another agent that an agent sees: where it is, (x, y, level), and where it looks."""
+
+    name: str
+    position: Place
+    heading: str
+
+
+class Report(NamedTuple):
+    """What an agent reports: where it is, what it sees there, and in a house its window.
+
+    Attributes:
+        pose: Its pose in a house; on a line (x,).
+        objects: The names of what it sees.
+        cells: Its window.
+    """
+
+    pose: Pose | Place
+    objects: tuple[str, ...]
+    cells: Cells
+
+
+NOT_AHEAD: Final = frozenset(range(AREA)) - frozenset(WEDGE.tolist())
+"""Columns of a window that nobody ever sees."""
+
+
+class Form:
+    """Where things lie in the vectors and texts of one config (with its envelope)."""
+
+    world = "ObjectSearch"
+    whole_grid = False
+    nouns = TABLE.nouns
+    rows = columns = SIDE
+    shown = range(SIDE), range(SIDE)
+
+    def __init__(self, config: ObjectSearchConfig) -> None:
+        """Work out the parts from the config and its envelope."""
+        self.config = config
+        self.envelope = envelope = config.fixed_sizes()
+        self.house = bool(envelope.house)
+        self.names = config.names(envelope.agents)
+        self.things = config.object_names
+        self.length = vector_length(envelope)
+        self.start = AREA * envelope.house
+        self.objects = self.start + SCALARS
+        self.found = self.objects + 2 * envelope.objects
+        self.others = self.found + 2 * envelope.found
+        self.told = self.others + OTHER * envelope.agents * envelope.house
+        self.report = report_length(envelope)
+        self.cell_names = tuple(TABLE.names.get(code, "") for code in range(AGENT))
+        self.cell_codes = TABLE.codes
+
+
+@functools.lru_cache(maxsize=64)
+def form_of(config: ObjectSearchConfig) -> Form:
+    """Return the form of a config; of the last few configs it is the same object each time."""
+    return Form(config)
+
+
+# -- numbers for words, and back ----------------------------------------------------------
+
+
+def names_of(bits: Sequence[int], form: Form) -> tuple[str, ...]:
+    """Return the names of objects whose bits are set, in two bytes, the low one first."""
+    word = bits[0] + 256 * bits[1]
+    return tuple(name for i, name in enumerate(form.things) if word >> i & 1)
+
+
+def bits_of(names: Sequence[str], form: Form) -> list[int]:
+    """Return names as bits in two bytes, the low one first."""
+    word = sum(1 << form.things.index(name) for name in names)
+    return [word & 255, word >> 8]
+
+
+def cells_of(codes: Sequence[int], form: Form) -> Cells:
+    """Return the names of the cells of a window."""
+    names = [form.cell_names[code] for code in codes]
+    return tuple(tuple(names[i : i + SIDE]) for i in range(0, AREA, SIDE))
+
+
+def codes_of(cells: Cells, form: Form) -> list[int]:
+    """Return the codes of a window."""
+    return [form.cell_codes[name] for row in cells for name in row]
+
+
+def pose_of(values: Sequence[int], form: Form) -> Pose | Place:
+    """Read x, y, level, heading, pitch and roll."""
+    x, y, z, heading, pitch, roll = values
+    if not form.house:
+        return (x,)
+    return Pose((x, y, z), HEADINGS[heading], PITCHES[pitch], ROLLS[roll])
+
+
+def pose_codes(pose: Pose | Place) -> list[int]:
+    """Return a pose as x, y, level, heading, pitch and roll."""
+    if not isinstance(pose, Pose):
+        return [pose[0], 0, 0, 0, LEVEL, LEVEL]
+    turned = HEADINGS.index(pose.heading), PITCHES.index(pose.pitch), ROLLS.index(pose.roll)
+    return [*pose.place, *turned]

@@ -1,0 +1,1 @@
+"""Places to search: a line of positions, or a house."""

@@ -1,0 +1,66 @@
+"""The words of ObjectSearch: the prompt of an agent, and why no place can be made."""
+
+from __future__ import annotations
+
+from piase_gym.core.world import Manual
+from piase_gym.worlds.object_search.codes import NO_ROOM
+from piase_gym.worlds.object_search.config import ObjectSearchConfig
+
+
+def fault_sentence(fault: int, config: ObjectSearchConfig) -> str:
+    """Say why no place could be made."""
+    assert fault == NO_ROOM, fault
+    return (
+        f"ObjectSearch: a house of {config.width} by {config.height} has no room for "
+        f"{config.objects} objects and {config.agents} agents; take a larger one, or fewer"
+    )
+
+
+def manual(config: ObjectSearchConfig) -> Manual:
+    """Return the words of the prompt."""
+    values = config.rewards.model_dump()
+    told = [name for name in values if name != "message" or config.channel]
+    fields = type(config.rewards).model_fields
+    rewards = "; ".join(f"{fields[name].description} {values[name]:+g}" for name in told)
+    end = f"An episode ends after {config.max_steps} steps at the latest"
+    early = ", and as soon as all objects are found" if config.ends_when_found else ""
+    return Manual(_rules(config), f"{rewards}.", lambda _agent: _GOAL, end=f"{end}{early}.")
+
+
+_GOAL = "find all objects, together with the others: an object is found when one of you sees it."
+
+
+def _rules(config: ObjectSearchConfig) -> str:
+    """Explain the place, in a few sentences."""
+    rules = [_HOUSE.format(sight=config.sight) if config.in_house else _LINE]
+    if config.wandering:
+        rules.append("Some objects move about.")
+    if config.channel:
+        rules.append(
+            "With each command you can report: all others then read where you are and what you see "
+            "before you act."
+        )
+    if config.show_found:
+        rules.append("You are told what the team has found.")
+    if config.latecomers:
+        rules.append("Some agents enter later than others.")
+    return " ".join(rules)
+
+
+_LINE = (
+    "You walk on a line of positions, which count from 0. Forward leads to the next higher "
+    "position, backward to the next lower one; the ends cannot be left. You see what lies at your "
+    "position. The other commands change nothing here."
+)
+_HOUSE = (
+    "You fly through a house of rooms. Columns and rows count from 0 at the top left; up, down, "
+    "left and right are headings on this map. Over each column of the floor there are three "
+    "levels, 0 to 2. Walls fill all of them, tall furniture the lower two and low furniture the "
+    "lowest; no two agents are in one cell. Your own column apart, you see up to {sight} columns "
+    "ahead. An object lies on the floor or on top of the furniture of its column; you see it if it "
+    "is in your field of view, about 93 degrees wide and 64 high, and nothing hides it. To look "
+    "up or down turns your head by 60 degrees, to tilt it by 45. What fills a column you also "
+    "learn from your range finder, on your own level and 45 degrees to each side of your heading, "
+    "wherever you look. Columns ahead that an observation does not mention are bare floor, and "
+    "darkness is what you do not see."
+)

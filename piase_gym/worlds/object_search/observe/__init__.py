@@ -1,0 +1,1 @@
+"""What agents perceive of ObjectSearch: vectors, texts, pictures."""

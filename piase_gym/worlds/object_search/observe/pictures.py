@@ -1,0 +1,250 @@
+"""Pictures of ObjectSearch: a `Scene` read from the state, drawn with letters or with pixels."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from piase_gym.worlds.drawing import (
+    DARK_WOOD,
+    GOLD,
+    GRID,
+    INK,
+    LIGHT_WOOD,
+    PAPER,
+    SCALE,
+    WHITE,
+    WOOD,
+    Brush,
+    mix,
+)
+from piase_gym.worlds.grids.codes import FLOOR, HEADINGS, WALL
+from piase_gym.worlds.grids.figures import (
+    NUMBERED_TILE,
+    Piece,
+    default_tile,
+    kept,
+    paint_piece,
+    picture,
+)
+from piase_gym.worlds.object_search.codes import LOW, PITCHES, ROLLS, TABLE, TALL
+from piase_gym.worlds.object_search.config import ObjectSearchConfig
+
+ARROWS: Final = "^>v<"
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """An agent as the picture shows it."""
+
+    name: str
+    number: int
+    x: int
+    y: int
+    z: int
+    heading: int
+    pitch: int
+    roll: int
+    reports: int
+
+
+@dataclass(frozen=True)
+class Lying:
+    """An object as the picture shows it."""
+
+    name: str
+    x: int
+    y: int
+    found: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Everything that a picture shows, apart from the state it was read from.
+
+    Attributes:
+        cells: What fills the columns, shape (height, width).
+        inspected: Which columns somebody has looked at, of the same shape.
+        agents: The agents in play, by number.
+        objects: The objects, in their order.
+        step: How many steps the episode has lasted.
+        config: What is played.
+    """
+
+    cells: NDArray[np.uint8]
+    inspected: NDArray[np.bool_]
+    agents: tuple[Explorer, ...]
+    objects: tuple[Lying, ...]
+    step: int
+    config: ObjectSearchConfig
+
+
+def scene(record: Any, side: int, config: ObjectSearchConfig, names: Sequence[str]) -> Scene:
+    """Read a scene out of the record of an environment; later steps do not change it."""
+    width, height = int(record["width"]), int(record["height"])
+    if config.in_house:
+        cells = record["cells"].reshape(side, side)[:height, :width].copy()
+        inspected = record["inspected"].reshape(side, side)[:height, :width] > 0
+    else:
+        cells = np.full((1, width), FLOOR, np.uint8)
+        inspected = record["inspected"][None, :width] > 0
+    fields = "x y z heading pitch roll reports".split()
+    rows = zip(*(record[name].tolist() for name in fields), strict=True)
+    agents = tuple(
+        Explorer(names[a], a, *row)
+        for a, row in enumerate(rows)
+        if a < config.agents and record["alive"][a]
+    )
+    found, goal = int(record["found"]), int(record["goal"])
+    objects = tuple(
+        Lying(name, x, y, bool(found >> i & 1))
+        for i, name in enumerate(config.object_names)
+        if goal >> i & 1
+        for x, y in _places(record, i, side, config)
+    )
+    return Scene(cells, inspected, agents, objects, int(record["t"]), config)
+
+
+def _places(
+    record: Any, thing: int, side: int, config: ObjectSearchConfig
+) -> list[tuple[int, int]]:
+    """Return where an object lies; on a line that may be several positions."""
+    if config.in_house:
+        cell = int(record["place"][thing])
+        return [(cell % side, cell // side)]
+    return [(x, 0) for x, here in enumerate(record["shelf"].tolist()) if here >> thing & 1]
+
+
+# -- letters ------------------------------------------------------------------------------
+
+
+def ansi(scene: Scene) -> str:
+    """Draw a scene with letters: the map, a legend, and a line for each agent and object."""
+    grid = [[f"{TABLE.signs[code]} " for code in row] for row in scene.cells.tolist()]
+    for thing in scene.objects:
+        grid[thing.y][thing.x] = "* " if thing.found else "? "
+    for agent in reversed(scene.agents):
+        grid[agent.y][agent.x] = f"{ARROWS[agent.heading]}{agent.number}"
+    found = sum(thing.found for thing in scene.objects)
+    head = f"{found} of {len(scene.objects)} objects found after {scene.step} steps"
+    legend = "# wall   o low furniture   O tall furniture   ? object   * found object"
+    lines = [head, "", *("".join(row).rstrip() for row in grid), ""]
+    lines += [legend if scene.config.in_house else "? object   * found object"]
+    return "\n".join(lines + [_line(agent, scene.config) for agent in scene.agents])
+
+
+def _line(agent: Explorer, config: ObjectSearchConfig) -> str:
+    """Say in a few words how an agent is."""
+    sign = f"{ARROWS[agent.heading]}{agent.number} {agent.name}"
+    if not config.in_house:
+        return f"{sign} at position {agent.x}; {agent.reports} reports"
+    return (
+        f"{sign} at ({agent.x}, {agent.y}), level {agent.z}, facing {HEADINGS[agent.heading]}, "
+        f"looking {PITCHES[agent.pitch]}, head {ROLLS[agent.roll]}; {agent.reports} reports"
+    )
+
+
+# -- pixels -------------------------------------------------------------------------------
+
+
+def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
+    """Draw a scene with pixels; columns that nobody has looked at lie in the dark.
+
+    Args:
+        scene: What to draw.
+        tile: The side of a column in pixels; by default one that makes the longer side of the
+            picture about 512 pixels.
+    """
+    size = default_tile(*scene.cells.shape) if tile is None else tile
+    numbered = size >= NUMBERED_TILE
+    pieces = [(o.x, o.y, thing_tile(o.found, o.name[:2], size)) for o in scene.objects]
+    pieces += [
+        (a.x, a.y, piece_tile(Piece(a.number, a.heading, 0, numbered), a.z, size))
+        for a in reversed(scene.agents)
+    ]
+    return picture(scene.cells, pieces, size, column_tile, scene.inspected)
+
+
+def paint_floor(brush: Brush) -> None:
+    """Boards, hardly darker than paper."""
+    brush.box((0, 0), (1, 1), "#f3ede2")
+    if not brush.tiny:
+        brush.line(((0.02, 0.5), (0.98, 0.5)), 0.02, "#e6ddcc")
+
+
+def paint_wall(brush: Brush) -> None:
+    """Plaster with a dark rim."""
+    brush.box((0, 0), (1, 1), "#5d6673")
+    brush.box((0.06, 0.06), (0.94, 0.94), "#6f7986")
+
+
+def paint_low(brush: Brush) -> None:
+    """A low table, seen from above."""
+    paint_floor(brush)
+    brush.box((0.08, 0.12), (0.92, 0.95), "#1f243030", 0.12)
+    brush.box((0.08, 0.08), (0.92, 0.9), LIGHT_WOOD, 0.12)
+    brush.box((0.15, 0.15), (0.85, 0.83), mix(LIGHT_WOOD, WHITE, 0.2), 0.08)
+
+
+def paint_tall(brush: Brush) -> None:
+    """A wardrobe, seen from above."""
+    brush.box((0, 0), (1, 1), DARK_WOOD)
+    brush.box((0.07, 0.07), (0.93, 0.93), WOOD)
+    if not brush.tiny:
+        brush.line(((0.12, 0.12), (0.88, 0.88)), 0.03, DARK_WOOD)
+        brush.line(((0.88, 0.12), (0.12, 0.88)), 0.03, DARK_WOOD)
+
+
+PAINTERS: Final[dict[int, Callable[[Brush], None]]] = {
+    FLOOR: paint_floor,
+    WALL: paint_wall,
+    LOW: paint_low,
+    TALL: paint_tall,
+}
+
+
+def _blank(tile: int, colour: str | None = None) -> tuple[Image.Image, Brush]:
+    """Return an image of a tile, larger than it is shown, and a brush for it."""
+    size = (tile * SCALE, tile * SCALE)
+    image = Image.new("RGBA", size, colour) if colour else Image.new("RGBA", size)
+    return image, Brush(image, 0, 0, tile * SCALE)
+
+
+@functools.lru_cache(maxsize=64)
+def column_tile(code: int, tile: int) -> NDArray[np.uint8]:
+    """Return the picture of a column, shape (tile, tile, 3); read-only, because it is kept."""
+    image, brush = _blank(tile, PAPER)
+    PAINTERS[code](brush)
+    edge = 0.5 / tile
+    for start, end in (((0, 0), (1, edge)), ((0, 0), (edge, 1))):
+        brush.box(start, end, mix(GRID, "#8a8f7a", 0.25))
+    return kept(image.reduce(SCALE).convert("RGB"))
+
+
+@functools.lru_cache(maxsize=256)
+def thing_tile(found: bool, letters: str, tile: int) -> NDArray[np.uint8]:
+    """Return the picture of an object: gold once it is found, else a grey ring."""
+    image, brush = _blank(tile)
+    brush.disc((0.5, 0.5), 0.34, INK if found else "#8d949e")
+    brush.disc((0.5, 0.5), 0.28, GOLD if found else "#d9dde2")
+    if tile >= NUMBERED_TILE:
+        brush.text((0.5, 0.5), 0.3, letters, INK)
+    return kept(image.reduce(SCALE))
+
+
+@functools.lru_cache(maxsize=512)
+def piece_tile(piece: Piece, level: int, tile: int) -> NDArray[np.uint8]:
+    """Return the picture of an agent, clear around it, with a dot for each level it is up."""
+    image, brush = _blank(tile)
+    paint_piece(piece, brush, lambda _code, _brush: None)
+    if not brush.tiny:
+        for i in range(level):
+            brush.disc((0.12 + 0.16 * i, 0.9), 0.07, INK)
+            brush.disc((0.12 + 0.16 * i, 0.9), 0.045, WHITE)
+    return kept(image.reduce(SCALE))

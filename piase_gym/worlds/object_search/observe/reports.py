@@ -1,0 +1,146 @@
+"""The words of reports, and of what is ahead of an agent of a house. Pure functions."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Final
+
+from piase_gym.errors import TextParseError
+from piase_gym.worlds.grids.codes import HEADINGS
+from piase_gym.worlds.grids.prose import ROW, blank, cell_text, read_row, require
+from piase_gym.worlds.object_search.codes import LEVELS, PITCHES, ROLLS
+from piase_gym.worlds.object_search.form import (
+    NOT_AHEAD,
+    Cells,
+    Form,
+    Place,
+    Pose,
+    Report,
+)
+from piase_gym.worlds.object_search.geometry import MIDDLE, SIDE
+
+_HOUSE: Final = (
+    r"column (\d+), row (\d+), level (\d+), over (.+?), facing (\w+), looking (\w+), "
+    r"head (upright|tilted \w+)"
+)
+POSE: Final = re.compile(rf"You are at {_HOUSE}\.")
+_POSE: Final = re.compile(rf"I am at {_HOUSE}\.")
+_LINE: Final = re.compile(r"I am at position (\d+) and see (.+)\.")
+_SEE: Final = re.compile(r"I see (.+)\.")
+NOTHING: Final = "nothing"
+
+
+def pose_text(pose: Pose, cells: Cells, form: Form) -> str:
+    """Write where somebody is and looks, without a verb."""
+    x, y, z = pose.place
+    below = form.nouns.noun(cells[-1][MIDDLE])
+    head = "upright" if pose.roll == "upright" else f"tilted {pose.roll}"
+    return (
+        f"column {x}, row {y}, level {z}, over {below}, facing {pose.heading}, "
+        f"looking {pose.pitch}, head {head}."
+    )
+
+
+def window_text(cells: Cells, form: Form) -> str:
+    """Write what is ahead, each line after a line break. What is not mentioned is floor."""
+    told = [
+        tuple("floor" if (r * SIDE + c) in _NOT_TOLD else name for c, name in enumerate(row))
+        for r, row in enumerate(cells)
+    ]
+    return cell_text(told, form)
+
+
+_NOT_TOLD: Final = NOT_AHEAD | {SIDE * SIDE - 1 - MIDDLE}
+
+
+def read_pose(match: re.Match[str], form: Form) -> tuple[Pose, str]:
+    """Read a pose, and the name of what is below.
+
+    Raises:
+        TextParseError: If there is no such pose.
+    """
+    x, y, z, below, heading, pitch, head = match.groups()
+    line = match.group()
+    roll = head.removeprefix("tilted ")
+    size = form.envelope
+    require(form.world, int(x) < size.width and int(y) < size.height, line, "no such column")
+    require(form.world, int(z) < LEVELS, line, f"levels are 0 to {LEVELS - 1}")
+    require(form.world, heading in HEADINGS, line, f"headings are {', '.join(HEADINGS)}")
+    require(form.world, pitch in PITCHES, line, f"agents look {', '.join(PITCHES)}")
+    require(form.world, roll in ROLLS, line, "heads are upright, or tilted left or right")
+    kinds = {form.nouns.noun(name): name for name in form.cell_codes}
+    require(form.world, below in kinds, line, f"below there is {', '.join(kinds)}")
+    return Pose((int(x), int(y), int(z)), heading, pitch, roll), kinds[below]
+
+
+def read_window(lines: list[str], below: str, form: Form) -> Cells:
+    """Read the lines of `window_text`.
+
+    Raises:
+        TextParseError: If a line is none of them.
+    """
+    cells = blank(form)
+    for line in lines:
+        match = ROW.fullmatch(line)
+        if match is None:
+            raise TextParseError(f"{form.world}: cannot read {line[:80]!r}")
+        read_row(match, line, cells, form)
+    for column in NOT_AHEAD:
+        cells[column // SIDE][column % SIDE] = "unseen"
+    cells[-1][MIDDLE] = below
+    return tuple(map(tuple, cells))
+
+
+def list_names(names: tuple[str, ...]) -> str:
+    """Write names of objects."""
+    return ", ".join(names) or NOTHING
+
+
+def read_names(words: str, form: Form) -> tuple[str, ...]:
+    """Read what `list_names` wrote.
+
+    Raises:
+        TextParseError: If there is no such object, or they are not in the order of the config.
+    """
+    names = () if words == NOTHING else tuple(words.split(", "))
+    for name in names:
+        require(form.world, name in form.things, words, f"objects are {', '.join(form.things)}")
+    order = [form.things.index(name) for name in names]
+    require(form.world, order == sorted(set(order)), words, "they are named in their order")
+    return names
+
+
+# -- reports ------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4096)
+def write_report(report: Report, form: Form) -> str:
+    """Write a report on one line."""
+    seen = list_names(report.objects)
+    if not isinstance(report.pose, Pose):
+        return f"I am at position {report.pose[0]} and see {seen}."
+    pose, window = pose_text(report.pose, report.cells, form), window_text(report.cells, form)
+    return f"I am at {pose}{window} I see {seen}.".replace("\n", " ")
+
+
+def read_report(text: str, form: Form) -> Report:
+    """Read a report back.
+
+    Raises:
+        TextParseError: If it is not one that `write_report` writes.
+    """
+    if not form.house:
+        match = _LINE.fullmatch(text)
+        if match is None:
+            raise TextParseError(f"{form.world}: not a report: {text[:80]!r}")
+        place: Place = (int(match.group(1)),)
+        require(form.world, place[0] < form.envelope.width, text, "no such position")
+        return Report(place, read_names(match.group(2), form), ())
+    first, *window, last = re.split(r"(?<=\.) ", text)
+    pose, seen = _POSE.fullmatch(first), _SEE.fullmatch(last)
+    if pose is None or seen is None:
+        raise TextParseError(f"{form.world}: not a report: {text[:80]!r}")
+    found, below = read_pose(pose, form)
+    names = read_names(seen.group(1), form)
+    return Report(found, names, read_window(window, below, form))

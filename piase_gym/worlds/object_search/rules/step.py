@@ -1,0 +1,274 @@
+"""The rules of ObjectSearch: agents act, one after the other; then all look. Compiled."""
+
+# Kernels are typed by numba, not by annotations.
+# mypy: disable-error-code="no-untyped-def, assignment"
+
+from __future__ import annotations
+
+import numpy as np
+
+from piase_gym.compiled import helper, hot, inline, integer, load64, store64
+from piase_gym.compiled.stepping import ABSENT, NONE
+from piase_gym.worlds.grids.codes import FLOOR
+from piase_gym.worlds.grids.windows import DX, DY, locate
+from piase_gym.worlds.object_search.codes import (
+    ACTIONS,
+    BLOCKED,
+    DONE,
+    ENTER,
+    FINISHED,
+    FOUND_ALL,
+    FOUND_ONE,
+    ILLEGAL,
+    IN_PLAY,
+    LEVEL,
+    LEVELS,
+    LOOK_LEFT,
+    LOOK_UP,
+    OUT_OF_TIME,
+    REPORTED,
+    STAYING,
+    STOPPED,
+    TILT_LEFT,
+    UNPARSABLE,
+    UP,
+)
+from piase_gym.worlds.object_search.rules.look import is_free, look
+from piase_gym.worlds.object_search.state import DYNAMICS, POSE, ROOM
+
+TURN_OF = np.array([0, 2, 3, 1])  # forward, backward, left, right, as turns from the heading
+
+
+@inline
+def mark(s, a, bit):
+    """Note a milestone. Returns not 0 if agent `a` reached it for the first time."""
+    marks = np.int64(s.marks[a])
+    s.marks[a] = marks | bit
+    return bit & ~marks
+
+
+# -- what an agent does -------------------------------------------------------------------
+
+
+@helper
+def act(s, w, a, index):
+    """Let agent `a` do what an index stands for. Returns the event."""
+    if index < 0:
+        return DONE if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
+    if index >= ACTIONS:
+        if not w.talks:
+            return ILLEGAL
+        tell(s, w, a)
+        index -= ACTIONS
+    if index == STAYING:
+        return DONE
+    return move_head(s, w, a, index) if w.house else walk_line(s, w, a, index)
+
+
+@helper
+def tell(s, w, a):
+    """Let agent `a` report where it is and what it sees, before it acts."""
+    q = ROOM * a
+    seen = np.int64(s.seen[a])
+    s.told[q], s.told[q + 1], s.told[q + 2] = s.x[a] + 1, s.y[a], s.z[a]
+    s.told[q + 3], s.told[q + 4], s.told[q + 5] = s.heading[a], s.pitch[a], s.roll[a]
+    s.told[q + 6], s.told[q + 7] = seen & 255, seen >> 8
+    if w.house:
+        for i in range(0, ROOM - POSE, 8):
+            store64(s.told, q + POSE + i, load64(s.look, q + i))
+    s.reports[a] += 1
+
+
+@inline
+def walk_line(s, w, a, index):
+    """Let agent `a` go along the line, whose ends it cannot leave. Returns the event.
+
+    Of the other actions nothing follows on a line.
+    """
+    if index >= 2:
+        return DONE
+    to = np.int64(s.x[a]) + (1 if index == 0 else -1)
+    if to < 0 or to >= w.width:
+        return BLOCKED
+    s.x[a] = to
+    return DONE
+
+
+@helper
+def move_head(s, w, a, index):
+    """Let agent `a` fly or look somewhere else in a house. Returns the event."""
+    if index < LOOK_LEFT:
+        x, y, z = np.int64(s.x[a]), np.int64(s.y[a]), np.int64(s.z[a])
+        if index < UP:
+            heading = (np.int64(s.heading[a]) + TURN_OF[index]) & 3
+            x, y = x + DX[heading], y + DY[heading]
+        else:
+            z += 1 if index == UP else -1
+        if not is_free(s, w, x, y, z):
+            return BLOCKED
+        s.x[a], s.y[a], s.z[a] = x, y, z
+        locate(s, w, a)
+        return DONE
+    if index < LOOK_UP:
+        s.heading[a] = (np.int64(s.heading[a]) + (3 if index == LOOK_LEFT else 1)) & 3
+        return DONE
+    if index < TILT_LEFT:
+        pitch = np.int64(s.pitch[a]) + (1 if index == LOOK_UP else -1)
+        if pitch < 0 or pitch > 2 * LEVEL:
+            return STOPPED
+        s.pitch[a] = pitch
+        return DONE
+    roll = np.int64(s.roll[a]) + (-1 if index == TILT_LEFT else 1)
+    if roll < 0 or roll > 2 * LEVEL:
+        return STOPPED
+    s.roll[a] = roll
+    return DONE
+
+
+# -- what happens of itself ---------------------------------------------------------------
+
+
+@helper
+def wander(s, w):
+    """Let the first objects move to a random neighbouring column of bare floor, if there is one."""
+    left = w.wandering
+    for thing in range(w.names):
+        if left == 0 or not s.goal >> thing & 1:
+            continue
+        left -= 1
+        heading, cell = integer(s, DYNAMICS, 4), np.int64(s.place[thing])
+        to = cell + DY[heading] * w.side + DX[heading]
+        if s.cells[to] == FLOOR and s.holds[to] == 0:
+            s.holds[to], s.holds[cell] = thing + 1, 0
+            s.place[thing] = to
+
+
+@helper
+def wander_line(s, w):
+    """Let the first objects move one position along the line."""
+    for thing in range(w.wandering):
+        by, bit = 2 * integer(s, DYNAMICS, 2) - 1, 1 << thing
+        for x in range(w.width):
+            if np.int64(s.shelf[x]) & bit:
+                if 0 <= x + by < w.width:
+                    s.shelf[x] = np.int64(s.shelf[x]) & ~bit
+                    s.shelf[x + by] = np.int64(s.shelf[x + by]) | bit
+                break
+
+
+@helper
+def come(s, w, a):
+    """Let agent `a` enter where it starts, on the first level that is free there.
+
+    Returns:
+        Whether there was room for it.
+    """
+    x, y = np.int64(s.x[a]), np.int64(s.y[a])
+    for i in range(LEVELS):
+        level = (np.int64(s.z[a]) + i) % LEVELS
+        if not w.house or is_free(s, w, x, y, level):
+            s.z[a], s.alive[a] = level, 1
+            return True
+    return False
+
+
+@helper
+def let_in(s, w, o, events):
+    """Let agents in whose step has come and for whom there is room. Returns how many entered."""
+    entered, left = 0, 0
+    for a in range(w.agents):
+        left += np.int64(s.alive[a])
+    if left == 0:
+        return 0
+    for a in range(w.agents):
+        due = 0 < w.join[a] <= s.t
+        if due and not s.alive[a] and s.fate[a] == IN_PLAY and come(s, w, a):
+            events[o + a] = ENTER
+            entered += 1
+    return entered
+
+
+@hot
+def discover(s, w, a):
+    """Let agent `a` look. Returns how many objects it is the first to see."""
+    look(s, w, a)
+    new = np.int64(s.seen[a]) & np.int64(s.goal) & ~np.int64(s.found)
+    count = 0
+    if new:
+        s.found = np.int64(s.found) | new
+        while new:
+            new &= new - 1
+            count += 1
+    return count
+
+
+@hot
+def tick(s, w, o, acts, rewards, terminated, truncated, events):
+    """Advance one environment by a step; outputs start at row `o`.
+
+    Returns:
+        Not 0 if an agent ended, entered or reached a milestone for the first time.
+    """
+    notable = 0
+    for i in range(w.slots):
+        rewards[o + i], events[o + i] = 0.0, NONE
+    for a in range(w.agents):
+        s.told[ROOM * a] = 0
+    for i in range(w.agents):
+        a = np.int64(s.order[i])
+        if s.alive[a]:
+            event = act(s, w, a, np.int64(acts[o + a]))
+            events[o + a] = event
+            rewards[o + a] = w.worth_step if event < ILLEGAL else w.worth_illegal
+            if s.told[ROOM * a]:
+                rewards[o + a] += w.worth_message
+                notable |= mark(s, a, REPORTED)
+    s.t += 1
+    if w.wandering and s.t % w.wander_period == 0:
+        if w.house:
+            wander(s, w)
+        else:
+            wander_line(s, w)
+    notable |= let_in(s, w, o, events)
+    for i in range(w.agents):
+        a = np.int64(s.order[i])
+        if s.alive[a]:
+            count = discover(s, w, a)
+            if count:
+                rewards[o + a] += w.worth_found * count
+                notable |= mark(s, a, FOUND_ONE)
+    s.area += s.covered
+    if w.shared:
+        share(s, w, o, rewards, events)
+    return finish(s, w, o, terminated, truncated, events) | notable
+
+
+@helper
+def share(s, w, o, rewards, events):
+    """Give everybody who took part the mean reward."""
+    total, count = 0.0, 0
+    for a in range(w.agents):
+        total += rewards[o + a]
+        count += events[o + a] != NONE
+    for a in range(w.agents):
+        rewards[o + a] = total / count if events[o + a] != NONE else 0.0
+
+
+@helper
+def finish(s, w, o, terminated, truncated, events):
+    """Write who has ended. Returns not 0 if that is notable."""
+    notable, complete = 0, s.found == s.goal
+    if complete:
+        for a in range(w.agents):
+            if s.alive[a]:
+                notable |= mark(s, a, FOUND_ALL)
+    ended = complete and w.ends != 0
+    late = s.t >= w.max_steps and not ended
+    if not ended and not late:
+        return notable
+    for a in range(w.agents):
+        if s.alive[a]:
+            terminated[o + a], truncated[o + a] = ended, late
+            s.alive[a] = 0
+            s.fate[a] = FINISHED if complete else OUT_OF_TIME
+    return 1

@@ -1,0 +1,232 @@
+"""The memory of ObjectSearch: one record an environment, one table a config.
+
+`cells` holds what fills the columns of a house, and `place` where its objects lie; on a line,
+`shelf` says what lies at each position. Objects are bits of a word, in the order of `names`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.compiled.memory import record as record_type
+from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
+from piase_gym.compiled.stepping import single as single_type
+from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.worlds.grids.codes import OUTSIDE
+from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
+from piase_gym.worlds.object_search.codes import (
+    ACTIONS,
+    HEIGHT,
+    LEVELS,
+    MAX_AGENTS,
+    MAX_LINE,
+    MAX_OBJECTS,
+    MAX_SIDE,
+    OUT_OF_TIME,
+    PITCHES,
+    ROLLS,
+)
+from piase_gym.worlds.object_search.codes import TABLE as CELLS
+from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
+from piase_gym.worlds.object_search.geometry import AREA, SIDE
+
+LAYOUT, DYNAMICS = 0, 1
+"""The random streams."""
+POSE: Final = 8
+"""Bytes of a report before its window: 1 + x (0 for silence), y, level, heading, pitch, roll, and
+the objects, the low byte first."""
+ROOM: Final = 64
+"""Bytes that a report, or a window, takes in a record."""
+SCALARS: Final = 14 + HINT_CODE
+"""After the window: number, width, height, x, y, level, heading, pitch, roll, objects, then in two
+bytes each steps done and steps at most; then the hashed hint."""
+OTHER: Final = 4
+"""Bytes of another agent in sight: 1 + x (0 for none), y, level, heading."""
+
+
+def bucket(envelope: ObjectSearchEnvelope) -> int:
+    """Return the side of the record that holds an envelope."""
+    return 16 if max(envelope.width, envelope.height) <= 16 or not envelope.house else MAX_SIDE
+
+
+@functools.cache
+def layout(side: int) -> np.dtype[Any]:
+    """Return the record of an environment; the fields up to `inspected` are the canonical state.
+
+    `shelf` says what lies at each position of a line, `goal` what there is to find, and `found`
+    what the team has found. `inspected` has a bit for each agent that has looked at a column;
+    `covered` counts columns that somebody has, `repeats` those that an agent was not the first to
+    look at, and `area` is the sum of `covered` over all steps. `told` holds what agents have
+    reported in this step. Derived: `holds`, 1 + the object in a column; `seen`, what each agent
+    sees now, and `look`, its window.
+    """
+    return record_type(
+        [
+            *fields_of("<u8", "keys counters", 2),
+            ("seed", "<u8"),
+            ("area", "<i8"),
+            *fields_of("<i4", "t open covered repeats"),
+            ("reports", "<i4", MAX_AGENTS),
+            *fields_of("<i2", "width height agents"),
+            ("place", "<i2", MAX_OBJECTS),
+            *fields_of("<i2", "x y", MAX_AGENTS),
+            *fields_of("<u2", "goal found"),
+            ("shelf", "<u2", MAX_LINE),
+            *fields_of("u1", "z heading pitch roll alive fate marks order", MAX_AGENTS),
+            ("hint", "u1", MAX_AGENTS * HINT_CODE),
+            ("told", "u1", MAX_AGENTS * ROOM),
+            ("cells", "u1", side * side),
+            ("inspected", "u1", side * side),
+            ("holds", "u1", side * side),
+            ("look", "u1", MAX_AGENTS * ROOM),
+            ("seen", "<u2", MAX_AGENTS),
+            ("at", "<i4", (MAX_AGENTS, 4)),  # where agents stand in the maps
+            ("maps", "u1", maps_size(side, SIDE)),
+            *BOOKKEEPING,
+        ]
+    )
+
+
+_FIELDS: Final = layout(16).names or ()
+CANONICAL: Final = _FIELDS[: _FIELDS.index("inspected") + 1]
+
+_OF_CONFIG: Final = "width height agents room objects wandering wander_period sight max_steps"
+_WORTH: Final = "found step message illegal"
+TABLE: Final = record_type(
+    [
+        *fields_of("<f8", " ".join(f"worth_{name}" for name in _WORTH.split())),
+        *fields_of("<i4", f"{_OF_CONFIG} names"),
+        # agents in the outputs, length of vectors, actions
+        *fields_of("<i4", "slots length num_actions kinds"),
+        # flags of the config, then those of the envelope
+        *fields_of("<i4", "house together shared ends talks tells channel shown"),
+        ("pieces", "<i4"),  # of furniture
+        ("join", "<i4", MAX_AGENTS),
+        ("line", "<i4"),  # whether `shelf` is given
+        ("shelf", "<u2", MAX_LINE),
+        *MAP_FIELDS,
+    ]
+)
+
+
+def report_length(envelope: ObjectSearchEnvelope) -> int:
+    """Return how many bytes of a vector a report takes."""
+    return POSE + AREA * envelope.house
+
+
+def vector_length(envelope: ObjectSearchEnvelope) -> int:
+    """Return the length of a vector."""
+    others = OTHER * envelope.agents * envelope.house
+    told = report_length(envelope) * envelope.agents * envelope.channel
+    found = 2 * envelope.found
+    return AREA * envelope.house + SCALARS + 2 * envelope.objects + found + others + told
+
+
+def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDArray[Any]:
+    """Return the table of one config, shape (1,)."""
+    tables = np.zeros(1, TABLE)
+    table = tables[0]
+    for name, value in map_fields(bucket(envelope), SIDE).items():
+        table[name] = value
+    for name in _OF_CONFIG.split():
+        table[name] = getattr(config, name)
+    for name in _WORTH.split():
+        table[f"worth_{name}"] = getattr(config.rewards, name)
+    if not config.in_house:
+        table["height"] = 1
+    table["names"], table["kinds"] = len(config.object_names), envelope.objects
+    table["slots"], table["length"] = envelope.agents, vector_length(envelope)
+    table["num_actions"] = ACTIONS * (1 + envelope.channel)
+    table["house"], table["together"] = config.in_house, config.start == "together"
+    table["shared"], table["ends"] = config.shared_reward, config.ends_when_found
+    table["talks"], table["tells"] = config.channel, config.show_found
+    table["channel"], table["shown"] = envelope.channel, envelope.found
+    table["pieces"] = round(config.furniture * config.width * config.height / 2)
+    steps = [-1 if step is None else step for step in config.join_at]
+    table["join"][: len(steps)] = steps
+    if config.line is not None:
+        table["line"] = 1
+        for position, here in enumerate(config.line):
+            table["shelf"][position] = sum(
+                1 << config.object_names.index(name) for name in set(here)
+            )
+    return tables
+
+
+def new_single(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDArray[Any]:
+    """Return a zeroed batch of one, with its table filled in."""
+    one = np.zeros(1, single_type(layout(bucket(envelope)), TABLE, MAX_AGENTS))
+    one["table"] = new_table(config, envelope)
+    return one
+
+
+def new_states(envelope: ObjectSearchEnvelope, count: int) -> NDArray[Any]:
+    """Return `count` zeroed records."""
+    return np.zeros(count, layout(bucket(envelope)))
+
+
+def find_problem(record: Any, table: Any) -> str:
+    """Say what is impossible in a state under a config's table, or return an empty string."""
+    for name in ("width", "height", "agents"):
+        if record[name] != table[name]:
+            return f"{name!r} is {record[name]}, but the config says {table[name]}"
+    width, height, count = (int(record[name]) for name in ("width", "height", "agents"))
+    bounds = {
+        "x": width,
+        "y": height,
+        "z": LEVELS,
+        "heading": 4,
+        "pitch": len(PITCHES),
+        "roll": len(ROLLS),
+        "alive": 2,
+        "fate": OUT_OF_TIME + 1,
+    }
+    for name, stop in bounds.items():
+        if not ((record[name] >= 0) & (record[name] < stop)).all():
+            return f"{name!r} must be in 0..{stop - 1} for every agent"
+    if record["alive"][count:].any():
+        return f"'alive' names agents beyond the {count} of the config"
+    if sorted(record["order"][:count].tolist()) != list(range(count)):
+        return f"'order' must name each of the {count} agents once"
+    if not 0 <= record["t"] <= table["max_steps"]:
+        return f"'t' must be in 0..{table['max_steps']}"
+    known = (1 << int(table["names"])) - 1
+    if int(record["goal"]) & ~known or int(record["found"]) & ~int(record["goal"]):
+        return "'goal' and 'found' must be objects that there are"
+    if (record["shelf"] & np.uint16(known ^ 0xFFFF)).any() or record["shelf"][width:].any():
+        return "'shelf' must hold objects that there are, at positions that there are"
+    if not 0 <= record["covered"] <= record["open"]:
+        return "'covered' must be in 0..'open'"
+    told = record["told"].reshape(MAX_AGENTS, ROOM)
+    if not (told[:, :6] < (width + 1, max(2, height), LEVELS, 4, 3, 3)).all():
+        return "'told' must hold reports from poses that there are"
+    return _find_house_problem(record, width, height) if table["house"] else ""
+
+
+def _find_house_problem(record: Any, width: int, height: int) -> str:
+    """Say what is impossible in a house, or return an empty string."""
+    side = int(np.sqrt(record["cells"].size))
+    cells = record["cells"].reshape(side, side)
+    outside = np.ones_like(cells, np.bool_)
+    outside[:height, :width] = False
+    inside = [code for code in CELLS.names if code > OUTSIDE]
+    if (cells[outside] != OUTSIDE).any() or not np.isin(cells[~outside], inside).all():
+        return "'cells' has unknown codes, or something outside of the house"
+    if not np.isin(record["told"].reshape(MAX_AGENTS, ROOM)[:, POSE:], list(CELLS.names)).all():
+        return "'told' has unknown codes"
+    place, goal = record["place"].tolist(), int(record["goal"])
+    lying = [at for number, at in enumerate(place) if goal >> number & 1]
+    room = HEIGHT[record["cells"]] < LEVELS
+    if any(not 0 <= at < side * side or not room[at] for at in lying):
+        return "'place' must be a column that is not full, for every object"
+    if len(set(lying)) < len(lying):
+        return "'place' puts two objects into one column"
+    for agent in np.flatnonzero(record["alive"]).tolist():
+        x, y, z = (int(record[name][agent]) for name in "xyz")
+        if z < HEIGHT[cells[y, x]]:
+            return f"agent {agent} is inside of what fills its column"
+    return ""

@@ -1,0 +1,325 @@
+"""ObjectSearch, as a World: the kernels behind the contract."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Box
+from numpy.typing import NDArray
+
+from piase_gym.compiled.stepping import Kernels
+from piase_gym.core.commands import Command, Outcome, Result, Verb
+from piase_gym.core.difficulty import DifficultyParameter, Element
+from piase_gym.core.surroundings import Surroundings, Thing, surroundings_by_name
+from piase_gym.core.world import Capabilities, Manual
+from piase_gym.errors import AgentError, EnvelopeError, GenerationError
+from piase_gym.worlds.array_world import ArrayWorld, Batch
+from piase_gym.worlds.batch_arrays import stacked
+from piase_gym.worlds.grids.codes import FLOOR
+from piase_gym.worlds.object_search import facts as views
+from piase_gym.worlds.object_search import state
+from piase_gym.worlds.object_search.actions import commands_of, grammar_of
+from piase_gym.worlds.object_search.codes import (
+    ENTER,
+    FAILURES,
+    LOW,
+    MILESTONES,
+    OUTCOMES,
+    RESULTS,
+)
+from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
+from piase_gym.worlds.object_search.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
+from piase_gym.worlds.object_search.facts import SearchFacts
+from piase_gym.worlds.object_search.form import form_of
+from piase_gym.worlds.object_search.geometry import SIDE
+from piase_gym.worlds.object_search.manual import fault_sentence, manual
+from piase_gym.worlds.object_search.observe import pictures, text
+from piase_gym.worlds.object_search.observe.sight import KERNELS, enter_one
+
+_OF_AGENTS = "x y z heading pitch roll alive fate marks reports".split()
+
+
+class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
+    """Explorers look for things in a place that they do not know, and report what they see.
+
+    ## Versions
+
+    - v0: first version.
+    """
+
+    name: ClassVar[str] = "ObjectSearch"
+    version: ClassVar[int] = 0
+    milestones: ClassVar[tuple[str, ...]] = MILESTONES
+    measures: ClassVar[tuple[str, ...]] = (
+        "objects_found",
+        "coverage",
+        "mean_coverage",
+        "duplicate_work",
+        "reports_sent",
+    )
+    picture_reveals: ClassVar[bool] = True
+    canonical: ClassVar[Sequence[str]] = state.CANONICAL
+    outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    result_of: ClassVar[Sequence[Result]] = RESULTS
+    kernels: ClassVar[Kernels] = KERNELS
+    capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
+    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
+    elements: ClassVar[tuple[Element, ...]] = ELEMENTS
+
+    envelope: ObjectSearchEnvelope
+
+    def __init__(self, config: ObjectSearchConfig) -> None:
+        """Build the world and make one place, to see that the config allows it.
+
+        Raises:
+            GenerationError: If no place can be made from the config.
+        """
+        super().__init__(config)
+        self.form = form_of(self.config)
+        self.text_length = text.longest_text(self.form)
+        self.awaiting_agents = bool(config.latecomers)
+        self.reset(0)
+
+    @property
+    def side(self) -> int:
+        """Columns of the record's cells, which are at least those of the envelope."""
+        return int(self.tables["side"][0])
+
+    @property
+    def grammar(self) -> tuple[Verb, ...]:
+        """The twelve verbs of the explorer document and ``stay``; ``... and report``."""
+        return grammar_of(bool(self.envelope.channel))
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """The command of every index: 13 * report + action."""
+        return commands_of(bool(self.envelope.channel))
+
+    @property
+    def noop(self) -> Command:
+        """``stay``."""
+        return Command("stay")
+
+    @property
+    def vector_space(self) -> Box:
+        """A uint8 Box; see `piase_gym.worlds.object_search.facts`."""
+        return views.vector_box(self.envelope)
+
+    @property
+    def state_space(self) -> Box:
+        """Every non-string fact of the world as int32; see `state`."""
+        return Box(-(2**31), 2**31 - 1, (self.state().size,), np.int32)
+
+    # -- who enters later -----------------------------------------------------------------
+
+    def enter(self, agent: int) -> None:
+        """Let an agent enter now that was still to come, where it starts."""
+        name = self.agents[agent]
+        if agent >= self.config.agents:
+            raise AgentError(f"agent {name!r} has no part in this config: {self.config.agents=}")
+        if self.states["alive"][0, agent]:
+            raise AgentError(f"agent {name!r} is in play already")
+        if self.states["fate"][0, agent] or agent not in self.config.latecomers:
+            raise AgentError(f"agent {name!r} is done with this episode already")
+        if not self.states["alive"].any():
+            raise AgentError(f"agent {name!r} cannot enter: the episode is over")
+        if not enter_one(self._one, agent):
+            raise AgentError(f"agent {name!r} cannot enter: somebody is where it starts")
+        self.refresh()
+
+    def opens(self, config: ObjectSearchConfig, agent: int) -> bool:
+        """Tell whether an agent is there from the start."""
+        return super().opens(config, agent) and agent not in config.latecomers
+
+    def _notes(self) -> dict[int, dict[str, Any]]:
+        """Tell milestones, and who has entered."""
+        notes = super()._notes()
+        if self.awaiting_agents:
+            for agent in np.flatnonzero(self._events == ENTER).tolist():
+                notes[agent] = {**notes.get(agent, {}), "joined": True}
+        return notes
+
+    # -- kernels --------------------------------------------------------------------------
+
+    def new_single(self, config: ObjectSearchConfig) -> NDArray[Any]:
+        """Return the record of a batch of one."""
+        return state.new_single(config, self.envelope)
+
+    def new_batch(self, count: int, configs: Sequence[ObjectSearchConfig]) -> Batch:
+        """Return `count` environments with the tables of `configs`."""
+        tables = stacked([state.new_table(config, self.envelope) for config in configs])
+        shape = (count, len(self.agents), self.form.length, self.num_actions)
+        return Batch(state.new_states(self.envelope, count), tables, shape)
+
+    def explain_fault(self, fault: int, config: ObjectSearchConfig) -> str:
+        """Say why no place could be made."""
+        return fault_sentence(fault, config)
+
+    def state_problem(self, record: Any, table: Any) -> str:
+        """Check sizes, places and codes."""
+        return state.find_problem(record, table)
+
+    def check_config(self, config: ObjectSearchConfig) -> None:
+        """Check the envelope, that the backend and the names stay, and that there is room."""
+        for name in ("backend", "object_names"):
+            mine, other = getattr(self.config, name), getattr(config, name)
+            if mine != other:
+                raise EnvelopeError(
+                    f"ObjectSearch: {name}={other!r:.60} has other spaces than {mine!r:.60}; make "
+                    "another environment"
+                )
+        super().check_config(config)
+        if fault := self.make_level(self.new_single(config), 0):
+            raise GenerationError(fault_sentence(fault, config))
+
+    def configure(self, config: ObjectSearchConfig) -> None:
+        """Take another config."""
+        super().configure(config)
+        self.tables[...] = state.new_table(self.config, self.envelope)
+        self.form = form_of(self.config)
+        self.awaiting_agents = bool(self.config.latecomers)
+
+    # -- knowledge ------------------------------------------------------------------------
+
+    def text_writer(self) -> Callable[[Any, int], str]:
+        """Return a writer of texts from vectors."""
+        return text.VectorTeller(self.form)
+
+    def facts(self, agent: int) -> SearchFacts:
+        """Return what the agent may know now."""
+        return views.facts_of(self._obs[agent], agent, self.form, self.hints[agent])
+
+    def vector(self, facts: SearchFacts) -> NDArray[np.uint8]:
+        """Return the vector of the facts."""
+        return views.vector_of(facts, self.form)
+
+    @staticmethod
+    def to_text(facts: SearchFacts, config: ObjectSearchConfig) -> str:
+        """Return the prose of the facts."""
+        return text.text_of(facts, form_of(config))
+
+    def surroundings(self, facts: SearchFacts) -> Surroundings:
+        """Return facts in the words of the PiaSE documents; a position on a line is a number."""
+        house = facts.heading is not None
+        turned = {"heading": facts.heading, "pitch": facts.pitch, "roll": facts.roll}
+        return dataclasses.replace(
+            surroundings_by_name(facts, self.agents),
+            position=[*facts.position] if house else facts.position[0],
+            rotation=turned if house else None,
+            objects=tuple(
+                Thing(thing.name, "object", {"position": [*thing.position]} if house else {})
+                for thing in facts.objects
+            ),
+        )
+
+    def position(self, agent: int) -> Any:
+        """Return column, row and level of an agent of a house, or its position on a line."""
+        place = [int(self.states[name][0, agent]) for name in "xyz"]
+        return place if self.config.in_house else place[0]
+
+    def positions(self, states: NDArray[Any]) -> NDArray[Any] | None:
+        """Return them for every agent of many environments."""
+        if not self.config.in_house:
+            return None
+        slots = len(self.agents)
+        return np.stack([states[name][:, :slots] for name in "xyz"], axis=-1)
+
+    def measure(self, agent: int) -> Mapping[str, float]:
+        """Return what the team has achieved, and how many reports this agent has sent."""
+        record = self.states[0]
+        found, goal = int(record["found"]).bit_count(), int(record["goal"]).bit_count()
+        covered, repeats = int(record["covered"]), int(record["repeats"])
+        whole = max(1, int(record["open"]))
+        return {
+            "objects_found": found / max(1, goal),
+            "coverage": covered / whole,
+            "mean_coverage": int(record["area"]) / (whole * max(1, int(record["t"]))),
+            "duplicate_work": repeats / max(1, covered + repeats),
+            "reports_sent": float(record["reports"][agent]),
+        }
+
+    def why_failed(self, agent: int) -> str | None:
+        """Say that an agent bumped into something, or cannot turn its head further."""
+        return FAILURES.get(self._event_view[agent])
+
+    def unknown_to(self, agent: int) -> dict[str, Any]:
+        """Let two objects that nobody has found swap names, and fill a column far from all."""
+        record = self.states[0]
+        changed: dict[str, Any] = {"repeats": int(record["repeats"]) + 1}
+        goal, found = int(record["goal"]), int(record["found"])
+        hidden = [i for i in range(len(self.config.object_names)) if goal & ~found & 1 << i]
+        if len(hidden) >= 2 and not self.config.wandering:
+            one, two = hidden[:2]
+            place = record["place"].tolist()
+            place[one], place[two] = place[two], place[one]
+            shelf = [_swapped(here, one, two) for here in record["shelf"].tolist()]
+            changed |= {"place": place, "shelf": shelf}
+        if self.config.in_house:
+            changed["cells"] = self._furnished_far_away()
+        return changed
+
+    def _furnished_far_away(self) -> list[int]:
+        """Return the cells of a house with low furniture in a bare column that is far from all."""
+        record, side = self.states[0], self.side
+        cells, taken = record["cells"].tolist(), set(record["place"].tolist())
+        agents = [(int(record["x"][a]), int(record["y"][a])) for a in range(self.config.agents)]
+        for cell in np.flatnonzero(record["cells"] == FLOOR).tolist():
+            far = min(max(abs(cell % side - x), abs(cell // side - y)) for x, y in agents)
+            if far > SIDE + 1 and cell not in taken:
+                cells[cell] = LOW
+                break
+        return cells
+
+    def state(self) -> NDArray[np.int32]:
+        """Return t, width, height, agents, counts of columns, objects, then what is known of each.
+
+        After what is known of agents come where objects lie, what agents have reported in this
+        step, and, row by row of the envelope, what fills columns and who has looked at them.
+        """
+        record, slots, size = self.states[0], len(self.agents), self.envelope
+        names = ("t", "width", "height", "agents", "open", "covered", "repeats", "goal", "found")
+        counts = [record[name] for name in names]
+        if self.config.in_house:
+            sides = self.side, self.side
+            grid = [
+                record[name].reshape(sides)[: size.height, : size.width].ravel()
+                for name in ("cells", "inspected")
+            ]
+        else:
+            grid = [record["shelf"][: size.width], record["inspected"][: size.width]]
+        parts = [
+            counts,
+            *(record[name][:slots] for name in _OF_AGENTS),
+            record["place"][: size.objects],
+            record["told"][: slots * state.ROOM],
+            *grid,
+        ]
+        return np.concatenate(parts).astype(np.int32)
+
+    @property
+    def manual(self) -> Manual:
+        """The words of the prompt."""
+        return manual(self.config)
+
+    # -- pictures -------------------------------------------------------------------------
+
+    def _scene(self) -> pictures.Scene:
+        """Describe the state for the painters."""
+        return pictures.scene(self.states[0], self.side, self.config, self.agents)
+
+    def ansi(self) -> str:
+        """Draw the place with letters."""
+        return pictures.ansi(self._scene())
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Draw the place as a picture."""
+        return pictures.rgb(self._scene())
+
+
+def _swapped(word: int, one: int, two: int) -> int:
+    """Return a word in which two bits have changed places."""
+    first, second = word >> one & 1, word >> two & 1
+    return word & ~(1 << one | 1 << two) | first << two | second << one
