@@ -166,23 +166,31 @@ def caption(objects: Sequence[SeenObject], height: int, width: int, noun: str = 
 
 # -- describers by name -----------------------------------------------------------------------
 
-_DESCRIBERS: dict[str, Callable[[], Describer]] = {"colours": lambda: ColourDescriber(noun="patch")}
+Palette = Mapping[str, tuple[float, float, float]]
+"""What may be in pictures, by name, with its colour; empty where nobody knows."""
 
 
-def register_describer(name: str, make: Callable[[], Describer]) -> None:
-    """Make a describer known to configs; `make` is called once for each environment."""
+def _colours(palette: Palette) -> Describer:
+    return ColourDescriber(palette, least=6) if palette else ColourDescriber(noun="patch")
+
+
+_DESCRIBERS: dict[str, Callable[[Palette], Describer]] = {"colours": _colours}
+
+
+def register_describer(name: str, make: Callable[[Palette], Describer]) -> None:
+    """Make a describer known to configs; `make` is called for each environment and its config."""
     _DESCRIBERS[name] = make
 
 
-def describer(name: str) -> Describer:
-    """Return a describer.
+def describer(name: str, palette: Palette) -> Describer:
+    """Return a describer of pictures of what is in the palette.
 
     Raises:
         UnknownNameError: If none of this name is known.
     """
     if name not in _DESCRIBERS:
         raise UnknownNameError("describer", name, sorted(_DESCRIBERS))
-    return _DESCRIBERS[name]()
+    return _DESCRIBERS[name](palette)
 
 
 # -- truth ------------------------------------------------------------------------------------

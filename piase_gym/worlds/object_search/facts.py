@@ -13,7 +13,9 @@ this module says what they mean. The vector (uint8) has these parts:
 * if the envelope has `found`, two bytes: a bit for each name of what the team has found;
 * in a house for each agent four bytes: 1 + x, y, level and heading, or zeros if it is not seen;
 * with a channel, for each agent what it has reported: 1 + x, y, level, heading, pitch, roll, two
-  bytes with a bit for each name of what it sees, and in a house its window; or zeros.
+  bytes with a bit for each name of what it sees, and in a house its window; or zeros;
+* with a camera, 8 bytes of the hashed caption. Objects are then in the picture, not in the house:
+  1 + hundredths across, and hundredths down.
 """
 
 from __future__ import annotations
@@ -66,6 +68,7 @@ class SearchFacts(Facts):
         others: The agents that it sees.
         total: How many objects there are.
         found: What the team has found, if the config shows it.
+        caption: With a camera, the picture in words.
         steps: Steps done.
         limit: Steps of an episode at most.
     """
@@ -80,6 +83,7 @@ class SearchFacts(Facts):
     others: tuple[Other, ...] = ()
     total: int
     found: tuple[str, ...] | None = None
+    caption: str | None = None
     steps: int
     limit: int
 
@@ -100,8 +104,14 @@ def vector_box(envelope: ObjectSearchEnvelope) -> Box:
 # -- reading ------------------------------------------------------------------------------
 
 
-def facts_of(vector: NDArray[np.uint8], agent: int, form: Form, hint: str | None) -> SearchFacts:
-    """Read a vector back; `hint` is given because its code in the vector is lossy."""
+def facts_of(
+    vector: NDArray[np.uint8],
+    agent: int,
+    form: Form,
+    hint: str | None = None,
+    caption: str | None = None,
+) -> SearchFacts:
+    """Read a vector back; hint and caption are given because their codes in it are lossy."""
     values = vector.tolist()
     start = form.start
     _, width, height, x, y, z, heading, pitch, roll, total = values[start : start + 10]
@@ -133,6 +143,7 @@ def facts_of(vector: NDArray[np.uint8], agent: int, form: Form, hint: str | None
         ),
         total=total,
         found=names_of(values[form.found : form.others], form) if form.config.show_found else None,
+        caption=caption,
         steps=steps,
         limit=limit,
     )
@@ -146,7 +157,7 @@ def _pieces(values: list[int], length: int) -> list[list[int]]:
 def _reports(values: list[int], form: Form) -> list[tuple[int, Report]]:
     """Read who has reported what."""
     found = []
-    for number, told in enumerate(_pieces(values[form.told :], form.report)):
+    for number, told in enumerate(_pieces(values[form.told : form.caption], form.report)):
         if told[0]:
             pose = pose_of((told[0] - 1, *told[1:6]), form)
             cells = cells_of(told[POSE:], form) if form.house else ()
@@ -174,6 +185,8 @@ def vector_of(facts: SearchFacts, form: Form) -> NDArray[np.uint8]:
         vector[place : place + 2] = x + 1, y
     if facts.found is not None:
         vector[form.found : form.others] = bits_of(facts.found, form)
+    if facts.caption is not None:
+        vector[form.caption :] = hash_text(facts.caption)
     for other in facts.others:
         place = form.others + OTHER * form.names.index(other.name)
         (x, *rest), heading = other.position, HEADINGS.index(other.heading)

@@ -95,6 +95,7 @@ class Form:
         self.others = self.found + 2 * envelope.found
         self.told = self.others + OTHER * envelope.agents * envelope.house
         self.report = report_length(envelope)
+        self.caption = self.told + self.report * envelope.agents * envelope.channel
         self.cell_names = tuple(TABLE.names.get(code, "") for code in range(AGENT))
         self.cell_codes = TABLE.codes
 

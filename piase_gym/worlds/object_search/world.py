@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.core.surroundings import Surroundings, Thing, surroundings_by_name
 from piase_gym.core.world import Capabilities, Manual
-from piase_gym.errors import AgentError, EnvelopeError, GenerationError
+from piase_gym.errors import AgentError, EnvelopeError, GenerationError, MissingExtraError
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.grids.codes import FLOOR
@@ -70,6 +71,27 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 
     envelope: ObjectSearchEnvelope
+
+    def __new__(cls, config: ObjectSearchConfig | None = None) -> ObjectSearch:
+        """Make a world of the kind that the config's backend is of."""
+        if cls is ObjectSearch and config is not None:
+            return super().__new__(cls.kind_for(config))
+        return super().__new__(cls)
+
+    @classmethod
+    def kind_for(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
+        """Return the class of a config's backend.
+
+        Raises:
+            MissingExtraError: If it needs pybullet, which is not installed.
+        """
+        if not config.in_pictures:
+            return ObjectSearch
+        if importlib.util.find_spec("pybullet") is None:
+            raise MissingExtraError("ObjectSearch with backend='camera'", "physics")
+        from piase_gym.worlds.object_search.camera_world import CameraSearch
+
+        return CameraSearch
 
     def __init__(self, config: ObjectSearchConfig) -> None:
         """Build the world and make one place, to see that the config allows it.

@@ -117,7 +117,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         self.text_length = views.TEXT_LENGTH + len(self.agents) * views.LETTER_LENGTH
         self._grammar = verbs(self.agents)
         self._windows: list[Window] = []
-        self._describe: Describer = describer(config.describer)
+        self._describe: Describer = describer(config.describer, {})
         self._order = list(range(len(self.agents)))
         self._start(0)
 
@@ -180,7 +180,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         if not targets:
             told = "no window is named; give window='a part of its title' or region=(x, y, w, h)"
             raise WindowError("no_window", f"{self.name}: {told}")
-        self._describe = describer(self.config.describer)
+        self._describe = describer(self.config.describer, {})
         self._windows = [Window(title, region) for title, region in targets]
         for window in self._windows:
             window.find()
@@ -197,7 +197,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take a describer of the same name."""
         self.__dict__.update(state)
-        self._describe = describer(self.config.describer)
+        self._describe = describer(self.config.describer, {})
 
     def window_of(self, agent: int) -> int:
         """Return the number of an agent's window."""

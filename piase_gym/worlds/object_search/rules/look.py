@@ -108,7 +108,8 @@ def look_around(s, w, a):
                     seen |= 1 << (thing - 1)
         if shown:
             store(s.look, q + t, load(s.maps, start + t // SIDE * stride + t % SIDE))
-    s.seen[a] = seen
+    if not w.pictures:  # from which `camera_world` reads it
+        s.seen[a] = seen
 
 
 @helper
