@@ -90,6 +90,8 @@ PALETTE: Final[Mapping[str, tuple[float, float, float]]] = {
 """Colours by name, of red, green and blue from 0 to 1."""
 GREY: Final = 0.12
 """Pixels are grey, and of no object, whose channels differ by less than this, as a share of all."""
+DARK: Final = 40
+"""Pixels are black, and of no object, whose channels are all below this."""
 
 
 class ColourDescriber:
@@ -119,26 +121,29 @@ class ColourDescriber:
         height, width = picture.shape[:2]
         codes = self.coded(picture)
         found = []
-        for code in np.unique(codes[codes > 0]).tolist():
-            patches, _ = ndimage.label(codes == code, np.ones((3, 3)))
+        for code, part in enumerate(ndimage.find_objects(codes), 1):
+            if part is None:
+                continue
+            patches, _ = ndimage.label(codes[part] == code, np.ones((3, 3)))
             sizes = np.bincount(patches.ravel())
-            for number, place in enumerate(ndimage.find_objects(patches), 1):
+            top, left = part[0].start, part[1].start
+            for number, (rows, columns) in enumerate(ndimage.find_objects(patches), 1):
                 if sizes[number] >= self.least:
-                    rows, columns = place
-                    box = (columns.start, rows.start, columns.stop, rows.stop)
-                    found.append(SeenObject(self.names[code - 1], box))
+                    box = (left + columns.start, top + rows.start)
+                    ends = (left + columns.stop, top + rows.stop)
+                    found.append(SeenObject(self.names[code - 1], (*box, *ends)))
         described = tidy(Description(tuple(found)), height, width)
         return described._replace(caption=caption(described.objects, height, width, self.noun))
 
     def coded(self, picture: Picture) -> NDArray[np.int64]:
         """Return for each pixel the number of its colour in the palette from 1, or 0."""
-        shares = _shares(picture.astype(np.float64))
-        gaps = np.linalg.norm(shares[:, :, None, :] - self.shares, axis=-1)
-        codes: NDArray[np.int64] = gaps.argmin(-1) + 1
-        near = gaps.min(-1) <= self.tolerance
-        coloured = shares.max(-1) - shares.min(-1) >= GREY
-        bright = picture.max(-1) >= 40
-        codes[~(near & coloured & bright)] = 0
+        codes = np.zeros(picture.shape[:2], np.int64)
+        brightest = picture.max(-1)
+        total = np.maximum(picture.sum(-1, dtype=np.int64), 1)
+        coloured = (brightest - picture.min(-1) >= GREY * total) & (brightest >= DARK)
+        shares = _shares(picture[coloured].astype(np.float64))
+        gaps = np.linalg.norm(shares[:, None, :] - self.shares, axis=-1)
+        codes[coloured] = np.where(gaps.min(-1) <= self.tolerance, gaps.argmin(-1) + 1, 0)
         return codes
 
 

@@ -29,7 +29,16 @@ from piase_gym.worlds.object_search import facts as views
 from piase_gym.worlds.object_search.codes import HEIGHT
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.facts import SearchFacts
-from piase_gym.worlds.object_search.observe.camera import HUES, LEAST, LINES, WIDTH, Camera, Eye
+from piase_gym.worlds.object_search.observe.camera import (
+    HUES,
+    LEAST,
+    LINES,
+    WIDTH,
+    Camera,
+    Eye,
+    camera_of,
+    release,
+)
 from piase_gym.worlds.object_search.observe.sight import KERNELS, judge_one
 from piase_gym.worlds.object_search.world import ObjectSearch
 from piase_gym.worlds.texts.wording import plain
@@ -62,12 +71,11 @@ class CameraSearch(ObjectSearch):
     capabilities: ClassVar[Capabilities] = Capabilities(late_join=True)
 
     def __init__(self, config: ObjectSearchConfig) -> None:
-        """Build the world; the client of Bullet is opened with the first picture.
+        """Build the world.
 
         Raises:
             UnknownNameError: If there is no such describer.
         """
-        self._camera: Camera | None = None
         self._take_names(config)
         super().__init__(config)
 
@@ -84,14 +92,12 @@ class CameraSearch(ObjectSearch):
         self._take_names(self.config)
 
     def close(self) -> None:
-        """Give back the client."""
-        if self._camera is not None:
-            self._camera.close()
-            self._camera = None
+        """Give back the camera."""
+        release(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copy and pickle without the client and the describer, which cannot be copied."""
-        return {**super().__getstate__(), "_camera": None, "_describe": None}
+        """Copy and pickle without the describer, which may not be copied."""
+        return {**super().__getstate__(), "_describe": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take a describer of the same name."""
@@ -139,11 +145,10 @@ class CameraSearch(ObjectSearch):
         told, right = np.zeros_like(record["seen"]), np.zeros_like(record["seen"])
         taking_part = (self._events != NONE).tolist()
         eyes = [self._eye(agent) if taking_part[agent] else None for agent in range(count)]
-        if any(taking_part):
-            self._set_up(eyes)
+        camera = self._set_up(eyes) if any(taking_part) else None
         for agent, eye in enumerate(eyes):
-            if eye is not None:
-                self.shots[agent] = shot = self._take(agent, eye)
+            if camera is not None and eye is not None:
+                self.shots[agent] = shot = self._take(camera, agent, eye)
                 there = {seen.name for seen in shot.truth.objects}
                 names = {seen.name for seen in shot.told.objects if seen.name in self._numbers}
                 told[agent] = sum(1 << self._numbers[name] for name in names)
@@ -155,27 +160,25 @@ class CameraSearch(ObjectSearch):
         record = self.states[0]
         return Eye(*(int(record[name][agent]) for name in Eye._fields))
 
-    def _set_up(self, eyes: Sequence[Eye | None]) -> None:
+    def _set_up(self, eyes: Sequence[Eye | None]) -> Camera:
         """Put everything where it is now."""
-        if self._camera is None:
-            self._camera = Camera()
         record, side = self.states[0], self.side
         cells = record["cells"].reshape(side, side)
-        self._camera.build(cells, len(self._numbers), len(eyes))
+        camera = camera_of(self, cells, len(self._numbers), len(eyes))
         goal, places = int(record["goal"]), enumerate(record["place"].tolist())
         things = {
             number: (cell % side, cell // side, int(HEIGHT[cells[cell // side, cell % side]]))
             for number, cell in places
             if goal >> number & 1
         }
-        self._camera.put(things, eyes)
+        camera.put(things, eyes)
+        return camera
 
-    def _take(self, agent: int, eye: Eye) -> Shot:
+    def _take(self, camera: Camera, agent: int, eye: Eye) -> Shot:
         """Take a picture and have it described; nothing is told if the describer cannot."""
-        assert self._camera is not None
-        picture, mask = self._camera.look(agent, eye, self.config.sight)
+        picture, mask = camera.look(agent, eye, self.config.sight)
         names = list(self._numbers)
-        things = {body: names[number] for body, number in self._camera.things.items()}
+        things = {body: names[number] for body, number in camera.things.items()}
         truth = objects_in(mask, things, LEAST)
         try:
             told = tidy(self._describe(picture), *picture.shape[:2])

@@ -13,6 +13,7 @@ import io
 import os
 import sys
 import time
+import warnings
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -152,7 +153,8 @@ class _Desk:
         """Connect."""
         what = f"{NAMED} (windows are seen and driven)"
         mss = need("mss", what, "screen")
-        with contextlib.redirect_stdout(io.StringIO()):  # Xlib prints warnings
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # Xlib prints, and leaves files open
             self.keyboard = _keyboard(what)
             try:
                 self.camera = mss.MSS()
@@ -256,11 +258,14 @@ class _Desk:
 
 def _no_display(error: BaseException) -> WindowError:
     """Say that there is no display, and what may be wrong."""
-    shown = os.environ.get("DISPLAY")
-    where = "" if not _has_x() else f" (DISPLAY is {'not set' if shown is None else repr(shown)})"
-    told = " ".join(str(error).split())[:200]
-    hint = "; create that file, empty, if the display needs none" if "Xauthority" in told else ""
-    return WindowError(Reason.NO_DISPLAY, f"no display can be used{where}: {told}{hint}")
+    shown, told = os.environ.get("DISPLAY"), " ".join(str(error).split())[:200]
+    if _has_x():
+        if shown is None:
+            return WindowError(Reason.NO_DISPLAY, "no display can be used: DISPLAY is not set")
+        told = f"DISPLAY is {shown!r}; {told}"
+    if "Xauthority" in told:
+        told += "; create that file, empty, if the display needs none"
+    return WindowError(Reason.NO_DISPLAY, f"no display can be used: {told}")
 
 
 def _keyboard(what: str) -> Any:

@@ -179,7 +179,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         targets = self.config.targets
         if not targets:
             told = "no window is named; give window='a part of its title' or region=(x, y, w, h)"
-            raise WindowError("no_window", f"{self.name}: {told}")
+            raise WindowError("no_window", told)
         self._describe = describer(self.config.describer, {})
         self._windows = [Window(title, region) for title, region in targets]
         for window in self._windows:

@@ -7,8 +7,9 @@ furniture, and one for each object; TinyRenderer draws it, without shadows, on t
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,20 +80,15 @@ class Camera(BulletClient):
         super().__init__()
         self.things: dict[int, int] = {}
         self._agents: list[int] = []
-        self._cells: bytes | None = None
 
     def build(self, cells: NDArray[np.uint8], objects: int, agents: int) -> None:
-        """Build a house anew, unless it stands.
+        """Build a house.
 
         Args:
             cells: What fills its columns, row by row.
             objects: How many names of objects there are.
             agents: How many agents.
         """
-        key = cells.tobytes()
-        if key == self._cells and (len(self.things), len(self._agents)) == (objects, agents):
-            return
-        self._cells = key
         p.resetSimulation(physicsClientId=self.client)
         for code, x, y, wide in _stretches(cells):
             high = max(0.1, float(HEIGHT[code]))
@@ -180,6 +176,44 @@ class Camera(BulletClient):
         self._move(self._agents[agent], (eye.x, -eye.y, eye.z + 0.5))
         picture = np.asarray(colours, np.uint8).reshape(LINES, WIDTH, 4)[:, :, :3].copy()
         return picture, np.asarray(mask, np.int32).reshape(LINES, WIDTH).copy()
+
+
+MOST_CAMERAS: Final = 4
+"""So many clients serve all worlds of a process: to build another house costs a few pictures."""
+_POOL: dict[tuple[bytes, int, int], Camera] = {}
+_USERS: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def camera_of(user: Any, cells: NDArray[np.uint8], objects: int, agents: int) -> Camera:
+    """Return a camera in a house, for a world that uses it until its next question.
+
+    Args:
+        user: The world; see `release`.
+        cells: What fills the columns of the house, and so on: see `Camera.build`.
+        objects: How many names of objects there are.
+        agents: How many agents.
+
+    Raises:
+        CapacityError: If no client can be opened.
+    """
+    key = cells.tobytes(), objects, agents
+    camera = _POOL.pop(key, None)
+    if camera is None:
+        oldest = next(iter(_POOL)) if len(_POOL) >= MOST_CAMERAS else None
+        camera = Camera() if oldest is None else _POOL.pop(oldest)
+        camera.build(cells, objects, agents)
+    _POOL[key] = camera  # the last used is the last
+    _USERS.add(user)
+    return camera
+
+
+def release(user: Any) -> None:
+    """Say that a world needs no camera any more; without any, the clients are closed."""
+    _USERS.discard(user)
+    if not _USERS:
+        for camera in _POOL.values():
+            camera.close()
+        _POOL.clear()
 
 
 def _stretches(cells: NDArray[np.uint8]) -> Iterator[tuple[int, int, int, int]]:
