@@ -23,6 +23,13 @@ from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 NAMESPACE = "piase"
 
 
+def _missing(name: str, extra: str | None, module: str | None) -> str | None:
+    """Say what is needed and not installed, or return ``None``."""
+    if extra is None or module is None or importlib.util.find_spec(module):
+        return None
+    return str(MissingExtraError(name, extra))
+
+
 @dataclass(frozen=True, kw_only=True)
 class WorldSpec:
     """One world: where its parts are.
@@ -58,9 +65,7 @@ class WorldSpec:
     @property
     def missing(self) -> str | None:
         """Say what the world needs and is not installed or at hand, or return ``None``."""
-        if self.extra is None or self.module is None or importlib.util.find_spec(self.module):
-            return self.outside
-        return str(MissingExtraError(self.name, self.extra))
+        return _missing(self.name, self.extra, self.module) or self.outside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +80,8 @@ class TaskSpec:
         partners: Policy name for agents that the Gymnasium environment's learner does not play;
         the key
             ``"*"`` stands for all of them.
+        extra: The optional part of the package that it needs beside that of its world.
+        module: The module that this part brings.
     """
 
     id: str
@@ -82,6 +89,13 @@ class TaskSpec:
     config: Mapping[str, Any] = field(default_factory=dict)
     scenario: str | None = None
     partners: Mapping[str, str] = field(default_factory=lambda: {"*": "random"})
+    extra: str | None = None
+    module: str | None = None
+
+    @property
+    def missing(self) -> str | None:
+        """Say what the id needs and is not installed or at hand, or return ``None``."""
+        return world_spec(self.world).missing or _missing(self.id, self.extra, self.module)
 
 
 _worlds: dict[str, WorldSpec] = {}
@@ -188,6 +202,12 @@ def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
     if name in _worlds:
         return _worlds[name], None
     raise UnknownNameError("world or id", name, (*list_worlds(), *list_tasks()))
+
+
+def missing(name: str) -> str | None:
+    """Say what a world or id needs and is not installed or at hand, or return ``None``."""
+    spec, task = find(name)
+    return (task or spec).missing
 
 
 def literals(path: Path) -> dict[str, Any]:

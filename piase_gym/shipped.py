@@ -130,7 +130,11 @@ def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"Household-{name}-v0", {"config": fields}
     yield "ObjectSearch-v0", {}
     for name, fields in search_ids.TASKS.items():
-        yield f"ObjectSearch-{name}-v0", {"config": fields}
+        pictures = {"extra": "physics", "module": "pybullet"}
+        yield (
+            f"ObjectSearch-{name}-v0",
+            {"config": fields, **(pictures if fields.get("backend") == "camera" else {})},
+        )
     yield "PhysicsPlayground-v0", {}
     for name, fields in tasks.IDS.items():
         yield f"PhysicsPlayground-{name}-v0", {"config": fields}

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 TASKS: Final[dict[str, dict[str, Any]]] = {
     "Mock": {"backend": "mock", "width": 10, "objects": 4},
+    "Camera": {"backend": "camera"},
     "House-4p": {"agents": 4, "objects": 8},
 }
 """The fields of the config of each."""
