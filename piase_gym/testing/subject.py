@@ -108,7 +108,8 @@ class WorldUnderTest:
         self.target, self.fields = target, dict(fields)
         plain_fields = {key: value for key, value in fields.items() if key != "envelope"}
         self.config, self.spec, *_ = resolve(target, None, fields.get("envelope"), plain_fields)
-        self.capabilities: Capabilities = registry.load(self.spec.world, self.spec).capabilities
+        world = registry.load(self.spec.world, self.spec)
+        self.capabilities: Capabilities = world.kind_for(self.config).capabilities
         kinds = ("discrete", "continuous")
         self.actions = next((kind for kind in kinds if getattr(self.capabilities, kind)), "text")
 

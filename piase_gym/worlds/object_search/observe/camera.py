@@ -7,6 +7,7 @@ furniture, and one for each object; TinyRenderer draws it, without shadows, on t
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -43,10 +44,10 @@ def _hues(count: int) -> tuple[tuple[float, float, float], ...]:
 
     Shares of red, green and blue add up to one: a triangle, along whose rim these lie.
     """
-    corners = np.eye(3)
+    corners, each = np.eye(3), math.ceil(count / 3)
     found = []
     for k in range(count):
-        side, along = divmod(3 * k / count, 1.0)
+        side, along = divmod(k / each, 1.0)
         share = (1 - along) * corners[int(side)] + along * corners[(int(side) + 1) % 3]
         red, green, blue = (share / share.max()).tolist()
         found.append((red, green, blue))
