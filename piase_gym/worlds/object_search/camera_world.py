@@ -188,8 +188,8 @@ class CameraSearch(ObjectSearch):
 
     def _show(self, told: NDArray[np.uint16]) -> None:
         """Write vectors anew, with what agents are told of their pictures."""
-        self.states["seen"][0] = told
         super()._reset_one(self.one, (self._obs, self._masks), REBUILD)
+        self.states["seen"][0] = told  # rather than what a house shows
         form = self.form
         for agent in np.flatnonzero(self._events != NONE).tolist():
             row, described = self._obs[agent], self.shots[agent].told

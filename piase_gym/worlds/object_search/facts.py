@@ -5,15 +5,15 @@ this module says what they mean. The vector (uint8) has these parts:
 
 * in a house the window, row by row from the farthest, turned so that the heading is up: codes of
   `codes.TABLE`, the viewer's own column in the middle of the nearest row;
-* own number, width, height, x, y, level, heading (0 up, 1 right, 2 down, 3 left), pitch (0 down, 1
-  level, 2 up), roll (0 left, 1 upright, 2 right), objects, then in two bytes each, the low one
-  first, steps done and steps at most; 8 bytes of hashed hint;
+* with a channel, for each agent what it has reported: 1 + x, y, level, heading, pitch, roll, two
+  bytes with a bit for each name of what it sees, and in a house its window; or zeros;
+* in a house for each agent four bytes: 1 + x, y, level and heading, or zeros if it is not seen;
 * for each name of an object two bytes, 1 + x and y of where the agent sees it (on a line 1 and 0),
   or zeros;
 * if the envelope has `found`, two bytes: a bit for each name of what the team has found;
-* in a house for each agent four bytes: 1 + x, y, level and heading, or zeros if it is not seen;
-* with a channel, for each agent what it has reported: 1 + x, y, level, heading, pitch, roll, two
-  bytes with a bit for each name of what it sees, and in a house its window; or zeros;
+* own number, width, height, x, y, level, heading (0 up, 1 right, 2 down, 3 left), pitch (0 down, 1
+  level, 2 up), roll (0 left, 1 upright, 2 right), objects, then in two bytes each, the low one
+  first, steps done and steps at most; 8 bytes of hashed hint;
 * with a camera, 8 bytes of the hashed caption. Objects are then in the picture, not in the house:
   1 + hundredths across, and hundredths down.
 """
@@ -138,11 +138,11 @@ def facts_of(
         ),
         others=tuple(
             Other(form.names[number], (at - 1, *other[1:3]), HEADINGS[other[3]])
-            for number, other in enumerate(_pieces(values[form.others : form.told], OTHER))
+            for number, other in enumerate(_pieces(values[form.others : form.objects], OTHER))
             if (at := other[0])
         ),
         total=total,
-        found=names_of(values[form.found : form.others], form) if form.config.show_found else None,
+        found=names_of(values[form.found : form.start], form) if form.config.show_found else None,
         caption=caption,
         steps=steps,
         limit=limit,
@@ -157,7 +157,7 @@ def _pieces(values: list[int], length: int) -> list[list[int]]:
 def _reports(values: list[int], form: Form) -> list[tuple[int, Report]]:
     """Read who has reported what."""
     found = []
-    for number, told in enumerate(_pieces(values[form.told : form.caption], form.report)):
+    for number, told in enumerate(_pieces(values[form.told : form.others], form.report)):
         if told[0]:
             pose = pose_of((told[0] - 1, *told[1:6]), form)
             cells = cells_of(told[POSE:], form) if form.house else ()
@@ -176,17 +176,17 @@ def vector_of(facts: SearchFacts, form: Form) -> NDArray[np.uint8]:
     size = facts.size if form.house else (facts.size[0], 1)
     head = [form.names.index(facts.agent), *size, *pose_codes(facts.pose), facts.total]
     counts = [byte for value in (facts.steps, facts.limit) for byte in (value & 255, value >> 8)]
-    end = form.objects - HINT_CODE
+    end = form.caption - HINT_CODE
     vector[form.start : end] = head + counts
-    vector[end : form.objects] = hash_text(facts.hint)
+    vector[end : form.caption] = hash_text(facts.hint)
+    if facts.caption is not None:
+        vector[form.caption :] = hash_text(facts.caption)
     for thing in facts.objects:
         place = form.objects + 2 * form.things.index(thing.name)
         x, y = thing.position or (0, 0)
         vector[place : place + 2] = x + 1, y
     if facts.found is not None:
-        vector[form.found : form.others] = bits_of(facts.found, form)
-    if facts.caption is not None:
-        vector[form.caption :] = hash_text(facts.caption)
+        vector[form.found : form.start] = bits_of(facts.found, form)
     for other in facts.others:
         place = form.others + OTHER * form.names.index(other.name)
         (x, *rest), heading = other.position, HEADINGS.index(other.heading)

@@ -89,13 +89,13 @@ class Form:
         self.names = config.names(envelope.agents)
         self.things = config.object_names
         self.length = vector_length(envelope)
-        self.start = AREA * envelope.house
-        self.objects = self.start + SCALARS
-        self.found = self.objects + 2 * envelope.objects
-        self.others = self.found + 2 * envelope.found
-        self.told = self.others + OTHER * envelope.agents * envelope.house
         self.report = report_length(envelope)
-        self.caption = self.told + self.report * envelope.agents * envelope.channel
+        self.told = AREA * envelope.house
+        self.others = self.told + self.report * envelope.agents * envelope.channel
+        self.objects = self.others + OTHER * envelope.agents * envelope.house
+        self.found = self.objects + 2 * envelope.objects
+        self.start = self.found + 2 * envelope.found
+        self.caption = self.start + SCALARS
         self.cell_names = tuple(TABLE.names.get(code, "") for code in range(AGENT))
         self.cell_codes = TABLE.codes
 

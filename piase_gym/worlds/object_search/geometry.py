@@ -96,16 +96,16 @@ def _views() -> NDArray[np.uint64]:
 
 def _blocking() -> NDArray[np.uint64]:
     """Return `BLOCKING`."""
-    found = np.zeros((LEVELS, LEVELS, AREA, LEVELS), np.uint64)
-    for eye, level, column in np.ndindex(found.shape[:3]):
-        line = _line(column)
-        for height in range(1, LEVELS + 1):
-            above = [
-                between
-                for step, between in enumerate(line, 1)
-                if 2 * height > 2 * eye + 1 + 2 * (level - eye) * step / (len(line) + 1)
-            ]
-            found[eye, level, column, height - 1] = _word(above)
+    found = np.zeros((LEVELS, LEVELS, LEVELS, len(_WEDGE)), np.uint64)
+    for eye, level, height, target in np.ndindex(found.shape):
+        line = _line(_WEDGE[target])
+        rise = 2 * (level - eye) / (len(line) + 1)
+        above = [
+            between
+            for step, between in enumerate(line, 1)
+            if 2 * (height + 1) > 2 * eye + 1 + rise * step + 1e-9
+        ]
+        found[eye, level, height, target] = _word(above)
     return found
 
 
@@ -116,11 +116,13 @@ AHEAD_OF: Final = np.array(
     [_word([t for t in _WEDGE if AHEAD[t] <= sight]) for sight in range(SIDE)], np.uint64
 )
 """They as sets, by how far one sees."""
-BETWEEN: Final = np.array([_word(_line(t)) for t in range(AREA)], np.uint64)
-"""The columns on the line to each column."""
+EACH: Final = np.array([1 << t for t in _WEDGE], np.uint64)
+"""They one by one."""
+BETWEEN: Final = np.array([_word(_line(t)) for t in _WEDGE], np.uint64)
+"""The columns on the line to each of them."""
 IN_VIEW: Final = _views()
 """``[pitch, roll, eye level, target level]``: columns of which that cell is in the field of
 view."""
 BLOCKING: Final = _blocking()
-"""``[eye level, target level, target, height - 1]``: columns that hide the target, if they are that
-high."""
+"""``[eye level, target level, height - 1, target]``, targets as in `WEDGE`: columns that hide the
+target, if they are that high."""

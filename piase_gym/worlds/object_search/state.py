@@ -36,6 +36,8 @@ from piase_gym.worlds.object_search.geometry import AREA, SIDE
 
 LAYOUT, DYNAMICS = 0, 1
 """The random streams."""
+SMALL_SIDE, FEW = 16, 4
+"""Houses and teams that are no larger have a smaller record."""
 POSE: Final = 8
 """Bytes of a report before its window: 1 + x (0 for silence), y, level, heading, pitch, roll, and
 the objects, the low byte first."""
@@ -48,21 +50,25 @@ OTHER: Final = 4
 """Bytes of another agent in sight: 1 + x (0 for none), y, level, heading."""
 
 
-def bucket(envelope: ObjectSearchEnvelope) -> int:
-    """Return the side of the record that holds an envelope."""
-    return 16 if max(envelope.width, envelope.height) <= 16 or not envelope.house else MAX_SIDE
+def buckets(envelope: ObjectSearchEnvelope) -> tuple[int, int]:
+    """Return (side, capacity) of the record that holds an envelope."""
+    small = max(envelope.width, envelope.height) <= SMALL_SIDE or not envelope.house
+    return SMALL_SIDE if small else MAX_SIDE, FEW if envelope.agents <= FEW else MAX_AGENTS
 
 
 @functools.cache
-def layout(side: int) -> np.dtype[Any]:
+def layout(side: int, agents: int) -> np.dtype[Any]:
     """Return the record of an environment; the fields up to `inspected` are the canonical state.
 
     `shelf` says what lies at each position of a line, `goal` what there is to find, and `found`
     what the team has found. `inspected` has a bit for each agent that has looked at a column;
     `covered` counts columns that somebody has, `repeats` those that an agent was not the first to
     look at, and `area` is the sum of `covered` over all steps. `told` holds what agents have
-    reported in this step. Derived: `holds`, 1 + the object in a column; `seen`, what each agent
-    sees now, and `look`, its window.
+    reported in this step.
+
+    Derived: `holds`, 1 + the object in a column; `seen`, what each agent sees now, and `look`, its
+    window; `one`, `two` and `three`, the columns of its window that are filled so high; `known`,
+    which columns it has looked at under each heading, in words of those that lie side by side.
     """
     return record_type(
         [
@@ -70,28 +76,30 @@ def layout(side: int) -> np.dtype[Any]:
             ("seed", "<u8"),
             ("area", "<i8"),
             *fields_of("<i4", "t open covered repeats"),
-            ("reports", "<i4", MAX_AGENTS),
+            ("reports", "<i4", agents),
             *fields_of("<i2", "width height agents"),
             ("place", "<i2", MAX_OBJECTS),
-            *fields_of("<i2", "x y", MAX_AGENTS),
+            *fields_of("<i2", "x y", agents),
             *fields_of("<u2", "goal found"),
             ("shelf", "<u2", MAX_LINE),
-            *fields_of("u1", "z heading pitch roll alive fate marks order", MAX_AGENTS),
-            ("hint", "u1", MAX_AGENTS * HINT_CODE),
-            ("told", "u1", MAX_AGENTS * ROOM),
+            *fields_of("u1", "z heading pitch roll alive fate marks order", agents),
+            ("hint", "u1", agents * HINT_CODE),
+            ("told", "u1", agents * ROOM),
             ("cells", "u1", side * side),
             ("inspected", "u1", side * side),
             ("holds", "u1", side * side),
-            ("look", "u1", MAX_AGENTS * ROOM),
-            ("seen", "<u2", MAX_AGENTS),
-            ("at", "<i4", (MAX_AGENTS, 4)),  # where agents stand in the maps
+            ("look", "u1", agents * ROOM),
+            ("seen", "<u2", agents),
+            *fields_of("<u8", "one two three", agents),
+            ("known", "<u4" if side == SMALL_SIDE else "<u8", agents * 4 * side),
+            ("at", "<i4", (agents, 4)),  # where agents stand in the maps
             ("maps", "u1", maps_size(side, SIDE)),
             *BOOKKEEPING,
         ]
     )
 
 
-_FIELDS: Final = layout(16).names or ()
+_FIELDS: Final = layout(SMALL_SIDE, FEW).names or ()
 CANONICAL: Final = _FIELDS[: _FIELDS.index("inspected") + 1]
 
 _OF_CONFIG: Final = "width height agents room objects wandering wander_period sight max_steps"
@@ -103,7 +111,7 @@ TABLE: Final = record_type(
         # agents in the outputs, length of vectors, actions
         *fields_of("<i4", "slots length num_actions kinds"),
         # flags of the config, then those of the envelope
-        *fields_of("<i4", "house together shared ends talks tells channel shown pictures"),
+        *fields_of("<i4", "house together shared ends talks tells late pictures channel shown"),
         ("pieces", "<i4"),  # of furniture
         ("join", "<i4", MAX_AGENTS),
         ("line", "<i4"),  # whether `shelf` is given
@@ -131,7 +139,7 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
     """Return the table of one config, shape (1,)."""
     tables = np.zeros(1, TABLE)
     table = tables[0]
-    for name, value in map_fields(bucket(envelope), SIDE).items():
+    for name, value in map_fields(buckets(envelope)[0], SIDE).items():
         table[name] = value
     for name in _OF_CONFIG.split():
         table[name] = getattr(config, name)
@@ -148,6 +156,7 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
     table["channel"], table["shown"] = envelope.channel, envelope.found
     table["pictures"] = config.in_pictures
     table["pieces"] = round(config.furniture * config.width * config.height / 2)
+    table["late"] = bool(config.latecomers)
     steps = [-1 if step is None else step for step in config.join_at]
     table["join"][: len(steps)] = steps
     if config.line is not None:
@@ -161,14 +170,15 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
 
 def new_single(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDArray[Any]:
     """Return a zeroed batch of one, with its table filled in."""
-    one = np.zeros(1, single_type(layout(bucket(envelope)), TABLE, MAX_AGENTS))
+    sizes = buckets(envelope)
+    one = np.zeros(1, single_type(layout(*sizes), TABLE, sizes[1]))
     one["table"] = new_table(config, envelope)
     return one
 
 
 def new_states(envelope: ObjectSearchEnvelope, count: int) -> NDArray[Any]:
     """Return `count` zeroed records."""
-    return np.zeros(count, layout(bucket(envelope)))
+    return np.zeros(count, layout(*buckets(envelope)))
 
 
 def find_problem(record: Any, table: Any) -> str:
@@ -203,7 +213,7 @@ def find_problem(record: Any, table: Any) -> str:
         return "'shelf' must hold objects that there are, at positions that there are"
     if not 0 <= record["covered"] <= record["open"]:
         return "'covered' must be in 0..'open'"
-    told = record["told"].reshape(MAX_AGENTS, ROOM)
+    told = record["told"].reshape(-1, ROOM)
     if not (told[:, :6] < (width + 1, max(2, height), LEVELS, 4, 3, 3)).all():
         return "'told' must hold reports from poses that there are"
     return _find_house_problem(record, width, height) if table["house"] else ""
@@ -218,7 +228,7 @@ def _find_house_problem(record: Any, width: int, height: int) -> str:
     inside = [code for code in CELLS.names if code > OUTSIDE]
     if (cells[outside] != OUTSIDE).any() or not np.isin(cells[~outside], inside).all():
         return "'cells' has unknown codes, or something outside of the house"
-    if not np.isin(record["told"].reshape(MAX_AGENTS, ROOM)[:, POSE:], list(CELLS.names)).all():
+    if not np.isin(record["told"].reshape(-1, ROOM)[:, POSE:], list(CELLS.names)).all():
         return "'told' has unknown codes"
     place, goal = record["place"].tolist(), int(record["goal"])
     lying = [at for number, at in enumerate(place) if goal >> number & 1]

@@ -24,7 +24,7 @@ from piase_gym.worlds.object_search.codes import (
     NO_ROOM,
     TALL,
 )
-from piase_gym.worlds.object_search.rules.look import is_free, look
+from piase_gym.worlds.object_search.rules.look import is_free, lay, look
 from piase_gym.worlds.object_search.state import LAYOUT
 
 STACK = 64
@@ -47,8 +47,8 @@ def begin(s, w, seed):
         wall_in(s, w)
         divide(s, w)
         furnish(s, w)
-        lay_down(s, w)
         paint_cells(s, w)
+        lay_down(s, w)
         settle(s, w)
     else:
         lay_out_line(s, w)
@@ -73,6 +73,8 @@ def forget(s):
     for i in range(0, len(s.cells), 8):
         store64(s.inspected, i, np.uint64(0))
         store64(s.holds, i, np.uint64(0))
+    for i in range(len(s.known)):
+        s.known[i] = 0
     for i in range(len(s.place)):
         s.place[i] = -1
     for i in range(len(s.shelf)):
@@ -215,7 +217,7 @@ def lay_down(s, w):
             cell = draw_cell(s, w)
             while s.holds[cell]:
                 cell = draw_cell(s, w)
-            s.holds[cell] = thing + 1
+            lay(s, w, cell, thing + 1)
             s.place[thing] = cell
 
 
@@ -252,11 +254,13 @@ def rebuild(s, w):
     """Make all that is derived from the state: maps, what lies in columns, and what is seen."""
     if w.house:
         paint_cells(s, w)
-        for i in range(len(s.holds)):
-            s.holds[i] = 0
+        for i in range(0, len(s.holds), 8):
+            store64(s.holds, i, np.uint64(0))
+        for i in range(len(s.known)):
+            s.known[i] = 0
         for thing in range(w.names):
             if np.int64(s.goal) >> thing & 1:
-                s.holds[s.place[thing]] = thing + 1
+                lay(s, w, np.int64(s.place[thing]), thing + 1)
         for a in range(w.agents):
             locate(s, w, a)
     for a in range(w.agents):

@@ -9,18 +9,19 @@ once a step, after everybody has moved; vectors and reports are copied from it.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from piase_gym.compiled import helper, hot, inline, load, load64, store, store64
-from piase_gym.worlds.grids.windows import DX, DY
+from piase_gym.worlds.grids.windows import DX, DY, paint
 from piase_gym.worlds.object_search.codes import HEIGHT, LEVELS
 from piase_gym.worlds.object_search.geometry import (
-    AHEAD,
     AHEAD_OF,
     AREA,
-    ASIDE,
     BETWEEN,
     BLOCKING,
+    EACH,
     IN_VIEW,
     MIDDLE,
     OWN,
@@ -29,31 +30,23 @@ from piase_gym.worlds.object_search.geometry import (
 )
 from piase_gym.worlds.object_search.state import ROOM
 
-_0, _1, _3, _4, _7, _56 = (np.uint64(n) for n in (0, 1, 3, 4, 7, 56))
-EACH = np.uint64(0x01010101010101)
+_0, _1, _3, _4, _5, _56, _58 = (np.uint64(n) for n in (0, 1, 3, 4, 5, 56, 58))
+BYTES = np.uint64(0x01010101010101)
+"""The lowest bits of the seven bytes of a row."""
 GATHER = np.uint64(0x0102040810204080)
 """Multiplied by a word whose bytes are 0 or 1, it moves them to the upper byte, a bit each."""
-
-
-@inline
-def heights(s, w, a):
-    """Return the columns of the window of agent `a` that are filled at least 1, 2 and 3 cells."""
-    stride = np.int64(w.map_stride)
-    start = s.at[a, s.heading[a]] - (SIDE - 1) * stride - MIDDLE
-    one, two, three = _0, _0, _0
-    for row in range(SIDE):
-        word, shift = load64(s.maps, start + stride * row), np.uint64(SIDE * row)
-        one |= (((word >> _3 & EACH) * GATHER) >> _56) << shift
-        two |= (((word >> _4 & EACH) * GATHER) >> _56) << shift
-        three |= (((word & EACH) * GATHER) >> _56) << shift
-    return one | three, two | three, three
-
-
-@inline
-def hidden(eye, level, column, one, two, three):
-    """Tell whether the line to a cell of a column is not clear."""
-    found = BLOCKING[eye, level, column, 0] & one | BLOCKING[eye, level, column, 1] & two
-    return found | BLOCKING[eye, level, column, 2] & three != _0
+SCATTER = np.uint64(0x0002040810204081)
+"""Multiplied by seven bits, it moves them to the lowest bits of seven bytes, among others."""
+FULL, ROW, CODES = np.uint64(255), np.uint64(127), np.uint64(0x1F1F1F1F1F1F1F)
+THING: Final = 32
+"""Added in maps to the code of a column in which an object lies."""
+NUM_TARGETS = len(WEDGE)
+SEQUENCE = np.uint64(0x03F79D71B4CB0A89)
+"""De Bruijn's: each six bits in it differ, so that they tell by how much it was shifted."""
+PLACES = np.array(
+    [next(i for i in range(64) if (int(SEQUENCE) << i & 2**64 - 1) >> 58 == k) for k in range(64)]
+)
+HIDES = BLOCKING.ravel()
 
 
 @hot
@@ -75,41 +68,107 @@ def inspect(s, a, cell):
     s.repeats += before != 0 and before & bit == 0
 
 
+@inline
+def bits_of(word, place):
+    """Return one bit of each byte of a row, side by side."""
+    return ((word >> place & BYTES) * GATHER) >> _56
+
+
+@inline
+def clear_lines(eye, level, one, two, three):
+    """Return the columns to whose cells on a level the line from an eye is clear."""
+    found, start = _0, (eye * LEVELS + level) * LEVELS * NUM_TARGETS
+    for i in range(NUM_TARGETS):
+        hidden = load(HIDES, start + i) & one | load(HIDES, start + NUM_TARGETS + i) & two
+        hidden |= load(HIDES, start + 2 * NUM_TARGETS + i) & three
+        found |= EACH[i] if hidden == _0 else _0
+    return found
+
+
 @helper
 def look_around(s, w, a):
     """Do what `look` does, in a house."""
-    one, two, three = heights(s, w, a)
-    eye, heading, q = np.int64(s.z[a]), np.int64(s.heading[a]), ROOM * a
-    pitch, roll = np.int64(s.pitch[a]), np.int64(s.roll[a])
-    reach = AHEAD_OF[w.sight]
-    view = IN_VIEW[pitch, roll, eye, 0] & ~one | IN_VIEW[pitch, roll, eye, 1] & one & ~two
-    view = (view | IN_VIEW[pitch, roll, eye, 2] & two & ~three) & reach
-    taller = one if eye == 0 else two if eye == 1 else three
-    right = (heading + 1) & 3
-    forth, aside = DY[heading] * w.side + DX[heading], DY[right] * w.side + DX[right]
+    eye, heading = np.int64(s.z[a]), np.int64(s.heading[a])
     stride = np.int64(w.map_stride)
     start = s.at[a, heading] - (SIDE - 1) * stride - MIDDLE
-    base, seen = np.int64(s.y[a]) * w.side + s.x[a], 0
-    for i in range(0, ROOM, 8):
-        store64(s.look, q + i, _0)
-    for t in WEDGE:
-        bit = np.uint64(t)
-        if reach >> bit & _1 == _0:
-            continue
-        shown = BETWEEN[t] & taller == _0
-        if view >> bit & _1:
-            level = np.int64(one >> bit & _1) + np.int64(two >> bit & _1)
-            if not hidden(eye, level, t, one, two, three):
-                shown = True
-                cell = base + AHEAD[t] * forth + ASIDE[t] * aside
+    one, two, three, things = _0, _0, _0, _0
+    for row in range(SIDE):
+        word, shift = load64(s.maps, start + stride * row), np.uint64(SIDE * row)
+        one |= bits_of(word, _3) << shift
+        two |= bits_of(word, _4) << shift
+        three |= bits_of(word, _0) << shift
+        things |= bits_of(word, _5) << shift
+    one, two = one | three, two | three
+    s.one[a], s.two[a], s.three[a] = one, two, three
+    view = visible(s.pitch[a], s.roll[a], eye, one, two, three) & AHEAD_OF[w.sight]
+    taller, shown = one if eye == 0 else two if eye == 1 else three, _0
+    for i in range(NUM_TARGETS):
+        shown |= EACH[i] if BETWEEN[i] & taller == _0 else _0
+    shown = shown & AHEAD_OF[w.sight] | view
+    for row in range(SIDE):
+        lit = ((shown >> np.uint64(SIDE * row) & ROW) * SCATTER & BYTES) * FULL
+        word = load64(s.maps, start + stride * row) & lit & CODES
+        store64(s.look, ROOM * a + SIDE * row, word)
+    note(s, w, a, heading, view)
+    s.seen[a] = names_in(s, w, a, heading, view & things)
+
+
+@helper
+def visible(pitch, roll, eye, one, two, three):
+    """Return the columns of a window that one sees, given those filled 1, 2 and 3 cells high."""
+    bare = IN_VIEW[pitch, roll, eye, 0] & ~one
+    low = IN_VIEW[pitch, roll, eye, 1] & one & ~two
+    tall = IN_VIEW[pitch, roll, eye, 2] & two & ~three
+    bare &= clear_lines(eye, 0, one, two, three)
+    low &= clear_lines(eye, 1, one, two, three)
+    tall &= clear_lines(eye, 2, one, two, three)
+    return bare | low | tall
+
+
+@inline
+def lowest(word):
+    """Return the place of the lowest bit that is set."""
+    return load(PLACES, (word & (~word + _1)) * SEQUENCE >> _58)
+
+
+@inline
+def cell_in_window(s, w, a, heading, row, column):
+    """Return the place in `cells` of a column of the window of agent `a`."""
+    ahead, aside, right = SIDE - 1 - row, column - MIDDLE, (heading + 1) & 3
+    x = np.int64(s.x[a]) + ahead * DX[heading] + aside * DX[right]
+    return (s.y[a] + ahead * DY[heading] + aside * DY[right]) * np.int64(w.side) + x
+
+
+@helper
+def note(s, w, a, heading, view):
+    """Note that agent `a` has looked at columns; only those that are new to it take time."""
+    x, y, side = np.int64(s.x[a]), np.int64(s.y[a]), np.int64(w.side)
+    line, place = (x, y) if heading & 1 else (y, x)
+    place = side - 1 - place if heading & 2 else place
+    forth = 1 if heading == 1 or heading == 2 else -1
+    for row in range(SIDE):
+        lit = view >> np.uint64(SIDE * row) & ROW
+        k = (4 * a + heading) * side + line + forth * (SIDE - 1 - row)
+        known = load(s.known, k if lit else 0)
+        new = lit & ~(known >> np.uint64(place))
+        if new:
+            store(s.known, k, known | new << np.uint64(place))
+            while new:
+                cell = cell_in_window(s, w, a, heading, row, lowest(new))
                 inspect(s, a, cell)
-                thing = np.int64(load(s.holds, cell))
-                if thing:
-                    seen |= 1 << (thing - 1)
-        if shown:
-            store(s.look, q + t, load(s.maps, start + t // SIDE * stride + t % SIDE))
-    if not w.pictures:  # from which `camera_world` reads it
-        s.seen[a] = seen
+                new &= new - _1
+
+
+@inline
+def names_in(s, w, a, heading, things):
+    """Return the objects in columns of the window of agent `a`, as bits."""
+    seen = 0
+    while things:
+        column = lowest(things)
+        cell = cell_in_window(s, w, a, heading, column // SIDE, column % SIDE)
+        seen |= 1 << (np.int64(load(s.holds, cell)) - 1)
+        things &= things - _1
+    return seen
 
 
 @helper
@@ -124,8 +183,16 @@ def sees(s, w, a, b):
     view = IN_VIEW[s.pitch[a], s.roll[a], eye, level]
     if view >> np.uint64(column) & _1 == _0:
         return False
-    one, two, three = heights(s, w, a)
-    return not hidden(eye, level, column, one, two, three)
+    lines = clear_lines(eye, level, s.one[a], s.two[a], s.three[a])
+    return lines >> np.uint64(column) & _1 != _0
+
+
+@helper
+def lay(s, w, cell, thing):
+    """Lay an object (1 + its number, or 0 for none) into a column."""
+    s.holds[cell] = thing
+    code = np.int64(s.cells[cell]) + (THING if thing else 0)
+    paint(s, w, cell % w.side, cell // w.side, code)
 
 
 @inline
@@ -133,12 +200,10 @@ def is_free(s, w, x, y, z):
     """Tell whether an agent can be in a cell of a house."""
     if x < 0 or y < 0 or x >= w.width or y >= w.height or z < 0 or z >= LEVELS:
         return False
-    if z < HEIGHT[load(s.cells, y * w.side + x)]:
-        return False
+    taken = z < HEIGHT[load(s.cells, y * w.side + x)]
     for b in range(w.agents):
-        if s.alive[b] and s.x[b] == x and s.y[b] == y and s.z[b] == z:
-            return False
-    return True
+        taken |= (s.x[b] == x) & (s.y[b] == y) & (s.z[b] == z) & (s.alive[b] != 0)
+    return not taken
 
 
 assert AREA <= ROOM

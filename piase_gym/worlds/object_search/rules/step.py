@@ -24,19 +24,21 @@ from piase_gym.worlds.object_search.codes import (
     LEVEL,
     LEVELS,
     LOOK_LEFT,
-    LOOK_UP,
     OUT_OF_TIME,
     REPORTED,
     STAYING,
     STOPPED,
-    TILT_LEFT,
     UNPARSABLE,
-    UP,
 )
-from piase_gym.worlds.object_search.rules.look import is_free, look
+from piase_gym.worlds.object_search.rules.look import is_free, lay, look
 from piase_gym.worlds.object_search.state import DYNAMICS, POSE, ROOM
 
-TURN_OF = np.array([0, 2, 3, 1])  # forward, backward, left, right, as turns from the heading
+TURN_OF = np.array([0, 2, 3, 1, 0, 0])
+"""Where moves lead, as turns from the heading; the last two go up and down."""
+STEPS, RISING = np.array([1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 1, -1])
+TURNING = np.array([0, 0, 0, 0, 0, 0, 3, 1, 0, 0, 0, 0])
+PITCHING = np.array([0, 0, 0, 0, 0, 0, 0, 0, 1, -1, 0, 0])
+ROLLING = np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 1])
 
 
 @inline
@@ -97,31 +99,19 @@ def walk_line(s, w, a, index):
 @helper
 def move_head(s, w, a, index):
     """Let agent `a` fly or look somewhere else in a house. Returns the event."""
+    heading = np.int64(s.heading[a])
+    pitch, roll = np.int64(s.pitch[a]) + PITCHING[index], np.int64(s.roll[a]) + ROLLING[index]
+    if pitch < 0 or pitch > 2 * LEVEL or roll < 0 or roll > 2 * LEVEL:
+        return STOPPED
     if index < LOOK_LEFT:
-        x, y, z = np.int64(s.x[a]), np.int64(s.y[a]), np.int64(s.z[a])
-        if index < UP:
-            heading = (np.int64(s.heading[a]) + TURN_OF[index]) & 3
-            x, y = x + DX[heading], y + DY[heading]
-        else:
-            z += 1 if index == UP else -1
+        way, steps = (heading + TURN_OF[index]) & 3, STEPS[index]
+        x, y = s.x[a] + steps * DX[way], s.y[a] + steps * DY[way]
+        z = s.z[a] + RISING[index]
         if not is_free(s, w, x, y, z):
             return BLOCKED
         s.x[a], s.y[a], s.z[a] = x, y, z
         locate(s, w, a)
-        return DONE
-    if index < LOOK_UP:
-        s.heading[a] = (np.int64(s.heading[a]) + (3 if index == LOOK_LEFT else 1)) & 3
-        return DONE
-    if index < TILT_LEFT:
-        pitch = np.int64(s.pitch[a]) + (1 if index == LOOK_UP else -1)
-        if pitch < 0 or pitch > 2 * LEVEL:
-            return STOPPED
-        s.pitch[a] = pitch
-        return DONE
-    roll = np.int64(s.roll[a]) + (-1 if index == TILT_LEFT else 1)
-    if roll < 0 or roll > 2 * LEVEL:
-        return STOPPED
-    s.roll[a] = roll
+    s.heading[a], s.pitch[a], s.roll[a] = (heading + TURNING[index]) & 3, pitch, roll
     return DONE
 
 
@@ -139,7 +129,8 @@ def wander(s, w):
         heading, cell = integer(s, DYNAMICS, 4), np.int64(s.place[thing])
         to = cell + DY[heading] * w.side + DX[heading]
         if s.cells[to] == FLOOR and s.holds[to] == 0:
-            s.holds[to], s.holds[cell] = thing + 1, 0
+            lay(s, w, cell, 0)
+            lay(s, w, to, thing + 1)
             s.place[thing] = to
 
 
@@ -208,7 +199,7 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     Returns:
         Not 0 if an agent ended, entered or reached a milestone for the first time.
     """
-    notable = 0
+    notable, moved = 0, 0
     for i in range(w.slots):
         rewards[o + i], events[o + i] = 0.0, NONE
     for a in range(w.agents):
@@ -218,28 +209,32 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         if s.alive[a]:
             event = act(s, w, a, np.int64(acts[o + a]))
             events[o + a] = event
+            moved |= (event == DONE) << a
             rewards[o + a] = w.worth_step if event < ILLEGAL else w.worth_illegal
             if s.told[ROOM * a]:
                 rewards[o + a] += w.worth_message
                 notable |= mark(s, a, REPORTED)
     s.t += 1
     if w.wandering and s.t % w.wander_period == 0:
+        moved = -1
         if w.house:
             wander(s, w)
         else:
             wander_line(s, w)
-    notable |= let_in(s, w, o, events)
+    if w.late:
+        notable |= let_in(s, w, o, events)
+        moved = -1
     for a in range(w.agents):
-        if s.alive[a]:
+        if s.alive[a] and moved >> a & 1:  # others see what they saw before
             look(s, w, a)
-    if w.pictures:  # what is seen follows when they are taken
+    if w.pictures:  # what is seen is known when they are taken
         return notable
     return judge(s, w, o, rewards, terminated, truncated, events) | notable
 
 
 @hot
 def judge(s, w, o, rewards, terminated, truncated, events):
-    """End a step: reward what is seen for the first time, and see who has ended.
+    """End a step: reward what is seen for the first time, and tell who has ended.
 
     Returns:
         Not 0 if an agent ended or reached a milestone for the first time.
