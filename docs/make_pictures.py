@@ -143,7 +143,7 @@ def told(picture: Any, objects: Any, caption: str, heading: str, side: int = 400
             for k, (share, length) in enumerate(zip(box, 2 * image.size, strict=True))
         ]
         pen.rectangle(corners, outline="white", width=2)
-        pen.text((corners[0] + 4, corners[3] + 2), name, "white", font_size=14, stroke_width=1)
+        pen.text((corners[0] + 4, corners[3] + 2), name, "white", font_size=14, stroke_width=2, stroke_fill=INK)
     lines = textwrap.wrap(caption, side // 8)
     pen.multiline_text((4, image.height + 28), "\n".join(lines[:3]), INK, font_size=14)
     return sheet

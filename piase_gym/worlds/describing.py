@@ -161,12 +161,15 @@ def caption(objects: Sequence[SeenObject], height: int, width: int, noun: str = 
     for name, (left, top, right, bottom) in objects:
         side = ("left", "middle", "right")[min(2, 3 * (left + right) // (2 * width))]
         level = ("upper", "", "lower")[min(2, 3 * (top + bottom) // (2 * height))]
-        where = f"{level} {side}".strip()
+        where = f"in the {level} {side}" if level else _BESIDE[side]
         called = f"{name} {noun}".strip()
         article = "an" if called[0] in "aeiou" else "a"
-        parts.append(f"{article} {called} in the {where}")
+        parts.append(f"{article} {called} {where}")
     told = ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
     return f"{told[0].upper()}{told[1:]}."
+
+
+_BESIDE: Final = {"left": "on the left", "middle": "in the middle", "right": "on the right"}
 
 
 # -- describers by name -----------------------------------------------------------------------
