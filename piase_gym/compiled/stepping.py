@@ -31,6 +31,9 @@ Kernels take these codes only where they are told to: to callers they are indice
 """
 NONE: Final = 0
 """The event of an agent that took no part in a step; every world's table of events has it."""
+LINE, LONG, MUCH = 64, 1024, 2**19
+"""Bytes that processors fetch at once; and from how many bytes on of a record, and of all records
+together, it pays to fetch the next record early."""
 SHOW, REBUILD, BEGIN, CONTINUE = range(4)
 """What `reset` does: it writes what is seen by agents that are in play; or by those that took part
 in the last step, after it has made anew what is derived from the state; or it starts an episode; or
@@ -277,8 +280,13 @@ def step(states, tables, outputs, acts, focal):
     acts = array_at(acts.ctypes.data, x.rows, np.int32)
     clear(terminated)
     clear(truncated)
-    over = 0
-    for e in range(x.rows // w.slots):
+    over, envs, size = 0, x.rows // w.slots, np.int64(states.strides[0])
+    memory, touched = array_at(states.ctypes.data, envs * size, np.uint8), 0
+    ahead = size if size >= LONG and envs * size > MUCH else 0
+    for e in range(envs):
+        start = min(size * (e + 1), (envs - 1) * size)
+        for i in range(start, start + ahead, LINE):  # the next record is fetched while this one
+            touched += memory[np.uint64(i)]  # is stepped; it is several times slower to wait for it
         s = states[e]
         w = tables[np.uint64(s.config)]  # unsigned: no need to ask whether it counts from the end
         o = e * w.slots
@@ -296,7 +304,7 @@ def step(states, tables, outputs, acts, focal):
             row = np.uint64(o + a)
             alive[row] = s.alive[a]
             outcomes[row] = x.codes[events[row]]
-    return over
+    return over if touched >= 0 else 0
 
 
 def step_one(one):

@@ -20,6 +20,7 @@ this module says what they mean. The vector (uint8) has these parts:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,12 +118,13 @@ def facts_of(
     _, width, height, x, y, z, heading, pitch, roll, total = values[start : start + 10]
     steps, limit = (values[start + i] + 256 * values[start + i + 1] for i in (10, 12))
     house = form.house
-    seen = values[form.objects : form.found]
+    told = _pieces(values[form.told : form.others], form.report)
     return SearchFacts(
         agent=form.names[agent],
         messages=tuple(
-            Message(form.names[number], EVERYONE, write_report(report, form))
-            for number, report in _reports(values, form)
+            Message(name, EVERYONE, write_report(report_of(report, form), form))
+            for name, report in zip(form.names, told, strict=False)
+            if report[0]
         ),
         hint=hint,
         size=(width, height) if house else (width,),
@@ -131,16 +133,8 @@ def facts_of(
         pitch=PITCHES[pitch] if house else None,
         roll=ROLLS[roll] if house else None,
         cells=cells_of(values[:AREA], form) if house else (),
-        objects=tuple(
-            Found(name, (at - 1, seen[2 * i + 1]) if house else ())
-            for i, name in enumerate(form.things)
-            if (at := seen[2 * i])
-        ),
-        others=tuple(
-            Other(form.names[number], (at - 1, *other[1:3]), HEADINGS[other[3]])
-            for number, other in enumerate(_pieces(values[form.others : form.objects], OTHER))
-            if (at := other[0])
-        ),
+        objects=objects_of(values[form.objects : form.found], form),
+        others=others_of(values[form.others : form.objects], form),
         total=total,
         found=names_of(values[form.found : form.start], form) if form.config.show_found else None,
         caption=caption,
@@ -149,20 +143,33 @@ def facts_of(
     )
 
 
-def _pieces(values: list[int], length: int) -> list[list[int]]:
+def objects_of(values: Sequence[int], form: Form) -> tuple[Found, ...]:
+    """Read which objects are in sight, and where."""
+    return tuple(
+        Found(name, (values[2 * i] - 1, values[2 * i + 1]) if form.house else ())
+        for i, name in enumerate(form.things)
+        if values[2 * i]
+    )
+
+
+def others_of(values: Sequence[int], form: Form) -> tuple[Other, ...]:
+    """Read which agents are in sight, and where."""
+    return tuple(
+        Other(name, (x - 1, y, z), HEADINGS[heading])
+        for name, (x, y, z, heading) in zip(form.names, _pieces(values, OTHER), strict=False)
+        if x
+    )
+
+
+def report_of(values: Sequence[int], form: Form) -> Report:
+    """Read what an agent has reported."""
+    cells = cells_of(values[POSE:], form) if form.house else ()
+    return Report(pose_of((values[0] - 1, *values[1:6]), form), names_of(values[6:8], form), cells)
+
+
+def _pieces(values: Sequence[int], length: int) -> list[Sequence[int]]:
     """Cut numbers into pieces."""
     return [values[i : i + length] for i in range(0, len(values), length)]
-
-
-def _reports(values: list[int], form: Form) -> list[tuple[int, Report]]:
-    """Read who has reported what."""
-    found = []
-    for number, told in enumerate(_pieces(values[form.told : form.others], form.report)):
-        if told[0]:
-            pose = pose_of((told[0] - 1, *told[1:6]), form)
-            cells = cells_of(told[POSE:], form) if form.house else ()
-            found.append((number, Report(pose, names_of(told[6:8], form), cells)))
-    return found
 
 
 # -- writing ------------------------------------------------------------------------------

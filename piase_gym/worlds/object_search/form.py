@@ -91,6 +91,10 @@ class Form:
         self.length = vector_length(envelope)
         self.report = report_length(envelope)
         self.told = AREA * envelope.house
+        self.places_of_reports = [
+            (number, self.told + number * self.report)
+            for number in range(envelope.agents * envelope.channel)
+        ]
         self.others = self.told + self.report * envelope.agents * envelope.channel
         self.objects = self.others + OTHER * envelope.agents * envelope.house
         self.found = self.objects + 2 * envelope.objects

@@ -286,7 +286,8 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     def _furnished_far_away(self) -> list[int]:
         """Return the cells of a house with low furniture in a bare column that is far from all."""
         record, side = self.states[0], self.side
-        cells, taken = record["cells"].tolist(), set(record["place"].tolist())
+        cells: list[int] = record["cells"].tolist()
+        taken = set(record["place"].tolist())
         agents = [(int(record["x"][a]), int(record["y"][a])) for a in range(self.config.agents)]
         for cell in np.flatnonzero(record["cells"] == FLOOR).tolist():
             far = min(max(abs(cell % side - x), abs(cell // side - y)) for x, y in agents)

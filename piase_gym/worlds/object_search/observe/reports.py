@@ -31,27 +31,30 @@ _SEE: Final = re.compile(r"I see (.+)\.")
 NOTHING: Final = "nothing"
 
 
-def pose_text(pose: Pose, cells: Cells, form: Form) -> str:
-    """Write where somebody is and looks, without a verb."""
+def pose_text(pose: Pose, below: str, form: Form) -> str:
+    """Write where somebody is and looks, without a verb; `below` is what its column holds."""
     x, y, z = pose.place
-    below = form.nouns.noun(cells[-1][MIDDLE])
-    head = "upright" if pose.roll == "upright" else f"tilted {pose.roll}"
-    return (
-        f"column {x}, row {y}, level {z}, over {below}, facing {pose.heading}, "
-        f"looking {pose.pitch}, head {head}."
-    )
+    stance = stance_text(pose.heading, pose.pitch, pose.roll)
+    return f"column {x}, row {y}, level {z}, over {form.nouns.noun(below)}, {stance}"
+
+
+def stance_text(heading: str, pitch: str, roll: str) -> str:
+    """Write where somebody looks."""
+    head = "upright" if roll == "upright" else f"tilted {roll}"
+    return f"facing {heading}, looking {pitch}, head {head}."
 
 
 def window_text(cells: Cells, form: Form) -> str:
     """Write what is ahead, each line after a line break. What is not mentioned is floor."""
     told = [
-        tuple("floor" if (r * SIDE + c) in _NOT_TOLD else name for c, name in enumerate(row))
+        tuple("floor" if (r * SIDE + c) in NOT_TOLD else name for c, name in enumerate(row))
         for r, row in enumerate(cells)
     ]
     return cell_text(told, form)
 
 
-_NOT_TOLD: Final = NOT_AHEAD | {SIDE * SIDE - 1 - MIDDLE}
+NOT_TOLD: Final = NOT_AHEAD | {SIDE * SIDE - 1 - MIDDLE}
+"""Columns of a window of which its lines say nothing."""
 
 
 def read_pose(match: re.Match[str], form: Form) -> tuple[Pose, str]:
@@ -120,7 +123,8 @@ def write_report(report: Report, form: Form) -> str:
     seen = list_names(report.objects)
     if not isinstance(report.pose, Pose):
         return f"I am at position {report.pose[0]} and see {seen}."
-    pose, window = pose_text(report.pose, report.cells, form), window_text(report.cells, form)
+    pose = pose_text(report.pose, report.cells[-1][MIDDLE], form)
+    window = window_text(report.cells, form)
     return f"I am at {pose}{window} I see {seen}.".replace("\n", " ")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +11,28 @@ from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.describing import LONGEST_CAPTION
-from piase_gym.worlds.grids.codes import HEADINGS
-from piase_gym.worlds.grids.prose import ROW
-from piase_gym.worlds.object_search.codes import LEVELS
+from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
+from piase_gym.worlds.grids.prose import ROW, cell_text
+from piase_gym.worlds.object_search.codes import LEVELS, PITCHES, ROLLS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
-from piase_gym.worlds.object_search.facts import SearchFacts, facts_of
-from piase_gym.worlds.object_search.form import Form, Found, Other, Place, Pose, form_of
+from piase_gym.worlds.object_search.facts import (
+    SearchFacts,
+    facts_of,
+    objects_of,
+    others_of,
+)
+from piase_gym.worlds.object_search.form import (
+    Form,
+    Found,
+    Other,
+    Place,
+    Pose,
+    form_of,
+    names_of,
+)
+from piase_gym.worlds.object_search.geometry import AREA, MIDDLE, OWN, SIDE
 from piase_gym.worlds.object_search.observe.reports import (
+    NOT_TOLD,
     NOTHING,
     POSE,
     list_names,
@@ -25,8 +41,10 @@ from piase_gym.worlds.object_search.observe.reports import (
     read_pose,
     read_report,
     read_window,
+    stance_text,
     window_text,
 )
+from piase_gym.worlds.object_search.state import POSE as REPORT
 from piase_gym.worlds.texts.letters import closing_lines
 from piase_gym.worlds.texts.lines import LineReader
 
@@ -36,7 +54,8 @@ def text_of(facts: SearchFacts, form: Form) -> str:
     pose = facts.pose
     if isinstance(pose, Pose):
         place = f"in a house of {facts.size[0]} columns and {facts.size[1]} rows"
-        here = f"You are at {pose_text(pose, facts.cells, form)}{window_text(facts.cells, form)}"
+        standing = pose_text(pose, facts.cells[-1][MIDDLE], form)
+        here = f"You are at {standing}{window_text(facts.cells, form)}"
     else:
         place = f"on a line of {facts.size[0]} positions"
         here = f"You are at position {pose[0]}."
@@ -51,8 +70,7 @@ def text_of(facts: SearchFacts, form: Form) -> str:
         lines.append(f"Caption: {one_line(facts.caption)}")
     if facts.found is not None:
         lines.append(f"The team has found {list_names(facts.found)}.")
-    for name, (x, y, z), heading in facts.others:
-        lines.append(f"{name} is at column {x}, row {y}, level {z}, facing {heading}.")
+    lines += [_other(*other) for other in facts.others]
     return "\n".join([*lines, *closing_lines(facts)])
 
 
@@ -74,9 +92,95 @@ class VectorTeller:
     form: Form
 
     def __call__(self, kept: Any, agent: int) -> str:
-        """Write the text of the moment in which the vector was kept."""
+        """Write the text of the moment in which the vector was kept.
+
+        It is the text of `text_of`, of pieces that are remembered by the bytes they stand for.
+        """
         vector, *words = kept if isinstance(kept, tuple) else (kept,)
-        return text_of(facts_of(vector, agent, self.form, *words), self.form)
+        form = self.form
+        if any(words) or form.config.show_found or form.config.in_pictures:
+            return text_of(facts_of(vector, agent, form, *words), form)
+        data, start = vector.tobytes(), form.start
+        counts = _counts_of_bytes(form, data[start + 9 : start + 14])
+        text = f"You are {form.names[agent]} {_size_of_bytes(form, data[start + 1 : start + 3])}"
+        text += f" with {counts}\nYou are at "
+        if form.house:
+            stance = _stance_of_bytes(form, data[start + 6 : start + 9], data[OWN])
+            window = _window_of_bytes(form, data[:AREA])
+            x, y, z = data[start + 3 : start + 6]
+            text += f"column {x}, row {y}, level {z}, {stance}{window}"
+        else:
+            text += f"position {data[start + 3]}."
+        text += _seen_of_bytes(form, data[form.objects : form.found])
+        if form.house:
+            text += _others_of_bytes(form, data[form.others : form.objects])
+        for number, place in form.places_of_reports:
+            if data[place]:
+                text += _report_of_bytes(form, number, data[place : place + form.report])
+        return text
+
+
+@functools.lru_cache(maxsize=64)
+def _size_of_bytes(form: Form, size: bytes) -> str:
+    """Write where an agent is to search."""
+    if form.house:
+        return f"in a house of {size[0]} columns and {size[1]} rows"
+    return f"on a line of {size[0]} positions"
+
+
+@functools.lru_cache(maxsize=16384)
+def _counts_of_bytes(form: Form, counts: bytes) -> str:
+    """Write how many objects there are, and how far the episode has gone."""
+    total, steps, limit = counts[0], counts[1] + 256 * counts[2], counts[3] + 256 * counts[4]
+    return f"{total} object{'' if total == 1 else 's'}, after {steps} of {limit} steps."
+
+
+@functools.lru_cache(maxsize=1024)
+def _stance_of_bytes(form: Form, turned: bytes, below: int) -> str:
+    """Write what a pose says beside the place: what is below, heading, pitch and roll."""
+    stance = stance_text(HEADINGS[turned[0]], PITCHES[turned[1]], ROLLS[turned[2]])
+    return f"over {form.nouns.noun(form.cell_names[below])}, {stance}"
+
+
+@functools.lru_cache(maxsize=16384)
+def _window_of_bytes(form: Form, codes: bytes) -> str:
+    """Write what is ahead."""
+    told = (int.from_bytes(codes, "big") & _TOLD | _FLOORS).to_bytes(AREA, "big")
+    return cell_text([told[i : i + SIDE] for i in range(0, AREA, SIDE)], form)
+
+
+_TOLD = int.from_bytes(bytes(0 if i in NOT_TOLD else 255 for i in range(AREA)), "big")
+_FLOORS = int.from_bytes(bytes(FLOOR if i in NOT_TOLD else 0 for i in range(AREA)), "big")
+
+
+@functools.lru_cache(maxsize=4096)
+def _seen_of_bytes(form: Form, places: bytes) -> str:
+    """Write which objects are in sight, after a line break."""
+    return f"\nYou see {_seen(objects_of(places, form), False)}."
+
+
+@functools.lru_cache(maxsize=4096)
+def _others_of_bytes(form: Form, places: bytes) -> str:
+    """Write which agents are in sight, each after a line break."""
+    return "".join(f"\n{_other(*other)}" for other in others_of(places, form))
+
+
+@functools.lru_cache(maxsize=4096)
+def _report_of_bytes(form: Form, number: int, told: bytes) -> str:
+    """Write what an agent has reported, after a line break; see `write_report`."""
+    seen = list_names(names_of(told[6:8], form))
+    if not form.house:
+        return f"\n{form.names[number]} says: I am at position {told[0] - 1} and see {seen}."
+    stance = _stance_of_bytes(form, told[3:6], told[REPORT + OWN])
+    window = _window_of_bytes(form, told[REPORT:]).replace("\n", " ")
+    place = f"column {told[0] - 1}, row {told[1]}, level {told[2]}"
+    return f"\n{form.names[number]} says: I am at {place}, {stance}{window} I see {seen}."
+
+
+def _other(name: str, position: Place, heading: str) -> str:
+    """Write where another agent is seen."""
+    x, y, z = position
+    return f"{name} is at column {x}, row {y}, level {z}, facing {heading}."
 
 
 # -- parsing ------------------------------------------------------------------------------
