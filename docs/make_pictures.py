@@ -143,7 +143,8 @@ def told(picture: Any, objects: Any, caption: str, heading: str, side: int = 400
             for k, (share, length) in enumerate(zip(box, 2 * image.size, strict=True))
         ]
         pen.rectangle(corners, outline="white", width=2)
-        pen.text((corners[0] + 4, corners[3] + 2), name, "white", font_size=14, stroke_width=2, stroke_fill=INK)
+        below = (corners[0] + 4, min(corners[3] + 2, image.height))
+        pen.text(below, name, "white", font_size=14, stroke_width=2, stroke_fill=INK)
     lines = textwrap.wrap(caption, side // 8)
     pen.multiline_text((4, image.height + 28), "\n".join(lines[:3]), INK, font_size=14)
     return sheet
@@ -162,7 +163,7 @@ def row(sheets: list[Image.Image], file: str) -> Path:
     return path
 
 
-def camera(seed: int = 3, steps: int = 40) -> Path:
+def camera(seed: int = 1, steps: int = 6) -> Path:
     """Show a house from above, and what its explorers see when both see the most."""
     env = piase_gym.parallel_env("ObjectSearch", backend="camera", objects=16, room=9, agents=2)
     env.reset(seed=seed)

@@ -63,6 +63,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
 
     A describer turns the picture into objects with their places, and a caption. ``colours`` finds
     patches of known colours; `piase_gym.worlds.describing.register_describer` makes others known.
+    [Cameras and windows](../cameras_and_windows.md) shows it, and says what can go wrong.
 
     Nothing here can be played again: the world is not deterministic, has no snapshots to go back
     to, and takes its own time.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +23,7 @@ from piase_gym.worlds.describing import (
     objects_in,
     register_describer,
 )
+from tests.paths import ROOT
 
 pytest.importorskip("pybullet")
 from piase_gym.worlds.bullet_client import live_clients
@@ -319,6 +321,15 @@ def test_the_truth_needs_a_few_pixels() -> None:
     mask[5, 1:LEAST] = 9
     truth = objects_in(mask, {4: "cup", 9: "vase"}, LEAST)
     assert truth.objects == (SeenObject("cup", (1, 2, 1 + LEAST, 3)),)
+
+
+def test_the_page_shows_what_happens(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "cameras_and_windows.md").read_text("utf-8")
+    block = re.findall(r"```python\n(.*?)```", page, re.S)[0]
+    exec(compile(block, "cameras_and_windows.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "Caption: " in printed
+    assert printed.splitlines()[-1].endswith(" 1.0 1.0")
 
 
 @pytest.mark.slow
