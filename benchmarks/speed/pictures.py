@@ -20,7 +20,7 @@ from piase_gym.core.rng import Stream
 
 FILE = OUT = Path(__file__).parents[1] / "measured" / "pictures.json"
 STEPS, AGENTS = 60, 4
-FIELDS = {
+FIELDS: dict[str, Any] = {
     "agents": AGENTS,
     "objects": 16,
     "room": 9,
@@ -31,10 +31,10 @@ FIELDS = {
 
 def _measure(houses: int, describer: str) -> dict[str, Any]:
     """Let agents fly at random through houses, with eyes of both kinds."""
-    pictures = piase_gym.parallel_env(
+    pictures: Any = piase_gym.parallel_env(
         "ObjectSearch", backend="camera", describer=describer, **FIELDS
     )
-    house = piase_gym.parallel_env("ObjectSearch", backend="house", **FIELDS)
+    house: Any = piase_gym.parallel_env("ObjectSearch", backend="house", **FIELDS)
     dice, spent, steps = Stream(1), 0.0, 0
     rows: list[tuple[float, ...]] = []
     seen = {"both": 0, "house": 0, "picture": 0}

@@ -37,6 +37,8 @@ def quiet() -> Iterator[None]:
 with quiet():  # it announces when it was built
     import pybullet as p
 
+__all__ = ["BulletClient", "live_clients", "p", "quiet", "version"]
+
 MOST_CLIENTS = 100
 """So many clients, 3 GB, may be live in a process, unless the environment says otherwise. A client
 shares nothing, and Bullet ends the process when memory runs out."""

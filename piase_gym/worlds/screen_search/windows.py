@@ -118,7 +118,7 @@ class Window:
         desk = _desk()
         if self.title is not None and self._handle is None:  # of a copy
             self._handle = desk.find(self.title)
-        area = self.region or desk.area(self._handle)
+        area: Area = self.region or desk.area(self._handle)
         screen = desk.screen
         left, top = max(area.left, screen.left), max(area.top, screen.top)
         right = min(area.left + area.width, screen.left + screen.width)
@@ -237,8 +237,8 @@ class _Desk:
             return Area(-corner.x, -corner.y, size.width, size.height)
         except WindowError:
             raise
-        except Exception:
-            raise WindowError(Reason.WINDOW_CLOSED, "the window is closed") from None
+        except Exception as error:
+            raise _lost(error) from None
 
     def front(self, window: Any) -> None:
         """Bring a window to the front and give it the focus; a region has none."""
@@ -251,9 +251,18 @@ class _Desk:
                 _x_activate(window, self.titles)
             else:
                 return
-        except Exception:
-            raise WindowError(Reason.WINDOW_CLOSED, "the window is closed") from None
+        except Exception as error:
+            raise _lost(error) from None
         time.sleep(FOCUS_WAIT)
+
+
+def _lost(error: Exception) -> WindowError:
+    """Say that a window is closed, or with it the whole display."""
+    # What the server answers is an XError; whatever else Xlib raises means that nobody answers.
+    if not _has_x() or isinstance(error, importlib.import_module("Xlib.error").XError):
+        return WindowError(Reason.WINDOW_CLOSED, "the window is closed")
+    _OPEN.clear()
+    return WindowError(Reason.NO_DISPLAY, "the display is closed")
 
 
 def _no_display(error: BaseException) -> WindowError:

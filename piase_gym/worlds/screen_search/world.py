@@ -238,15 +238,15 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         late = not won and state.t >= config.max_steps
         terminated, truncated = [False] * slots, [False] * slots
         for agent in playing:
-            error = gone.get(self.window_of(agent))
+            loss = gone.get(self.window_of(agent))
             terminated[agent] = won
-            truncated[agent] = not won and (late or error is not None)
+            truncated[agent] = not won and (late or loss is not None)
             if won or late:
                 lasting = self.wins_by_lasting(agent)
                 state.status[agent] = "won" if won or lasting else "lost"
-            if error is not None:
-                outcomes[agent], state.feedback[agent] = Outcome.FAILED, str(error)[:400]
-                notes.setdefault(agent, {})["reason"] = error.reason
+            if loss is not None:
+                outcomes[agent], state.feedback[agent] = Outcome.FAILED, str(loss)[:400]
+                notes.setdefault(agent, {})["reason"] = loss.reason
                 if not won:
                     state.status[agent] = "ended"
             if state.feedback[agent] is not None:

@@ -20,6 +20,7 @@ from piase_gym import testing
 from piase_gym.errors import ConfigError, PiaseError, UnknownNameError, WindowError
 from piase_gym.worlds.describing import Description, Picture, SeenObject, register_describer
 from piase_gym.worlds.screen_search.actions import MOVEMENTS
+from tests.paths import ROOT
 from tests.worlds.screen_search import program
 
 MISSING = [name for name in ("mss", "pyautogui", "pygame") if not importlib.util.find_spec(name)]
@@ -357,6 +358,50 @@ def test_without_a_display_the_reset_says_so(change: dict[str, str | None], word
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert re.match(words, done.stdout), done.stdout
+
+
+ALONE = """
+import os, subprocess, sys
+import piase_gym
+
+read, write = os.pipe()
+command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "400x300x24", "-nolisten", "tcp"]
+server = subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)
+os.close(write)
+os.environ["DISPLAY"] = ":" + os.fdopen(read).readline().strip()
+how = {"region": (0, 0, 90, 60)}
+if "title" in sys.argv:
+    from tests.worlds.screen_search.test_windows import Program
+    how, program = {"window": "lonely"}, Program("lonely", 0, 0)
+env = piase_gym.parallel_env("ScreenSearch", settle=0.0, **how)
+env.reset(seed=0)
+server.kill()
+server.wait()
+for act in (12, 3):
+    *_, infos = env.step({"agent_0": act})
+    print(infos["agent_0"]["reason"], infos["agent_0"]["result"], infos["agent_0"]["outcome"])
+    try:
+        env.reset()
+    except piase_gym.errors.WindowError as error:
+        print(error.reason)
+        break
+if "title" in sys.argv:
+    program.close()
+"""
+
+
+@pytest.mark.parametrize("how", ["title", "region"])
+def test_a_display_that_goes_ends_the_episode_with_the_reason(how: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, how],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == ["no_display ended failed", "no_display"], done.stderr
 
 
 def test_it_does_not_go_back(start: Start) -> None:
