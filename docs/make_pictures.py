@@ -73,6 +73,12 @@ FILMS = {
         side=520,
         colours=48,
     ),
+    "ObjectSearch": Film(
+        "object_search.gif",
+        "piase/ObjectSearch-House-4p-v0",
+        policies=("scripted",),
+        duration=250,
+    ),
     "PhysicsPlayground": Film(
         "physics_playground.gif", "piase/PhysicsPlayground-Stack-v0", every=3, duration=120
     ),

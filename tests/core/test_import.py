@@ -24,6 +24,7 @@ HEAVY = (
 
 TABLES = (
     "piase_gym.worlds.household.levels.ids",
+    "piase_gym.worlds.object_search.levels.ids",
     "piase_gym.worlds.physics_playground.levels.tasks",
     "piase_gym.worlds.social_dilemma.games",
     "piase_gym.worlds.text_room.levels.ids",

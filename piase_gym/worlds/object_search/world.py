@@ -46,6 +46,101 @@ _OF_AGENTS = "x y z heading pitch roll alive fate marks reports".split()
 class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     """Explorers look for things in a place that they do not know, and report what they see.
 
+    ## Description
+
+    1 to 8 agents explore a place together, until all objects in it are found: an object is found
+    when one of them sees it. What agents perceive of the place comes from a `backend`:
+
+    - `mock`, a line of positions as the explorer document has it. Agents start at position 0, and
+      see what lies at their position. `line` says what lies where, as lists of names or as a
+      mapping from positions; by default objects lie at random. An episode lasts 20 steps, whatever
+      is found.
+    - `house`, rooms with doorways and furniture, new in each episode. Over each column of the floor
+      there are three levels; walls fill all of them, tall furniture the lower two, low furniture
+      the lowest. Agents fly: they move to all sides, rise and sink, and no two are in one cell.
+      An object lies on the floor, or on top of the furniture of its column. Everything can be seen
+      from somewhere, as agents can rise above all furniture. The episode ends when all is found.
+
+    An agent of a house sees with a camera: a pyramid about 93 degrees wide and 64 high, up to
+    `sight` columns ahead and three to each side. To look up or down turns it by 60 degrees, to tilt
+    the head by 45. An object is seen if its cell is in the pyramid and the straight line to it
+    passes over all that stands between. Independent of the camera, a range finder on the agent's
+    level tells what fills the columns ahead, up to 45 degrees to each side and as far as nothing is
+    in the way. What is in view of each pose, and what can be in the way, are sets of columns that
+    are worked out once; the state of the house is looked up in them, so they hold when objects
+    move. With `wandering` some do, every `wander_period` steps.
+
+    Agents share nothing but what they `report`: their pose, the objects that they see and, in a
+    house, the columns ahead, all as they were before the command. The others read it in the
+    observation after the step. What the team has found is in no observation, unless `show_found`.
+    `join_at` lets agents enter later, where they would have started.
+
+    ## Actions
+
+    | index | command | in a house | on a line |
+    |---|---|---|---|
+    | 0 | `forward` | move one cell ahead | to the next higher position |
+    | 1 | `backward` | move one cell back | to the next lower position |
+    | 2, 3 | `move_left`, `move_right` | move aside without turning | – |
+    | 4, 5 | `move_up`, `move_down` | rise or sink by one level | – |
+    | 6, 7 | `look_left`, `look_right` | turn by 90 degrees | – |
+    | 8, 9 | `look_up`, `look_down` | turn the head by 60 degrees | – |
+    | 10, 11 | `tilt_left`, `tilt_right` | tilt it by 45 degrees | – |
+    | 12 | `stay` | nothing | nothing |
+
+    With a `channel`, index ``13 + action`` also reports (`forward and report`). To move against
+    something, or to turn the head beyond its limits, fails; the ends of a line cannot be left.
+
+    ## Observations
+
+    The facts hold size, position, heading, pitch, roll, the window of columns ahead, which objects
+    and agents are in sight and where, steps, and what was reported. The vector is uint8:
+
+    | part | numbers |
+    |---|---|
+    | in a house: columns ahead, 0 unseen, 2 floor, 3 wall, 8 low, 24 tall furniture | 7 x 7 |
+    | with a channel, for each agent: what it reports, or zeros | (8 + window) x agents |
+    | in a house, for each agent: 1 + x, y, level, heading; zeros if it is not seen | 4 x agents |
+    | for each name of an object: 1 + x, y, or zeros if it is not seen | 2 x names |
+    | with `show_found`: a bit for each name that the team has found | 2 |
+    | number, width, height, x, y, level, heading, pitch, roll, objects | 10 |
+    | steps done, steps at most, 2 bytes each | 4 |
+    | hashed hint | 8 |
+
+    The text says the same in prose; columns ahead that it does not mention are bare floor.
+
+    ## Rewards
+
+    Being the first of the team to see an object +1, every step -0.01, a report -0.02, an illegal
+    command -0.1: the fields of `rewards`. What is in sight at the start is found without a reward.
+    With `shared_reward` every agent gets the mean.
+
+    ## Start and end
+
+    Agents of a house start on the middle level, near each other (`start="together"`) or anywhere,
+    and look anywhere. When all is found they are terminated, and have won; after `max_steps` they
+    are truncated, and have lost, unless all was found (`end_when_found` says whether that ends the
+    episode). Milestones: `object_found`, `all_found`, `reported`.
+
+    ## Measures
+
+    `objects_found` and `coverage` are the shares of objects, and of columns, that somebody has
+    seen; `mean_coverage` is the mean of the latter over all steps; `duplicate_work` is the share of
+    first looks of an agent at a column that another had looked at before; `reports_sent` is an
+    agent's own. The usefulness of messages is what explorers gain by them:
+    ``python -m piase_gym.benchmarks.object_search`` compares scripted explorers with and without
+    reports, a planner that knows the map but not the objects, and the oracle.
+
+    The script explores frontiers by the next best view (Yamauchi, "A frontier-based approach for
+    autonomous exploration", 1997; Burgard et al., "Coordinated multi-robot exploration", 2005). The
+    oracle sees all; for a lone agent in a small house its plans are shortest.
+
+    ## Scenarios and curriculum
+
+    `found_objects` is the explorer document's line, `moving_in` a house for four (`piase run
+    NAME`). The curriculum `explore` leads from a line to a house for a team (`piase curriculum run
+    explore`).
+
     ## Versions
 
     - v0: first version.

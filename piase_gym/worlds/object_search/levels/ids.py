@@ -6,7 +6,18 @@ from typing import Any, Final
 
 TASKS: Final[dict[str, dict[str, Any]]] = {
     "Mock": {"backend": "mock", "width": 10, "objects": 4},
+    "Room": {"agents": 1, "width": 8, "height": 8, "objects": 3, "max_steps": 60},
+    "House-4p": {"agents": 4},
+    "House-Silent-4p": {"agents": 4, "channel": False},
+    "House-Wandering-4p": {"agents": 4, "wandering": 4, "max_steps": 200},
+    "Mansion-8p": {
+        "agents": 8,
+        "width": 32,
+        "height": 32,
+        "room": 8,
+        "objects": 16,
+        "max_steps": 300,
+    },
     "Camera": {"backend": "camera"},
-    "House-4p": {"agents": 4, "objects": 8},
 }
 """The fields of the config of each."""

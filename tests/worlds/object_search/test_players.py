@@ -1,0 +1,83 @@
+"""The players of ObjectSearch: plans are shortest, and reports are worth their price."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from piase_gym.worlds.object_search.config import ObjectSearchConfig
+from piase_gym.worlds.object_search.players.coverage import CoveragePlanner
+from piase_gym.worlds.object_search.players.oracle import SearchOracle
+from piase_gym.worlds.object_search.players.scripted import SearchScript
+from piase_gym.worlds.object_search.world import ObjectSearch
+
+SEEDS = range(30)
+
+
+def steps(kind: str, seed: int) -> int:
+    """Return how many steps four agents take to find everything."""
+    world = ObjectSearch(ObjectSearchConfig(agents=4, max_steps=300))
+    world.reset(seed)
+    if kind == "planner":
+        player = CoveragePlanner(world)
+        players = [player] * 4
+    else:
+        players = [SearchScript(world, talks=kind == "talking") for _ in range(4)]  # type: ignore[misc]
+    while any(world.alive):
+        world.step([players[a].act(a) if world.alive[a] else None for a in range(4)])
+    return int(world.states["t"][0])
+
+
+def test_explorers_who_report_come_near_a_planner_and_beat_those_who_do_not() -> None:
+    found = {k: np.array([steps(k, s) for s in SEEDS]) for k in ("planner", "talking", "silent")}
+    assert found["talking"].mean() <= 1.3 * found["planner"].mean()
+    gain = found["silent"] - found["talking"]
+    assert gain.mean() - 1.96 * gain.std(ddof=1) / len(SEEDS) ** 0.5 > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_shorter_plan_exists_than_the_oracles(seed: int) -> None:
+    config = ObjectSearchConfig(agents=1, width=6, height=6, objects=2, room=3, furniture=0.3)
+    world = ObjectSearch(config)
+    world.reset(seed)
+    oracle = SearchOracle(world)
+    wanted = oracle.certificate(0)
+    assert wanted is not None
+    assert wanted == _breadth_first(world)
+    for _ in range(wanted):
+        assert world.alive[0]
+        world.step([oracle.act(0)])
+    assert world.result(0) == "won"
+
+
+def _breadth_first(world: ObjectSearch) -> int:
+    """Return in how few steps a lone agent wins, by trying everything with the world itself."""
+    start, names = world.get_state(), ("x", "y", "z", "heading", "pitch", "roll")
+    layer, known, depth = [start], set[tuple[int, ...]](), 0
+    while True:
+        depth, after = depth + 1, []
+        for state in layer:
+            for action in range(12):
+                world.set_state({**state, "t": 0})
+                world.step([action])
+                if not world.alive[0]:
+                    world.set_state(start)
+                    return depth
+                record = world.states[0]
+                key = (*(int(record[n][0]) for n in names), int(record["found"]))
+                if key not in known:
+                    known.add(key)
+                    after.append(world.get_state())
+        layer = after
+
+
+def test_the_oracle_of_a_line_takes_the_least_steps() -> None:
+    line = [["a"], [], ["b"], [], [], ["c"]]
+    config = ObjectSearchConfig(backend="mock", line=line, agents=1, end_when_found=True)
+    world = ObjectSearch(config)
+    world.reset(0)
+    oracle = SearchOracle(world)
+    assert oracle.certificate(0) == 5
+    for _ in range(5):
+        world.step([oracle.act(0)])
+    assert world.result(0) == "won"
