@@ -60,6 +60,9 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
       the lowest. Agents fly: they move to all sides, rise and sink, and no two are in one cell.
       An object lies on the floor, or on top of the furniture of its column. Everything can be seen
       from somewhere, as agents can rise above all furniture. The episode ends when all is found.
+    - `camera`, the same house in pictures that PyBullet draws (the extra ``physics``). What agents
+      see is what a `describer` finds in their pictures, and the pictures' masks are the truth that
+      it is held against: [cameras and windows](../cameras_and_windows.md).
 
     An agent of a house sees with a camera: a pyramid about 93 degrees wide and 64 high, up to
     `sight` columns ahead and three to each side. To look up or down turns it by 60 degrees, to tilt
@@ -106,6 +109,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     | number, width, height, x, y, level, heading, pitch, roll, objects | 10 |
     | steps done, steps at most, 2 bytes each | 4 |
     | hashed hint | 8 |
+    | with a camera: hashed caption; x and y of objects are hundredths of the picture then | 8 |
 
     The text says the same in prose; columns ahead that it does not mention are bare floor.
 

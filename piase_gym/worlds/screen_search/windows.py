@@ -159,7 +159,7 @@ class _Desk:
             try:
                 self.camera = mss.MSS()
                 screen = self.camera.monitors[0]
-                self.titles = _x_display() if _has_x() else None
+                self.titles: Any = _x_display() if _has_x() else None
             except MissingExtraError:
                 raise
             except Exception as error:
