@@ -203,9 +203,15 @@ def write_evidence(path: Path) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def with_pictures(text: str) -> str:
+    """Return the page about cameras with how well pictures are described."""
+    return with_sections(text, "pictures", measured("pictures"))
+
+
 WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "alfworld.md": (with_household,),
     "benchmarks.md": (with_references, with_dilemmas),
+    "cameras_and_windows.md": (with_pictures,),
     "curricula.md": (with_courses,),
     "following_curricula.md": (with_costs,),
     "language_models.md": (with_models,),

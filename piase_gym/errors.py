@@ -126,6 +126,19 @@ class CapacityError(PiaseError, RuntimeError):
     """There is no room for another one: more are open than are allowed."""
 
 
+class WindowError(PiaseError, RuntimeError):
+    """A window that cannot be found, seen or driven.
+
+    Attributes:
+        reason: ``no_display``, ``no_window``, ``window_closed`` or ``stopped``.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        """Keep the `reason` beside the sentence."""
+        super().__init__(message)
+        self.reason = reason
+
+
 class SuiteError(ConfigError):
     """A suite, row or manifest of benchmarks that cannot be read or makes no sense."""
 

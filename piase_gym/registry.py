@@ -24,6 +24,13 @@ from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 NAMESPACE = "piase"
 
 
+def _missing(name: str, extra: str | None, module: str | None) -> str | None:
+    """Say what is needed and not installed, or return ``None``."""
+    if extra is None or module is None or importlib.util.find_spec(module):
+        return None
+    return str(MissingExtraError(name, extra))
+
+
 @dataclass(frozen=True, kw_only=True)
 class WorldSpec:
     """One world: where its parts are.
@@ -39,6 +46,8 @@ class WorldSpec:
             with ``(world)`` for one agent and one episode, it has ``act(agent number)``.
         extra: The optional part of the package that it needs.
         module: The module that this part brings: without it, the world is `missing`.
+        outside: What it plays in that is no part of the package, such as a window of the user's,
+            as one sentence; it is played by those who ask for it alone, and no sweep does.
         aliases: Other names, such as those of the PiaSE documents.
     """
 
@@ -51,14 +60,13 @@ class WorldSpec:
     scripted: str | None = None
     extra: str | None = None
     module: str | None = None
+    outside: str | None = None
     aliases: tuple[str, ...] = ()
 
     @property
     def missing(self) -> str | None:
-        """Say what the world needs and is not installed, or return ``None``."""
-        if self.extra is None or self.module is None or importlib.util.find_spec(self.module):
-            return None
-        return str(MissingExtraError(self.name, self.extra))
+        """Say what the world needs and is not installed or at hand, or return ``None``."""
+        return _missing(self.name, self.extra, self.module) or self.outside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +81,8 @@ class TaskSpec:
         partners: Policy name for agents that the Gymnasium environment's learner does not play;
         the key
             ``"*"`` stands for all of them.
+        extra: The optional part of the package that it needs beside that of its world.
+        module: The module that this part brings.
     """
 
     id: str
@@ -80,6 +90,13 @@ class TaskSpec:
     config: Mapping[str, Any] = field(default_factory=dict)
     scenario: str | None = None
     partners: Mapping[str, str] = field(default_factory=lambda: {"*": "random"})
+    extra: str | None = None
+    module: str | None = None
+
+    @property
+    def missing(self) -> str | None:
+        """Say what the id needs and is not installed or at hand, or return ``None``."""
+        return world_spec(self.world).missing or _missing(self.id, self.extra, self.module)
 
 
 TEAM = "piase/Team-v0"
@@ -213,6 +230,12 @@ def find(name: object) -> tuple[WorldSpec, TaskSpec | None]:
     if found is not None:
         return found, None
     raise UnknownNameError("world or id", name, (*list_worlds(), *list_tasks()))
+
+
+def missing(name: str) -> str | None:
+    """Say what a world or id needs and is not installed or at hand, or return ``None``."""
+    spec, task = find(name)
+    return (task or spec).missing
 
 
 def literals(path: Path) -> dict[str, Any]:

@@ -84,6 +84,16 @@ WORLDS = (
         summary="Games in which what is best for each is not what is best for all.",
         aliases=("SocialDilemmaSim",),
     ),
+    WorldSpec(
+        name="ScreenSearch",
+        summary="A window of any program, seen as a picture and driven with keys.",
+        world="piase_gym.worlds.screen_search.world:ScreenSearch",
+        config="piase_gym.worlds.screen_search.config:ScreenSearchConfig",
+        parser="piase_gym.worlds.screen_search.facts:parse",
+        extra="screen",
+        module="mss",
+        outside="ScreenSearch needs a window of yours, by window=… or region=…",
+    ),
     _world(
         "object_search",
         "observe.text",
@@ -122,10 +132,15 @@ def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"Household-{name}-v0", {"config": fields}
     yield "ObjectSearch-v0", {}
     for name, fields in search_ids.TASKS.items():
-        yield f"ObjectSearch-{name}-v0", {"config": fields}
+        pictures = {"extra": "physics", "module": "pybullet"}
+        yield (
+            f"ObjectSearch-{name}-v0",
+            {"config": fields, **(pictures if fields.get("backend") == "camera" else {})},
+        )
     yield "PhysicsPlayground-v0", {}
     for name, fields in tasks.IDS.items():
         yield f"PhysicsPlayground-{name}-v0", {"config": fields}
+    yield "ScreenSearch-v0", {}
     yield "SocialDilemma-v0", {"partners": {"*": "tit_for_tat"}}
     for name, (fields, partner) in games.IDS.items():
         yield f"SocialDilemma-{name}-v0", {"config": fields, "partners": {"*": partner}}

@@ -33,6 +33,7 @@ from piase_gym.registry import (
     list_worlds,
     load,
     make_config,
+    missing,
     task_spec,
     world_spec,
 )
@@ -147,9 +148,8 @@ def ids_of(row: Row) -> list[str]:
 
 
 def missing_of(row: Row) -> str | None:
-    """Say what the world of a row needs and is not installed, or return ``None``."""
-    known = [world_spec(task_spec(task).world) for task in ids_of(row) if has_task(task)]
-    return next((spec.missing for spec in known if spec.missing), None)
+    """Say what the ids of a row need and is not installed, or return ``None``."""
+    return next(filter(None, (missing(task) for task in ids_of(row) if has_task(task))), None)
 
 
 def expand(row: Row, split: str) -> list[Setting]:
@@ -278,7 +278,7 @@ def smoke() -> Suite:
     }
     for world in list_worlds():
         ids = [task for task in list_tasks(world) if task.startswith("piase/")]
-        if ids and world not in covered:
+        if ids and world not in covered and world_spec(world).outside is None:
             rows.append(Row(task=min(ids, key=len)))
     return Suite(name="smoke", rows=tuple(rows), episodes=20, split="dev")
 

@@ -51,7 +51,8 @@ def check(
     checks = [item.name for item in choose_checks(WORLD_CHECKS, only)]
     reports = {}
     for name in chosen:
-        missing = look_up(name).spec.missing
+        named = look_up(name)
+        missing = (named.task or named.spec).missing
         if ids and missing:
             say(f"{name}  skipped: {missing}", STYLES["skipped"])
             continue

@@ -138,7 +138,7 @@ class World(ABC, Generic[C, F]):
     @classmethod
     def capabilities_of(cls, config: C) -> Capabilities:
         """Return what is claimed under a config, where that is not the same for all."""
-        return cls.capabilities
+        return cls.kind_for(config).capabilities
 
     @classmethod
     def version_of(cls, config: C) -> int:

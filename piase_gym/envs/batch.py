@@ -603,7 +603,7 @@ def batch_env(
     """
     checked, spec, *_ = resolve(name, None, envelope, config)
     world = load(spec.world, spec)(checked)
-    if not isinstance(world, ArrayWorld):
+    if not isinstance(world, ArrayWorld) or not world.capabilities.batched:
         raise UnsupportedError(f"{spec.name} has no batched kernel; use parallel_env")
     further = [world.config.changed(fields) for fields in configs]
     return BatchEnv(

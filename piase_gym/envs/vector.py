@@ -226,7 +226,7 @@ def make_vector(
     number = 0 if agent is None else agent_number(made.agents, agent)
     focal = made.agents[number]
     seats = partners_around(made.agents, row, partners, focal)
-    batched = isinstance(made, ArrayWorld) and (view, actions) == ("vector", "discrete")
+    batched = made.capabilities.batched and (view, actions) == ("vector", "discrete")
     if not isinstance(made, ArrayWorld) or not batched or not made.opens(made.config, number):
         made.close()
 

@@ -7,25 +7,25 @@ from typing import Any
 
 import pytest
 
-from piase_gym.registry import find
+from piase_gym.registry import missing
 
 
 def need(name: str) -> None:
     """Skip the test if the world, or the world of the id, needs what is not installed."""
-    missing = find(name)[0].missing
-    if missing:
-        pytest.skip(missing)
+    lacking = missing(name)
+    if lacking:
+        pytest.skip(lacking)
 
 
 def here(names: Iterable[str]) -> list[str]:
     """Return the worlds and ids that can be made here."""
-    return [name for name in names if find(name)[0].missing is None]
+    return [name for name in names if missing(name) is None]
 
 
 def each(names: Iterable[str]) -> list[Any]:
     """Return parameters of a test, one a world or id; what cannot be made is skipped."""
     return [
-        pytest.param(name, marks=pytest.mark.skipif(bool(missing), reason=missing or "it is there"))
+        pytest.param(name, marks=pytest.mark.skipif(bool(lacking), reason=lacking or "it is there"))
         for name in names
-        for missing in [find(name)[0].missing]
+        for lacking in [missing(name)]
     ]

@@ -16,7 +16,7 @@ import pytest
 import piase_gym
 from piase_gym.core.digest import digest_json
 from piase_gym.core.rng import Stream
-from piase_gym.registry import task_spec
+from piase_gym.registry import task_spec, world_spec
 
 FILE = Path(__file__).with_name("golden.json")
 GOLDEN = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
@@ -24,9 +24,8 @@ GOLDEN = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
 
 def ids() -> list[str]:
     """Return the ids that ship and do the same on every platform."""
-    own = [task for task in piase_gym.list_tasks() if task.startswith("piase/")]
-    spec = piase_gym.registry.world_spec
-    return [task for task in own if spec(piase_gym.registry.task_spec(task).world).extra is None]
+    own = [task_spec(task) for task in piase_gym.list_tasks() if task.startswith("piase/")]
+    return [row.id for row in own if row.extra is None and world_spec(row.world).extra is None]
 
 
 SETTINGS: dict[str, dict[str, Any]] = {

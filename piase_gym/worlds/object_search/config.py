@@ -18,7 +18,7 @@ from piase_gym.worlds.object_search.codes import (
     NAMES,
 )
 
-Backend = Literal["mock", "house"]
+Backend = Literal["mock", "house", "camera"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 _NAME = re.compile(r"[A-Za-z0-9_'-]+( [A-Za-z0-9_'-]+)*")
@@ -47,6 +47,7 @@ class ObjectSearchEnvelope(Envelope):
     house: int = Field(0, ge=0, le=1, description="1: vectors show columns ahead")
     channel: int = Field(0, ge=0, le=1, description="1: agents can report")
     found: int = Field(0, ge=0, le=1, description="1: vectors tell what the team has found")
+    camera: int = Field(0, ge=0, le=1, description="1: vectors tell what is in a picture")
 
 
 class ObjectSearchConfig(WorldConfig):
@@ -55,7 +56,12 @@ class ObjectSearchConfig(WorldConfig):
     world: ClassVar[str] = "ObjectSearch"
 
     agents: int = Field(2, ge=1, le=MAX_AGENTS, description="how many agents take part")
-    backend: Backend = Field("house", description="what agents perceive: a line, or a house")
+    backend: Backend = Field(
+        "house", description="what agents perceive: a line, a house, or pictures of a house"
+    )
+    describer: str = Field(
+        "colours", min_length=1, max_length=100, description="who describes pictures, by name"
+    )
     width: int = Field(16, ge=1, le=MAX_LINE, description="columns of a house; positions of a line")
     height: int = Field(16, ge=1, le=MAX_SIDE, description="rows of a house")
     room: int = Field(6, ge=3, le=MAX_SIDE, description="longest side of a room")
@@ -166,6 +172,11 @@ class ObjectSearchConfig(WorldConfig):
         return self.backend != "mock"
 
     @property
+    def in_pictures(self) -> bool:
+        """Whether agents see a house in pictures."""
+        return self.backend == "camera"
+
+    @property
     def ends_when_found(self) -> bool:
         """Whether finding everything ends the episode."""
         return self.in_house if self.end_when_found is None else self.end_when_found
@@ -189,6 +200,7 @@ class ObjectSearchConfig(WorldConfig):
             house=self.in_house,
             channel=self.channel,
             found=self.show_found,
+            camera=self.in_pictures,
         )
 
 

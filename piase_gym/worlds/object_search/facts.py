@@ -13,7 +13,9 @@ this module says what they mean. The vector (uint8) has these parts:
 * if the envelope has `found`, two bytes: a bit for each name of what the team has found;
 * own number, width, height, x, y, level, heading (0 up, 1 right, 2 down, 3 left), pitch (0 down, 1
   level, 2 up), roll (0 left, 1 upright, 2 right), objects, then in two bytes each, the low one
-  first, steps done and steps at most; 8 bytes of hashed hint.
+  first, steps done and steps at most; 8 bytes of hashed hint;
+* with a camera, 8 bytes of the hashed caption. Objects are then in the picture, not in the house:
+  1 + hundredths across, and hundredths down.
 """
 
 from __future__ import annotations
@@ -67,6 +69,7 @@ class SearchFacts(Facts):
         others: The agents that it sees.
         total: How many objects there are.
         found: What the team has found, if the config shows it.
+        caption: With a camera, the picture in words.
         steps: Steps done.
         limit: Steps of an episode at most.
     """
@@ -81,6 +84,7 @@ class SearchFacts(Facts):
     others: tuple[Other, ...] = ()
     total: int
     found: tuple[str, ...] | None = None
+    caption: str | None = None
     steps: int
     limit: int
 
@@ -101,8 +105,14 @@ def vector_box(envelope: ObjectSearchEnvelope) -> Box:
 # -- reading ------------------------------------------------------------------------------
 
 
-def facts_of(vector: NDArray[np.uint8], agent: int, form: Form, hint: str | None) -> SearchFacts:
-    """Read a vector back; `hint` is given because its code in the vector is lossy."""
+def facts_of(
+    vector: NDArray[np.uint8],
+    agent: int,
+    form: Form,
+    hint: str | None = None,
+    caption: str | None = None,
+) -> SearchFacts:
+    """Read a vector back; hint and caption are given because their codes in it are lossy."""
     values = vector.tolist()
     start = form.start
     _, width, height, x, y, z, heading, pitch, roll, total = values[start : start + 10]
@@ -127,6 +137,7 @@ def facts_of(vector: NDArray[np.uint8], agent: int, form: Form, hint: str | None
         others=others_of(values[form.others : form.objects], form),
         total=total,
         found=names_of(values[form.found : form.start], form) if form.config.show_found else None,
+        caption=caption,
         steps=steps,
         limit=limit,
     )
@@ -172,8 +183,11 @@ def vector_of(facts: SearchFacts, form: Form) -> NDArray[np.uint8]:
     size = facts.size if form.house else (facts.size[0], 1)
     head = [form.names.index(facts.agent), *size, *pose_codes(facts.pose), facts.total]
     counts = [byte for value in (facts.steps, facts.limit) for byte in (value & 255, value >> 8)]
-    vector[form.start : -HINT_CODE] = head + counts
-    vector[-HINT_CODE:] = hash_text(facts.hint)
+    end = form.caption - HINT_CODE
+    vector[form.start : end] = head + counts
+    vector[end : form.caption] = hash_text(facts.hint)
+    if facts.caption is not None:
+        vector[form.caption :] = hash_text(facts.caption)
     for thing in facts.objects:
         place = form.objects + 2 * form.things.index(thing.name)
         x, y = thing.position or (0, 0)

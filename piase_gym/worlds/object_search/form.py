@@ -99,7 +99,7 @@ class Form:
         self.objects = self.others + OTHER * envelope.agents * envelope.house
         self.found = self.objects + 2 * envelope.objects
         self.start = self.found + 2 * envelope.found
-        assert self.start + SCALARS == self.length
+        self.caption = self.start + SCALARS
         self.cell_names = tuple(TABLE.names.get(code, "") for code in range(AGENT))
         self.cell_codes = TABLE.codes
 

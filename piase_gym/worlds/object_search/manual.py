@@ -33,6 +33,11 @@ _GOAL = "find all objects, together with the others: an object is found when one
 def _rules(config: ObjectSearchConfig) -> str:
     """Explain the place, in a few sentences."""
     rules = [_HOUSE.format(sight=config.sight) if config.in_house else _LINE]
+    if config.in_pictures:
+        rules.append(
+            "What you see is told from a picture: objects, with how far they are across it and "
+            "down it, and a caption. The description may be wrong."
+        )
     if config.wandering:
         rules.append("Some objects move about.")
     if config.channel:

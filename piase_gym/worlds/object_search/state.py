@@ -111,7 +111,7 @@ TABLE: Final = record_type(
         # agents in the outputs, length of vectors, actions
         *fields_of("<i4", "slots length num_actions kinds"),
         # flags of the config, then those of the envelope
-        *fields_of("<i4", "house together shared ends talks tells late channel shown"),
+        *fields_of("<i4", "house together shared ends talks tells late pictures channel shown"),
         ("pieces", "<i4"),  # of furniture
         ("join", "<i4", MAX_AGENTS),
         ("line", "<i4"),  # whether `shelf` is given
@@ -131,7 +131,8 @@ def vector_length(envelope: ObjectSearchEnvelope) -> int:
     others = OTHER * envelope.agents * envelope.house
     told = report_length(envelope) * envelope.agents * envelope.channel
     found = 2 * envelope.found
-    return AREA * envelope.house + SCALARS + 2 * envelope.objects + found + others + told
+    caption = HINT_CODE * envelope.camera
+    return AREA * envelope.house + SCALARS + 2 * envelope.objects + found + others + told + caption
 
 
 def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDArray[Any]:
@@ -153,6 +154,7 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
     table["shared"], table["ends"] = config.shared_reward, config.ends_when_found
     table["talks"], table["tells"] = config.channel, config.show_found
     table["channel"], table["shown"] = envelope.channel, envelope.found
+    table["pictures"] = config.in_pictures
     table["pieces"] = round(config.furniture * config.width * config.height / 2)
     table["late"] = bool(config.latecomers)
     steps = [-1 if step is None else step for step in config.join_at]

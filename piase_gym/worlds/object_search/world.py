@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from piase_gym.core.commands import Command, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element
 from piase_gym.core.surroundings import Surroundings, Thing, surroundings_by_name
 from piase_gym.core.world import Capabilities, Manual
-from piase_gym.errors import AgentError, EnvelopeError, GenerationError
+from piase_gym.errors import AgentError, EnvelopeError, GenerationError, MissingExtraError
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import stacked
 from piase_gym.worlds.grids.codes import FLOOR
@@ -59,6 +60,9 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
       the lowest. Agents fly: they move to all sides, rise and sink, and no two are in one cell.
       An object lies on the floor, or on top of the furniture of its column. Everything can be seen
       from somewhere, as agents can rise above all furniture. The episode ends when all is found.
+    - `camera`, the same house in pictures that PyBullet draws (the extra ``physics``). What agents
+      see is what a `describer` finds in their pictures, and the pictures' masks are the truth that
+      it is held against: [cameras and windows](../cameras_and_windows.md).
 
     An agent of a house sees with a camera: a pyramid about 93 degrees wide and 64 high, up to
     `sight` columns ahead and three to each side. To look up or down turns it by 60 degrees, to tilt
@@ -105,6 +109,7 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     | number, width, height, x, y, level, heading, pitch, roll, objects | 10 |
     | steps done, steps at most, 2 bytes each | 4 |
     | hashed hint | 8 |
+    | with a camera: hashed caption; x and y of objects are hundredths of the picture then | 8 |
 
     The text says the same in prose; columns ahead that it does not mention are bare floor.
 
@@ -165,6 +170,27 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
 
     envelope: ObjectSearchEnvelope
+
+    def __new__(cls, config: ObjectSearchConfig | None = None) -> ObjectSearch:
+        """Make a world of the kind that the config's backend is of."""
+        if cls is ObjectSearch and config is not None:
+            return super().__new__(cls.kind_for(config))
+        return super().__new__(cls)
+
+    @classmethod
+    def kind_for(cls, config: ObjectSearchConfig) -> type[ObjectSearch]:
+        """Return the class of a config's backend.
+
+        Raises:
+            MissingExtraError: If it needs pybullet, which is not installed.
+        """
+        if not config.in_pictures:
+            return ObjectSearch
+        if importlib.util.find_spec("pybullet") is None:
+            raise MissingExtraError("ObjectSearch with backend='camera'", "physics")
+        from piase_gym.worlds.object_search.camera_world import CameraSearch
+
+        return CameraSearch
 
     def __init__(self, config: ObjectSearchConfig) -> None:
         """Build the world and make one place, to see that the config allows it.

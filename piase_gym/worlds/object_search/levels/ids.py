@@ -18,5 +18,6 @@ TASKS: Final[dict[str, dict[str, Any]]] = {
         "objects": 16,
         "max_steps": 300,
     },
+    "Camera": {"backend": "camera"},
 }
 """The fields of the config of each."""

@@ -14,7 +14,7 @@ from piase_gym.worlds.object_search.codes import ACTIONS, DONE, ENTER, STAYING
 from piase_gym.worlds.object_search.geometry import AREA
 from piase_gym.worlds.object_search.levels.build import begin, rebuild
 from piase_gym.worlds.object_search.rules.look import look, sees
-from piase_gym.worlds.object_search.rules.step import come, tick
+from piase_gym.worlds.object_search.rules.step import come, judge, tick
 from piase_gym.worlds.object_search.state import OTHER, POSE, ROOM
 
 NOTHING = np.uint64(0)
@@ -115,3 +115,11 @@ def enter_one(one, a):
         x.events[a] = ENTER
         look(x.state, x.table, a)
     return entered
+
+
+@kernel
+def judge_one(one):
+    """End a step of a batch of one whose agents see in pictures; see `judge`."""
+    x = one[0]
+    flags = x.terminated[:], x.truncated[:]
+    return judge(x.state, x.table, np.int64(0), x.rewards[:], *flags, x.events[:])

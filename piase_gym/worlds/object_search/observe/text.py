@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from piase_gym.core.mailbox import EVERYONE, Message
-from piase_gym.core.text_encoding import unescape
+from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
+from piase_gym.worlds.describing import LONGEST_CAPTION
 from piase_gym.worlds.grids.codes import FLOOR, HEADINGS
 from piase_gym.worlds.grids.prose import ROW, cell_text
 from piase_gym.worlds.object_search.codes import LEVELS, PITCHES, ROLLS
@@ -63,26 +64,30 @@ def text_of(facts: SearchFacts, form: Form) -> str:
         f"You are {facts.agent} {place} with {objects}, "
         f"after {facts.steps} of {facts.limit} steps.",
         here,
-        f"You see {_seen(facts.objects)}.",
+        f"You see {_seen(facts.objects, facts.caption is not None)}.",
     ]
+    if facts.caption is not None:
+        lines.append(f"Caption: {one_line(facts.caption)}")
     if facts.found is not None:
         lines.append(f"The team has found {list_names(facts.found)}.")
     lines += [_other(*other) for other in facts.others]
     return "\n".join([*lines, *closing_lines(facts)])
 
 
-def _seen(objects: tuple[Found, ...]) -> str:
-    """Write what is in sight, in a house with where it is."""
+def _seen(objects: tuple[Found, ...], in_picture: bool) -> str:
+    """Write what is in sight, in a house or a picture with where it is."""
     if not objects:
         return NOTHING
     if not objects[0].position:
         return ", ".join(thing.name for thing in objects)
+    if in_picture:
+        return "; ".join(f"{name} at {x}% across, {y}% down" for name, (x, y) in objects)
     return "; ".join(f"{name} at column {place[0]}, row {place[1]}" for name, place in objects)
 
 
 @dataclass(frozen=True)
 class VectorTeller:
-    """Writes texts from kept vectors, or from (vector, hint) where there are hints."""
+    """Writes texts from kept vectors; (vector, hint) or (vector, hint, caption) may be kept too."""
 
     form: Form
 
@@ -91,10 +96,10 @@ class VectorTeller:
 
         It is the text of `text_of`, of pieces that are remembered by the bytes they stand for.
         """
-        vector, hint = kept if isinstance(kept, tuple) else (kept, None)
+        vector, *words = kept if isinstance(kept, tuple) else (kept,)
         form = self.form
-        if hint is not None or form.config.show_found:
-            return text_of(facts_of(vector, agent, form, hint), form)
+        if any(words) or form.config.show_found or form.config.in_pictures:
+            return text_of(facts_of(vector, agent, form, *words), form)
         data, start = vector.tobytes(), form.start
         counts = _counts_of_bytes(form, data[start + 9 : start + 14])
         text = f"You are {form.names[agent]} {_size_of_bytes(form, data[start + 1 : start + 3])}"
@@ -151,7 +156,7 @@ _FLOORS = int.from_bytes(bytes(FLOOR if i in NOT_TOLD else 0 for i in range(AREA
 @functools.lru_cache(maxsize=4096)
 def _seen_of_bytes(form: Form, places: bytes) -> str:
     """Write which objects are in sight, after a line break."""
-    return f"\nYou see {_seen(objects_of(places, form))}."
+    return f"\nYou see {_seen(objects_of(places, form), False)}."
 
 
 @functools.lru_cache(maxsize=4096)
@@ -187,6 +192,8 @@ _HEAD = re.compile(
 _POSITION = re.compile(r"You are at position (\d+)\.")
 _SEEN = re.compile(r"You see (.+)\.")
 _THING = re.compile(r"(.+) at column (\d+), row (\d+)")
+_SPOT = re.compile(r"(.+) at (\d+)% across, (\d+)% down")
+_CAPTION = re.compile(r"Caption: (.*)")
 _TEAM = re.compile(r"The team has found (.+)\.")
 _OTHER = re.compile(r"(\S+) is at column (\d+), row (\d+), level (\d+), facing (\w+)\.")
 _SAYS = re.compile(r"(\S+) says: (.*)")
@@ -212,6 +219,8 @@ def parse(text: str, config: ObjectSearchConfig) -> SearchFacts:
     reader.require(max(steps, limit) <= _MOST, f"there are at most {_MOST} steps")
     pose, cells = _read_place(reader, form)
     objects = _read_objects(reader, form, pose)
+    caption = reader.free(_CAPTION)
+    reader.require((caption is not None) == form.config.in_pictures, "pictures have captions")
     found = None
     if form.config.show_found:
         found = read_names(reader.need(_TEAM).group(1), form)
@@ -229,6 +238,7 @@ def parse(text: str, config: ObjectSearchConfig) -> SearchFacts:
         others=others,
         total=total,
         found=found,
+        caption=caption,
         steps=steps,
         limit=limit,
         messages=_read_reports(reader, form, agent),
@@ -257,14 +267,15 @@ def _read_objects(reader: LineReader, form: Form, pose: Pose | Place) -> tuple[F
     words = reader.need(_SEEN).group(1)
     if not isinstance(pose, Pose):
         return tuple(Found(name, ()) for name in read_names(words, form))
-    found = []
+    found, pictures = [], form.config.in_pictures
+    where = "25% across, 40% down" if pictures else "column 1, row 2"
+    most = (101, 101) if pictures else (form.envelope.width, form.envelope.height)
     for item in () if words == NOTHING else words.split("; "):
-        match = _THING.fullmatch(item)
-        reader.require(match is not None, "objects are 'lamp at column 1, row 2'")
+        match = (_SPOT if pictures else _THING).fullmatch(item)
+        reader.require(match is not None, f"objects are 'lamp at {where}'")
         assert match is not None
         name, x, y = match.group(1), int(match.group(2)), int(match.group(3))
-        size = form.envelope
-        reader.require(x < size.width and y < size.height, "no such column")
+        reader.require(x < most[0] and y < most[1], "there is no such place")
         found.append(Found(name, (x, y)))
     read_names(list_names(tuple(thing.name for thing in found)), form)
     return tuple(found)
@@ -304,4 +315,5 @@ def longest_text(form: Form) -> int:
     things = sum(len(thing) + 30 for thing in form.things)
     window = (200 + form.rows * (20 + form.columns * 40)) if form.house else 60
     others = len(form.names) * (2 * name + 80 + (window + things) * form.envelope.channel)
-    return 300 + window + 2 * things + others + HINT_TEXT
+    caption = 10 * LONGEST_CAPTION + 20 if form.envelope.camera else 0
+    return 300 + window + 2 * things + caption + others + HINT_TEXT

@@ -180,9 +180,8 @@ def let_in(s, w, o, events):
 
 
 @hot
-def discover(s, w, a):
-    """Let agent `a` look. Returns how many objects it is the first to see."""
-    look(s, w, a)
+def discover(s, a):
+    """Note what agent `a` sees. Returns how many objects it is the first to see."""
     new = np.int64(s.seen[a]) & np.int64(s.goal) & ~np.int64(s.found)
     count = 0
     if new:
@@ -225,10 +224,26 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     if w.late:
         notable |= let_in(s, w, o, events)
         moved = -1
+    for a in range(w.agents):
+        if s.alive[a] and moved >> a & 1:  # others see what they saw before
+            look(s, w, a)
+    if w.pictures:  # what is seen is known when they are taken
+        return notable
+    return judge(s, w, o, rewards, terminated, truncated, events) | notable
+
+
+@hot
+def judge(s, w, o, rewards, terminated, truncated, events):
+    """End a step: reward what is seen for the first time, and tell who has ended.
+
+    Returns:
+        Not 0 if an agent ended or reached a milestone for the first time.
+    """
+    notable = 0
     for i in range(w.agents):
         a = np.int64(s.order[i])
-        if s.alive[a] and moved >> a & 1:  # others see what they saw before
-            count = discover(s, w, a)
+        if s.alive[a]:
+            count = discover(s, a)
             if count:
                 rewards[o + a] += w.worth_found * count
                 notable |= mark(s, a, FOUND_ONE)

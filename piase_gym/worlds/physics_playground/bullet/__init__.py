@@ -1,1 +1,1 @@
-"""The only folder that talks to Bullet."""
+"""Scenes of Bullet, and its files."""

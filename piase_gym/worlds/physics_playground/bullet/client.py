@@ -9,43 +9,18 @@ Files are not cached: Bullet would read an earlier snapshot of the same path.
 from __future__ import annotations
 
 import contextlib
-import gc
 import math
-import os
-import sys
 import tempfile
-import weakref
 from collections.abc import Iterator, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from piase_gym.errors import CapacityError, ConfigError, SnapshotError
+from piase_gym.errors import SnapshotError
+from piase_gym.worlds.bullet_client import BulletClient, p, quiet
 from piase_gym.worlds.physics_playground.bullet.save_file import rebuilt
 from piase_gym.worlds.physics_playground.config import HERTZ
 from piase_gym.worlds.physics_playground.observe.readings import Reading
 from piase_gym.worlds.physics_playground.state import Body, Hold, PlayState
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep what C code writes to standard output and error away from the user."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = [os.dup(1), os.dup(2)]
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-        try:
-            os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
-            yield
-        finally:
-            for number, file in zip((1, 2), kept, strict=True):
-                os.dup2(file, number)
-                os.close(file)
-
-
-with quiet():  # it announces when it was built
-    import pybullet as p
 
 ITERATIONS = 10
 THICK = 0.5
@@ -117,19 +92,13 @@ SLOW_GRIP = 8
 TOUCH = 0.005
 """Contact points that are nearer than this touch; Bullet keeps those that soon will."""
 POINT_OTHER, POINT_NORMAL, POINT_GAP = 2, 7, 8
-MOST_CLIENTS = 100
-"""So many clients, 3 GB, may be live in a process, unless the environment says otherwise. A client
-shares nothing, and Bullet ends the process when memory runs out."""
-LIMIT_VARIABLE = "PIASE_BULLET_CLIENTS"
-_LIVE: set[int] = set()
 Rays = list[list[float]]
 
 
-class Simulation:
-    """A client of its own, from its making to `close`.
+class Simulation(BulletClient):
+    """A client of its own, from its making to `close`, with a scene.
 
     Attributes:
-        client: Bullet's number of the client.
         floor: Bullet's number of the floor.
         edges: Those of the walls around it.
         statics: Those of the walls and ramps within the floor.
@@ -141,29 +110,10 @@ class Simulation:
     """
 
     def __init__(self) -> None:
-        """Connect; the client also goes when the object does.
-
-        Raises:
-            CapacityError: If as many clients are live as may be.
-        """
-        most = _most_clients()
-        if live_clients() >= most:
-            gc.collect()  # environments that nobody closed
-        self.client: int = p.connect(p.DIRECT) if live_clients() < most else -1
-        if self.client < 0:
-            raise CapacityError(
-                f"{live_clients()} environments of PhysicsPlayground are open in this process, "
-                f"each with a Bullet client of 30 MB; {most} may be. Close some, or set "
-                f"{LIMIT_VARIABLE} to more"
-            )
-        _LIVE.add(self.client)
-        self._closer = weakref.finalize(self, _disconnect, self.client)
+        """Connect."""
+        super().__init__()
         self._joints: dict[int, int] = {}
         self.joined: list[int] = []
-
-    def close(self) -> None:
-        """Disconnect, once."""
-        self._closer()
 
     def build(self, state: PlayState, size: tuple[float, float], substeps: int) -> None:
         """Build the scene anew, everything at its start."""
@@ -314,35 +264,6 @@ class Simulation:
         """Put every body where a reading has it, at rest."""
         for body, (position, turn, *_) in zip(self.bodies, reading.raw, strict=True):
             p.resetBasePositionAndOrientation(body, position, turn, physicsClientId=self.client)
-
-
-def version() -> str:
-    """Return the version of pybullet; states and digests hold for one (platform, version)."""
-    return metadata.version("pybullet")
-
-
-def live_clients() -> int:
-    """Return how many clients are live in this process."""
-    return len(_LIVE)
-
-
-def _most_clients() -> int:
-    """Return how many clients may be live in this process.
-
-    Raises:
-        ConfigError: If the environment variable is no positive number.
-    """
-    said = os.environ.get(LIMIT_VARIABLE, str(MOST_CLIENTS))
-    if not said.isdecimal() or int(said) < 1:
-        raise ConfigError(f"{LIMIT_VARIABLE} must be a positive number, not {said!r:.40}")
-    return int(said)
-
-
-def _disconnect(client: int) -> None:
-    """Close a client, unless it is gone with the whole process."""
-    _LIVE.discard(client)
-    with contextlib.suppress(p.error):
-        p.disconnect(client)
 
 
 @contextlib.contextmanager

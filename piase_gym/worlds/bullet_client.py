@@ -1,0 +1,105 @@
+"""One Bullet client: its number, how long it lives, and how many may be live in a process.
+
+This is the door to pybullet for all worlds. Scenes are built in the folders of the worlds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+import weakref
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from piase_gym.errors import CapacityError, ConfigError
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep what C code writes to standard output and error away from the user."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(1), os.dup(2)]
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        try:
+            os.dup2(nowhere.fileno(), 1)
+            os.dup2(nowhere.fileno(), 2)
+            yield
+        finally:
+            for number, file in zip((1, 2), kept, strict=True):
+                os.dup2(file, number)
+                os.close(file)
+
+
+with quiet():  # it announces when it was built
+    import pybullet as p
+
+__all__ = ["BulletClient", "live_clients", "p", "quiet", "version"]
+
+MOST_CLIENTS = 100
+"""So many clients, 3 GB, may be live in a process, unless the environment says otherwise. A client
+shares nothing, and Bullet ends the process when memory runs out."""
+LIMIT_VARIABLE = "PIASE_BULLET_CLIENTS"
+_LIVE: set[int] = set()
+
+
+class BulletClient:
+    """A client of its own, from its making to `close`.
+
+    Attributes:
+        client: Bullet's number of the client.
+    """
+
+    def __init__(self) -> None:
+        """Connect; the client also goes when the object does.
+
+        Raises:
+            CapacityError: If as many clients are live as may be.
+        """
+        most = _most_clients()
+        if live_clients() >= most:
+            gc.collect()  # environments that nobody closed
+        self.client: int = p.connect(p.DIRECT) if live_clients() < most else -1
+        if self.client < 0:
+            raise CapacityError(
+                f"{live_clients()} environments with a Bullet client of 30 MB are open in this "
+                f"process; {most} may be. Close some, or set {LIMIT_VARIABLE} to more"
+            )
+        _LIVE.add(self.client)
+        self._closer = weakref.finalize(self, _disconnect, self.client)
+
+    def close(self) -> None:
+        """Disconnect, once."""
+        self._closer()
+
+
+def version() -> str:
+    """Return the version of pybullet; states and digests hold for one (platform, version)."""
+    return metadata.version("pybullet")
+
+
+def live_clients() -> int:
+    """Return how many clients are live in this process."""
+    return len(_LIVE)
+
+
+def _most_clients() -> int:
+    """Return how many clients may be live in this process.
+
+    Raises:
+        ConfigError: If the environment variable is no positive number.
+    """
+    said = os.environ.get(LIMIT_VARIABLE, str(MOST_CLIENTS))
+    if not said.isdecimal() or int(said) < 1:
+        raise ConfigError(f"{LIMIT_VARIABLE} must be a positive number, not {said!r:.40}")
+    return int(said)
+
+
+def _disconnect(client: int) -> None:
+    """Close a client, unless it is gone with the whole process."""
+    _LIVE.discard(client)
+    with contextlib.suppress(p.error):
+        p.disconnect(client)

@@ -1,0 +1,288 @@
+"""Describing a picture: what is in it and where, and a caption; and how good a description is.
+
+A `Describer` is any function from a picture to a `Description`. The one that is filled here reads
+pixels: it finds patches of known colours. Others, such as a client of a vision model, are made
+known with `register_describer`, and configs name them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage, optimize
+
+from piase_gym.errors import UnknownNameError
+
+Picture = NDArray[np.uint8]
+"""A picture of shape (height, width, 3)."""
+LONGEST_NAME: Final = 40
+LONGEST_CAPTION: Final = 500
+MOST_OBJECTS: Final = 32
+"""No description has more objects; the largest are kept."""
+
+
+class SeenObject(NamedTuple):
+    """An object in a picture.
+
+    Attributes:
+        name: What it is, in lower-case words.
+        box: Its left, top, right and bottom edges in pixels; right and bottom are outside of it.
+    """
+
+    name: str
+    box: tuple[int, int, int, int]
+
+    @property
+    def area(self) -> int:
+        """How many pixels its box has."""
+        left, top, right, bottom = self.box
+        return (right - left) * (bottom - top)
+
+
+class Description(NamedTuple):
+    """What a describer makes of a picture: objects, the largest first, and a sentence."""
+
+    objects: tuple[SeenObject, ...] = ()
+    caption: str = ""
+
+
+class Describer(Protocol):
+    """Describes pictures. What it returns may be rough; `tidy` makes it fit for facts.
+
+    Raises:
+        PiaseError: If it cannot answer now; an episode then goes on without a new description.
+    """
+
+    def __call__(self, picture: Picture) -> Description:
+        """Describe a picture."""
+
+
+def tidy(described: Description, height: int, width: int) -> Description:
+    """Return a description with plain names, boxes within the picture, and of limited length."""
+    found = []
+    for name, box in described.objects:
+        words = " ".join(re.sub(r"[^a-z0-9' -]", " ", str(name).lower()).split())[:LONGEST_NAME]
+        left, right = sorted(min(max(int(edge), 0), width) for edge in (box[0], box[2]))
+        top, bottom = sorted(min(max(int(edge), 0), height) for edge in (box[1], box[3]))
+        if words.strip() and right > left and bottom > top:
+            found.append(SeenObject(words.strip(), (left, top, right, bottom)))
+    found.sort(key=lambda seen: (-seen.area, seen))
+    caption = " ".join(str(described.caption).split())[:LONGEST_CAPTION]
+    return Description(tuple(found[:MOST_OBJECTS]), caption)
+
+
+# -- reading pixels ---------------------------------------------------------------------------
+
+PALETTE: Final[Mapping[str, tuple[float, float, float]]] = {
+    "red": (0.84, 0.15, 0.16),
+    "orange": (0.95, 0.50, 0.10),
+    "yellow": (0.95, 0.85, 0.15),
+    "green": (0.20, 0.65, 0.25),
+    "cyan": (0.20, 0.80, 0.85),
+    "blue": (0.20, 0.40, 0.85),
+    "purple": (0.55, 0.25, 0.75),
+    "pink": (0.95, 0.55, 0.70),
+}
+"""Colours by name, of red, green and blue from 0 to 1."""
+GREY: Final = 0.12
+"""Pixels are grey, and of no object, whose channels differ by less than this, as a share of all."""
+DARK: Final = 40
+"""Pixels are black, and of no object, whose channels are all below this."""
+
+
+class ColourDescriber:
+    """Finds patches of known colours: connected pixels of one hue, however bright they are.
+
+    Args:
+        palette: Name -> the colour of what is called so. Two objects of one name are told apart
+            where their patches do not touch.
+        tolerance: How far a pixel's share of red, green and blue may be from that of a colour.
+        least: The fewest pixels of an object.
+        noun: What follows the name in captions, such as ``patch``.
+    """
+
+    def __init__(
+        self,
+        palette: Mapping[str, tuple[float, float, float]] = PALETTE,
+        tolerance: float = 0.08,
+        least: int = 12,
+        noun: str = "",
+    ) -> None:
+        self.names = tuple(palette)
+        self.shares = _shares(np.array([*palette.values()], np.float64) * 255.0)
+        self.tolerance, self.least, self.noun = tolerance, least, noun
+
+    def __call__(self, picture: Picture) -> Description:
+        """Describe a picture."""
+        height, width = picture.shape[:2]
+        codes = self.coded(picture)
+        found = []
+        for code, part in enumerate(ndimage.find_objects(codes), 1):
+            if part is None:
+                continue
+            patches, _ = ndimage.label(codes[part] == code, np.ones((3, 3)))
+            sizes = np.bincount(patches.ravel())
+            top, left = part[0].start, part[1].start
+            for number, (rows, columns) in enumerate(ndimage.find_objects(patches), 1):
+                if sizes[number] >= self.least:
+                    box = (left + columns.start, top + rows.start)
+                    ends = (left + columns.stop, top + rows.stop)
+                    found.append(SeenObject(self.names[code - 1], (*box, *ends)))
+        described = tidy(Description(tuple(found)), height, width)
+        return described._replace(caption=caption(described.objects, height, width, self.noun))
+
+    def coded(self, picture: Picture) -> NDArray[np.int64]:
+        """Return for each pixel the number of its colour in the palette from 1, or 0."""
+        codes = np.zeros(picture.shape[:2], np.int64)
+        brightest = picture.max(-1)
+        total = np.maximum(picture.sum(-1, dtype=np.int64), 1)
+        coloured = (brightest - picture.min(-1) >= GREY * total) & (brightest >= DARK)
+        shares = _shares(picture[coloured].astype(np.float64))
+        gaps = np.linalg.norm(shares[:, None, :] - self.shares, axis=-1)
+        codes[coloured] = np.where(gaps.min(-1) <= self.tolerance, gaps.argmin(-1) + 1, 0)
+        return codes
+
+
+def _shares(colours: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each channel as a share of the sum of the three: the hue without the brightness."""
+    shares: NDArray[np.float64] = colours / np.maximum(colours.sum(-1, keepdims=True), 1.0)
+    return shares
+
+
+def caption(objects: Sequence[SeenObject], height: int, width: int, noun: str = "") -> str:
+    """Write a sentence about where things are in a picture."""
+    if not objects:
+        return "Nothing that I know is in the picture."
+    parts = []
+    for name, (left, top, right, bottom) in objects:
+        side = ("left", "middle", "right")[min(2, 3 * (left + right) // (2 * width))]
+        level = ("upper", "", "lower")[min(2, 3 * (top + bottom) // (2 * height))]
+        where = f"in the {level} {side}" if level else _BESIDE[side]
+        called = f"{name} {noun}".strip()
+        article = "an" if called[0] in "aeiou" else "a"
+        parts.append(f"{article} {called} {where}")
+    told = ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
+    return f"{told[0].upper()}{told[1:]}."
+
+
+_BESIDE: Final = {"left": "on the left", "middle": "in the middle", "right": "on the right"}
+
+
+# -- describers by name -----------------------------------------------------------------------
+
+Palette = Mapping[str, tuple[float, float, float]]
+"""What may be in pictures, by name, with its colour; empty where nobody knows."""
+
+
+def _colours(palette: Palette) -> Describer:
+    return ColourDescriber(palette, least=6) if palette else ColourDescriber(noun="patch")
+
+
+_DESCRIBERS: dict[str, Callable[[Palette], Describer]] = {"colours": _colours}
+
+
+def register_describer(name: str, make: Callable[[Palette], Describer]) -> None:
+    """Make a describer known to configs; `make` is called for each environment and its config."""
+    _DESCRIBERS[name] = make
+
+
+def describer(name: str, palette: Palette) -> Describer:
+    """Return a describer of pictures of what is in the palette.
+
+    Raises:
+        UnknownNameError: If none of this name is known.
+    """
+    if name not in _DESCRIBERS:
+        raise UnknownNameError("describer", name, sorted(_DESCRIBERS))
+    return _DESCRIBERS[name](palette)
+
+
+# -- truth ------------------------------------------------------------------------------------
+
+
+class Score(NamedTuple):
+    """How good a description is.
+
+    Attributes:
+        precision: The share of what was told that is there.
+        recall: The share of what is there that was told.
+        overlap: The mean overlap (intersection over union) of the boxes that were matched.
+    """
+
+    precision: float
+    recall: float
+    overlap: float = 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2.0 * self.precision * self.recall / total if total else 0.0
+
+
+def objects_in(mask: NDArray[np.int32], names: Mapping[int, str], least: int) -> Description:
+    """Return what a segmentation mask shows: the truth about a picture.
+
+    Args:
+        mask: For each pixel the number of the body that is seen there.
+        names: Names of those bodies that are objects.
+        least: The fewest pixels of an object that is seen.
+    """
+    found = []
+    for number, name in names.items():
+        rows, columns = np.nonzero(mask == number)
+        if len(rows) >= least:
+            box = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+            found.append(SeenObject(name, (int(box[0]), int(box[1]), int(box[2]), int(box[3]))))
+    height, width = mask.shape
+    described = tidy(Description(tuple(found)), height, width)
+    return described._replace(caption=caption(described.objects, height, width))
+
+
+def score_objects(
+    told: Iterable[SeenObject], truth: Iterable[SeenObject], overlap: float = 0.3
+) -> Score:
+    """Score the objects of a description: a match has the name and at least this much overlap."""
+    left, right = list(told), list(truth)
+    if not left or not right:
+        return Score(float(not left), float(not right), float(not left and not right))
+    gains = np.array([[_overlap(one, two) for two in right] for one in left])
+    gains[gains < overlap] = 0.0
+    rows, columns = optimize.linear_sum_assignment(-gains)
+    matched = gains[rows, columns]
+    matched = matched[matched > 0.0]
+    mean = float(matched.mean()) if matched.size else 0.0
+    return Score(matched.size / len(left), matched.size / len(right), mean)
+
+
+def score_caption(words: str, truth: Iterable[SeenObject], vocabulary: Iterable[str]) -> Score:
+    """Score a caption by the names in it, whoever wrote it.
+
+    Args:
+        words: The caption.
+        truth: What is in the picture.
+        vocabulary: Every name that is looked for in the caption; longer ones first win.
+    """
+    there, rest, told = {seen.name for seen in truth}, words.lower(), set()
+    for name in sorted({*vocabulary, *there}, key=lambda name: (-len(name), name)):
+        rest, count = re.subn(rf"\b{re.escape(name)}s?\b", " ", rest)
+        if count:
+            told.add(name)
+    if not told or not there:
+        return Score(float(not told), float(not there))
+    right = len(told & there)
+    return Score(right / len(told), right / len(there))
+
+
+def _overlap(one: SeenObject, two: SeenObject) -> float:
+    """Return intersection over union of two boxes of one name, else 0."""
+    if one.name != two.name:
+        return 0.0
+    left, top = max(one.box[0], two.box[0]), max(one.box[1], two.box[1])
+    right, bottom = min(one.box[2], two.box[2]), min(one.box[3], two.box[3])
+    both = max(0, right - left) * max(0, bottom - top)
+    return both / (one.area + two.area - both)

@@ -1,0 +1,240 @@
+"""ObjectSearch in pictures: what agents see is what a describer finds in Bullet's pictures."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from piase_gym.compiled.stepping import NONE, REBUILD, Kernels
+from piase_gym.core.surroundings import Surroundings, Thing
+from piase_gym.core.text_encoding import hash_text
+from piase_gym.core.world import Capabilities
+from piase_gym.errors import PiaseError
+from piase_gym.worlds.describing import (
+    Describer,
+    Description,
+    Picture,
+    Score,
+    describer,
+    objects_in,
+    score_caption,
+    score_objects,
+    tidy,
+)
+from piase_gym.worlds.object_search import facts as views
+from piase_gym.worlds.object_search.codes import HEIGHT
+from piase_gym.worlds.object_search.config import ObjectSearchConfig
+from piase_gym.worlds.object_search.facts import SearchFacts
+from piase_gym.worlds.object_search.observe.camera import (
+    HUES,
+    LEAST,
+    LINES,
+    WIDTH,
+    Camera,
+    Eye,
+    camera_of,
+    release,
+)
+from piase_gym.worlds.object_search.observe.sight import KERNELS, judge_one
+from piase_gym.worlds.object_search.world import ObjectSearch
+from piase_gym.worlds.texts.wording import plain
+
+
+class Shot(NamedTuple):
+    """What an agent sees at one moment.
+
+    Attributes:
+        picture: The picture.
+        truth: What is in it, by Bullet's mask.
+        told: What the describer says of it.
+    """
+
+    picture: Picture
+    truth: Description
+    told: Description
+
+
+_BLANK = Shot(np.zeros((LINES, WIDTH, 3), np.uint8), Description(), Description())
+
+
+class CameraSearch(ObjectSearch):
+    """A house of `ObjectSearch` whose agents see pictures of it.
+
+    Rules, poses and range finder are those of the house. Which objects an agent sees is what the
+    describer finds in its picture; one counts as found if the mask says that it is there.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(late_join=True)
+
+    def __init__(self, config: ObjectSearchConfig) -> None:
+        """Build the world.
+
+        Raises:
+            UnknownNameError: If there is no such describer.
+        """
+        self._take_names(config)
+        super().__init__(config)
+
+    def _take_names(self, config: ObjectSearchConfig) -> None:
+        """Prepare what follows from the names of objects, and a describer that knows them."""
+        self._numbers = {plain(name): k for k, name in enumerate(config.object_names)}
+        palette = dict(zip(self._numbers, HUES, strict=False))
+        self._describe: Describer = describer(config.describer, palette)
+        self.shots = [_BLANK] * len(config.names(config.fixed_envelope().agents))
+
+    def configure(self, config: ObjectSearchConfig) -> None:
+        """Take another config."""
+        super().configure(config)
+        self._take_names(self.config)
+
+    def close(self) -> None:
+        """Give back the camera."""
+        release(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle without the describer, which may not be copied."""
+        return {**super().__getstate__(), "_describe": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a describer of the same name."""
+        super().__setstate__(state)
+        shots = self.shots
+        self._take_names(self.config)
+        self.shots = shots
+
+    # -- kernels, with pictures between them ----------------------------------------------
+
+    @property
+    def kernels(self) -> Kernels:  # type: ignore[override]
+        """The kernels of the house, but for the step: pictures are taken in its middle."""
+        return KERNELS._replace(step_one=self._step_one)
+
+    def _step_one(self, one: Any) -> int:
+        """Let agents move, take their pictures, and judge what they show."""
+        notable = int(KERNELS.step_one(one))
+        if notable < 0:
+            return notable
+        told, right = self._look()
+        self.states["seen"][0] = right
+        notable |= int(judge_one(one))
+        self._show(told)
+        return notable
+
+    def _reset_one(self, one: NDArray[Any], seen: Sequence[NDArray[Any]], what: int) -> None:
+        """Also take the first pictures of an episode, or those of a state."""
+        if what != REBUILD:
+            super()._reset_one(one, seen, what)
+        if one is self.one and not one["state"]["fault"][0]:
+            told, right = self._look()
+            if what != REBUILD:
+                one["state"]["found"] = np.bitwise_or.reduce(right) & one["state"]["goal"]
+            self._show(told)
+
+    def _look(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+        """Take and describe the picture of everybody who takes part.
+
+        Returns:
+            For each agent the objects that it is told of, and those of them that are there; a bit
+            for each name.
+        """
+        record, count = self.states[0], len(self.agents)
+        told, right = np.zeros_like(record["seen"]), np.zeros_like(record["seen"])
+        taking_part = (self._events != NONE).tolist()
+        eyes = [self._eye(agent) if taking_part[agent] else None for agent in range(count)]
+        camera = self._set_up(eyes) if any(taking_part) else None
+        for agent, eye in enumerate(eyes):
+            if camera is not None and eye is not None:
+                self.shots[agent] = shot = self._take(camera, agent, eye)
+                there = {seen.name for seen in shot.truth.objects}
+                names = {seen.name for seen in shot.told.objects if seen.name in self._numbers}
+                told[agent] = sum(1 << self._numbers[name] for name in names)
+                right[agent] = sum(1 << self._numbers[name] for name in names & there)
+        return told, right
+
+    def _eye(self, agent: int) -> Eye:
+        """Return where an agent is and looks."""
+        record = self.states[0]
+        return Eye(*(int(record[name][agent]) for name in Eye._fields))
+
+    def _set_up(self, eyes: Sequence[Eye | None]) -> Camera:
+        """Put everything where it is now."""
+        record, side = self.states[0], self.side
+        cells = record["cells"].reshape(side, side)
+        camera = camera_of(self, cells, len(self._numbers), len(eyes))
+        goal, places = int(record["goal"]), enumerate(record["place"].tolist())
+        things = {
+            number: (cell % side, cell // side, int(HEIGHT[cells[cell // side, cell % side]]))
+            for number, cell in places
+            if goal >> number & 1
+        }
+        camera.put(things, eyes)
+        return camera
+
+    def _take(self, camera: Camera, agent: int, eye: Eye) -> Shot:
+        """Take a picture and have it described; nothing is told if the describer cannot."""
+        picture, mask = camera.look(agent, eye, self.config.sight)
+        names = list(self._numbers)
+        things = {body: names[number] for body, number in camera.things.items()}
+        truth = objects_in(mask, things, LEAST)
+        try:
+            told = tidy(self._describe(picture), *picture.shape[:2])
+        except PiaseError as error:
+            told = tidy(Description((), f"The picture is not described: {error}"), LINES, WIDTH)
+        return Shot(picture, truth, told)
+
+    def _show(self, told: NDArray[np.uint16]) -> None:
+        """Write vectors anew, with what agents are told of their pictures."""
+        super()._reset_one(self.one, (self._obs, self._masks), REBUILD)
+        self.states["seen"][0] = told  # rather than what a house shows
+        form = self.form
+        for agent in np.flatnonzero(self._events != NONE).tolist():
+            row, described = self._obs[agent], self.shots[agent].told
+            row[form.objects : form.found] = 0
+            for name, (left, top, right, bottom) in reversed(described.objects):
+                number = self._numbers.get(name)
+                if number is not None:
+                    place = form.objects + 2 * number
+                    row[place] = 1 + round(50 * (left + right) / WIDTH)
+                    row[place + 1] = round(50 * (top + bottom) / LINES)
+            row[form.caption :] = hash_text(described.caption)
+
+    # -- knowledge ------------------------------------------------------------------------
+
+    def capture(self) -> Sequence[Any]:
+        """Keep the vectors with the hints and captions, which they only hold hashed."""
+        rows = zip(self._obs_rows, self.hints, self.shots, strict=True)
+        return [(row.copy(), hint, shot.told.caption) for row, hint, shot in rows]
+
+    def facts(self, agent: int) -> SearchFacts:
+        """Return what the agent may know now."""
+        caption = self.shots[agent].told.caption
+        return views.facts_of(self._obs[agent], agent, self.form, self.hints[agent], caption)
+
+    def surroundings(self, facts: SearchFacts) -> Surroundings:
+        """Return facts in the words of the PiaSE documents; objects are in the picture."""
+        things = [Thing(t.name, "object", {"in_picture": [*t.position]}) for t in facts.objects]
+        return dataclasses.replace(super().surroundings(facts), objects=tuple(things))
+
+    def score(self, agent: int) -> tuple[Score, Score]:
+        """Score what an agent is told of its picture by the mask: the objects, and the caption."""
+        _, truth, told = self.shots[agent]
+        return (
+            score_objects(told.objects, truth.objects),
+            score_caption(told.caption, truth.objects, self._numbers),
+        )
+
+    # -- pictures -------------------------------------------------------------------------
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Draw the place as a picture, and beside it what each agent sees."""
+        house, shots = super().rgb(), [shot.picture for shot in self.shots]
+        scale = max(1, house.shape[0] // (len(shots) * (LINES + 4)))
+        strip = np.concatenate([np.pad(s, ((2, 2), (2, 2), (0, 0))) for s in shots])
+        strip = strip.repeat(scale, 0).repeat(scale, 1)
+        height = max(len(house), len(strip))
+        sides = [np.pad(p, ((0, height - len(p)), (0, 0), (0, 0))) for p in (house, strip)]
+        return np.concatenate(sides, axis=1)

@@ -1,0 +1,1 @@
+"""ScreenSearch: a real window is looked at and driven with keys."""

@@ -1,0 +1,39 @@
+"""ScreenSearch's commands: the twelve movements of the explorer document, each a key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from piase_gym.core.commands import Command, Param, Verb
+
+STAY: Final = "stay"
+MOVEMENTS: Final[Mapping[str, tuple[str, str]]] = {
+    "forward": ("w", "move forward"),
+    "backward": ("s", "move backward"),
+    "move_left": ("a", "move to the left"),
+    "move_right": ("d", "move to the right"),
+    "move_up": ("e", "move up"),
+    "move_down": ("q", "move down"),
+    "look_left": ("left", "turn the head to the left"),
+    "look_right": ("right", "turn the head to the right"),
+    "look_up": ("up", "raise the head"),
+    "look_down": ("down", "lower the head"),
+    "tilt_left": ("z", "roll the head to the left"),
+    "tilt_right": ("c", "roll the head to the right"),
+}
+"""Movement -> the key that usually does it, and what it does."""
+TABLE: Final = (*map(Command, MOVEMENTS), Command(STAY))
+"""The commands of indices."""
+
+
+def verbs(agents: tuple[str, ...]) -> tuple[Verb, ...]:
+    """Return the verbs, with those for several agents or without."""
+    found = [Verb(name, does) for name, (_, does) in MOVEMENTS.items()]
+    found.append(Verb(STAY, "press nothing and look again", synonyms=("wait",)))
+    if len(agents) > 1:
+        words = Param("message", "text", description="what to say")
+        listener = Param("agent_id", choices=agents, description="name of an agent")
+        found.append(Verb("say", "speak to everyone else", (words,)))
+        found.append(Verb("tell", "speak to one agent", (listener, words)))
+    return tuple(found)
