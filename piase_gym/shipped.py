@@ -22,6 +22,7 @@ from piase_gym.worlds.household.levels import ids as home_ids
 from piase_gym.worlds.physics_playground.levels import tasks
 from piase_gym.worlds.social_dilemma import games
 from piase_gym.worlds.text_room.levels import ids as room_ids
+from piase_gym.worlds.word_craft.levels import ids as craft_ids
 
 
 def _world(folder: str, parser: str, oracle: str, scripted: str | None, **row: Any) -> WorldSpec:
@@ -83,6 +84,15 @@ WORLDS = (
         summary="Games in which what is best for each is not what is best for all.",
         aliases=("SocialDilemmaSim",),
     ),
+    _world(
+        "word_craft",
+        "observe.text",
+        "WordCraftOracle",
+        "WordCraftScript",
+        name="WordCraft",
+        summary="Combine things to make others, until the goal is made: common sense as a game.",
+        aliases=("WordCraftEnv",),
+    ),
 )
 
 
@@ -115,6 +125,9 @@ def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "SocialDilemma-v0", {"partners": {"*": "tit_for_tat"}}
     for name, (fields, partner) in games.IDS.items():
         yield f"SocialDilemma-{name}-v0", {"config": fields, "partners": {"*": partner}}
+    yield "WordCraft-v0", {}
+    for name, fields in craft_ids.TASKS.items():
+        yield f"WordCraft-{name}-v0", {"config": fields}
 
 
 def _square(fields: dict[str, Any]) -> dict[str, Any]:
