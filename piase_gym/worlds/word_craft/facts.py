@@ -21,12 +21,15 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.text_encoding import HINT_CODE, hash_text
+from piase_gym.core.text_encoding import HINT_CODE, escape, hash_text
 from piase_gym.core.world import Facts
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
 from piase_gym.worlds.word_craft.observe.features import feature_rows
-from piase_gym.worlds.word_craft.state import HEAD, feature_key, vector_length
+from piase_gym.worlds.word_craft.state import OF_AGENTS, HEAD, capacity, feature_key, vector_length
 
+NOTHING = "nothing"
+MOST_KEPT = 10_000
+"""Pairs that are kept as they are written."""
 Table = tuple[str | None, ...]
 """What lies in the slots of a table, up to the last thing."""
 
@@ -71,8 +74,8 @@ class WordCraftFacts(Facts):
     others: tuple[Other, ...] = ()
 
 
-Kept = tuple[Any, ...]
-"""What is kept of a moment, of numbers alone: see `Form.facts`."""
+Kept = tuple[list[int], str | None]
+"""What is kept of a moment: the numbers of `state.NUMBERS`, and an agent's hint."""
 
 
 class Form:
@@ -86,7 +89,13 @@ class Form:
         self.envelope = envelope
         self.agents = config.names(envelope.agents)
         self.names: tuple[str | None, ...] = (None, *self.book.entities)
+        self.shown = ("", *map(escape, self.book.entities))
+        self.by_name = {name.lower(): k for k, name in enumerate(self.book.entities, 1)}
         self.mixes, self.steps = config.allowed_mixes, config.max_steps
+        self.capacity = capacity(envelope)
+        self.last: tuple[int, list[int], str] = (0, [], "")
+        """The goal and the table that were written last, and how."""
+        self._pairs: dict[tuple[int, int], str] = {}
 
     def __reduce__(self) -> Any:
         """Leave behind what follows from the config."""
@@ -97,22 +106,49 @@ class Form:
         found = self.book.pairs.get((min(one, other) - 1, max(one, other) - 1), ())
         return tuple([self.book.entities[k] for k in found])
 
+    def pair_line(self, one: int, other: int) -> str:
+        """Return what is written of a pair that was combined."""
+        line = self._pairs.get((one, other))
+        if line is None:
+            if len(self._pairs) >= MOST_KEPT:
+                self._pairs.clear()
+            names = self.shown[one], self.shown[other]
+            line = pair_line(*names, list(map(escape, self.products(one, other))))
+            self._pairs[one, other] = line
+        return line
+
+    def table(self, numbers: list[int], agent: int) -> list[int]:
+        """Return what lies on an agent's table, by slot."""
+        agents, room = self.capacity
+        first = OF_AGENTS + 4 * agents + (agent * room if self.config.trade else 0)
+        return numbers[first : first + self.envelope.slots]
+
     def facts(self, kept: Kept, agent: int) -> WordCraftFacts:
         """Return the facts of an agent, from what `WordCraft.capture` kept."""
-        goal, t, table, hand, one, other, used, others, hint, *_ = kept
-        names = self.names
+        numbers, hint = kept
+        names, agents, trade = self.names, self.capacity[0], self.config.trade
+        end = OF_AGENTS + 4 * agents
+        hand, one, other, used = numbers[OF_AGENTS + agent : end : agents]
         return WordCraftFacts(
             agent=self.agents[agent],
             hint=hint,
-            goal=names[goal] or self.book.entities[0],
-            table=self.things(table),
+            goal=names[numbers[4]] or self.book.entities[0],
+            table=self.things(self.table(numbers, agent)),
             holding=names[hand],
             combined=(str(names[one]), str(names[other])) if one else None,
             made=self.products(one, other) if one else (),
             mixes_left=self.mixes - used,
-            steps_left=self.steps - t,
+            steps_left=self.steps - numbers[0],
             others=tuple(
-                [Other(self.agents[k], names[held], self.things(row)) for k, held, row in others]
+                [
+                    Other(
+                        self.agents[k],
+                        names[numbers[OF_AGENTS + k]],
+                        self.things(self.table(numbers, k)) if trade else (),
+                    )
+                    for k in range(self.config.agents)
+                    if k != agent
+                ]
             ),
         )
 
@@ -122,6 +158,11 @@ class Form:
         while last and not row[last - 1]:
             last -= 1
         return tuple([self.names[thing] for thing in row[:last]])
+
+
+def pair_line(one: str, other: str, made: Sequence[str]) -> str:
+    """Write what two things made, in which all are escaped."""
+    return f"You combined: {one} + {other}; this makes: {', '.join(made) or NOTHING}."
 
 
 @functools.lru_cache(maxsize=64)

@@ -78,6 +78,18 @@ _FIELDS: Final = layout(1, FEW_SLOTS).names or ()
 CANONICAL: Final = _FIELDS[: _FIELDS.index("hint") + 1]
 
 
+NUMBERS: Final = "t agents depth made chain first second hand one other used tables".split()
+"""The fields of the record that are numbers of 32 bits."""
+OF_AGENTS: Final = 4 + 3 * MOST_DEPTH
+"""How many of these numbers come before those of each agent."""
+
+
+def shown(envelope: WordCraftEnvelope) -> int:
+    """Return how many of these numbers an envelope uses."""
+    agents, slots = capacity(envelope)
+    return OF_AGENTS + 4 * agents + (envelope.tables - 1) * slots + envelope.slots
+
+
 def layout_for(envelope: WordCraftEnvelope) -> np.dtype[Any]:
     """Return the record that holds an envelope."""
     return layout(*capacity(envelope))
@@ -103,7 +115,7 @@ _COUNTS: Final = "slots_of_keys entities ticket_count"
 
 def pair_key(first: Any, second: Any) -> Any:
     """Return the number by which a pair is looked up; the first is not the greater."""
-    return first * 65536 + second + 1
+    return first * 8192 + second
 
 
 class Arrays:
@@ -157,9 +169,9 @@ def arrays_of(key: PoolKey, looks: FeatureKey) -> Arrays:
 def _hashed(book: RecipeBook) -> dict[str, NDArray[Any]]:
     """Return the products of pairs by a hash table with open addresses; 0 is an empty place."""
     size = 4
-    while size < 4 * len(book.pairs):
+    while size < 2 * len(book.pairs):
         size *= 2
-    keys, numbers = np.zeros(size, np.int64), np.zeros(size, np.int32)
+    keys, numbers = np.zeros(size, np.int32), np.zeros(size, np.int32)
     products, ends = [], [0]
     for number, (pair, made) in enumerate(book.pairs.items()):
         key = pair_key(pair[0] + 1, pair[1] + 1)
@@ -176,7 +188,7 @@ def _hashed(book: RecipeBook) -> dict[str, NDArray[Any]]:
 
 def slot_of(key: Any, size: Any) -> Any:
     """Return where a key is looked for first, in a table whose size is a power of two."""
-    return (key * 40503 >> 7) & (size - 1)
+    return (key * 0x9E3779B1 >> 15) & (size - 1)
 
 
 def _tickets(book: RecipeBook) -> NDArray[np.int32]:
@@ -206,7 +218,7 @@ def table_layout() -> np.dtype[Any]:
             # slots: agents in the outputs; width: things on a table
             *fields_of("<i4", _SIZES),
             *fields_of("<i4", " ".join(_OF_CONFIG)),
-            *fields_of("<i4", "least mixes shared uniform rule one_hot"),
+            *fields_of("<i4", "least mixes shared uniform rule one_hot plain"),
             *fields_of("<i4", _COUNTS),
         ]
     )
@@ -241,6 +253,9 @@ def new_table(
     table["mixes"], table["shared"] = config.allowed_mixes, config.shared_reward
     table["uniform"], table["rule"] = config.uniform_distractors, pool.rule
     table["one_hot"] = {"index": 0, "one_hot": 1}.get(config.features, 2)
+    table["plain"] = envelope.features == 1 and (
+        config.features == "index" and not config.shuffle_features
+    )
     table["starts"], table["counts"] = pool.starts, pool.counts
     table["mark_key"], table["threshold"] = pool.key, pool.threshold
     table["entities"], table["arrays"] = arrays.entities, number

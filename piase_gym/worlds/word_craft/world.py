@@ -23,7 +23,6 @@ from piase_gym.worlds.word_craft import actions, facts, state
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
 from piase_gym.worlds.word_craft.curriculum import DIFFICULTY_PARAMETERS
 from piase_gym.worlds.word_craft.facts import Form, Kept, WordCraftFacts
-from piase_gym.worlds.word_craft.levels.tasks import MOST_DEPTH
 from piase_gym.worlds.word_craft.manual import manual
 from piase_gym.worlds.word_craft.observe import pictures, text
 from piase_gym.worlds.word_craft.rules.step import KERNELS, PAIRS
@@ -36,11 +35,6 @@ OUTCOMES = (
     *[outcome for outcome in ALL_OUTCOMES if outcome not in (Outcome.OK, Outcome.FAILED)],
 )
 """The outcome of every event of `state`."""
-_NUMBERS_OF_TASK = 4 + 3 * MOST_DEPTH
-"""Numbers of the state that come before those of agents."""
-_NUMBERS = "t agents depth made chain first second hand one other used tables".split()
-
-
 class WordBatch(Batch):
     """Many environments, whose tables know where the arrays of their books lie."""
 
@@ -186,7 +180,6 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         super().configure(config)
         self.tables[...] = self._table(self.config)
         self.form = facts.form_of(self.config)
-        self._learn_names()
 
     # -- memory ---------------------------------------------------------------------------
 
@@ -207,16 +200,8 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         """Keep a view of all numbers of the state, and the names of the book."""
         super()._bind()
         self._point(self.tables)
-        agents, slots = state.capacity(self.envelope)
-        at = _NUMBERS_OF_TASK
-        shown = at + 4 * agents + (self.envelope.tables - 1) * slots + self.envelope.slots
-        place = place_of(self.states.dtype, _NUMBERS)
-        self._numbers = bytes_of(self.states)[0, place].view(np.int32)[:shown]
-        self._columns = at, agents, slots
-        self._learn_names()
-
-    def _learn_names(self) -> None:
-        self._known = {name.lower(): name for name in self.config.book.entities}
+        place = place_of(self.states.dtype, state.NUMBERS)
+        self._numbers = bytes_of(self.states)[0, place].view(np.int32)[: state.shown(self.envelope)]
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave views behind."""
@@ -300,15 +285,11 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
 
     def table_of(self, agent: int) -> list[int]:
         """Return what lies on an agent's table, by slot."""
-        room = self._columns[2]
-        first = agent * room if self.config.trade else 0
-        row: list[int] = self.states["tables"][0, first : first + self.envelope.slots].tolist()
-        return row
+        return self.form.table(self._numbers.tolist(), agent)
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a text action; things may be named, or numbered by their slots."""
-        known = dict.fromkeys(self._known, 0)
-        named = actions.read_names(line, self._here(agent), known)
+        named = actions.read_names(line, self._here(agent), self.form.by_name)
         if named is None:
             return super().read(agent, line)
         return self.check(agent, named) if isinstance(named, Command) else named
@@ -321,10 +302,10 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         names = []
         for key in ("first", "second"):
             given = found.parameters[key]
-            name = self._known.get(actions.name_read(given, dict.fromkeys(self._known, 0)))
-            if name is None:
+            name = actions.name_read(given, self.form.by_name)
+            if not name:
                 return actions.missing(given, list(self._here(agent)))
-            names.append(name)
+            names.append(self.form.names[self.form.by_name[name]])
         return Command("combine", dict(zip(("first", "second"), names, strict=True)))
 
     def legal(self, agent: int, command: Command) -> bool:
@@ -347,47 +328,22 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         one, two = (int(slot or 0) - 1 for slot in slots)
         return PAIRS - 1 - (one * self.envelope.slots + two)
 
-    def why_failed(self, agent: int) -> str | None:
-        """Say what a pair came to."""
-        used = self.facts(agent)
-        if used.combined is None:
-            return None
-        one, two = used.combined
-        if not used.made:
-            return f"{one} and {two} make nothing."
-        return f"{one} and {two} make {', '.join(used.made)}, which you have already."
-
     # -- knowledge ------------------------------------------------------------------------
 
-    def _kept(self, agent: int, numbers: Sequence[int]) -> Kept:
-        """Return all that the facts of an agent follow from; see `Form.facts`."""
-        at, agents, room = self._columns
-        tables = at + 4 * agents
-        width, trade = self.envelope.slots, self.config.trade
-        first = tables + (agent * room if trade else 0)
-        others: Sequence[tuple[int, int, Sequence[int]]] = ()
-        if self.config.agents > 1:
-            others = [
-                (k, numbers[at + k], numbers[tables + k * room :][:width] if trade else ())
-                for k in range(self.config.agents)
-                if k != agent
-            ]
-        hand, one, other, used = numbers[at + agent : tables : agents]
-        table = numbers[first : first + width]
-        return (numbers[4], numbers[0], table, hand, one, other, used, others, self.hints[agent])
-
-    def capture(self) -> Sequence[Any]:
-        """Keep the numbers that the facts follow from, and the vectors."""
+    def capture(self) -> Sequence[Kept]:
+        """Keep all numbers and each agent's hint: every fact follows from them."""
         numbers: list[int] = self._numbers.tolist()
-        return [(*self._kept(k, numbers), row.copy()) for k, row in enumerate(self._obs_rows)]
+        return [(numbers, hint) for hint in self.hints]
 
-    def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
+    def vectors(self, kept: Sequence[Kept] | None = None) -> Sequence[NDArray[Any]]:
         """Return each agent's vector, a fresh array each."""
-        return super().vectors() if kept is None else [entry[-1] for entry in kept]
+        if kept is None or kept == self.capture():
+            return super().vectors()
+        return [self.vector(self.form.facts(entry, agent)) for agent, entry in enumerate(kept)]
 
     def facts(self, agent: int) -> WordCraftFacts:
         """Return what the agent may know now."""
-        return self.form.facts(self._kept(agent, self._numbers.tolist()), agent)
+        return self.form.facts((self._numbers.tolist(), self.hints[agent]), agent)
 
     def vector(self, facts: WordCraftFacts) -> NDArray[Any]:
         """Return the vector of the facts."""

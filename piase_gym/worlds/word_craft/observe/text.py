@@ -9,17 +9,17 @@ from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.texts.lines import LineReader
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
 from piase_gym.worlds.word_craft.facts import (
+    NOTHING,
     Form,
     Kept,
     Other,
     Table,
     WordCraftFacts,
     form_of,
+    pair_line,
 )
 from piase_gym.worlds.word_craft.levels.book import MOST_LETTERS
-
-EMPTY = "nothing"
-
+from piase_gym.worlds.word_craft.state import OF_AGENTS
 
 def text_of(facts: WordCraftFacts) -> str:
     """Write the facts as prose, each of them once."""
@@ -28,15 +28,13 @@ def text_of(facts: WordCraftFacts) -> str:
         f"On the table: {table_line(facts.table)}.",
     ]
     for other in facts.others:
-        held = escape(other.holding) if other.holding else EMPTY
+        held = escape(other.holding) if other.holding else NOTHING
         table = f"; on its table: {table_line(other.table)}" if other.table else ""
         lines.append(f"{other.name} holds: {held}{table}.")
     if facts.holding:
         lines.append(f"You hold: {escape(facts.holding)}.")
     if facts.combined:
-        one, two = map(escape, facts.combined)
-        made = ", ".join(map(escape, facts.made)) if facts.made else EMPTY
-        lines.append(f"You combined: {one} + {two}; this makes: {made}.")
+        lines.append(pair_line(*map(escape, facts.combined), list(map(escape, facts.made))))
     lines.append(f"You may combine {facts.mixes_left} more, in {facts.steps_left} steps.")
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
@@ -46,13 +44,32 @@ def text_of(facts: WordCraftFacts) -> str:
 def table_line(table: Table) -> str:
     """Write what lies on a table: ``1 fire, 3 water``."""
     if not table:
-        return EMPTY
+        return NOTHING
     return ", ".join([f"{k} {escape(thing)}" for k, thing in enumerate(table, 1) if thing])
 
 
 def write_kept(form: Form, kept: Kept, agent: int) -> str:
-    """Write the text of what `WordCraft.capture` kept: what `text_of` writes of its facts."""
-    return text_of(form.facts(kept, agent))
+    """Write what `text_of` writes of the facts of what `WordCraft.capture` kept.
+
+    What is most often asked for, one agent without a hint, is written without making facts.
+    """
+    numbers, hint = kept
+    if len(form.agents) > 1 or hint is not None:
+        return text_of(form.facts(kept, agent))
+    goal, table = numbers[4], numbers[OF_AGENTS + 4 :]
+    last_goal, last_table, text = form.last
+    shown = form.shown
+    if goal != last_goal or table != last_table:
+        line = ", ".join([f"{k} {shown[thing]}" for k, thing in enumerate(table, 1) if thing])
+        text = f"You are {form.agents[0]}. Make this: {shown[goal]}.\nOn the table: {line}.\n"
+        form.last = goal, table, text
+    hand, one, other, used = numbers[OF_AGENTS : OF_AGENTS + 4]
+    if hand:
+        text += f"You hold: {shown[hand]}.\n"
+    if one:
+        text += f"{form.pair_line(one, other)}\n"
+    left = form.steps - numbers[0]
+    return f"{text}You may combine {form.mixes - used} more, in {left} steps."
 
 
 def longest_text(envelope: WordCraftEnvelope) -> int:
@@ -125,12 +142,12 @@ class _Reader(LineReader):
     def other(self, name: str, held: str, table: str | None) -> Other:
         """Read what is seen of another agent."""
         self.require(name in self.form.agents, "there is no such agent")
-        holding = None if held == EMPTY else self.name(held, self.known)
+        holding = None if held == NOTHING else self.name(held, self.known)
         return Other(name, holding, () if table is None else self.table(table))
 
     def table(self, shown: str) -> Table:
         """Read what lies on a table."""
-        if shown == EMPTY:
+        if shown == NOTHING:
             return ()
         row: list[str | None] = []
         for item in shown.split(", "):
@@ -152,7 +169,7 @@ class _Reader(LineReader):
 
     def list(self, shown: str) -> tuple[str, ...]:
         """Read what a pair makes."""
-        if shown == EMPTY:
+        if shown == NOTHING:
             return ()
         return tuple(self.name(item, self.known) for item in shown.split(", "))
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from piase_gym.compiled import helper, hot, inline, load, store, stream_key
+from piase_gym.compiled import helper, hot, inline, load, load64, store, store64, stream_key
 from piase_gym.compiled.draws import GOLDEN, integer, mix64
 from piase_gym.compiled.memory import array_at
 from piase_gym.compiled.stepping import ABSENT, NONE, Rules, compile_kernels
@@ -74,8 +74,10 @@ def begin(s, w, seed):
         s.hand[a], s.one[a], s.other[a], s.used[a] = 0, 0, 0, 0
         s.alive[a] = a < w.agents
         s.fate[a], s.marks[a], s.order[a] = IN_PLAY, 0, a
-    for i in range(len(s.tables)):
-        s.tables[i] = 0
+    room = len(s.tables) // len(s.hand)
+    for b in range(w.tables):
+        for i in range(w.width):
+            s.tables[b * room + i] = 0
     for i in range(len(s.hint)):
         s.hint[i] = 0
     s.depth = w.least + integer(s, LAYOUT, w.depth - w.least + 1)
@@ -234,10 +236,10 @@ def combine(s, w, a, one, other):
     s.used[a] += 1
     waste = 0.0 if w.evaluation else WASTE_REWARD
     key = key_of(np.int64(min(one, other)), np.int64(max(one, other)))
-    keys = array_at(w.at_keys, w.slots_of_keys, np.int64)
+    keys = array_at(w.at_keys, w.slots_of_keys, np.int32)
     place = look_up(key, np.int64(w.slots_of_keys))
-    while keys[place] != key:
-        if keys[place] == 0:
+    while load(keys, place) != key:
+        if load(keys, place) == 0:
             return NOTHING, waste, 0
         place = (place + 1) & (np.int64(w.slots_of_keys) - 1)
     pair = np.int64(array_at(w.at_pairs, w.slots_of_keys, np.int32)[place])
@@ -382,12 +384,45 @@ def place_number(w, thing):
 @hot
 def sight(s, w, a, obs, p):
     """Write the vector of agent `a` to ``obs[p:p + w.length]``."""
-    size = np.int64(w.features)
     store(obs, p, a)
     store(obs, p + 1, w.agents)
     store(obs, p + 2, w.mixes - s.used[a])
     store(obs, p + 3, w.max_steps - s.t)
     q = p + HEAD
+    if w.plain:
+        q = show_numbers(s, w, a, obs, q)
+    else:
+        q = show_features(s, w, a, obs, q)
+    if load64(s.hint, a * HINT_CODE) == np.uint64(0):  # there is hardly ever a hint
+        for i in range(HINT_CODE // 2):
+            store64(obs, q + 2 * i, np.uint64(0))
+    else:
+        for i in range(HINT_CODE):
+            store(obs, q + i, s.hint[a * HINT_CODE + i])
+
+
+@inline
+def show_numbers(s, w, a, obs, q):
+    """Write things as their numbers, which are those of the state. Returns where they end."""
+    store(obs, q, s.chain[0])
+    store(obs, q + 1, s.one[a])
+    store(obs, q + 2, s.other[a])
+    q += 3
+    for b in range(min(np.int64(w.slots), len(s.hand))):
+        store(obs, q + b, s.hand[b])
+    q += w.slots
+    width, room = np.int64(w.width), len(s.tables) // len(s.hand)
+    for b in range(w.tables):
+        for i in range(width):
+            store(obs, q + i, s.tables[np.uint64(b * room + i)])
+        q += width
+    return q
+
+
+@helper
+def show_features(s, w, a, obs, q):
+    """Write the features of all that the agent sees. Returns where they end."""
+    size = np.int64(w.features)
     for thing in (s.chain[0], s.one[a], s.other[a]):
         show_thing(w, obs, q, thing)
         q += size
@@ -399,17 +434,19 @@ def sight(s, w, a, obs, p):
         for i in range(w.width):
             show_thing(w, obs, q, s.tables[b * room + i])
             q += size
-    for i in range(HINT_CODE):
-        store(obs, q + i, s.hint[a * HINT_CODE + i])
+    return q
 
 
 @hot
 def legal(s, w, a, masks, m):
-    """Write the mask of an agent in play: things that are there, waiting, and gifts."""
+    """Write the mask of an agent in play: things that are there, gifts, and waiting."""
     width, table = np.int64(w.width), table_of(s, w, a)
-    able = s.used[a] < w.mixes
-    for i in range(width):
-        store(masks, m + i, able and s.tables[table + i] != 0)
+    if s.used[a] < w.mixes:
+        for i in range(width):
+            store(masks, m + i, s.tables[np.uint64(table + i)] != 0)
+    else:
+        for i in range(width):
+            store(masks, m + i, 0)
     m += width
     if w.num_actions > width + 1:
         for other in range(w.slots):
