@@ -133,8 +133,8 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
 
     ## Scenarios and curricula
 
-    `bake_bread` and `market_day` are scenarios (`piase run NAME`). The curriculum `apprentice` leads
-    from single recipes to tasks of depth 4 (`piase curriculum run apprentice`).
+    `bake_bread` and `market_day` are scenarios (`piase run NAME`). The curriculum `apprentice`
+    leads from two recipes of a pantry to tasks of depth 4 (`piase curriculum run apprentice`).
 
     ## Versions
 

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 TASKS: Final[dict[str, dict[str, Any]]] = {
     "Pantry": {
-        "entities": 24,
+        "entities": 40,
         "depth": 2,
-        "mixes": 3,
+        "mixes": 4,
         "split": "by_task",
-        "train_ratio": 0.8,
+        "train_ratio": 0.6,
         "features": "one_hot",
     },
     "Depth1": {"depth": 1, "distractors": 4},
