@@ -153,6 +153,11 @@ def with_household(text: str) -> str:
     return with_sections(text, "household", measured("household"))
 
 
+def with_wordcraft(text: str) -> str:
+    """Return the page about recipe books with how well and how fast they are played."""
+    return with_sections(text, "wordcraft", measured("word_craft"))
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -201,6 +206,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "runs.md": (with_logging,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),
+    "wordcraft.md": (with_wordcraft,),
 }
 """Page -> what writes the stored results into it."""
 

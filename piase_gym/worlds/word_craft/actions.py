@@ -1,4 +1,4 @@
-"""What agents of WordCraft can say and do: the grammar, the command of every index, names in lines."""
+"""What agents of WordCraft can say and do: the grammar, the commands of indices, names in lines."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ def grammar_of(envelope: WordCraftEnvelope, agents: tuple[str, ...]) -> tuple[Ve
     )
     things = (Param("first"), Param("second", before="and"))
     verbs = (
-        Verb("combine", "combine two things from the table, such as fire and water", things, ("mix",)),
+        Verb(
+            "combine", "combine two things from the table, such as fire and water", things, ("mix",)
+        ),
         Verb(
             "pick",
-            "pick up what lies in a place (or name it); the second thing is combined with the first",
+            "pick up what lies in a place, or name it; the second is combined with the first",
             (slot,),
             ("take", "select"),
         ),
@@ -90,9 +92,7 @@ def read_names(
     return None
 
 
-def _pair(
-    shown: str, here: Mapping[str, int], known: Mapping[str, int]
-) -> Command | InvalidAction:
+def _pair(shown: str, here: Mapping[str, int], known: Mapping[str, int]) -> Command | InvalidAction:
     """Read two things of a book, by name or by slot."""
     cuts = [(shown[: m.start()], shown[m.end() :]) for m in _AND.finditer(shown)]
     if not cuts:
@@ -107,4 +107,5 @@ def _pair(
 
 
 def missing(shown: str, names: Sequence[str]) -> InvalidAction:
+    """Say that there is no such thing, and what there is."""
     return unparsable(f"there is no {shown.strip()[:60]!r} here; {suggest(shown, names)}")

@@ -25,7 +25,7 @@ from piase_gym.core.text_encoding import HINT_CODE, escape, hash_text
 from piase_gym.core.world import Facts
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
 from piase_gym.worlds.word_craft.observe.features import feature_rows
-from piase_gym.worlds.word_craft.state import OF_AGENTS, HEAD, capacity, feature_key, vector_length
+from piase_gym.worlds.word_craft.state import HEAD, OF_AGENTS, capacity, feature_key, vector_length
 
 NOTHING = "nothing"
 MOST_KEPT = 10_000

@@ -8,7 +8,7 @@ their `Arrays`, and points copies of tables at their own (`Arrays.point`).
 from __future__ import annotations
 
 import functools
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray

@@ -10,7 +10,6 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.compiled import readable
 from piase_gym.compiled.stepping import Kernels
 from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
@@ -22,7 +21,8 @@ from piase_gym.worlds.batch_arrays import bytes_of, place_of, stacked
 from piase_gym.worlds.word_craft import actions, facts, state
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
 from piase_gym.worlds.word_craft.curriculum import DIFFICULTY_PARAMETERS
-from piase_gym.worlds.word_craft.facts import Form, Kept, WordCraftFacts
+from piase_gym.worlds.word_craft.facts import Kept, WordCraftFacts
+from piase_gym.worlds.word_craft.levels.book import read_book
 from piase_gym.worlds.word_craft.manual import manual
 from piase_gym.worlds.word_craft.observe import pictures, text
 from piase_gym.worlds.word_craft.rules.step import KERNELS, PAIRS
@@ -35,6 +35,8 @@ OUTCOMES = (
     *[outcome for outcome in ALL_OUTCOMES if outcome not in (Outcome.OK, Outcome.FAILED)],
 )
 """The outcome of every event of `state`."""
+
+
 class WordBatch(Batch):
     """Many environments, whose tables know where the arrays of their books lie."""
 
@@ -79,13 +81,13 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
 
     | index | command | effect |
     |---|---|---|
-    | 0 to S-1 | `pick 1` to `pick S`, or `pick fire` | the first pick is held, the second combined with it |
+    | 0 to S-1 | `pick 1` to `pick S`, or `pick fire` | the second is combined with the first |
     | with trade: S + S * agent + slot | `give 2 to agent_1` | it leaves the own table |
     | the last | `wait` | nothing |
-    | none | `combine fire and water` | both picks in one step; what was held is put back |
+    | none | `combine fire and water` | both in one step; what was held is put back |
 
-    An empty slot is illegal, and so is picking when no mixes are left. A pair that makes nothing, or
-    nothing new, fails.
+    An empty slot is illegal, and so is picking when no mixes are left. A pair that makes nothing,
+    or nothing new, fails.
 
     ## Observations
 
@@ -111,7 +113,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     | what was made | reward |
     |---|---|
     | the goal | +1, for everybody |
-    | a thing that is needed on the way, for the first time | +1, unless `subgoal_rewards` is false |
+    | for the first time, what is needed on the way | +1; 0 without `subgoal_rewards` |
     | the same again | 0 |
     | nothing, or what is not needed | -0.1 |
 
@@ -220,10 +222,9 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         tables = stacked([self._table(config) for config in configs])
         length = state.vector_length(self.envelope)
         shape = (count, len(self.agents), length, self.num_actions)
-        batch = WordBatch(
+        return WordBatch(
             np.zeros(count, state.layout_for(self.envelope)), tables, shape, np.float32
         )
-        return batch
 
     def _records(self, batch: Batch) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return states and tables of a batch as kernels take them."""
@@ -380,9 +381,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
             "mixes_left": facts.mixes_left,
             "steps_left": facts.steps_left,
         }
-        return Surroundings(
-            objects=(*others, *seen), inventory=mine, perceptions=perceptions
-        )
+        return Surroundings(objects=(*others, *seen), inventory=mine, perceptions=perceptions)
 
     def state(self) -> NDArray[np.float64]:
         """Return all numbers of the state, then who is alive, fates and marks."""
@@ -415,3 +414,9 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
 
 
 _vector_of = facts.vector_of
+_OWN = read_book()
+WordCraft.__doc__ = (
+    (WordCraft.__doc__ or "")
+    .replace("{entities}", str(len(_OWN.entities)))
+    .replace("{recipes}", str(len(_OWN.recipes)))
+)

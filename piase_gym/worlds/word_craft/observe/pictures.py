@@ -108,7 +108,9 @@ def rgb(scene: Scene) -> NDArray[np.uint8]:
                 edge = COLOURS[mine[0] % len(COLOURS)] if mine else mix(INK, PAPER, 0.5)
                 _card(pen, (x, y), f"{slot + 1} {escape(thing)}", WHITE, edge, 3 if mine else 1)
         top += 26 + block * step
-    for k, (name, hand, mixes) in enumerate(zip(scene.agents, scene.hands, scene.left, strict=True)):
+    for k, (name, hand, mixes) in enumerate(
+        zip(scene.agents, scene.hands, scene.left, strict=True)
+    ):
         pen.ellipse((GAP, top + 2, GAP + 13, top + 15), COLOURS[k % len(COLOURS)])
         told = f"{name} holds {escape(hand) if hand else 'nothing'}; {mixes} mixes left"
         pen.text((GAP + 20, top), told[:70], INK, _font(13))
@@ -130,12 +132,12 @@ def _tree(pen: Any, rows: Sequence[tuple[int, str, bool]], left: int, head: int)
             pen.line((elbow, above, elbow, y + HIGH // 2), line, 2)
             pen.line((elbow, y + HIGH // 2, x, y + HIGH // 2), line, 2)
         fill = mix(DONE, WHITE, 0.75) if there else GRID
-        _card(pen, (x, y), escape(thing), fill, GOLD if depth == 0 else line, 3 if depth == 0 else 1)
+        _card(
+            pen, (x, y), escape(thing), fill, GOLD if depth == 0 else line, 3 if depth == 0 else 1
+        )
 
 
-def _card(
-    pen: Any, at: tuple[int, int], told: str, fill: str, edge: str, thick: int
-) -> None:
+def _card(pen: Any, at: tuple[int, int], told: str, fill: str, edge: str, thick: int) -> None:
     """Draw a card with a word."""
     x, y = at
     pen.rounded_rectangle((x, y, x + CARD, y + HIGH), 6, fill, edge, thick)

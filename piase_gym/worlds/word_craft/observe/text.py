@@ -21,6 +21,7 @@ from piase_gym.worlds.word_craft.facts import (
 from piase_gym.worlds.word_craft.levels.book import MOST_LETTERS
 from piase_gym.worlds.word_craft.state import OF_AGENTS
 
+
 def text_of(facts: WordCraftFacts) -> str:
     """Write the facts as prose, each of them once."""
     lines = [
@@ -172,5 +173,3 @@ class _Reader(LineReader):
         if shown == NOTHING:
             return ()
         return tuple(self.name(item, self.known) for item in shown.split(", "))
-
-

@@ -1,4 +1,4 @@
-"""A WordCraft player that knows no recipe: it tries pairs that it has not tried, the new things first."""
+"""A WordCraft player that knows no recipe: it tries what it has not tried, new things first."""
 
 from __future__ import annotations
 

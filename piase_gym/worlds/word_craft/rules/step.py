@@ -389,10 +389,7 @@ def sight(s, w, a, obs, p):
     store(obs, p + 2, w.mixes - s.used[a])
     store(obs, p + 3, w.max_steps - s.t)
     q = p + HEAD
-    if w.plain:
-        q = show_numbers(s, w, a, obs, q)
-    else:
-        q = show_features(s, w, a, obs, q)
+    q = show_numbers(s, w, a, obs, q) if w.plain else show_features(s, w, a, obs, q)
     if load64(s.hint, a * HINT_CODE) == np.uint64(0):  # there is hardly ever a hint
         for i in range(HINT_CODE // 2):
             store64(obs, q + 2 * i, np.uint64(0))
