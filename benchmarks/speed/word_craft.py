@@ -23,6 +23,7 @@ from piase_gym.benchmarks.speed.shown import Section, Table, about, described
 from piase_gym.benchmarks.speed.throughput import NoopParallelEnv
 from piase_gym.benchmarks.speed.timing import interleaved, medians
 from piase_gym.core.rng import Stream
+from piase_gym.worlds.word_craft.config import WordCraftConfig
 from piase_gym.worlds.word_craft.levels import tasks
 from piase_gym.worlds.word_craft.levels.book import read_book
 from piase_gym.worlds.word_craft.levels.ids import TASKS
@@ -105,7 +106,7 @@ def _acts(count: int) -> list[dict[str, int]]:
 def text_rate(config: Mapping[str, Any], steps: int = 4000) -> Callable[[], float]:
     """Return what measures steps a CPU-second of one agent that reads text; resets count too."""
     env = piase_gym.parallel_env("WordCraft", view="text", **config)
-    acts, given = _acts(env.world.envelope.given), 0
+    acts, given = _acts(WordCraftConfig(**config).sizes().given), 0
 
     def run() -> float:
         nonlocal given
@@ -125,7 +126,7 @@ def batch_rate(config: Mapping[str, Any], envs: int, times: int) -> Callable[[],
     """Return what measures steps a CPU-second of a batch."""
     batch = piase_gym.batch_env("WordCraft", num_envs=envs, copy=False, **config)
     batch.reset(seed=0)
-    most = batch.world.envelope.given
+    most = WordCraftConfig(**config).sizes().given
     acts = np.random.default_rng(1).integers(0, most, (32, envs, 1)).astype(np.int32)
 
     def run() -> float:

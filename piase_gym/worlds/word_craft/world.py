@@ -402,7 +402,8 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         hands = [names[thing] for thing in record["hand"][:count].tolist()]
         left = (self.config.allowed_mixes - record["used"][:count]).tolist()
         shown = tables if self.config.trade else tables[:1]
-        return pictures.Scene(recipes, made, shown, hands, left, self.agents[:count])
+        agents, slots = self.agents[:count], self.envelope.slots
+        return pictures.Scene(recipes, made, shown, hands, left, agents, slots)
 
     def ansi(self) -> str:
         """Draw the table and the tree of the task as text."""

@@ -11,9 +11,9 @@ import pytest
 
 import piase_gym
 from piase_gym.core.text_encoding import HINT_CODE
+from piase_gym.errors import SnapshotError
 from piase_gym.testing import check_world
 from piase_gym.worlds.word_craft.state import HEAD
-from tests.probes.checks import check_damage
 
 
 def things(env: Any, size: int) -> np.ndarray[Any, Any]:
@@ -125,5 +125,30 @@ def test_it_conforms(config: str) -> None:
     check_world("WordCraft", entities=60, **CONFIGS[config])
 
 
-def test_damaged_states_are_refused() -> None:
-    check_damage("WordCraft", {"agents": 2}, agents=3, distractors=60, entities=100)
+DAMAGE: dict[str, Any] = {
+    "agents": 1,
+    "depth": 0,
+    "made": 8,
+    "t": -1,
+    "chain": [0] * 5,
+    "first": [61, 0, 0, 0, 0],
+    "hand": [-1] * 8,
+    "one": [3] + [0] * 7,
+    "used": [9] * 8,
+    "tables": [99] * 512,
+    "alive": [1] * 8,
+    "fate": [3] * 8,
+    "marks": [16] * 8,
+}
+
+
+@pytest.mark.parametrize("field", DAMAGE)
+def test_damaged_states_are_refused(field: str) -> None:
+    env = piase_gym.parallel_env("WordCraft", agents=2, entities=60, depth=2, mixes=4)
+    env.reset(seed=1)
+    before, good = env.digest(), env.world.get_state()
+    env.world.set_state(good)
+    for value in (DAMAGE[field], None, "x", []):
+        with pytest.raises(SnapshotError):
+            env.world.set_state({**good, field: value})
+        assert env.digest() == before

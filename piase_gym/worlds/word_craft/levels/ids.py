@@ -8,7 +8,7 @@ TASKS: Final[dict[str, dict[str, Any]]] = {
     "Pantry": {
         "entities": 40,
         "depth": 2,
-        "mixes": 4,
+        "mixes": 3,
         "split": "by_task",
         "train_ratio": 0.6,
         "features": "one_hot",

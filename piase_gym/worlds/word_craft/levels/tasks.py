@@ -124,7 +124,8 @@ def _with_both(links: Links) -> Ints:
     # What needs the other stands before it, so that a recipe's parts are made after it.
     swap = (needs_two == one[:, None]).any(1)
     rows = np.column_stack([top, np.where(swap, second, first), np.where(swap, first, second)])
-    return rows[~circle].astype(np.int32)
+    found: Ints = rows[~circle].astype(np.int32)
+    return found
 
 
 def task_counts(book: RecipeBook, depth: int = INDEXED) -> dict[int, int]:
@@ -209,7 +210,7 @@ def pool_of(key: PoolKey) -> Pool:
     kept, counts, rule = [], [], ANY
     for depth in range(1, min(key.depth, INDEXED) + 1):
         tasks = index_of(book, depth)
-        mine = _side(key, tasks, goals[products[tasks[:, 0]]], held[tasks].any(1))
+        mine = _side(key, tasks, goals[products[tasks[:, 0]]], np.any(held[tasks], axis=1))
         grows = depth == INDEXED < key.depth
         if grows:
             rule = _rule(key)

@@ -15,8 +15,8 @@ from piase_gym.worlds.drawing import COLOURS, GOLD, GRID, INK, PAPER, WHITE, mix
 
 CARD, HIGH, GAP = 130, 30, 10
 """Pixels: the width and height of a card, and what is between two."""
-ACROSS = 4
-"""Cards in a row of a table."""
+ACROSS, MOST_ROWS = 4, 10
+"""Cards in a row of a table, and rows that are shown of it."""
 DONE = "#009e73"
 
 
@@ -31,6 +31,7 @@ class Scene:
         hands: What each agent holds.
         left: How many pairs each agent may combine.
         agents: Their names.
+        slots: How many things have room on a table; so pictures of an episode are of one size.
     """
 
     recipes: Sequence[tuple[str, ...]]
@@ -39,6 +40,7 @@ class Scene:
     hands: Sequence[str | None]
     left: Sequence[int]
     agents: Sequence[str]
+    slots: int
 
     @property
     def goal(self) -> str:
@@ -86,10 +88,10 @@ def rgb(scene: Scene) -> NDArray[np.uint8]:
 
     step, rows = HIGH + GAP, scene.branches()
     deep = max(depth for depth, *_ in rows)
-    blocks = [max(1, -(-len(table) // ACROSS)) for table in scene.tables]
+    block = min(MOST_ROWS, -(-scene.slots // ACROSS))
     left = GAP + ACROSS * (CARD + GAP)
     head = 44
-    tables_high = sum(blocks) * step + len(blocks) * 26
+    tables_high = len(scene.tables) * (block * step + 26)
     foot = 22 * len(scene.agents)
     height = head + max(tables_high + foot, len(rows) * step) + GAP
     width = left + 2 * GAP + deep * 28 + CARD + GAP
@@ -97,10 +99,10 @@ def rgb(scene: Scene) -> NDArray[np.uint8]:
     pen = ImageDraw.Draw(image)
     pen.text((GAP, 12), f"Make: {escape(scene.goal)[:60]}", INK, _font(18))
     top = head
-    for k, (table, block) in enumerate(zip(scene.tables, blocks, strict=True)):
+    for k, table in enumerate(scene.tables):
         whose = f"On the table of {scene.agents[k]}" if len(scene.tables) > 1 else "On the table"
         pen.text((GAP, top), whose, mix(INK, PAPER, 0.3), _font(13))
-        for slot, thing in enumerate(table):
+        for slot, thing in enumerate(table[: ACROSS * MOST_ROWS]):
             if thing:
                 x, y = GAP + slot % ACROSS * (CARD + GAP), top + 22 + slot // ACROSS * step
                 holders = [a for a, hand in enumerate(scene.hands) if hand == thing]

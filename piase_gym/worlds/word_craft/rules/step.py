@@ -5,7 +5,7 @@ the pair makes comes to lie on the table, and nothing is used up.
 """
 
 # Kernels are typed by numba, not by annotations.
-# mypy: disable-error-code="no-untyped-def, assignment"
+# mypy: disable-error-code="no-untyped-def, assignment, operator, call-overload"
 
 from __future__ import annotations
 
