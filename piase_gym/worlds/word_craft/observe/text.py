@@ -35,8 +35,8 @@ def text_of(facts: WordCraftFacts) -> str:
     if facts.holding:
         lines.append(f"You hold: {escape(facts.holding)}.")
     if facts.combined:
-        one, other = map(escape, facts.combined)
-        lines.append(pair_line(one, other, list(map(escape, facts.made))))
+        one, two = map(escape, facts.combined)
+        lines.append(pair_line(one, two, list(map(escape, facts.made))))
     lines.append(f"You may combine {facts.mixes_left} more, in {facts.steps_left} steps.")
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
