@@ -69,6 +69,7 @@ def layout(agents: int, slots: int) -> np.dtype[Any]:
             *fields_of("u1", "alive fate marks", agents),
             ("hint", "u1", agents * HINT_CODE),
             ("order", "u1", agents),
+            *fields_of("<i4", "plan aim also", agents),  # what commands are about, in a step
             *BOOKKEEPING,
         ]
     )

@@ -15,7 +15,7 @@ from piase_gym.core.commands import OUTCOMES as ALL_OUTCOMES
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
 from piase_gym.core.difficulty import DifficultyParameter
 from piase_gym.core.surroundings import Surroundings, Thing
-from piase_gym.core.world import Act, Manual
+from piase_gym.core.world import Act, Manual, StepResult
 from piase_gym.worlds.array_world import ArrayWorld, Batch
 from piase_gym.worlds.batch_arrays import bytes_of, place_of, stacked
 from piase_gym.worlds.word_craft import actions, facts, state
@@ -318,8 +318,29 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         able = self.alive[agent] and used < self.config.allowed_mixes
         return able and all(str(name).lower() in here for name in command.parameters.values())
 
+    def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
+        """Advance by one step; commands that cannot be done are explained."""
+        return super()._step_decoded([self._explained(k, act) for k, act in enumerate(acts)])
+
+    def _explained(self, agent: int, act: Act) -> Act:
+        """Return an act, or what says why it cannot be done now."""
+        found = self.check(agent, act) if isinstance(act, Command) else act
+        if not isinstance(found, Command) or self.legal(agent, found) or not self.alive[agent]:
+            return act
+        here = self._here(agent)
+        if found.verb == "combine":
+            lacking = [str(n) for n in found.parameters.values() if str(n).lower() not in here]
+            why = f"there is no {lacking[0]} on your table" if lacking else "no mixes are left"
+        elif found.parameters.get("slot") not in here.values():
+            why = f"nothing lies in slot {found.parameters.get('slot')}"
+        else:
+            why = "no mixes are left" if found.verb == "pick" else "you cannot give it to them"
+        return InvalidAction(Outcome.ILLEGAL, f"You cannot {self.write(found)}: {why}.")
+
     def _code(self, agent: int, act: Act) -> int:
         """Translate an act into what the kernel takes, pairs too."""
+        if isinstance(act, InvalidAction) and act.outcome is Outcome.ILLEGAL:
+            return PAIRS
         if not isinstance(act, Command) or act.verb != "combine":
             return super()._code(agent, act)
         here = self._here(agent)

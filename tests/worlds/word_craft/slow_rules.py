@@ -36,7 +36,8 @@ class SlowCraft:
 
     def step(self, said: list[Said]) -> tuple[list[float], list[str]]:
         """Let everybody act in order; returns rewards and outcomes."""
-        results = [self.act(agent, words) for agent, words in enumerate(said)]
+        before = [dict(self.table(agent)) for agent in range(len(said))]
+        results = [self.act(agent, words, before[agent]) for agent, words in enumerate(said)]
         rewards = [reward for reward, _ in results]
         self.steps += 1
         self.won = self.goal in self.made
@@ -48,12 +49,12 @@ class SlowCraft:
         self.over = self.won or spent or self.steps >= self.config.max_steps
         return rewards, [outcome for _, outcome in results]
 
-    def act(self, agent: int, said: Said) -> tuple[float, str]:
-        table = self.table(agent)
+    def act(self, agent: int, said: Said, table: dict[int, str]) -> tuple[float, str]:
+        """Let an agent act on what lay on its table before anybody acted."""
         if said[0] == "wait":
             return 0.0, "ok"
         if said[0] == "give":
-            return self.give(agent, *said[1:])
+            return self.give(agent, said[1], said[2], table)
         if self.used[agent] >= self.config.allowed_mixes:
             return 0.0, "illegal"
         if said[0] == "pair":
@@ -68,11 +69,10 @@ class SlowCraft:
             return 0.0, "ok"
         return self.combine(agent, hand, table[said[1]])
 
-    def give(self, agent: int, slot: int, other: int) -> tuple[float, str]:
-        table = self.table(agent)
+    def give(self, agent: int, slot: int, other: int, table: dict[int, str]) -> tuple[float, str]:
         if not self.config.trade or slot not in table or other == agent:
             return 0.0, "illegal"
-        thing = table.pop(slot)
+        thing = self.table(agent).pop(slot)
         if self.hands[agent] == thing:
             self.hands[agent] = None
         put(self.tables[other], thing)

@@ -154,6 +154,13 @@ def test_picks_by_name_and_number(tmp_path: Path) -> None:
     ]
     infos = env.step({"agent_0": "pick watr"})[4]
     assert "did you mean 'water'" in infos["agent_0"]["feedback"]
+    told = []
+    for line in ("combine house and water", "pick 9"):
+        told.append(env.step({"agent_0": line})[4]["agent_0"]["feedback"])
+    assert told == [
+        "You cannot combine house and water: there is no house on your table.",
+        "You cannot pick 9: nothing lies in slot 9.",
+    ]
     play(env, "pick fire", "combine water and earth")  # what was held is put back
     assert env.world.facts(0).holding is None
 

@@ -263,44 +263,58 @@ def combine(s, w, a, one, other):
 
 
 @helper
-def act(s, w, a, index):
-    """Carry out the command of an agent. Returns the event, the reward, and marks."""
+def decode(s, w, a, index):
+    """Find out what a command is about, by the state before anybody acts.
+
+    ``s.plan`` becomes the event that it is to have: `PICKED`, `MADE` and `GAVE` are carried out
+    on ``s.aim`` and ``s.also``, the others are final.
+    """
     width, table = np.int64(w.width), table_of(s, w, a)
+    s.plan[a], s.aim[a], s.also[a] = ILLEGAL, 0, 0
     if index == ABSENT or index == w.num_actions - 1:
-        return WAITED, 0.0, 0
-    if index < ABSENT and index > PAIRS:
-        return UNPARSABLE + (ABSENT - 1 - index), 0.0, 0
-    if index >= width:
-        return give(s, w, a, index - width)
-    if index == PAIRS or s.used[a] >= w.mixes:
-        return ILLEGAL, 0.0, 0
-    if index < PAIRS:
+        s.plan[a] = WAITED
+    elif index < ABSENT and index > PAIRS:
+        s.plan[a] = UNPARSABLE + (ABSENT - 1 - index)
+    elif index >= width:
+        other, place = (index - width) // width, (index - width) % width
+        s.aim[a], s.also[a] = s.tables[table + place], other
+        if can_give(s, w, a, other, s.aim[a]):
+            s.plan[a] = GAVE
+    elif s.used[a] < w.mixes and index >= 0:
+        s.aim[a] = s.tables[np.uint64(table + index)]
+        if s.aim[a] != 0:
+            s.plan[a] = PICKED
+    elif s.used[a] < w.mixes and index < PAIRS:
         code = PAIRS - 1 - index
-        one, other = s.tables[table + code // width], s.tables[table + code % width]
-        if one == 0 or other == 0:
-            return ILLEGAL, 0.0, 0
-        return combine(s, w, a, one, other)
-    thing = s.tables[table + index]
-    if thing == 0:
-        return ILLEGAL, 0.0, 0
-    if s.hand[a] == 0:
-        s.hand[a] = thing
-        return PICKED, 0.0, 0
-    return combine(s, w, a, s.hand[a], thing)
+        s.aim[a], s.also[a] = s.tables[table + code // width], s.tables[table + code % width]
+        if s.aim[a] != 0 and s.also[a] != 0:
+            s.plan[a] = MADE
 
 
 @helper
-def give(s, w, a, gift):
+def act(s, w, a):
+    """Carry out the command of an agent. Returns the event, the reward, and marks."""
+    plan, thing = np.int64(s.plan[a]), s.aim[a]
+    if plan == PICKED:
+        if s.hand[a] != 0:
+            return combine(s, w, a, s.hand[a], thing)
+        s.hand[a] = thing
+    elif plan == MADE:
+        return combine(s, w, a, thing, s.also[a])
+    elif plan == GAVE:
+        return give(s, w, a, np.int64(s.also[a]), thing)
+    return plan, 0.0, 0
+
+
+@helper
+def give(s, w, a, other, thing):
     """Let an agent give a thing to another. Returns the event, the reward, and marks."""
-    other, place = gift // np.int64(w.width), gift % np.int64(w.width)
-    thing = s.tables[table_of(s, w, a) + place]
-    if not can_give(s, w, a, other, thing):
-        return ILLEGAL, 0.0, 0
-    s.tables[table_of(s, w, a) + place] = 0
+    table = table_of(s, w, a)
+    s.tables[table + place_of(s, table, w.width, thing)] = 0
     if s.hand[a] == thing:
         s.hand[a] = 0
     add(s, w, table_of(s, w, other), thing)
-    return GAVE, 0.0, 8
+    return np.int64(GAVE), 0.0, 8
 
 
 @inline
@@ -317,13 +331,16 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
         Not 0 if an agent ended or reached a milestone for the first time.
     """
     notable, total, n = 0, 0.0, np.int64(w.agents)
+    for a in range(n):
+        if s.alive[a]:
+            decode(s, w, a, np.int64(acts[np.uint64(o + a)]))
     for place in range(n):
         a = np.int64(s.order[place])
         row = np.uint64(o + a)
         if not s.alive[a]:
             events[row], rewards[row] = NONE, 0.0
             continue
-        event, reward, marks = act(s, w, a, np.int64(acts[row]))
+        event, reward, marks = act(s, w, a)
         notable |= marks & ~np.int64(s.marks[a])
         s.marks[a] |= marks
         events[row], rewards[row] = event, reward
