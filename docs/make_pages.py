@@ -163,6 +163,11 @@ def with_memory(text: str) -> str:
     return with_sections(text, "memory", measured("memory"))
 
 
+def with_wordcraft(text: str) -> str:
+    """Return the page about recipe books with how well and how fast they are played."""
+    return with_sections(text, "wordcraft", measured("word_craft"))
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -219,6 +224,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "runs.md": (with_logging,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),
+    "wordcraft.md": (with_wordcraft,),
 }
 """Page -> what writes the stored results into it."""
 

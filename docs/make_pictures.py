@@ -85,6 +85,15 @@ FILMS = {
     "SocialDilemma": Film(
         "social_dilemma.gif", "piase/SocialDilemma-Harvest-4p-v0", every=2, duration=150
     ),
+    "WordCraft": Film(
+        "word_craft.gif",
+        "WordCraft",
+        options={"depth": 4, "goals": ("pie", "village", "pizza"), "distractors": 3},
+        seed=1,
+        duration=1000,
+        side=760,
+        colours=48,
+    ),
     "TextRoom": Film("text_room.gif", "lost_key", duration=1100, side=420),
 }
 """World -> its film."""

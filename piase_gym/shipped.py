@@ -23,6 +23,7 @@ from piase_gym.worlds.object_search.levels import ids as search_ids
 from piase_gym.worlds.physics_playground.levels import tasks
 from piase_gym.worlds.social_dilemma import games
 from piase_gym.worlds.text_room.levels import ids as room_ids
+from piase_gym.worlds.word_craft.levels import ids as craft_ids
 
 
 def _world(folder: str, parser: str, oracle: str, scripted: str | None, **row: Any) -> WorldSpec:
@@ -102,6 +103,15 @@ WORLDS = (
         name="ObjectSearch",
         summary="Explorers look for things in a place they do not know, and report what they see.",
     ),
+    _world(
+        "word_craft",
+        "observe.text",
+        "WordCraftOracle",
+        "WordCraftScript",
+        name="WordCraft",
+        summary="Combine things to make others, until the goal is made: common sense as a game.",
+        aliases=("WordCraftEnv",),
+    ),
 )
 
 
@@ -144,6 +154,9 @@ def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "SocialDilemma-v0", {"partners": {"*": "tit_for_tat"}}
     for name, (fields, partner) in games.IDS.items():
         yield f"SocialDilemma-{name}-v0", {"config": fields, "partners": {"*": partner}}
+    yield "WordCraft-v0", {}
+    for name, fields in craft_ids.TASKS.items():
+        yield f"WordCraft-{name}-v0", {"config": fields}
 
 
 def _square(fields: dict[str, Any]) -> dict[str, Any]:

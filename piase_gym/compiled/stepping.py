@@ -72,7 +72,7 @@ class Rules(NamedTuple):
         legal: ``(s, w, a, masks, m)`` writes its mask from ``masks[m]`` on.
         rebuild: ``(s, w)`` makes what is derived from the state.
         present: The event of an agent that is in play, at a reset.
-        noop: The action that is all that agents may do that are not in play.
+        noop: The action that is all that agents may do that are not in play; -1 is the last.
         number: The type of vectors.
     """
 
@@ -199,7 +199,7 @@ def absent(w, obs, p, masks, m):
     for i in range(w.length):
         store(obs, p + i, 0)
     for i in range(w.num_actions):
-        store(masks, m + i, i == noop)
+        store(masks, m + i, i == noop % w.num_actions)
 
 
 def show(s, w, o, everyone, events, obs, masks):

@@ -69,8 +69,8 @@ _FIRST = np.zeros(1, np.int64)
 _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does, for steps in which nothing ends."""
 _VIEWS = (
-    "states _one _rewards _terminated _truncated _events _act_view _reward_view "
-    "_event_view _pack _obs_rows _mask_rows _nobody _canonical _index_of"
+    "states _one _terminated _truncated _events _act_view _reward_view "
+    "_event_view _pack _obs_rows _mask_rows _nobody _canonical _index_of _own_records"
 ).split()
 
 
@@ -112,19 +112,28 @@ class ArrayWorld(World[C, F]):
         self.states = one["state"]
         one["obs"], one["masks"] = self._obs.ctypes.data, self._masks.ctypes.data
         self._one = self.for_kernels(one)
-        self._rewards = record["rewards"][:slots]
         self._terminated = record["terminated"][:slots].view(np.bool_)
         self._truncated = record["truncated"][:slots].view(np.bool_)
         self._events = record["events"][:slots]
         # Memory views and prepared rows cost less to read than arrays.
         self._act_view = memoryview(record["acts"].view(np.uint8))
         self._pack = struct.Struct(f"<{slots}i").pack_into
-        self._reward_view, self._event_view = self._rewards.data, self._events.data
+        self._reward_view, self._event_view = record["rewards"][:slots].data, self._events.data
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
         self.canonical_bytes = place_of(self.states.dtype, self.canonical)
         self._canonical = bytes_of(self.states)[0, self.canonical_bytes].data
         self._index_of = {command: index for index, command in enumerate(self.commands)}
+        self._own_records = self._records_of_one(one, (self._obs, self._masks))
+
+    def _records_of_one(self, one: NDArray[Any], seen: Sequence[NDArray[Any]]) -> Sequence[Any]:
+        """Return what `reset` takes of a batch of one, whose vectors and masks are `seen`."""
+        x, outputs = one[0], np.zeros(1, OUTPUTS)
+        outputs["rows"] = len(self.agents)
+        outputs["obs"], outputs["masks"] = (array.ctypes.data for array in seen)
+        for name in ("rewards", "terminated", "truncated", "events"):
+            outputs[name] = x[name].ctypes.data
+        return self.for_kernels(one["state"]), readable(one["table"]), readable(outputs)
 
     @property
     def tables(self) -> NDArray[Any]:
@@ -332,23 +341,14 @@ class ArrayWorld(World[C, F]):
         """Start an episode in a batch of one; return what kept that from being done, or 0."""
         state = one["state"]
         state["given"], state["episode"], state["next_config"] = seed, 0, 0
-        outputs = (self._obs, self._masks) if one is self.one else self._new_outputs(one)
-        self._reset_one(one, outputs, BEGIN)
+        own = one is self.one
+        records = self._own_records if own else self._records_of_one(one, self._new_outputs(one))
+        self.kernels.reset(*records, _FIRST, BEGIN)
         return int(state["fault"][0])
-
-    def _reset_one(self, one: NDArray[Any], seen: Sequence[NDArray[Any]], what: int) -> None:
-        """Call the kernel `reset` on a batch of one, whose vectors and masks are `seen`."""
-        x, outputs = one[0], np.zeros(1, OUTPUTS)
-        outputs["rows"] = len(self.agents)
-        outputs["obs"], outputs["masks"] = (array.ctypes.data for array in seen)
-        for name in ("rewards", "terminated", "truncated", "events"):
-            outputs[name] = x[name].ctypes.data
-        records = self.for_kernels(one["state"]), readable(one["table"]), readable(outputs)
-        self.kernels.reset(*records, _FIRST, what)
 
     def refresh(self) -> None:
         """Rebuild what is derived from the canonical state, vectors and masks included."""
-        self._reset_one(self.one, (self._obs, self._masks), REBUILD)
+        self.kernels.reset(*self._own_records, _FIRST, REBUILD)
 
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint in the text and, hashed, in the vector."""

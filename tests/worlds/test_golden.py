@@ -33,6 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "TextRoom": {"agents": 2},
     "Household": {"agents": 2},
     "ObjectSearch": {},
+    "WordCraft": {},
     "SocialDilemma": {},
 }
 

@@ -1,0 +1,256 @@
+"""How well WordCraft is played and learned, and how fast it is.
+
+Run it with ``python -m piase_gym.benchmarks.word_craft [--book FILE]``; what is found is stored in
+``benchmarks/measured/word_craft.json``, from which ``docs/make_pages.py`` writes a part of
+docs/wordcraft.md. The file is a recipe book in the original's schema, such as its own
+``alchemy2.json``; without it a book of the same size is drawn. Times are CPU-seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import piase_gym
+from piase_gym.agents import Percept, make_agent
+from piase_gym.benchmarks.speed.shown import Section, Table, about, described
+from piase_gym.benchmarks.speed.throughput import NoopParallelEnv
+from piase_gym.benchmarks.speed.timing import interleaved, medians
+from piase_gym.core.rng import Stream
+from piase_gym.worlds.word_craft.config import WordCraftConfig
+from piase_gym.worlds.word_craft.levels import tasks
+from piase_gym.worlds.word_craft.levels.book import read_book
+from piase_gym.worlds.word_craft.levels.ids import TASKS
+
+FILE = OUT = Path(__file__).parents[1] / "measured" / "word_craft.json"
+PLAYERS = ("random", "scripted", "oracle")
+EPISODES = 200
+PANTRY = "piase/WordCraft-Pantry-v0"
+BUDGET = 600_000
+"""Steps of the training."""
+LEARNING: Mapping[str, Any] = {
+    "total_steps": BUDGET,
+    "num_envs": 256,
+    "num_steps": 32,
+    "minibatch": 1024,
+    "epochs": 3,
+    "width": 256,
+    "reward_scale": 1.0,
+}
+HELD_OUT = range(2_000_000, 2_000_000 + EPISODES)
+SPEEDS: Mapping[str, Mapping[str, Any]] = {
+    "depth 1": {},
+    "depth 2, 4 distractors": {"depth": 2, "distractors": 4},
+    "depth 3, 4 distractors, 8 mixes": {"depth": 3, "distractors": 4, "mixes": 8},
+}
+NOOP = "no-op ParallelEnv, 1 agent"
+
+
+# -- players ------------------------------------------------------------------------------
+
+
+def play(player: str, task: str, **config: Any) -> float:
+    """Return the share of episodes that a player wins."""
+    env = piase_gym.parallel_env(task, view="vector", **config)
+    won = 0
+    for seed in HELD_OUT:
+        env.reset(seed=seed)
+        agents = [make_agent(player) for _ in env.possible_agents]
+        for agent in agents:
+            agent.reset(seed)
+        infos: dict[str, Any] = {}
+        step = 0
+        while env.agents:
+            acts = {}
+            for number, name in enumerate(env.possible_agents):
+                agents[number].perceive(Percept(env.world, number, step))
+                acts[name] = agents[number].act()
+            infos, step = env.step(acts)[4], step + 1
+        won += all(info["result"] == "won" for info in infos.values())
+    return won / EPISODES
+
+
+def learn() -> dict[str, Any]:
+    """Train PPO with masks on the pantry, and play tasks that were held out."""
+    from piase_gym.training import ppo
+
+    start = time.process_time()
+    trainer = ppo.Trainer(PANTRY, ppo.Settings(**LEARNING), 0)
+    trainer.train()
+    spent = time.process_time() - start
+    pool = tasks.pool_of(piase_gym.parallel_env(PANTRY, tasks="test").world.config.pool_key)
+    wins = ppo.play(trainer.policy, PANTRY, HELD_OUT, True, tasks="test")
+    return {
+        "steps": trainer.steps,
+        "cpu_seconds": spent,
+        "held_out": pool.counts[1],
+        "won": float(wins.mean()),
+        "random": play("random", PANTRY, tasks="test"),
+    }
+
+
+# -- speed --------------------------------------------------------------------------------
+
+
+def _acts(count: int) -> list[dict[str, int]]:
+    dice = Stream(1)
+    return [{"agent_0": dice.integer(count)} for _ in range(997)]
+
+
+def text_rate(config: Mapping[str, Any], steps: int = 4000) -> Callable[[], float]:
+    """Return what measures steps a CPU-second of one agent that reads text; resets count too."""
+    env = piase_gym.parallel_env("WordCraft", view="text", **config)
+    acts, given = _acts(WordCraftConfig(**config).sizes().given), 0
+
+    def run() -> float:
+        nonlocal given
+        env.reset(seed=0)
+        start = time.process_time()
+        for _ in range(steps):
+            env.step(acts[given % len(acts)])
+            given += 1
+            if not env.agents:
+                env.reset()
+        return steps / (time.process_time() - start)
+
+    return run
+
+
+def batch_rate(config: Mapping[str, Any], envs: int, times: int) -> Callable[[], float]:
+    """Return what measures steps a CPU-second of a batch."""
+    batch = piase_gym.batch_env("WordCraft", num_envs=envs, copy=False, **config)
+    batch.reset(seed=0)
+    most = WordCraftConfig(**config).sizes().given
+    acts = np.random.default_rng(1).integers(0, most, (32, envs, 1)).astype(np.int32)
+
+    def run() -> float:
+        start = time.process_time()
+        for k in range(times):
+            batch.step(acts[k % 32])
+        return envs * times / (time.process_time() - start)
+
+    return run
+
+
+def noop_rate(steps: int = 20_000) -> float:
+    """Measure the baseline: a ParallelEnv of one agent that does nothing."""
+    env = NoopParallelEnv(1)
+    env.reset()
+    acts = dict.fromkeys(env.agents, 0)
+    start = time.process_time()
+    for _ in range(steps):
+        env.step(acts)
+    return steps / (time.process_time() - start)
+
+
+def drawn_book(path: Path, count: int = 700) -> None:
+    """Write a book as large as the original's, without circles."""
+    dice, entities = Stream(7), {}
+    for k in range(count):
+        pairs = {(dice.integer(k), dice.integer(k)) for _ in range(5)} if k > 20 else set()
+        recipes = [[f"thing {a}", f"thing {b}"] for a, b in sorted(pairs)]
+        entities[f"thing {k}"] = {"id": k + 1, "recipes": recipes}
+    path.write_text(json.dumps({"entities": entities}), encoding="utf-8")
+
+
+def costs(book: str) -> dict[str, Any]:
+    """Return CPU-seconds and sizes of a large book."""
+    start = time.process_time()
+    made = read_book(book)
+    read = time.process_time()
+    counts = tasks.task_counts(made)
+    done = time.process_time()
+    env = piase_gym.parallel_env("WordCraft", recipes=book, depth=3, distractors=4, view="text")
+    env.reset(seed=0)
+    begun = time.process_time()
+    for seed in range(2000):
+        env.reset(seed=seed)
+    reset = (time.process_time() - begun) / 2000
+    return {
+        "entities": len(made.entities),
+        "recipes": len(made.recipes),
+        "pairs": len(made.pairs),
+        "tasks": {str(depth): count for depth, count in counts.items()},
+        "read": read - start,
+        "index": done - read,
+        "reset": reset,
+    }
+
+
+def _measure(book: str | None) -> dict[str, Any]:
+    """Measure everything."""
+    measures: dict[str, Callable[[], float]] = {NOOP: noop_rate}
+    for name, config in SPEEDS.items():
+        measures[f"{name}: text"] = text_rate(config)
+        measures[f"{name}: 4096 environments"] = batch_rate(config, 4096, 60)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "drawn.json")
+        drawn_book(path)
+        large = {"a drawn book": costs(str(path))}
+        if book is not None:
+            large["the given book"] = costs(book)
+    own = read_book()
+    return {
+        "players": {
+            name: {player: play(player, f"piase/WordCraft-{name}-v0") for player in PLAYERS}
+            for name in TASKS
+        },
+        "learning": learn(),
+        "rates": medians(interleaved(measures, 7)),
+        "books": large,
+        "own": {
+            "entities": len(own.entities),
+            "recipes": len(own.recipes),
+            "tasks": {str(d): count for d, count in tasks.task_counts(own).items()},
+        },
+    }
+
+
+def measure_all(book: str | None = None) -> dict[str, Any]:
+    """Measure players, learning and speed.
+
+    Args:
+        book: A recipe book in the original's schema.
+
+    Returns:
+        JSON-able: ``players`` (shares won), ``learning``, ``rates``, ``books``, ``own``, and what
+        was measured on.
+    """
+    return described(lambda: _measure(book))
+
+
+def sections(found: Mapping[str, Any]) -> dict[str, Section]:
+    """Return what was measured as tables."""
+    played = [("task", *(f"`{player}`" for player in PLAYERS))]
+    for task, row in found["players"].items():
+        shares = (f"{100 * row[player]:.0f} %" for player in PLAYERS)
+        played.append((f"`piase/WordCraft-{task}-v0`", *shares))
+    learned = found["learning"]
+    told = (
+        f"PPO, {learned['steps']:,} steps in {learned['cpu_seconds']:.0f} CPU-seconds: it wins "
+        f"{100 * learned['won']:.0f} % of {EPISODES} episodes with the {learned['held_out']} tasks "
+        f"that were held out, where random play wins {100 * learned['random']:.0f} %."
+    )
+    rates = found["rates"]
+    speeds = [("what", "steps per CPU-second", "times the no-op")]
+    speeds += [(n, f"{rate:,.0f}", f"{rate / rates[NOOP]:.2f}") for n, rate in rates.items()]
+    books = [("book", "entities", "recipes", "tasks of depth 1, 2, 3", "read", "index", "reset")]
+    for name, row in found["books"].items():
+        counts = ", ".join(f"{count:,}" for count in row["tasks"].values())
+        sizes = (str(row["entities"]), f"{row['recipes']:,}", counts)
+        times = (f"{1000 * row[k]:.3g} ms" for k in ("read", "index", "reset"))
+        books.append((name, *sizes, *times))
+    return {
+        "players": Section([Table(played)], [f"{EPISODES} episodes each."]),
+        "learning": Section([], [told]),
+        "speed": Section([Table(speeds), Table(books)], [about(found)]),
+    }
+
+
+OPTIONS = {"book": "a recipe book in the original's schema"}

@@ -1,0 +1,6 @@
+"""The command ``python -m piase_gym.benchmarks.word_craft``: see `speed.word_craft`."""
+
+from piase_gym.benchmarks.speed.measure import run
+
+if __name__ == "__main__":
+    run("word_craft")

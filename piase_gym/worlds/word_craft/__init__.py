@@ -1,0 +1,1 @@
+"""WordCraft: combine things until the goal is made."""

@@ -1,0 +1,41 @@
+"""By what WordCraft can be made harder or easier."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from piase_gym.core.difficulty import DifficultyParameter, number_parameter
+from piase_gym.worlds.word_craft.config import MOST_MIXES
+from piase_gym.worlds.word_craft.levels.tasks import MOST_DEPTH
+
+
+def _set_depth(config: Any, value: Any) -> dict[str, Any]:
+    """Set the depth; the least one follows where it was as large."""
+    least = config.least_depth
+    return {"depth": value, "least_depth": None if least is None else min(least, value)}
+
+
+DIFFICULTY_PARAMETERS: Final = (
+    DifficultyParameter(
+        "depth",
+        "how many recipes a task takes",
+        1,
+        MOST_DEPTH,
+        lambda config: float(config.depth),
+        _set_depth,
+        whole=True,
+    ),
+    number_parameter("distractors", "things on the table that are no use", 0, 100, whole=True),
+    DifficultyParameter(
+        "mixes",
+        "pairs that an agent may combine",
+        1,
+        MOST_MIXES,
+        lambda config: float(config.allowed_mixes),
+        lambda _config, value: {"mixes": value},
+        harder=-1,
+        whole=True,
+    ),
+    number_parameter("max_steps", "steps until truncation", 1, 2**31 - 1, harder=-1, whole=True),
+)
+"""What `adjust_difficulty` can turn."""

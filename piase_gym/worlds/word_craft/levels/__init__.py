@@ -1,0 +1,1 @@
+"""Recipe books, tasks and ids of WordCraft."""

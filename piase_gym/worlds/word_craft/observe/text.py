@@ -1,0 +1,176 @@
+"""The prose of WordCraft, written from facts and read back into them. Pure functions."""
+
+from __future__ import annotations
+
+import re
+
+from piase_gym.core.text_encoding import escape, one_line
+from piase_gym.core.world import HINT_TEXT
+from piase_gym.worlds.texts.lines import LineReader
+from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
+from piase_gym.worlds.word_craft.facts import (
+    NOTHING,
+    Form,
+    Kept,
+    Other,
+    Table,
+    WordCraftFacts,
+    form_of,
+    pair_line,
+)
+from piase_gym.worlds.word_craft.levels.book import MOST_LETTERS
+from piase_gym.worlds.word_craft.state import OF_AGENTS
+
+
+def text_of(facts: WordCraftFacts) -> str:
+    """Write the facts as prose, each of them once."""
+    lines = [
+        f"You are {facts.agent}. Make this: {escape(facts.goal)}.",
+        f"On the table: {table_line(facts.table)}.",
+    ]
+    for other in facts.others:
+        held = escape(other.holding) if other.holding else NOTHING
+        table = f"; on its table: {table_line(other.table)}" if other.table else ""
+        lines.append(f"{other.name} holds: {held}{table}.")
+    if facts.holding:
+        lines.append(f"You hold: {escape(facts.holding)}.")
+    if facts.combined:
+        one, two = map(escape, facts.combined)
+        lines.append(pair_line(one, two, list(map(escape, facts.made))))
+    lines.append(f"You may combine {facts.mixes_left} more, in {facts.steps_left} steps.")
+    if facts.hint is not None:
+        lines.append(f"Hint: {one_line(facts.hint)}")
+    return "\n".join(lines)
+
+
+def table_line(table: Table) -> str:
+    """Write what lies on a table: ``1 fire, 3 water``."""
+    if not table:
+        return NOTHING
+    return ", ".join([f"{k} {escape(thing)}" for k, thing in enumerate(table, 1) if thing])
+
+
+def write_kept(form: Form, kept: Kept, agent: int) -> str:
+    """Write what `text_of` writes of the facts of what `WordCraft.capture` kept.
+
+    What is most often asked for, one agent without a hint, is written without making facts.
+    """
+    numbers, hint = kept
+    if len(form.agents) > 1 or hint is not None:
+        return text_of(form.facts(kept, agent))
+    goal, table = numbers[4], numbers[OF_AGENTS + 4 :]
+    last_goal, last_table, text = form.last
+    shown = form.shown
+    if goal != last_goal or table != last_table:
+        line = ", ".join([f"{k} {shown[thing]}" for k, thing in enumerate(table, 1) if thing])
+        text = f"You are {form.agents[0]}. Make this: {shown[goal]}.\nOn the table: {line}.\n"
+        form.last = goal, table, text
+    hand, one, other, used = numbers[OF_AGENTS : OF_AGENTS + 4]
+    if hand:
+        text += f"You hold: {shown[hand]}.\n"
+    if one:
+        text += f"{form.pair_line(one, other)}\n"
+    left = form.steps - numbers[0]
+    return f"{text}You may combine {form.mixes - used} more, in {left} steps."
+
+
+def longest_text(envelope: WordCraftEnvelope) -> int:
+    """Return how long a text can be."""
+    name = MOST_LETTERS * 10 + 4
+    things = 4 + envelope.slots + (envelope.agents - 1) * (1 + envelope.slots)
+    return 200 + (things + 16) * (name + 8) + 120 * envelope.agents + HINT_TEXT
+
+
+# -- parsing ------------------------------------------------------------------------------
+
+_HEAD = re.compile(r"You are (\S+)\. Make this: (.+)\.")
+_TABLE = re.compile(r"On the table: (.+)\.")
+_OTHER = re.compile(r"(\S+) holds: ([^;:,]+?)(?:; on its table: (.+))?\.")
+_HOLDING = re.compile(r"You hold: (.+)\.")
+_COMBINED = re.compile(r"You combined: (.+); this makes: (.+)\.")
+_LEFT = re.compile(r"You may combine (\d+) more, in (\d+) steps\.")
+_SLOT = re.compile(r"([1-9]\d*) (.+)")
+
+
+def parse(text: str, config: WordCraftConfig) -> WordCraftFacts:
+    """Read a canonical text back into the facts it was written from.
+
+    Raises:
+        TextParseError: If a line is not one that the world writes; the message shows the line.
+    """
+    return _Reader(text, config).facts()
+
+
+class _Reader(LineReader):
+    """Reads one text."""
+
+    def __init__(self, text: str, config: WordCraftConfig) -> None:
+        super().__init__(config.world, text, "another line is expected here", "this is too much")
+        self.form = form_of(config)
+        self.known = {escape(name): name for name in self.form.book.entities}
+
+    def facts(self) -> WordCraftFacts:
+        """Read the whole text."""
+        agents, config = self.form.agents, self.form.config
+        agent, goal = self.need(_HEAD).groups()
+        self.require(agent in agents, "there is no such agent")
+        found = self.name(goal, self.known)
+        table = self.table(self.need(_TABLE).group(1))
+        others = tuple(self.other(*match.groups()) for match in self.every(_OTHER))
+        names = [other.name for other in others]
+        self.require(names == [n for n in agents if n in names and n != agent], "who is this?")
+        match = self.next(_HOLDING)
+        holding = self.name(match.group(1), self.known) if match else None
+        match = self.next(_COMBINED)
+        combined = self.pair(match.group(1)) if match else None
+        made = self.list(match.group(2)) if match else ()
+        mixes, steps = map(int, self.need(_LEFT).groups())
+        self.require(mixes <= self.form.mixes and steps <= config.max_steps, "that is too many")
+        hint = self.hint()
+        self.require_end()
+        return WordCraftFacts(
+            agent=agent,
+            hint=hint,
+            goal=found,
+            table=table,
+            holding=holding,
+            combined=combined,
+            made=made,
+            mixes_left=mixes,
+            steps_left=steps,
+            others=others,
+        )
+
+    def other(self, name: str, held: str, table: str | None) -> Other:
+        """Read what is seen of another agent."""
+        self.require(name in self.form.agents, "there is no such agent")
+        holding = None if held == NOTHING else self.name(held, self.known)
+        return Other(name, holding, () if table is None else self.table(table))
+
+    def table(self, shown: str) -> Table:
+        """Read what lies on a table."""
+        if shown == NOTHING:
+            return ()
+        row: list[str | None] = []
+        for item in shown.split(", "):
+            match = _SLOT.fullmatch(item)
+            if match is None or not len(row) < int(match.group(1)) <= self.form.envelope.slots:
+                raise self.error(item, "slots are numbered in order")
+            row += [None] * (int(match.group(1)) - len(row) - 1)
+            row.append(self.name(match.group(2), self.known))
+        return tuple(row)
+
+    def pair(self, shown: str) -> tuple[str, str]:
+        """Read two things."""
+        parts = shown.split(" + ")
+        for k in range(1, len(parts)):
+            one, two = " + ".join(parts[:k]), " + ".join(parts[k:])
+            if one in self.known and two in self.known:
+                return self.known[one], self.known[two]
+        raise self.error(shown, "these are no two things")
+
+    def list(self, shown: str) -> tuple[str, ...]:
+        """Read what a pair makes."""
+        if shown == NOTHING:
+            return ()
+        return tuple(self.name(item, self.known) for item in shown.split(", "))

@@ -1,0 +1,1 @@
+"""The rules of WordCraft, compiled."""
