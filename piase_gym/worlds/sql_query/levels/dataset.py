@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+import pathlib
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from piase_gym.errors import ConfigError
 
 HARDNESS = ("easy", "medium", "hard", "extra")
 """How hard a question is, as Spider and InterCode count it."""
@@ -138,3 +142,33 @@ def _read_table(connection: sqlite3.Connection, name: str, names: list[str]) -> 
                 to = (connection.execute(keys, (other,)).fetchone() or ("rowid",))[0]
             references.append(Reference(str(column), proper[other.lower()], str(to)))
     return Table(name, columns, tuple(references))
+
+
+def from_file(path: str | pathlib.Path, name: str | None = None) -> Database:
+    """Read a SQLite file.
+
+    Args:
+        path: The file, which is read as a whole and never changed.
+        name: What to call the database; by default as the file.
+
+    Raises:
+        ConfigError: If it cannot be read, or is no sound database.
+    """
+    place = pathlib.Path(path)
+    try:
+        image = place.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None
+    database = Database(name or place.stem, image)
+    try:
+        if not image.startswith(b"SQLite format 3\0"):
+            raise sqlite3.DatabaseError("it does not begin as one")
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            connection.deserialize(image)
+            for (fault,) in connection.execute("PRAGMA quick_check(1)"):
+                if fault != "ok":
+                    raise sqlite3.DatabaseError(fault)
+        _ = database.schema
+    except sqlite3.Error as error:
+        raise ConfigError(f"{place}: this is no SQLite database: {error}") from None
+    return database

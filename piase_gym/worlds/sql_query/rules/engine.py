@@ -1,16 +1,38 @@
 """The engine that runs the agents' queries: one value in, one value out.
 
 SQL of agents is run by `worker.py` in a process of our own, under every limit that SQLite has; see
-`Limits`. So nothing that belongs to the whole process, such as the size of SQLite's heap, is set in
-the process of the caller, and what cannot be interrupted is killed with the worker.
+`Limits`. So nothing that belongs to a whole process, such as the size of SQLite's heap, is set in
+the caller's, and what cannot be interrupted ends with the worker. One worker serves every episode
+of a process. It keeps nothing that is needed: a database is its image and the statements that
+changed it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+import atexit
+import contextlib
+import functools
+import marshal
+import os
+import pathlib
+import select
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, NamedTuple, Protocol
+
+from piase_gym.worlds.sql_query.levels.dataset import Database
+from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
 
 Value = str | int | float | bytes | None
 """A value of a database."""
+HEAP = 64_000_000
+"""Bytes that SQLite may have in the worker, databases included."""
+ROOM = 16_000_000
+"""Bytes of it that are for databases."""
+START = 20.0
+"""Seconds that a worker has to start and to read a database."""
 
 
 class Result(NamedTuple):
@@ -55,3 +77,180 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Give back what it holds."""
+
+
+class LocalEngine:
+    """Runs queries on a database that is an image.
+
+    Args:
+        database: The database, which is never changed.
+        writes: Whether rows may be changed, for this engine alone.
+        limits: What one query may use.
+
+    Attributes:
+        journal: The statements that changed rows, in order.
+    """
+
+    def __init__(
+        self, database: Database, writes: bool = False, limits: Limits | None = None
+    ) -> None:
+        self.database, self.writes = database, writes
+        self.limits = limits or Limits()
+        self.journal: tuple[str, ...] = ()
+
+    def execute(self, sql: str) -> Result:
+        """Run one statement."""
+        fault = self._unsendable(sql)
+        if fault is not None:
+            return fault
+        own = translated(sql.rstrip(" \t\r\n;"), self.database.dialect)
+        found = run(self.database, self.journal, own, self.writes, self.limits)
+        if found.changed and found.reason is None:
+            self.journal = (*self.journal, own)
+        return found
+
+    def _unsendable(self, sql: str) -> Result | None:
+        """Refuse what need not be tried."""
+        if "\0" in sql:
+            return Result(error="the statement has a NUL character", reason="syntax")
+        if len(sql) > self.limits.sql:
+            told = f"the statement has {len(sql)} characters; at most {self.limits.sql} are run"
+            return Result(error=told, reason="too_long")
+        if not sql.isascii() and any("\ud800" <= c <= "\udfff" for c in sql):
+            return Result(error="the statement is not Unicode", reason="syntax")
+        first = sql.lstrip(" \t\r\n;(").partition(" ")[0].strip(";").upper()
+        if first == "PRAGMA":
+            return Result(error="not allowed: PRAGMA", reason="denied")
+        if first.startswith("VACUUM"):
+            return Result(error="not allowed: VACUUM", reason="denied")
+        return None
+
+    def close(self) -> None:
+        """Do nothing: it holds nothing."""
+
+
+@functools.lru_cache(maxsize=4096)
+def translated(sql: str, dialect: str) -> str:
+    """Return a statement of some dialect in SQLite's."""
+    if dialect == "sqlite":
+        return sql
+    from piase_gym.worlds.sql_query.rules.dialect import to_sqlite
+
+    return to_sqlite(sql, dialect)
+
+
+def run(
+    database: Database, journal: tuple[str, ...], sql: str, writes: bool, limits: Limits
+) -> Result:
+    """Run one statement on a database as some statements have left it."""
+    rows, columns, error, reason, changed = _worker(os.getpid()).run(
+        database, journal, sql, writes, limits
+    )
+    return Result(rows, columns, error, reason, False, changed)
+
+
+@functools.lru_cache(maxsize=1)
+def _worker(_process: int) -> Worker:
+    """Return the worker of a process; a forked one has its own."""
+    return Worker()
+
+
+class Worker:
+    """The caller's end of the process that runs SQL; it is started when first needed."""
+
+    def __init__(self) -> None:
+        self._lock, self._owner = threading.Lock(), os.getpid()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._room = ROOM
+        atexit.register(self.stop)
+
+    def run(
+        self,
+        database: Database,
+        journal: tuple[str, ...],
+        sql: str,
+        writes: bool,
+        limits: Limits,
+    ) -> tuple[Any, ...]:
+        """Return rows, columns, error, reason and how many rows changed."""
+        request = (database.stamp, journal, sql, writes, tuple(limits))
+        with self._lock:
+            if len(database.image) > self._room:
+                self._end()
+                self._room = 2 * len(database.image)
+            answer = self._ask((*request, None), limits.seconds)
+            if answer is None:  # it has no such database open
+                answer = self._ask((*request, database.image), START)
+            if answer is None:
+                answer = self._ask((*request, None), limits.seconds)
+            return answer if answer is not None else _gone("memory")
+
+    def _ask(self, request: tuple[Any, ...], seconds: float) -> tuple[Any, ...] | None:
+        """Send a request and wait for the answer; a worker that is late is ended."""
+        process = self._process or self._start()
+        assert process.stdin is not None
+        try:
+            send(process.stdin, request)
+            return self._receive(process, seconds)
+        except TimeoutError:
+            self._end()
+            return _gone("timeout")
+        except (OSError, EOFError, ValueError):
+            self._end()
+            return _gone("memory")
+
+    def _receive(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
+        """Read an answer."""
+        assert process.stdout is not None
+        pipe, data, end = process.stdout.fileno(), bytearray(), time.monotonic() + seconds
+        length = LENGTH.size
+        while len(data) < length:
+            ready, _, _ = select.select([pipe], [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                raise TimeoutError
+            part = os.read(pipe, 1 << 20)
+            if not part:
+                raise EOFError
+            data += part
+            if length == LENGTH.size <= len(data):
+                length += LENGTH.unpack_from(data)[0]
+        return marshal.loads(memoryview(data)[LENGTH.size :])
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        """Start the process, without the caller's environment and packages."""
+        path = pathlib.Path(__file__).with_name("worker.py")
+        heap = HEAP - ROOM + self._room
+        self._process = process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(path), str(self._room), str(heap)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            start_new_session=True,
+        )
+        self._ask(("", (), "", False, tuple(Limits()), None), START)
+        return process
+
+    def stop(self) -> None:
+        """End the process; the next query starts another."""
+        if self._owner == os.getpid():  # a forked process leaves it alone
+            with self._lock:
+                self._end()
+
+    def _end(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(OSError):
+                process.kill()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):
+                    assert pipe is not None
+                    pipe.close()
+            process.wait()
+
+
+def _gone(reason: str) -> tuple[Any, ...]:
+    """Return the answer to a query that the worker did not survive."""
+    told = {"timeout": "the query takes too long", "memory": "the query needs too much memory"}
+    return (), (), told[reason], reason, 0
