@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,18 +17,15 @@ from piase_gym.core.commands import (
     Command,
     InvalidAction,
     Outcome,
-    Result,
     Verb,
     read_command,
 )
 from piase_gym.core.config import require_fit
 from piase_gym.core.difficulty import DifficultyParameter
-from piase_gym.core.digest import canonical_json
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes
+from piase_gym.core.mailbox import EVERYONE, ChannelRules
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
-from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
-from piase_gym.errors import ConfigError, SnapshotError
+from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
 from piase_gym.worlds.household import actions
 from piase_gym.worlds.household.config import MAX_MESSAGE, HouseholdConfig, HouseholdEnvelope
 from piase_gym.worlds.household.curriculum import DIFFICULTY_PARAMETERS
@@ -44,13 +40,12 @@ from piase_gym.worlds.household.rules.commands import NO_EFFECT, introduction
 from piase_gym.worlds.household.rules.legality import legal_entries
 from piase_gym.worlds.household.rules.reasons import why_illegal
 from piase_gym.worlds.household.state import Entry, Game, HomeState, check_sizes, new_state
+from piase_gym.worlds.texts.world import TextWorld
 
-STREAMS = (StreamId.CHANNEL,)
-_STATE = TypeAdapter(HomeState)
 _LOOK = Command("look")
 
 
-class Household(World[HouseholdConfig, HouseholdFacts]):
+class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game, str]]):
     """ALFWorld's text games: find things in a home, clean, heat or cool them, put them away.
 
     ## Description
@@ -110,8 +105,10 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
 
+    state_key: ClassVar[str] = "home"
+    state_adapter: ClassVar[TypeAdapter[HomeState]] = TypeAdapter(HomeState)
+
     envelope: HouseholdEnvelope
-    mailboxes: Mailboxes
 
     def __init__(self, config: HouseholdConfig) -> None:
         """Fix the spaces; `reset` sets up the home."""
@@ -124,7 +121,6 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
         size = self.envelope.actions
         self._masks = np.tri(size + 1, size, -1, np.int8)
         self._take(self.config)
-        self.mailboxes = self._new_mail()
         self.reset(0)
 
     def _take(self, config: HouseholdConfig) -> None:
@@ -144,15 +140,11 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
         super().configure(config)
         self._take(self.config)
 
-    def _new_mail(self) -> Mailboxes:
-        """Open empty mailboxes."""
+    @property
+    def channel_rules(self) -> ChannelRules:
+        """What is said is heard by all in play."""
         delay, drop = self.config.message_delay, self.config.message_loss
-        rules = ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
-        return Mailboxes(self.agents, rules, self._hears)
-
-    def _hears(self, _sender: str, recipient: str) -> bool:
-        """Let those in play hear."""
-        return self.state_of.status[self.agents.index(recipient)] == "playing"
+        return ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
 
     # -- vocabulary -----------------------------------------------------------------------
 
@@ -186,20 +178,32 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
 
     def begin(self, seed: int) -> None:
         """Set up a home."""
-        self.streams = {stream: Stream(seed, stream) for stream in STREAMS}
+        self.open_episode(seed)
         number = self.config.problem_id
         if number is None:
             count = len(self._paths)
             number = Stream(seed, StreamId.LAYOUT).integer(count) if count else seed
-        self.game, self.gamefile = self._home(number)
+        home = self._home(number)
         slots = len(self.agents)
-        self.state_of = new_state(self.game, slots, self.config.agents, seed, number)
+        state = new_state(home[0], slots, self.config.agents, seed, number)
         for agent in range(slots):
-            self.state_of.feedback[agent] = introduction(self.game, self.state_of, agent)
-        self.mailboxes = self._new_mail()
-        self._know_anew()
+            state.feedback[agent] = introduction(home[0], state, agent)
+        self.take_up(home, state)
         for known in self._knowledge:
-            known.look(self.state_of)
+            known.look(state)
+
+    def setting_of(self, state: HomeState) -> tuple[Game, str]:
+        """Return the home of a state, and its path."""
+        if self._paths and not 0 <= state.number < len(self._paths):
+            raise ValueError(f"there is no game {state.number}")
+        home = self._home(state.number)
+        check_sizes(home[0], state, len(self.agents))
+        return home
+
+    def take_up(self, setting: tuple[Game, str], state: HomeState) -> None:
+        """Go on from a state of a home."""
+        (self.game, self.gamefile), self.state_of = setting, state
+        self._know_anew()
 
     def _home(self, number: int) -> tuple[Game, str]:
         """Return a home and its path: the game of a number, or the home of a seed."""
@@ -278,23 +282,9 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
         self.mailboxes.send(self.agents[agent], to, str(values["message"]))
         return True
 
-    @property
-    def alive(self) -> Sequence[bool]:
-        """Who is in play."""
-        return [status == "playing" for status in self.state_of.status]
-
-    def result(self, agent: int) -> Result:
-        """Return how it ended for an agent."""
-        status = self.state_of.status[agent]
-        return Result(status) if status in ("won", "lost") else Result.ENDED
-
-    def set_order(self, order: Sequence[int]) -> None:
-        """Let agents act in this order until it is changed."""
-        self.state_of.order = list(order)
-
     # -- what agents know -----------------------------------------------------------------
 
-    def _known(self, agent: int) -> Known:
+    def known(self, agent: int) -> Known:
         """Return what an agent knows now."""
         state, known = self.state_of, self._knowledge[agent]
         lists = self.config.lists_commands
@@ -316,22 +306,6 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
         at, status = self.state_of.at, self.state_of.status
         here = [k for k, place in enumerate(at) if place == at[agent] and k != agent]
         return tuple([self.agents[k] for k in here if status[k] == "playing"])
-
-    def facts(self, agent: int) -> HouseholdFacts:
-        """Return what the agent may know now."""
-        return self._known(agent).facts()
-
-    def capture(self) -> Sequence[Known]:
-        """Return what each agent knows."""
-        return [self._known(agent) for agent in range(len(self.agents))]
-
-    def vectors(self, kept: Sequence[Known] | None = None) -> Sequence[NDArray[np.float32]]:
-        """Return the vector of every agent, in fresh memory."""
-        return [self.vector(known.facts()) for known in (self.capture() if kept is None else kept)]
-
-    def text_writer(self) -> Callable[[Known, int], str]:
-        """Return what writes texts of what `capture` returned."""
-        return knowledge.write_text
 
     def vector(self, facts: HouseholdFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
@@ -472,44 +446,6 @@ class Household(World[HouseholdConfig, HouseholdFacts]):
             within = [r for r, things in enumerate(state.contents) if k in things]
             row[start + 3 * k : start + 3 * k + 3] = within[0] if within else -1, len(within), marks
         return row
-
-    def get_state(self) -> dict[str, Any]:
-        """Return state, letters and streams."""
-        return {
-            "home": asdict(self.state_of),
-            "mail": self.mailboxes.get_state(),
-            "streams": [self.streams[stream].get_state() for stream in STREAMS],
-        }
-
-    def digest_state(self) -> Any:
-        """Leave out the history of letters, which changes nothing."""
-        return {**self.get_state(), "mail": self.mailboxes.digest_state()}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
-        try:
-            home = _STATE.validate_json(canonical_json(state["home"]))
-            if self._paths and not 0 <= home.number < len(self._paths):
-                raise ValueError(f"there is no game {home.number}")
-            game, gamefile = self._home(home.number)
-            check_sizes(game, home, len(self.agents))
-            mail = self._new_mail()
-            mail.set_state(state["mail"])
-            streams = {stream: Stream(0, stream) for stream in STREAMS}
-            for stream, value in zip(STREAMS, state["streams"], strict=True):
-                streams[stream].set_state(value)
-        except (
-            KeyError,
-            TypeError,
-            ValueError,
-            IndexError,
-            AttributeError,
-            ConfigError,
-        ) as error:
-            raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
-        self.game, self.gamefile, self.state_of = game, gamefile, home
-        self.mailboxes, self.streams = mail, streams
-        self._know_anew()
 
     def twin(self, agent: int) -> Self | None:
         """Return a copy that differs in what the agent has not seen; see `observe.twin`."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,14 +11,13 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
+from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb
 from piase_gym.core.difficulty import DifficultyParameter, Element, PerAgentField
-from piase_gym.core.digest import canonical_json
-from piase_gym.core.mailbox import ChannelRules, Mailboxes
+from piase_gym.core.mailbox import ChannelRules
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
-from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World
-from piase_gym.errors import AgentError, SnapshotError
+from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
+from piase_gym.errors import AgentError
 from piase_gym.worlds.text_room import manual
 from piase_gym.worlds.text_room.actions import (
     WORDING,
@@ -32,22 +30,21 @@ from piase_gym.worlds.text_room.config import MAX_MESSAGE, TextRoomConfig, TextR
 from piase_gym.worlds.text_room.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS, PER_AGENT_FIELDS
 from piase_gym.worlds.text_room.facts import StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.levels.generator import generate
-from piase_gym.worlds.text_room.observe import pictures, text, twin, vector, view_cache
+from piase_gym.worlds.text_room.observe import pictures, text, twin, vector
 from piase_gym.worlds.text_room.observe.view_cache import ObservedStep, ViewCache
 from piase_gym.worlds.text_room.observe.visibility import Sight
 from piase_gym.worlds.text_room.rules.legality import Scene, is_legal, why_illegal
 from piase_gym.worlds.text_room.rules.step import Episode, advance
 from piase_gym.worlds.text_room.state import Plot, RoomState, check_sizes, compile_story, new_state
 from piase_gym.worlds.texts.parser import CommandParser, unseen
+from piase_gym.worlds.texts.world import TextWorld
 
-STREAMS = (StreamId.LAYOUT, StreamId.CHANNEL)
 MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
 """What every story has as milestones; events of a story log others."""
-_STATE = TypeAdapter(RoomState)
 _WAIT = Command("wait")
 
 
-class TextRoom(World[TextRoomConfig, TextRoomFacts]):
+class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     """A text adventure: rooms, containers, locks and keys, hidden things, and things to read.
 
     ## Description
@@ -112,8 +109,11 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
     per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
 
+    stream_ids: ClassVar[tuple[StreamId, ...]] = (StreamId.LAYOUT, StreamId.CHANNEL)
+    state_key: ClassVar[str] = "room"
+    state_adapter: ClassVar[TypeAdapter[RoomState]] = TypeAdapter(RoomState)
+
     envelope: TextRoomEnvelope
-    mailboxes: Mailboxes
 
     def __init__(self, config: TextRoomConfig) -> None:
         """Fix the spaces; `reset` sets up the story."""
@@ -123,7 +123,6 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         self._size = bases_of(self.envelope)["size"]
         self._written_plot: Plot | None = None
         self._take(self.config)
-        self.mailboxes: Mailboxes = self._new_mail()
         self.reset(0)
 
     def _take(self, config: TextRoomConfig) -> None:
@@ -144,19 +143,18 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         super().configure(config)
         self._take(self.config)
 
-    def _new_mail(self) -> Mailboxes:
-        """Open empty mailboxes."""
-        config = self.config
-        delay, drop = config.message_delay, config.message_loss
-        channel = ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
-        return Mailboxes(self.agents, channel, self._hears)
+    @property
+    def channel_rules(self) -> ChannelRules:
+        """What is said is heard by those who are near enough; see `hears`."""
+        delay, drop = self.config.message_delay, self.config.message_loss
+        return ChannelRules(delay=delay, max_length=MAX_MESSAGE, drop=drop)
 
-    def _hears(self, sender: str, recipient: str) -> bool:
+    def hears(self, sender: str, recipient: str) -> bool:
         """Let those in play hear, if need be only in the same room."""
         one, two = self.agents.index(sender), self.agents.index(recipient)
-        rooms, status = self.state_of.rooms, self.state_of.status
+        rooms = self.state_of.rooms
         near = self.config.hearing == "everywhere" or rooms[one] == rooms[two]
-        return near and status[two] == "playing"
+        return near and super().hears(sender, recipient)
 
     # -- vocabulary -----------------------------------------------------------------------
 
@@ -191,10 +189,21 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
 
     def begin(self, seed: int) -> None:
         """Set up the story, or make one."""
-        self.streams = {stream: Stream(seed, stream) for stream in STREAMS}
-        self.plot = self._plot_of(seed)
-        self.state_of = new_state(self.plot, len(self.agents), self.config.agents, seed)
-        self.mailboxes = self._new_mail()
+        self.open_episode(seed)
+        plot = self._plot_of(seed)
+        self.take_up(plot, new_state(plot, len(self.agents), self.config.agents, seed))
+
+    def setting_of(self, state: RoomState) -> Plot:
+        """Return the story of a state."""
+        if not 0 <= state.seed < 2**63:
+            raise ValueError(f"its seed is {state.seed}")
+        plot = self._plot_of(state.seed)
+        check_sizes(plot, state, len(self.agents))
+        return plot
+
+    def take_up(self, setting: Plot, state: RoomState) -> None:
+        """Go on from a state of a story."""
+        self.plot, self.state_of = setting, state
         self._views = self._new_views()
 
     def _new_views(self) -> ViewCache:
@@ -226,49 +235,23 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         state.status[agent] = "playing"
         self._views.invalidate()
 
-    @property
-    def alive(self) -> Sequence[bool]:
-        """Who is there and still in play."""
-        return [status == "playing" for status in self.state_of.status]
-
-    def result(self, agent: int) -> Result:
-        """Return how it ended for an agent."""
-        status = self.state_of.status[agent]
-        return Result(status) if status in list(Result) else Result.ENDED
-
-    def set_order(self, order: Sequence[int]) -> None:
-        """Let agents act in this order until it is changed."""
-        self.state_of.order = list(order)
-
     # -- what agents know -----------------------------------------------------------------
 
     def sight(self, agent: int) -> Sight:
         """Return what an agent sees and holds."""
         return self._views.of(agent, self.state_of).sight
 
-    def facts(self, agent: int) -> TextRoomFacts:
-        """Return what the agent may know now."""
-        return self._known(agent).facts()
-
-    def _known(self, agent: int) -> ObservedStep:
-        """Return the same, ready to be made into facts or a vector."""
+    def known(self, agent: int) -> ObservedStep:
+        """Return what an agent knows, ready to be made into facts or a vector."""
         state = self.state_of
         heard = self.mailboxes.delivered[self.agents[agent]]
         stats, feedback = tuple(state.stats[agent].items()), state.feedback[agent]
         step_facts = StepFacts(stats, tuple(heard), feedback, self.hints[agent])
         return ObservedStep(self._views, self._views.of(agent, state), step_facts)
 
-    def capture(self) -> Sequence[ObservedStep]:
-        """Return what each agent knows; see `view_cache.ObservedStep`."""
-        return [self._known(agent) for agent in range(len(self.agents))]
-
     def vectors(self, kept: Sequence[ObservedStep] | None = None) -> Sequence[NDArray[np.float32]]:
         """Return the vector of every agent, in fresh memory."""
         return [known.vector() for known in (self.capture() if kept is None else kept)]
-
-    def text_writer(self) -> Callable[[ObservedStep, int], str]:
-        """Return what writes texts of what `capture` returned."""
-        return view_cache.write_text
 
     def vector(self, facts: TextRoomFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
@@ -386,37 +369,6 @@ class TextRoom(World[TextRoomConfig, TextRoomFacts]):
         status, turn, milestones, stats, flags; how often each event has happened; metrics.
         """
         return vector.global_view(self.plot, self.state_of, self.envelope)
-
-    def get_state(self) -> dict[str, Any]:
-        """Return state, letters and streams."""
-        return {
-            "room": asdict(self.state_of),
-            "mail": self.mailboxes.get_state(),
-            "streams": [self.streams[stream].get_state() for stream in STREAMS],
-        }
-
-    def digest_state(self) -> Any:
-        """Leave out the history of letters, which changes nothing."""
-        return {**self.get_state(), "mail": self.mailboxes.digest_state()}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take up what `get_state` returned."""
-        try:
-            room = _STATE.validate_json(canonical_json(state["room"]))
-            if not 0 <= room.seed < 2**63:
-                raise ValueError(f"its seed is {room.seed}")
-            plot = self._plot_of(room.seed)
-            mail = self._new_mail()
-            mail.set_state(state["mail"])
-            streams = {stream: Stream(0, stream) for stream in STREAMS}
-            for stream, value in zip(STREAMS, state["streams"], strict=True):
-                streams[stream].set_state(value)
-            check_sizes(plot, room, len(self.agents))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
-        self.plot, self.state_of = plot, room
-        self.mailboxes, self.streams = mail, streams
-        self._views = self._new_views()
 
     def twin(self, agent: int) -> Self:
         """Return a copy that differs in what the agent has not found; see `observe.twin`."""

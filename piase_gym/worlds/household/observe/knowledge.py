@@ -48,13 +48,12 @@ class Known(NamedTuple):
             hint=self.hint,
         )
 
-
-def write_text(known: Known, _agent: int) -> str:
-    """Write what an agent knows at one moment."""
-    agent, goal, _, lines, holding, others, messages, commands, feedback, hint = known
-    return text_of_parts(
-        agent, goal, lines, holding, others, messages, "; ".join(commands), feedback, hint
-    )
+    def text(self) -> str:
+        """Return the prose of the facts, from lines that are kept as long as a place is as seen."""
+        agent, goal, _, lines, holding, others, messages, commands, feedback, hint = self
+        return text_of_parts(
+            agent, goal, lines, holding, others, messages, "; ".join(commands), feedback, hint
+        )
 
 
 class Knowledge:

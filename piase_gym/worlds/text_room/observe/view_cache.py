@@ -66,10 +66,9 @@ class ObservedStep(NamedTuple):
         vector.complete(row, self.step_facts, self.cache.words)
         return row
 
-
-def write_text(known: ObservedStep, _agent: int) -> str:
-    """Write what an agent knows at one moment."""
-    return text.text_of(known.facts())
+    def text(self) -> str:
+        """Return the prose of the facts."""
+        return text.text_of(self.facts())
 
 
 class ViewCache:
@@ -169,6 +168,3 @@ class ViewCache:
     def __reduce__(self) -> Any:
         """Copy and pickle without what is remembered."""
         return ViewCache, (self.plot, self.table, self.agents, self.shows_goal)
-
-
-__all__ = ["AgentView", "ObservedStep", "ViewCache", "write_text"]

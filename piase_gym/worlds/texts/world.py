@@ -1,0 +1,171 @@
+"""What text worlds share: a state beside letters and random streams, and who is in play."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
+
+from piase_gym.core.commands import Result
+from piase_gym.core.digest import canonical_json
+from piase_gym.core.facts import C, F
+from piase_gym.core.mailbox import ChannelRules, Mailboxes
+from piase_gym.core.rng import Stream, StreamId
+from piase_gym.core.world import World
+from piase_gym.errors import ConfigError, SnapshotError
+
+
+class TextState(Protocol):
+    """What is in the state of every text world: which part each agent takes, and its turn."""
+
+    order: list[int]
+
+    @property
+    def status(self) -> Sequence[str]:
+        """What each agent does: "playing" while in play, else how it ended or why it is absent."""
+
+
+class Known(Protocol):
+    """What one agent knows at one moment, from which its views are made when asked for."""
+
+    def facts(self) -> Any:
+        """Return the facts."""
+
+    def text(self) -> str:
+        """Return their prose."""
+
+
+S = TypeVar("S", bound=TextState)
+G = TypeVar("G")
+
+
+class TextWorld(World[C, F], Generic[C, F, S, G]):
+    """A world in plain Python: a state of type `S`, and what never changes in an episode, a `G`.
+
+    Worlds begin an episode with `open_episode` and `take_up`; what they keep beside the state
+    follows from it, so that `get_state` and `set_state` are written here once.
+
+    Attributes:
+        stream_ids: The random streams that the world draws from in the course of an episode.
+        state_key: The name of the state in a snapshot.
+        state_adapter: What checks a state that comes from outside.
+        state_of: The state.
+    """
+
+    stream_ids: ClassVar[tuple[StreamId, ...]] = (StreamId.CHANNEL,)
+    state_key: ClassVar[str]
+    state_adapter: ClassVar[TypeAdapter[Any]]
+    state_of: S
+    mailboxes: Mailboxes
+
+    @property
+    @abstractmethod
+    def channel_rules(self) -> ChannelRules:
+        """The rules of messages under the present config."""
+
+    def hears(self, sender: str, recipient: str) -> bool:
+        """Tell whether an agent hears another: by default, if it is in play."""
+        return self.state_of.status[self.agents.index(recipient)] == "playing"
+
+    def new_mail(self) -> Mailboxes:
+        """Return empty mailboxes."""
+        return Mailboxes(self.agents, self.channel_rules, self.hears)
+
+    def open_episode(self, seed: int) -> None:
+        """Start the random streams of an episode, with empty mailboxes."""
+        self.streams = {stream: Stream(seed, stream) for stream in self.stream_ids}
+        self.mailboxes = self.new_mail()
+
+    @abstractmethod
+    def setting_of(self, state: S) -> G:
+        """Return what never changes in the episode of a state.
+
+        Raises:
+            ValueError: If there is no such episode, or the state does not fit it.
+        """
+
+    @abstractmethod
+    def take_up(self, setting: G, state: S) -> None:
+        """Go on from a state; whatever is kept beside it is made anew."""
+
+    @property
+    def alive(self) -> Sequence[bool]:
+        """Who is there and still in play."""
+        return [status == "playing" for status in self.state_of.status]
+
+    def result(self, agent: int) -> Result:
+        """Return how it ended for an agent."""
+        status = self.state_of.status[agent]
+        return Result(status) if status in list(Result) else Result.ENDED
+
+    def set_order(self, order: Sequence[int]) -> None:
+        """Let agents act in this order until it is changed."""
+        self.state_of.order = list(order)
+
+    # -- what agents know -----------------------------------------------------------------
+
+    @abstractmethod
+    def known(self, agent: int) -> Known:
+        """Return what an agent knows now; it does not change when the world goes on."""
+
+    def facts(self, agent: int) -> F:
+        """Return what the agent may know now."""
+        facts: F = self.known(agent).facts()
+        return facts
+
+    def capture(self) -> Sequence[Any]:
+        """Return what each agent knows."""
+        return [self.known(agent) for agent in range(len(self.agents))]
+
+    def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[np.float32]]:
+        """Return the vector of every agent, in fresh memory."""
+        return [self.vector(known.facts()) for known in (self.capture() if kept is None else kept)]
+
+    def text_writer(self) -> Callable[[Any, int], str]:
+        """Return what writes texts of what `capture` returned."""
+        return _write_text
+
+    # -- the state is a value -------------------------------------------------------------
+
+    def get_state(self) -> dict[str, Any]:
+        """Return state, letters and streams."""
+        return {
+            self.state_key: asdict(self.state_of),  # type: ignore[call-overload]
+            "mail": self.mailboxes.get_state(),
+            "streams": [self.streams[stream].get_state() for stream in self.stream_ids],
+        }
+
+    def digest_state(self) -> Any:
+        """Leave out the history of letters, which changes nothing."""
+        return {**self.get_state(), "mail": self.mailboxes.digest_state()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take up what `get_state` returned."""
+        try:
+            found: S = self.state_adapter.validate_json(canonical_json(state[self.state_key]))
+            setting = self.setting_of(found)
+            mail = self.new_mail()
+            mail.set_state(state["mail"])
+            streams = {stream: Stream(0, stream) for stream in self.stream_ids}
+            for stream, value in zip(self.stream_ids, state["streams"], strict=True):
+                streams[stream].set_state(value)
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            IndexError,
+            AttributeError,
+            ConfigError,
+        ) as error:
+            raise SnapshotError(f"{self.name}: the state does not fit: {error}") from None
+        self.mailboxes, self.streams = mail, streams
+        self.take_up(setting, found)
+
+
+def _write_text(known: Known, _agent: int) -> str:
+    return known.text()
