@@ -437,7 +437,6 @@ class Kind(NamedTuple):
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "hardness": Kind(_hardness, "easy"),
     "count": Kind(_count, "easy"),
     "list": Kind(_list, "easy"),
     "distinct": Kind(_distinct, "easy"),
