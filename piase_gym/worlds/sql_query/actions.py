@@ -139,10 +139,10 @@ _COUNT_WHERE = "SELECT COUNT(*) FROM {t} WHERE {d} {sign} {v}"
 _JOINED = "SELECT T1.{c} FROM {t} AS T1 JOIN {u} AS T2 ON T1.{k} = T2.{o} WHERE T2.{d} = {v}"
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _RESERVED = frozenset(
-    "add all alter and as asc between by case check column create default delete desc distinct drop "
-    "else end exists for foreign from full group having in index insert into is join key keys left "
-    "like limit match not null on or order outer primary rank references right row rows select set "
-    "table then to union unique update using values when where with".split()
+    "add all alter and as asc between by case check column create default delete desc distinct "
+    "drop else end exists for foreign from full group having in index insert into is join key keys "
+    "left like limit match not null on or order outer primary rank references right row rows "
+    "select set table then to union unique update using values when where with".split()
 )
 
 

@@ -15,7 +15,8 @@ Status = Literal["playing", "won", "lost", "none"]
 Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Asked:
     """An agent's last query.
 
     Attributes:

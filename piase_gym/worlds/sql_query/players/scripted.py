@@ -270,7 +270,8 @@ _WAYS: tuple[tuple[str, Callable[[Reading, Match], str | None]], ...] = (
     (r"Remove all (.+?) (whose .+)", _remove),
     (r"Add an? (.+?) with (.+)", _add),
     (
-        r"For each (.+?) that has at least (\d+) (.+?), what are its (.+?) and the average (.+?) of .*",
+        r"For each (.+?) that has at least (\d+) (.+?), what are its (.+?) and the average (.+?) "
+        r"of .*",
         _having,
     ),
     (
