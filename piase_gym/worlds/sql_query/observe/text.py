@@ -93,7 +93,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         return
     changed = f"{answer.changed} changed, " if answer.changed else ""
     shown = f": {' | '.join(map(_name, answer.columns))}" if answer.columns else ""
-    rows, columns = _counted(answer.count, "row"), _counted(answer.width, "column")
+    rows, columns = _counted(answer.height, "row"), _counted(answer.width, "column")
     yield f"Result: {changed}{rows}, {columns}{shown}"
     for row in answer.rows:
         yield f"| {' | '.join(map(_name, row))}"

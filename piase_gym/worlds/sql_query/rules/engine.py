@@ -222,7 +222,8 @@ class Worker:
         assert process.stdin is not None
         try:
             send(process.stdin, request)
-            return self._receive(process, seconds)
+            answer: tuple[Any, ...] | None = self._receive(process, seconds)
+            return answer
         except TimeoutError:
             self._end()
             return _gone("timeout")

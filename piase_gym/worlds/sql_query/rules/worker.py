@@ -28,7 +28,7 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 LENGTH = struct.Struct("<I")
 WORK = 1000
@@ -360,7 +360,7 @@ def _own_setup() -> Callable[[sqlite3.Connection], frozenset[str]]:
     return setup
 
 
-def send(stream: BinaryIO, value: Any) -> None:
+def send(stream: IO[bytes], value: Any) -> None:
     """Write a value."""
     data = marshal.dumps(value)
     stream.write(LENGTH.pack(len(data)) + data)
