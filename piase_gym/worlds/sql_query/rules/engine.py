@@ -23,6 +23,7 @@ import time
 from typing import Any, NamedTuple, Protocol
 
 from piase_gym.worlds.sql_query.levels.dataset import Database
+from piase_gym.worlds.sql_query.rules.dialect import TranslationError, translate
 from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
 
 Value = str | int | float | bytes | None
@@ -103,7 +104,10 @@ class LocalEngine:
         fault = self._unsendable(sql)
         if fault is not None:
             return fault
-        own = translated(sql.rstrip(" \t\r\n;"), self.database.dialect)
+        try:
+            own = translate(sql.rstrip(" \t\r\n;"), self.database)
+        except TranslationError as error:
+            return Result(error=str(error), reason="syntax")
         found = run(self.database, self.journal, own, self.writes, self.limits)
         if found.changed and found.reason is None:
             self.journal = (*self.journal, own)
@@ -127,16 +131,6 @@ class LocalEngine:
 
     def close(self) -> None:
         """Do nothing: it holds nothing."""
-
-
-@functools.lru_cache(maxsize=4096)
-def translated(sql: str, dialect: str) -> str:
-    """Return a statement of some dialect in SQLite's."""
-    if dialect == "sqlite":
-        return sql
-    from piase_gym.worlds.sql_query.rules.dialect import to_sqlite
-
-    return to_sqlite(sql, dialect)
 
 
 def run(
