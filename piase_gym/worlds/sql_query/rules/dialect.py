@@ -13,6 +13,7 @@ reserved, an alias in ``WHERE``. Refused as there is ``LIMIT`` in the query of a
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -46,6 +47,19 @@ class TranslationError(PiaseError, ValueError):
     """A statement that is no SQL of its dialect, or that has no counterpart."""
 
 
+def reader(what: str) -> Any:
+    """Return sqlglot, which then logs its warnings only where somebody has asked for logs.
+
+    Raises:
+        MissingExtraError: If it is not installed; `what` needs it.
+    """
+    module = need("sqlglot", what, "sql")
+    log = logging.getLogger("sqlglot")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())
+    return module
+
+
 @functools.lru_cache(maxsize=8192)
 def translate(sql: str, database: Database) -> str:
     """Return one statement of a database's dialect in SQLite's.
@@ -56,7 +70,7 @@ def translate(sql: str, database: Database) -> str:
     """
     if database.dialect == "sqlite":
         return sql
-    sqlglot = need("sqlglot", f"SQL of {database.dialect}", "sql")
+    sqlglot = reader(f"SQL of {database.dialect}")
     try:
         found = [part for part in sqlglot.parse(sql, read=database.dialect) if part is not None]
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
@@ -208,4 +222,4 @@ def _port() -> Any:
     return Port
 
 
-__all__ = ["TranslationError", "translate"]
+__all__ = ["TranslationError", "reader", "translate"]
