@@ -156,6 +156,10 @@ def _adapt(statement: Any, database: Database) -> None:
         query = inside.args.get("query")
         if query is not None and query.this.args.get("limit"):
             raise TranslationError("LIMIT in the query of an IN is not supported by MySQL")
+    for query in statement.find_all(exp.Select):
+        group, order = query.args.get("group"), query.args.get("order")
+        if group is not None and order is not None:
+            order.set("expressions", [*order.expressions, *(key.copy() for key in group.expressions)])
     for counted in statement.find_all(exp.Count):
         values = counted.this.expressions if isinstance(counted.this, exp.Distinct) else []
         if len(values) > 1:
