@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib
 import io
 import json
 import sqlite3
@@ -21,9 +20,10 @@ from typing import Any, Final
 
 from piase_gym.compiled.cache import base
 from piase_gym.core.files import write_whole
-from piase_gym.errors import ConfigError, StorageError, need
+from piase_gym.errors import ConfigError, StorageError
 from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Database, Dataset, Task
 from piase_gym.worlds.sql_query.rules.collation import COLLATION, register
+from piase_gym.worlds.sql_query.rules.dialect import reader
 from piase_gym.worlds.sql_query.rules.hardness import hardness
 
 DIALECT: Final = "mysql"
@@ -121,7 +121,7 @@ def read_dump(text: str, name: str = "the dump") -> dict[str, bytes]:
         # What a damaged file raises can be anything.
         with suppress(Exception), zipfile.ZipFile(kept) as archive:
             return {entry: archive.read(entry) for entry in archive.namelist()}
-    errors = need("sqlglot.errors", "reading a MySQL dump", "sql")
+    errors = reader("reading a MySQL dump").errors
     try:
         images = _images(text)
     except (ValueError, sqlite3.Error, RecursionError, errors.SqlglotError) as error:
@@ -162,7 +162,7 @@ def _images(text: str) -> dict[str, bytes]:
 
 def _statements(text: str) -> Iterator[Any]:
     """Yield the statements of a dump that use a database, make a table or fill one."""
-    dialect = importlib.import_module("sqlglot").Dialect.get_or_raise(DIALECT)
+    dialect = reader("reading a MySQL dump").Dialect.get_or_raise(DIALECT)
     chunk: list[Any] = []
     for token in [*dialect.tokenize(text), None]:
         if token is not None and token.token_type.name != "SEMICOLON":

@@ -24,6 +24,7 @@ import time
 from typing import Any, NamedTuple, Protocol
 
 from piase_gym.worlds.sql_query.levels.dataset import Database
+from piase_gym.worlds.sql_query.rules.dialect import TranslationError, translate
 from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
 
 Value = str | int | float | bytes | None
@@ -117,17 +118,19 @@ class LocalEngine:
         """Do nothing: it holds nothing."""
 
 
-@functools.lru_cache(maxsize=4096)
-def translated(sql: str, dialect: str) -> str:
-    """Return a statement of some dialect in SQLite's, which has no SHOW and DESCRIBE."""
-    if dialect == "sqlite":
-        asked = schema_asked(sql)
-        if asked is None:
-            return sql
-        return _COLUMNS.format(asked.replace("'", "''")) if asked else _TABLES
-    from piase_gym.worlds.sql_query.rules.dialect import to_sqlite
+def own_sql(sql: str, database: Database) -> str:
+    """Return a statement in SQLite's SQL, which has no SHOW and DESCRIBE.
 
-    return to_sqlite(sql, dialect)
+    Raises:
+        TranslationError: If it cannot be read, or has no counterpart.
+    """
+    line = sql.rstrip(" \t\r\n;")
+    if database.dialect != "sqlite":
+        return translate(line, database)
+    asked = schema_asked(line)
+    if asked is None:
+        return line
+    return _COLUMNS.format(asked.replace("'", "''")) if asked else _TABLES
 
 
 def schema_asked(sql: str) -> str | None:
@@ -156,7 +159,10 @@ def run(
     fault = _unsendable(sql, limits)
     if fault is not None:
         return fault
-    own = [translated(line.rstrip(" \t\r\n;"), database.dialect) for line in (*journal, sql)]
+    try:
+        own = [own_sql(line, database) for line in (*journal, sql)]
+    except TranslationError as error:
+        return Result(error=str(error), reason="syntax")
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
     rows, columns, error, reason, changed = answer
     return Result(rows, columns, error, reason, False, changed)
