@@ -159,7 +159,9 @@ def _adapt(statement: Any, database: Database) -> None:
     for query in statement.find_all(exp.Select):
         group, order = query.args.get("group"), query.args.get("order")
         if group is not None and order is not None:
-            order.set("expressions", [*order.expressions, *(key.copy() for key in group.expressions)])
+            order.set(
+                "expressions", [*order.expressions, *(key.copy() for key in group.expressions)]
+            )
     for counted in statement.find_all(exp.Count):
         values = counted.this.expressions if isinstance(counted.this, exp.Distinct) else []
         if len(values) > 1:
@@ -219,7 +221,9 @@ def _port() -> Any:
             TRANSFORMS = {
                 **SQLite.Generator.TRANSFORMS,
                 exp.Left: lambda self, e: self.func("SUBSTR", e.this, "1", e.expression),
-                exp.Right: lambda self, e: self.func("SUBSTR", e.this, f"-{self.sql(e.expression)}"),
+                exp.Right: lambda self, e: self.func(
+                    "SUBSTR", e.this, f"-{self.sql(e.expression)}"
+                ),
                 exp.TsOrDsToDate: lambda self, e: self.sql(e, "this"),
             }
 

@@ -34,7 +34,16 @@ DIALECTS: Final = {
 """What sqlglot calls the dialects of SQLAlchemy."""
 _WAITING: Final = ("psycopg", "psycopg2", "pymysql", "mysqldb")
 """Drivers that can be told how long to wait for a connection."""
-_QUERIES: Final = ("Select", "Union", "Intersect", "Except", "Subquery", "Values", "Show", "Describe")
+_QUERIES: Final = (
+    "Select",
+    "Union",
+    "Intersect",
+    "Except",
+    "Subquery",
+    "Values",
+    "Show",
+    "Describe",
+)
 _WRITES: Final = ("Insert", "Update", "Delete")
 _REACHING: Final = re.compile(
     r"(pg_|lo_|dblink|xp_|sp_|set_config|load_file|sys_|sleep|benchmark|get_lock|release_|is_free"
