@@ -19,10 +19,13 @@ def _generated(field: str, description: str, low: float, high: float) -> Difficu
 
 
 def _level(config: Any) -> float | None:
-    """Return the difficulty with as many rows as a config has, or the one below."""
+    """Return the greatest difficulty whose questions and tables a config has."""
     if config.dataset is not None:
         return None
-    return float(max([1, *(k for k, row in LEVELS.items() if row["rows"] <= config.rows)]))
+    asked, tables = set(config.hardness), config.tables
+    rows = LEVELS.items()
+    fits = (k for k, row in rows if row["tables"] <= tables and {*row["hardness"]} <= asked)
+    return float(max(fits, default=1))
 
 
 def _set_level(config: Any, value: Any) -> dict[str, Any]:

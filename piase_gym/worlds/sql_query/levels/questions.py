@@ -44,11 +44,11 @@ LEVELS: Final[Mapping[int, Mapping[str, Any]]] = {
         "hardness": ("easy",),
         "tables": 1,
         "columns": 4,
-        "rows": 12,
+        "rows": 60,
     },
-    2: {"kinds": None, "hardness": ("easy",), "tables": 2, "columns": 5, "rows": 20},
+    2: {"kinds": None, "hardness": ("easy",), "tables": 2, "columns": 5, "rows": 30},
     3: {"kinds": None, "hardness": ("easy", "medium"), "tables": 2, "columns": 7, "rows": 30},
-    4: {"kinds": None, "hardness": ("medium", "hard"), "tables": 3, "columns": 7, "rows": 40},
+    4: {"kinds": None, "hardness": ("medium", "hard"), "tables": 3, "columns": 7, "rows": 30},
     5: {"kinds": None, "hardness": ("hard", "extra"), "tables": 3, "columns": 7, "rows": 60},
 }
 """What ``difficulty`` 1 to 5 stands for."""
@@ -360,11 +360,11 @@ def _joined_groups(draw: Draw) -> Draft | None:
         return None
     text = (
         f"For each {parent.one} that has at least {least} {child.many}, what are its {f.one} and "
-        f"the average {n.one} of those, in alphabetical order of {f.one}?"
+        f"the average {n.one} of those, for the first 3 in alphabetical order of {f.one}?"
     )
     gold = (
         f"SELECT T2.{f.name}, AVG(T1.{n.name}) FROM {join(child, parent)} "
-        f"GROUP BY T2.id HAVING COUNT(*) >= {least} ORDER BY T2.{f.name}"
+        f"GROUP BY T2.id HAVING COUNT(*) >= {least} ORDER BY T2.{f.name} LIMIT 3"
     )
     return Draft(text, gold, f"SELECT {f.name} FROM {parent.table}")
 

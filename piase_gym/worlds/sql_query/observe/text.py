@@ -22,6 +22,10 @@ ROWS, COLUMNS, CELL, QUERY, ERROR = 10, 8, 40, 1000, 200
 an error."""
 
 
+BLANK = "\\u{20}"
+"""A blank in the name of a column."""
+
+
 def cut(text: str, most: int) -> str:
     """Return a text that is at most so long."""
     return text if len(text) <= most else text[: most - 3] + "..."
@@ -82,8 +86,8 @@ def _column(column: Column, links: dict[str, Reference]) -> str:
     marks = ["key"] * column.key
     marks += [f"refers to {_name(link.table)}: {_name(link.other)}"] if link is not None else []
     told = f" ({'; '.join(marks)})" if marks else ""
-    kind = f" {_name(column.type, ',;:|')}" if column.type else ""
-    return f"{_name(column.name).replace(' ', chr(92) + 'u{20}')}{kind}{told}"
+    kind = _name(column.type, ",;:|" if column.type[:1] != "(" else ",;:|(")
+    return f"{_name(column.name).replace(' ', BLANK)}{f' {kind}' * bool(kind)}{told}"
 
 
 def _answer_lines(answer: Answer) -> Iterator[str]:
@@ -110,7 +114,7 @@ _TASK = re.compile(
     r"The database is (.+); you (may change its rows|only read it)\. Turns left: (0|[1-9]\d*)\."
 )
 _TABLE = re.compile(r"Table ([^:]+?)(?:: (.+))?\.")
-_COLUMN = re.compile(r"([^ ]+)(?: (.+?))?(?: \((key.*|refers to .+)\))?")
+_COLUMN = re.compile(r"([^ ]+)(?: ([^(].*?))?(?: \((key.*|refers to .+)\))?")
 _MARKS = re.compile(r"(key)?(?:; )?(?:refers to (.+): (.+))?")
 _QUERY = re.compile(r"Your query: (.*)")
 _FAILED = re.compile(r"Failed \((\w+)\): (.*)")

@@ -157,7 +157,7 @@ def _having(q: Reading, m: Match) -> str | None:
     n, f = q.column(m[5], link.child, True).name, q.column(m[4], link.parent).name
     return (
         f"SELECT T2.{f}, AVG(T1.{n}) FROM {link.joined} GROUP BY T2.{link.key.other} "
-        f"HAVING COUNT(*) >= {m[2]} ORDER BY T2.{f}"
+        f"HAVING COUNT(*) >= {m[2]} ORDER BY T2.{f} LIMIT 3"
     )
 
 
@@ -253,16 +253,13 @@ def _different(q: Reading, m: Match) -> str | None:
     return f"SELECT {counted.format(g)} FROM {table.name}"
 
 
-def _number(q: Reading, m: Match) -> str | None:
+def _list(q: Reading, m: Match) -> str | None:
     table = q.table(m[0])
-    return f"SELECT {_function(m[0])}({q.column(m[0], table, True).name}) FROM {table.name}"
-
-
-def _plain(q: Reading, m: Match) -> str | None:
-    table = q.table(m[0])
-    head = re.split(r"\b(?:whose|where|with)\b", m[0])[0]
-    f = q.column(head, table).name
-    return f"SELECT {f} FROM {table.name}{q.conditions(m[0], table)}"
+    head = re.split(r"\b(?:whose|where)\b", m[0])[0]
+    function = _function(head)
+    f = q.column(head, table, True if function else None).name
+    told = f"{function}({f})" if function else f
+    return f"SELECT {told} FROM {table.name}{q.conditions(m[0], table)}"
 
 
 _WAYS: tuple[tuple[str, Callable[[Reading, Match], str | None]], ...] = (
@@ -291,8 +288,7 @@ _WAYS: tuple[tuple[str, Callable[[Reading, Match], str | None]], ...] = (
     (rf"What is the (.+?) of the (.+?) with the ({_HIGH}|{_LOW}) (.+)", _winner),
     (r".*\b(?:different|distinct|unique)\b.*", _different),
     (r"(?:How many|What is the number of|Count the|Find the number of) (.+)", _how_many),
-    (rf".*\b(?:{'|'.join(said for said, _ in _FUNCTIONS)})\b.*", _number),
-    (r".*", _plain),
+    (r".*", _list),
 )
 _PATTERNS = tuple((re.compile(said, re.IGNORECASE | re.DOTALL), way) for said, way in _WAYS)
 
