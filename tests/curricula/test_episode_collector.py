@@ -199,3 +199,22 @@ def test_episodes_of_a_batch_are_what_single_environments_tell() -> None:
         check(
             collector.finish_episode(slot, ATTEMPTS), recount.records() if envs[slot].agents else {}
         )
+
+
+def test_messages_count_for_the_step_in_which_they_are_sent() -> None:
+    env: Any = piase_gym.parallel_env("TextRoom", agents=2, actions="text", max_steps=6)
+    collector = EpisodeCollector(env.runner, env.possible_agents, MetricInputs())
+    said = {"agent_0": "0 1 0 0 1 1", "agent_1": "1 0 0 0 0 1"}
+    env.reset(seed=1)
+    for _ in range(2):
+        collector.begin()
+        for t in range(6):
+            lines = {a: "say hello" if row.split()[t] == "1" else "wait" for a, row in said.items()}
+            env.step(lines)
+            collector.record_step()
+        records = collector.finish_episode({})
+        for agent, row in said.items():
+            counts = [int(sent) for sent in row.split()]
+            assert [step.messages for step in records[agent].steps] == counts
+            assert records[agent].episode.messages == sum(counts)
+        env.reset()

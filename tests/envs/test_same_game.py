@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from piase_gym.envs.aec import aec_env
 from piase_gym.envs.parallel import parallel_env
-from piase_gym.errors import PiaseError
+from piase_gym.envs.single import gym_env
+from piase_gym.errors import ActionError, PiaseError
 from piase_gym.interfaces import AbstractEnvironment, Environment
 from tests import probes
 from tests.helpers import replays
@@ -63,6 +65,76 @@ def test_same_states_through_every_face(name: str, face: str) -> None:
         assert digests == run.digests[: len(digests)]
         if face not in FOCAL:
             assert len(digests) == len(run.digests)
+
+
+def equal(one: Any, two: Any) -> bool:
+    """Tell whether two values of an environment are the same in every part."""
+    if isinstance(one, dict):
+        return one.keys() == two.keys() and all(equal(one[key], two[key]) for key in one)
+    return bool(np.array_equal(one, two)) if isinstance(one, np.ndarray) else bool(one == two)
+
+
+@pytest.mark.parametrize("name", [name for name in GAMES if "noise" not in name])
+def test_turns_tell_what_all_at_once_are_told(name: str) -> None:
+    """Of the AEC environment: observation, summed rewards, flags and infos of each agent."""
+    world, config = GAMES[name]
+    one, two = parallel_env(world, **config), aec_env(world, **config)
+    rng = np.random.default_rng(3)
+    for seed in range(4):
+        seen, infos = one.reset(seed=seed)
+        two.reset(seed=seed)
+        told = {a: (0.0, False, False, infos[a]) for a in one.agents}
+        while one.agents:
+            acts = {a: int(rng.choice(np.flatnonzero(infos[a]["action_mask"]))) for a in one.agents}
+            for agent in list(one.agents):
+                while two.terminations[two.agent_selection] or two.truncations[two.agent_selection]:
+                    two.step(None)
+                assert two.agent_selection == agent
+                observation, *rest = two.last()
+                assert equal(observation, seen[agent])
+                assert all(map(equal, rest, told[agent]))
+                two.step(acts[agent])
+            seen, rewards, terminated, truncated, infos = one.step(acts)
+            told = {a: (rewards[a], terminated[a], truncated[a], infos[a]) for a in seen}
+            for agent in seen:
+                assert equal(two.observe(agent), seen[agent])
+            for mine, theirs in (
+                (two.rewards, rewards),
+                (two.terminations, terminated),
+                (two.truncations, truncated),
+                (two.infos, infos),
+            ):
+                assert all(equal(mine[a], theirs[a]) for a in theirs)
+        with pytest.raises(ActionError, match="its only action is None"):
+            two.step(0)
+
+
+@pytest.mark.parametrize(
+    ("world", "config"),
+    [
+        ("piase/GridWorld-DoorKey-6x6-v0", {"max_steps": 40}),
+        ("GridWorld", {"width": 3, "height": 3, "max_steps": 12}),
+        ("TextRoom", {"scenario": "lost_key", "max_steps": 30}),
+    ],
+)
+def test_one_learner_is_told_what_it_would_be_told_among_all(
+    world: str, config: dict[str, Any]
+) -> None:
+    one, two = parallel_env(world, **config), gym_env(world, view="both", **config)
+    (agent,), rng, keys = one.possible_agents, np.random.default_rng(5), set[str]()
+    for seed in range(6):
+        seen, infos = one.reset(seed=seed)
+        observation, info = two.reset(seed=seed)
+        assert equal(observation, seen[agent])
+        assert equal(info, infos[agent])
+        while one.agents:
+            act = int(rng.choice(np.flatnonzero(info["action_mask"])))
+            *told, infos = one.step({agent: act})
+            *found, info = two.step(act)
+            assert all(equal(mine, theirs[agent]) for mine, theirs in zip(found, told, strict=True))
+            assert equal(info, infos[agent])
+            keys |= info.keys()
+    assert {"result", "milestones"} <= keys
 
 
 def test_the_games_are_worth_the_name() -> None:
