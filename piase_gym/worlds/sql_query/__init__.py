@@ -1,4 +1,4 @@
-"""SqlQuery: questions about databases, answered in SQL (InterCode-SQL), with databases of its own."""
+"""SqlQuery: questions about databases, answered in SQL, as in InterCode."""
 
 from piase_gym.worlds.sql_query.rules.score import score
 

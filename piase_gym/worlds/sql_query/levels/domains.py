@@ -150,7 +150,7 @@ DOMAINS: Final[Mapping[str, tuple[Entity, ...]]] = {
                 _name(),
                 Field("specialty", "specialty", "specialties", ("surgery", "eyes", "skin", "ears")),
                 Field("salary", "salary", "salaries", (3000, 9900)),
-                Field("experience", "experience", "experiences", (1, 40)),
+                Field("experience", "years of experience", "years of experience", (1, 40)),
             ),
             _PEOPLE,
             0.4,
@@ -258,7 +258,7 @@ DOMAINS: Final[Mapping[str, tuple[Entity, ...]]] = {
             (
                 Field("picker", "picker", "pickers", None),
                 Field("crop", "crop", "crops", ("apples", "barley", "corn", "plums")),
-                Field("tons", "yield", "yields", (0.2, 30.0)),
+                Field("yield", "yield", "yields", (0.2, 30.0)),
                 Field("season", "season", "seasons", (2001, 2025)),
             ),
             _PEOPLE,

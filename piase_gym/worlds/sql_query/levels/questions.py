@@ -406,7 +406,9 @@ def _remove(draw: Draw) -> Draft | None:
     condition = draw.condition(e)
     if condition is None:
         return None
-    return Draft(f"Remove all {e.many} {condition[0]}.", f"DELETE FROM {e.table} WHERE {condition[1]}")
+    return Draft(
+        f"Remove all {e.many} {condition[0]}.", f"DELETE FROM {e.table} WHERE {condition[1]}"
+    )
 
 
 def _add(draw: Draw) -> Draft | None:

@@ -15,6 +15,7 @@ import functools
 import marshal
 import os
 import pathlib
+import re
 import select
 import subprocess
 import sys
@@ -70,6 +71,13 @@ REASONS = (
 """Why a query fails."""
 
 
+_TABLES = (
+    "SELECT name AS tables FROM sqlite_master WHERE type = 'table' "
+    "AND name NOT LIKE 'sqlite_%' ORDER BY lower(name), name"
+)
+_COLUMNS = "SELECT name AS field, type, pk > 0 AS key FROM pragma_table_info('{}')"
+
+
 class Engine(Protocol):
     """What runs queries on one database."""
 
@@ -101,46 +109,76 @@ class LocalEngine:
 
     def execute(self, sql: str) -> Result:
         """Run one statement."""
-        fault = self._unsendable(sql)
-        if fault is not None:
-            return fault
-        try:
-            own = translate(sql.rstrip(" \t\r\n;"), self.database)
-        except TranslationError as error:
-            return Result(error=str(error), reason="syntax")
-        found = run(self.database, self.journal, own, self.writes, self.limits)
+        found = run(self.database, self.journal, sql, self.writes, self.limits)
         if found.changed and found.reason is None:
-            self.journal = (*self.journal, own)
+            self.journal = (*self.journal, sql)
         return found
-
-    def _unsendable(self, sql: str) -> Result | None:
-        """Refuse what need not be tried."""
-        if "\0" in sql:
-            return Result(error="the statement has a NUL character", reason="syntax")
-        if len(sql) > self.limits.sql:
-            told = f"the statement has {len(sql)} characters; at most {self.limits.sql} are run"
-            return Result(error=told, reason="too_long")
-        if not sql.isascii() and any("\ud800" <= c <= "\udfff" for c in sql):
-            return Result(error="the statement is not Unicode", reason="syntax")
-        first = sql.lstrip(" \t\r\n;(").partition(" ")[0].strip(";").upper()
-        if first == "PRAGMA":
-            return Result(error="not allowed: PRAGMA", reason="denied")
-        if first.startswith("VACUUM"):
-            return Result(error="not allowed: VACUUM", reason="denied")
-        return None
 
     def close(self) -> None:
         """Do nothing: it holds nothing."""
 
 
+def translated(sql: str, database: Database) -> str:
+    """Return a statement for a database in SQLite's SQL, which has no SHOW and DESCRIBE."""
+    if database.dialect != "sqlite":
+        return translate(sql, database)
+    asked = schema_asked(sql)
+    if asked is None:
+        return sql
+    return _COLUMNS.format(asked.replace("'", "''")) if asked else _TABLES
+
+
+def schema_asked(sql: str) -> str | None:
+    """Return "" if a statement asks for the tables, a name if for that table, else ``None``."""
+    words = sql[:200].strip(" \t\r\n;").split(maxsplit=3)
+    match [word.lower() for word in words]:
+        case ["show", "tables"]:
+            return ""
+        case ["desc" | "describe", name] | ["show", "columns", "from", name]:
+            return words[-1].strip('`"') if name not in ("table", "tables") else None
+    return None
+
+
 def run(
     database: Database, journal: tuple[str, ...], sql: str, writes: bool, limits: Limits
 ) -> Result:
-    """Run one statement on a database as some statements have left it."""
-    rows, columns, error, reason, changed = _worker(os.getpid()).run(
-        database, journal, sql, writes, limits
-    )
+    """Run one statement on a database as some statements have left it.
+
+    Args:
+        database: The database, which is never changed.
+        journal: The statements that have changed rows before.
+        sql: The statement.
+        writes: Whether it may change rows; otherwise the journal is empty.
+        limits: What it may use.
+    """
+    fault = _unsendable(sql, limits)
+    if fault is not None:
+        return fault
+    try:
+        own = [translated(line.rstrip(" \t\r\n;"), database) for line in (*journal, sql)]
+    except TranslationError as error:
+        return Result(error=str(error), reason="syntax")
+    answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
+    rows, columns, error, reason, changed = answer
     return Result(rows, columns, error, reason, False, changed)
+
+
+def _unsendable(sql: str, limits: Limits) -> Result | None:
+    """Refuse what need not be tried."""
+    if "\0" in sql:
+        return Result(error="the statement has a NUL character", reason="syntax")
+    if len(sql) > limits.sql:
+        told = f"the statement has {len(sql)} characters; at most {limits.sql} are run"
+        return Result(error=told, reason="too_long")
+    if not sql.isascii() and any("\ud800" <= c <= "\udfff" for c in sql):
+        return Result(error="the statement is not Unicode", reason="syntax")
+    first = _FIRST.match(sql)
+    if first is not None and first[1].upper() in ("PRAGMA", "VACUUM"):
+        return Result(error=f"not allowed: {first[1].upper()}", reason="denied")
+    return None
+
+
+_FIRST = re.compile(r"(?>\s|;|--[^\n]*(?>\n|$)|/\*(?>.*?\*/))*+([a-z]+)", re.I | re.DOTALL)
 
 
 @functools.lru_cache(maxsize=1)
