@@ -4,6 +4,7 @@ sqlglot translates. Added here is what depends on the schema or has no counterpa
 
 - ``SHOW TABLES``, ``SHOW COLUMNS``, ``DESCRIBE``, ``USE`` and ``information_schema``;
 - text that is compared with a number is a number, as in MySQL;
+- ties of grouped rows are in the order of their groups;
 - names are quoted with backticks, which SQLite never takes for strings.
 
 What MySQL refuses and SQLite does not mostly runs: columns that are not grouped, names that are
@@ -13,6 +14,7 @@ reserved, an alias in ``WHERE``. Refused as there is ``LIMIT`` in the query of a
 from __future__ import annotations
 
 import functools
+import importlib
 import logging
 from collections.abc import Iterator
 from typing import Any, Final
@@ -30,12 +32,12 @@ _COLUMNS: Final = """SELECT c.name AS Field, CASE lower(c.type) WHEN 'integer' T
  AS Extra FROM pragma_table_info({0}) AS c"""
 _TABLES: Final = "SELECT name AS `Tables_in_{0}` FROM sqlite_master WHERE type = 'table' ORDER BY 1"
 _CATALOGUE: Final = {
-    "tables": """SELECT 'def' AS TABLE_CATALOG, {0} AS TABLE_SCHEMA, name AS TABLE_NAME, 'BASE TABLE'
- AS TABLE_TYPE, 'InnoDB' AS ENGINE FROM sqlite_master WHERE type = 'table'""",
-    "columns": """SELECT 'def' AS TABLE_CATALOG, {0} AS TABLE_SCHEMA, m.name AS TABLE_NAME, c.name AS
- COLUMN_NAME, c.cid + 1 AS ORDINAL_POSITION, c.dflt_value AS COLUMN_DEFAULT, CASE WHEN c.`notnull`
- THEN 'NO' ELSE 'YES' END AS IS_NULLABLE, replace(substr(lower(c.type) || '(', 1, instr(c.type ||
- '(', '(') - 1), 'integer', 'int') AS DATA_TYPE, replace(lower(c.type), 'integer', 'int') AS
+    "tables": """SELECT 'def' AS TABLE_CATALOG, {0} AS TABLE_SCHEMA, name AS TABLE_NAME,
+ 'BASE TABLE' AS TABLE_TYPE, 'InnoDB' AS ENGINE FROM sqlite_master WHERE type = 'table'""",
+    "columns": """SELECT 'def' AS TABLE_CATALOG, {0} AS TABLE_SCHEMA, m.name AS TABLE_NAME,
+ c.name AS COLUMN_NAME, c.cid + 1 AS ORDINAL_POSITION, c.dflt_value AS COLUMN_DEFAULT,
+ CASE WHEN c.`notnull` THEN 'NO' ELSE 'YES' END AS IS_NULLABLE, replace(substr(lower(c.type)
+ || '(', 1, instr(c.type || '(', '(') - 1), 'integer', 'int') AS DATA_TYPE, replace(lower(c.type), 'integer', 'int') AS
  COLUMN_TYPE, CASE WHEN c.pk THEN 'PRI' ELSE '' END AS COLUMN_KEY FROM sqlite_master AS m,
  pragma_table_info(m.name) AS c WHERE m.type = 'table'""",
     "schemata": "SELECT 'def' AS CATALOG_NAME, {0} AS SCHEMA_NAME",
@@ -70,6 +72,9 @@ def translate(sql: str, database: Database) -> str:
     """
     if database.dialect == "sqlite":
         return sql
+    known = database.translated.get(sql)
+    if known is not None:
+        return known
     sqlglot = reader(f"SQL of {database.dialect}")
     try:
         found = [part for part in sqlglot.parse(sql, read=database.dialect) if part is not None]
@@ -80,6 +85,11 @@ def translate(sql: str, database: Database) -> str:
     if len(found) != 1:
         raise TranslationError(f"one statement at a time, not {len(found)}")
     return _translated(found[0], database)
+
+
+def tidied(sql: str) -> str:
+    """Return a statement without spaces and semicolons at its end."""
+    return sql.rstrip(" \t\r\n;")
 
 
 def _translated(statement: Any, database: Database) -> str:
@@ -137,8 +147,7 @@ def _types(database: Database) -> dict[str, dict[str, str]]:
 
 def _adapt(statement: Any, database: Database) -> None:
     """Change what sqlglot leaves as it is in MySQL."""
-    from sqlglot import exp
-
+    exp: Any = importlib.import_module("sqlglot.expressions")
     tables = list(statement.find_all(exp.Table))
     for table in tables:
         if table.db.lower() == "information_schema":
@@ -159,7 +168,9 @@ def _adapt(statement: Any, database: Database) -> None:
     for query in statement.find_all(exp.Select):
         group, order = query.args.get("group"), query.args.get("order")
         if group is not None and order is not None:
-            order.set("expressions", [*order.expressions, *(key.copy() for key in group.expressions)])
+            order.set(
+                "expressions", [*order.expressions, *(key.copy() for key in group.expressions)]
+            )
     for counted in statement.find_all(exp.Count):
         values = counted.this.expressions if isinstance(counted.this, exp.Distinct) else []
         if len(values) > 1:
@@ -172,8 +183,7 @@ def _adapt(statement: Any, database: Database) -> None:
 
 def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> Iterator[Any]:
     """Yield the columns of text that are compared with numbers."""
-    from sqlglot import exp
-
+    exp: Any = importlib.import_module("sqlglot.expressions")
     kinds: dict[str, dict[str, str]] = {}
     for table in tables:
         kinds[table.alias_or_name.lower()] = _types(database).get(table.name.lower(), {})
@@ -208,22 +218,19 @@ def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> 
 @functools.cache
 def _port() -> Any:
     """Return SQLite's dialect with backticks around names."""
-    from sqlglot import exp
-    from sqlglot.dialects.sqlite import SQLite
-
-    class Port(SQLite):
-        class Tokenizer(SQLite.Tokenizer):
-            IDENTIFIERS = ["`"]
-
-        class Generator(SQLite.Generator):
-            TRANSFORMS = {
-                **SQLite.Generator.TRANSFORMS,
-                exp.Left: lambda self, e: self.func("SUBSTR", e.this, "1", e.expression),
-                exp.Right: lambda self, e: self.func("SUBSTR", e.this, f"-{self.sql(e.expression)}"),
-                exp.TsOrDsToDate: lambda self, e: self.sql(e, "this"),
-            }
-
-    return Port
+    exp = importlib.import_module("sqlglot.expressions")
+    base: Any = importlib.import_module("sqlglot.dialects.sqlite").SQLite
+    written = {
+        **base.Generator.TRANSFORMS,
+        exp.Left: lambda self, e: self.func("SUBSTR", e.this, "1", e.expression),
+        exp.Right: lambda self, e: self.func("SUBSTR", e.this, f"-{self.sql(e.expression)}"),
+        exp.TsOrDsToDate: lambda self, e: self.sql(e, "this"),
+    }
+    parts = {
+        "Tokenizer": type(base.Tokenizer)("Tokenizer", (base.Tokenizer,), {"IDENTIFIERS": ["`"]}),
+        "Generator": type(base.Generator)("Generator", (base.Generator,), {"TRANSFORMS": written}),
+    }
+    return type(base)("Port", (base,), parts)
 
 
-__all__ = ["TranslationError", "reader", "translate"]
+__all__ = ["TranslationError", "reader", "tidied", "translate"]

@@ -24,7 +24,7 @@ import time
 from typing import Any, NamedTuple, Protocol
 
 from piase_gym.worlds.sql_query.levels.dataset import Database
-from piase_gym.worlds.sql_query.rules.dialect import TranslationError, translate
+from piase_gym.worlds.sql_query.rules.dialect import TranslationError, tidied, translate
 from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
 
 Value = str | int | float | bytes | None
@@ -155,9 +155,9 @@ def run(
     if fault is not None:
         return fault
     try:
-        own = [translated(line.rstrip(" \t\r\n;"), database) for line in (*journal, sql)]
-    except TranslationError as error:
-        return Result(error=str(error), reason="syntax")
+        own = [translated(tidied(line), database) for line in (*journal, sql)]
+    except TranslationError as wrong:
+        return Result(error=str(wrong), reason="syntax")
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
     rows, columns, error, reason, changed = answer
     return Result(rows, columns, error, reason, False, changed)
