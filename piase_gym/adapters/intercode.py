@@ -29,8 +29,8 @@ from piase_gym.core.rng import Stream
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
 from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Dataset, Task
 from piase_gym.worlds.sql_query.levels.intercode import load
-from piase_gym.worlds.sql_query.rules.engine import Engine, LocalEngine, Result
-from piase_gym.worlds.sql_query.rules.judge import GOLD_LIMITS, gold_of
+from piase_gym.worlds.sql_query.rules.engine import Engine, LocalEngine
+from piase_gym.worlds.sql_query.rules.judge import gold_of
 from piase_gym.worlds.sql_query.rules.score import Mode, score
 from piase_gym.worlds.sql_query.rules.server import ServerEngine
 
@@ -204,7 +204,8 @@ class SqlEnv:
     def get_reward(self) -> tuple[float, dict[str, Any]]:
         """Score the last result."""
         assert self._task is not None
-        gold = self._gold(self._task)
+        database = self.dataset.databases[self._task.database]
+        gold = gold_of(self._task, database, self.server)
         self.reward = score(self.observation, gold.rows, self.mode, self.gold)
         self.info = {
             AGENT_OBS: str(self.observation),
@@ -213,13 +214,6 @@ class SqlEnv:
             REWARD: self.reward,
         }
         return self.reward, self.info
-
-    def _gold(self, task: Task) -> Result:
-        """Return what the gold query returns."""
-        if self.server is None:
-            return gold_of(task, self.dataset.databases[task.database])
-        url = self.server.replace("{database}", task.database)
-        return ServerEngine(url, limits=GOLD_LIMITS).execute(task.gold)
 
     def save_trajectory(self) -> Path:
         """Write the episode into ``logs_ic_sql``, in `traj_dir` or here; returns the JSON file."""

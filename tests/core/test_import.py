@@ -26,6 +26,7 @@ TABLES = (
     "piase_gym.worlds.household.levels.ids",
     "piase_gym.worlds.physics_playground.levels.tasks",
     "piase_gym.worlds.social_dilemma.games",
+    "piase_gym.worlds.sql_query.levels.ids",
     "piase_gym.worlds.text_room.levels.ids",
 )
 """Plain data, from which the ids are registered. Nothing else of a world is loaded."""

@@ -33,6 +33,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "GridWorld": {"agents": 2, "start_pos": None},
     "TextRoom": {"agents": 2},
     "Household": {"agents": 2},
+    "SqlQuery": {"agents": 2},
     "SocialDilemma": {},
 }
 

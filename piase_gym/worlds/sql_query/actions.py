@@ -257,8 +257,8 @@ def _filled(
                     for k, template in enumerate(_TWO):
                         told = {"t": t, "c": name(other.name), "d": c}
                         yield "two", (i, o, j, k), query(template, **told)
-    for r, (table, parent, k, o) in enumerate(_links(schema)[: slots.references]):
-        told = {"t": name(table.name), "u": name(parent.name), "k": name(k), "o": name(o)}
+    for r, (table, parent, key, to) in enumerate(_links(schema)[: slots.references]):
+        told = {"t": name(table.name), "u": name(parent.name), "k": name(key), "o": name(to)}
         for j, one in enumerate(table.columns[: slots.columns]):
             for d, two in enumerate(parent.columns[: slots.columns]):
                 for v, value in enumerate(values):

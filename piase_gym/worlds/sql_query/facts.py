@@ -16,7 +16,7 @@ class Answer(NamedTuple):
         columns: The names of the first columns.
         rows: The first rows, with values as strings.
         width: How many columns there are.
-        count: How many rows there are.
+        height: How many rows there are.
         changed: How many rows were inserted, updated or deleted.
         error: What was wrong, in words, or ``None``.
         reason: What was wrong, as one of `rules.engine.REASONS`, or ``None``.
@@ -25,7 +25,7 @@ class Answer(NamedTuple):
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     width: int = 0
-    count: int = 0
+    height: int = 0
     changed: int = 0
     error: str | None = None
     reason: str | None = None

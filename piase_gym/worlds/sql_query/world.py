@@ -36,7 +36,7 @@ from piase_gym.worlds.sql_query.manual import manual
 from piase_gym.worlds.sql_query.observe import pictures, text, vector
 from piase_gym.worlds.sql_query.rules import step
 from piase_gym.worlds.sql_query.rules.engine import Result, run
-from piase_gym.worlds.sql_query.rules.judge import changes, gold_of, judge
+from piase_gym.worlds.sql_query.rules.judge import changes, gold_of, judge, run_there
 from piase_gym.worlds.sql_query.rules.worker import Limits
 from piase_gym.worlds.sql_query.state import Setting, SqlState, check_sizes, new_state
 from piase_gym.worlds.texts.world import TextWorld
@@ -195,7 +195,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
             database = found.databases[task.database]
         else:
             task, database, _ = made(self.config.question_key(), number)
-        return Setting(task, database, gold_of(task, database))
+        return Setting(task, database, gold_of(task, database, self.config.server))
 
     def setting_of(self, state: SqlState) -> Setting:
         """Return the task of a state."""
@@ -220,6 +220,8 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     def _run(self, sql: str, at: int) -> Result:
         """Run a statement on the database as it was after so many changes."""
         task, database, _ = self.setting
+        if self.config.server is not None:
+            return run_there(self.config.server, task.database, sql, self.limits)
         journal = tuple(self.state_of.journal[:at])
         return run(database, journal, sql, task.writes, self.limits)
 

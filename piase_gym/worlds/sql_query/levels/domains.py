@@ -425,7 +425,8 @@ def _column(field: Field, entity: Entity, count: int, stream: Stream) -> list[ob
         glue = "" if twos[0].islower() or twos[0].isdigit() else " "
         names = [f"{one}{glue}{two}" for one in ones for two in twos]
         stream.shuffle(names)
-        return list(names[:count]) + [f"{names[0]} {k}" for k in range(2, 2 + count - len(names))]
+        more = [f"{names[0]} {k}" for k in range(2, 2 + count - len(names))]
+        return [*names[:count], *more]
     if isinstance(values[0], str):
         return [values[stream.integer(len(values))] for _ in range(count)]
     low, high = float(values[0]), float(values[1])

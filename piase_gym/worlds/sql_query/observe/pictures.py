@@ -31,7 +31,7 @@ def _lines(result: Result | None) -> list[str]:
         return [f"{answer.reason}: {answer.error}"]
     lines = [" | ".join(answer.columns) or f"{answer.changed} rows changed"]
     lines += [" | ".join(row) for row in answer.rows[:MOST_ROWS]]
-    more = answer.count - len(answer.rows[:MOST_ROWS])
+    more = answer.height - len(answer.rows[:MOST_ROWS])
     return [*lines, f"and {more} more"] if more > 0 else lines
 
 

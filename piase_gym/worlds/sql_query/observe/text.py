@@ -63,9 +63,9 @@ def text_of(facts: SqlQueryFacts) -> str:
     return "\n".join([*lines, *closing_lines(facts)])
 
 
-def _name(name: str) -> str:
+def _name(name: str, marks: str = ",;:|()") -> str:
     """Write a name; what has a meaning in a line is escaped."""
-    return re.sub(r"[,;:|()]", lambda match: f"\\u{{{ord(match[0]):x}}}", one_line(name))
+    return re.sub(f"[{marks}]", lambda match: f"\\u{{{ord(match[0]):x}}}", one_line(name))
 
 
 def table_line(table: Table) -> str:
@@ -82,7 +82,7 @@ def _column(column: Column, links: dict[str, Reference]) -> str:
     marks = ["key"] * column.key
     marks += [f"refers to {_name(link.table)}: {_name(link.other)}"] if link is not None else []
     told = f" ({'; '.join(marks)})" if marks else ""
-    kind = f" {_name(column.type)}" if column.type else ""
+    kind = f" {_name(column.type, ',;:|')}" if column.type else ""
     return f"{_name(column.name).replace(' ', chr(92) + 'u{20}')}{kind}{told}"
 
 
@@ -93,7 +93,7 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         return
     changed = f"{answer.changed} changed, " if answer.changed else ""
     shown = f": {' | '.join(map(_name, answer.columns))}" if answer.columns else ""
-    rows, columns = _counted(answer.count, "row"), _counted(answer.width, "column")
+    rows, columns = _counted(answer.height, "row"), _counted(answer.width, "column")
     yield f"Result: {changed}{rows}, {columns}{shown}"
     for row in answer.rows:
         yield f"| {' | '.join(map(_name, row))}"
@@ -110,7 +110,7 @@ _TASK = re.compile(
     r"The database is (.+); you (may change its rows|only read it)\. Turns left: (0|[1-9]\d*)\."
 )
 _TABLE = re.compile(r"Table ([^:]+?)(?:: (.+))?\.")
-_COLUMN = re.compile(r"([^ ]+)(?: ([^(]+?))?(?: \((.+)\))?")
+_COLUMN = re.compile(r"([^ ]+)(?: (.+?))?(?: \((key.*|refers to .+)\))?")
 _MARKS = re.compile(r"(key)?(?:; )?(?:refers to (.+): (.+))?")
 _QUERY = re.compile(r"Your query: (.*)")
 _FAILED = re.compile(r"Failed \((\w+)\): (.*)")

@@ -152,7 +152,7 @@ def answer_code(answer: Answer) -> NDArray[np.float32]:
     if answer.reason is not None:
         row[1 + REASONS.index(answer.reason)] = 1
     start = 1 + len(REASONS)
-    row[start : start + 3] = [math.log1p(n) for n in (answer.count, answer.width, answer.changed)]
+    row[start : start + 3] = [math.log1p(n) for n in (answer.height, answer.width, answer.changed)]
     row[start + 3] = _squashed(answer.rows[0][0]) if answer.rows and answer.rows[0] else 0.0
     start += 4
     row[start : start + HINT_CODE] = text_code(answer.error or " ".join(answer.columns))

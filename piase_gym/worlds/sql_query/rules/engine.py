@@ -118,13 +118,18 @@ class LocalEngine:
         """Do nothing: it holds nothing."""
 
 
-def translated(sql: str, database: Database) -> str:
-    """Return a statement for a database in SQLite's SQL, which has no SHOW and DESCRIBE."""
+def own_sql(sql: str, database: Database) -> str:
+    """Return a statement in SQLite's SQL, which has no SHOW and DESCRIBE.
+
+    Raises:
+        TranslationError: If it cannot be read, or has no counterpart.
+    """
+    line = tidied(sql)
     if database.dialect != "sqlite":
-        return translate(sql, database)
-    asked = schema_asked(sql)
+        return translate(line, database)
+    asked = schema_asked(line)
     if asked is None:
-        return sql
+        return line
     return _COLUMNS.format(asked.replace("'", "''")) if asked else _TABLES
 
 
@@ -144,6 +149,8 @@ def run(
 ) -> Result:
     """Run one statement on a database as some statements have left it.
 
+    What only reads is remembered: the same statement returns the same.
+
     Args:
         database: The database, which is never changed.
         journal: The statements that have changed rows before.
@@ -151,13 +158,24 @@ def run(
         writes: Whether it may change rows; otherwise the journal is empty.
         limits: What it may use.
     """
-    fault = _unsendable(sql, limits)
-    if fault is not None:
-        return fault
+    key = (database.stamp, database.dialect, sql, limits)
+    known = None if writes else _memory.get(key)
+    if known is not None:
+        return known
+    found = _unsendable(sql, limits) or _run(database, journal, sql, writes, limits)
+    if not writes and found.reason not in ("timeout", "memory"):
+        _memory.keep(key, found)
+    return found
+
+
+def _run(
+    database: Database, journal: tuple[str, ...], sql: str, writes: bool, limits: Limits
+) -> Result:
+    """Have the worker run a statement."""
     try:
-        own = [translated(tidied(line), database) for line in (*journal, sql)]
-    except TranslationError as wrong:
-        return Result(error=str(wrong), reason="syntax")
+        own = [own_sql(line, database) for line in (*journal, sql)]
+    except TranslationError as error:
+        return Result(error=str(error), reason="syntax")
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
     rows, columns, error, reason, changed = answer
     return Result(rows, columns, error, reason, False, changed)
@@ -185,6 +203,44 @@ _FIRST = re.compile(r"(?>\s|;|--[^\n]*(?>\n|$)|/\*(?>.*?\*/))*+([a-z]+)", re.I |
 def _worker(_process: int) -> Worker:
     """Return the worker of a process; a forked one has its own."""
     return Worker()
+
+
+class Memory:
+    """Remembers results, up to some size.
+
+    Attributes:
+        size: How many values and characters it remembers, about.
+    """
+
+    most, largest = 8_000_000, 40_000
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._results: dict[tuple[Any, ...], Result] = {}
+        self.size = 0
+
+    def get(self, key: tuple[Any, ...]) -> Result | None:
+        """Return a result, or ``None``."""
+        return self._results.get(key)
+
+    def keep(self, key: tuple[Any, ...], result: Result) -> None:
+        """Remember a result, unless it is large."""
+        size = 100 + sum(
+            20 + (len(value) if isinstance(value, str | bytes) else 0)
+            for row in result.rows[: self.largest]
+            for value in row
+        )
+        if size <= self.largest:
+            if self.size > self.most:
+                self.clear()
+            self._results[key] = result
+            self.size += size
+
+
+_memory = Memory()
 
 
 class Worker:
@@ -223,7 +279,8 @@ class Worker:
         assert process.stdin is not None
         try:
             send(process.stdin, request)
-            return self._receive(process, seconds)
+            answer: tuple[Any, ...] | None = self._receive(process, seconds)
+            return answer
         except TimeoutError:
             self._end()
             return _gone("timeout")

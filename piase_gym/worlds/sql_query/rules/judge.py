@@ -6,12 +6,25 @@ import functools
 from collections import Counter
 
 from piase_gym.worlds.sql_query.levels.dataset import Database, Task
-from piase_gym.worlds.sql_query.rules.engine import Result, run
+from piase_gym.worlds.sql_query.rules.engine import Engine, Result, run
 from piase_gym.worlds.sql_query.rules.score import Mode, score
 from piase_gym.worlds.sql_query.rules.worker import Limits
 
 GOLD_LIMITS = Limits(seconds=20.0, work=2_000_000, rows=100_000, size=64_000_000)
 """What a gold query may use."""
+
+
+def run_there(server: str, database: str, sql: str, limits: Limits) -> Result:
+    """Run one statement, which may only read, on a server; its URL may have ``{database}``."""
+    return _server(server.replace("{database}", database), limits).execute(sql)
+
+
+@functools.lru_cache(maxsize=64)
+def _server(url: str, limits: Limits) -> Engine:
+    """Return the engine of a server, which every episode shares."""
+    from piase_gym.worlds.sql_query.rules.server import ServerEngine
+
+    return ServerEngine(url, limits=limits)
 
 
 def changes(database: Database, journal: tuple[str, ...], limits: Limits) -> Result:
@@ -27,8 +40,16 @@ def changes(database: Database, journal: tuple[str, ...], limits: Limits) -> Res
 
 
 @functools.lru_cache(maxsize=8192)
-def gold_of(task: Task, database: Database) -> Result:
-    """Return what the gold query of a task returns, or what it changes."""
+def gold_of(task: Task, database: Database, server: str | None) -> Result:
+    """Return what the gold query of a task returns, or what it changes.
+
+    Args:
+        task: The task.
+        database: Its database.
+        server: The URL of a server that has it, or ``None``.
+    """
+    if server is not None:
+        return run_there(server, task.database, task.gold, GOLD_LIMITS)
     if task.writes:
         return changes(database, (task.gold,), GOLD_LIMITS)
     return run(database, (), task.gold, False, GOLD_LIMITS)

@@ -28,7 +28,7 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 LENGTH = struct.Struct("<I")
 WORK = 1000
@@ -139,7 +139,9 @@ class Database:
     ) -> None:
         self.watch, self.size, self.denied = watch, len(image), ""
         con = self.connection = sqlite3.connect(
-            ":memory:", isolation_level=None, cached_statements=32
+            ":memory:",
+            isolation_level=None,
+            cached_statements=0,  # a statement that is used again goes on counting its work
         )
         con.deserialize(image)
         mine = setup(con)
@@ -237,7 +239,7 @@ class Database:
         code = code & 0xFF if code is not None else None
         if self.watch.stopped or code == sqlite3.SQLITE_INTERRUPT:
             return "the query takes too long", "timeout"
-        if self.denied or code in _REFUSALS:
+        if self.denied or code in _REFUSALS or "may not be modified" in text:
             words = sql.split(maxsplit=1)
             return f"not allowed: {self.denied or words[0].upper()[:20]}", "denied"
         if code in (sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
@@ -360,7 +362,7 @@ def _own_setup() -> Callable[[sqlite3.Connection], frozenset[str]]:
     return setup
 
 
-def send(stream: BinaryIO, value: Any) -> None:
+def send(stream: IO[bytes], value: Any) -> None:
     """Write a value."""
     data = marshal.dumps(value)
     stream.write(LENGTH.pack(len(data)) + data)
