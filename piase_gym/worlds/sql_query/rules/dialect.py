@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from piase_gym.errors import PiaseError, need
 from piase_gym.worlds.sql_query.levels.dataset import Database
+from piase_gym.worlds.sql_query.rules.collation import COLLATION
 
 _TEXT: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
 _COLUMNS: Final = """SELECT c.name AS Field, CASE lower(c.type) WHEN 'integer' THEN 'int' ELSE
@@ -32,15 +33,17 @@ _COLUMNS: Final = """SELECT c.name AS Field, CASE lower(c.type) WHEN 'integer' T
  AS Extra FROM pragma_table_info({0}) AS c"""
 _TABLES: Final = "SELECT name AS `Tables_in_{0}` FROM sqlite_master WHERE type = 'table' ORDER BY 1"
 _CATALOGUE: Final = {
-    "tables": """SELECT 'def' AS TABLE_CATALOG, {0} AS TABLE_SCHEMA, name AS TABLE_NAME,
- 'BASE TABLE' AS TABLE_TYPE, 'InnoDB' AS ENGINE FROM sqlite_master WHERE type = 'table'""",
-    "columns": """SELECT 'def' AS TABLE_CATALOG, {0} AS TABLE_SCHEMA, m.name AS TABLE_NAME,
- c.name AS COLUMN_NAME, c.cid + 1 AS ORDINAL_POSITION, c.dflt_value AS COLUMN_DEFAULT,
- CASE WHEN c.`notnull` THEN 'NO' ELSE 'YES' END AS IS_NULLABLE, replace(substr(lower(c.type)
- || '(', 1, instr(c.type || '(', '(') - 1), 'integer', 'int') AS DATA_TYPE, replace(lower(c.type), 'integer', 'int') AS
- COLUMN_TYPE, CASE WHEN c.pk THEN 'PRI' ELSE '' END AS COLUMN_KEY FROM sqlite_master AS m,
- pragma_table_info(m.name) AS c WHERE m.type = 'table'""",
-    "schemata": "SELECT 'def' AS CATALOG_NAME, {0} AS SCHEMA_NAME",
+    "tables": """SELECT 'def' AS TABLE_CATALOG, {0} COLLATE {1} AS TABLE_SCHEMA, name COLLATE {1}
+ AS TABLE_NAME, 'BASE TABLE' AS TABLE_TYPE, 'InnoDB' AS ENGINE FROM sqlite_master
+ WHERE type = 'table'""",
+    "columns": """SELECT 'def' AS TABLE_CATALOG, {0} COLLATE {1} AS TABLE_SCHEMA, m.name COLLATE {1}
+ AS TABLE_NAME, c.name COLLATE {1} AS COLUMN_NAME, c.cid + 1 AS ORDINAL_POSITION, c.dflt_value
+ AS COLUMN_DEFAULT, CASE WHEN c.`notnull` THEN 'NO' ELSE 'YES' END AS IS_NULLABLE,
+ replace(substr(lower(c.type) || '(', 1, instr(c.type || '(', '(') - 1), 'integer', 'int')
+ AS DATA_TYPE, replace(lower(c.type), 'integer', 'int') AS COLUMN_TYPE, CASE WHEN c.pk THEN 'PRI'
+ ELSE '' END AS COLUMN_KEY FROM sqlite_master AS m, pragma_table_info(m.name) AS c
+ WHERE m.type = 'table'""",
+    "schemata": "SELECT 'def' AS CATALOG_NAME, {0} COLLATE {1} AS SCHEMA_NAME",
 }
 """What ``information_schema`` has, of one database."""
 
@@ -154,7 +157,7 @@ def _adapt(statement: Any, database: Database) -> None:
             rows = _CATALOGUE.get(table.name.lower())
             if rows is None:
                 raise TranslationError(f"not supported: information_schema.{table.name:.60}")
-            query = exp.maybe_parse(rows.format(_text(database.name)), dialect=_port())
+            query = exp.maybe_parse(rows.format(_text(database.name), COLLATION), dialect=_port())
             table.replace(query.subquery(table.alias_or_name))
         elif table.db:
             _require_database(table.db, database)
