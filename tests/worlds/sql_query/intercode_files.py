@@ -38,7 +38,8 @@ CREATE TABLE `Makers` (
   PRIMARY KEY (`ID`)
 ) ENGINE=InnoDB AUTO_INCREMENT=4 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci;
 LOCK TABLES `Makers` WRITE;
-INSERT INTO `Makers` VALUES (1,'Café; \\'Noir\\' ','900'),(2,'cafe; \\'NOIR\\'','1950'),(3,NULL,'x');
+INSERT INTO `Makers` VALUES (1,'Café; \\'Noir\\' ','900'),
+(2,'cafe; \\'NOIR\\'','1950'),(3,NULL,'x');
 UNLOCK TABLES;
 CREATE TABLE `goods` (
   `Code` char(3) COLLATE utf8mb4_general_ci NOT NULL DEFAULT '',

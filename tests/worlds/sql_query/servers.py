@@ -1,9 +1,8 @@
-"""Real servers for the tests: started on a socket in a folder of their own, ended with the tests."""
+"""Real servers for the tests, on a socket in a folder of their own, ended with the tests."""
 
 from __future__ import annotations
 
 import contextlib
-import glob
 import importlib.util
 import os
 import pwd
@@ -29,7 +28,7 @@ def missing(kind: str) -> str | None:
 
 def _program(name: str) -> str | None:
     """Return where a program is."""
-    places = [*sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True), "/usr/sbin"]
+    places = [*map(str, Path("/usr/lib/postgresql").glob("*/bin")), "/usr/sbin"]
     found = shutil.which(name, path=os.pathsep.join([*places, os.environ.get("PATH", "")]))
     return None if found is None else str(Path(found).resolve())
 

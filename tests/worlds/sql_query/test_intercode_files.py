@@ -127,7 +127,10 @@ def test_other_files_are_refused_with_a_sentence(
 
 
 def test_folders_without_the_files_are_refused(tmp_path: Path) -> None:
-    for wrong, told in ((tmp_path / "none", "is no folder"), (tmp_path, "must have one .json")):
+    for wrong, told in (
+        (tmp_path / "none", "there is no folder"),
+        (tmp_path, "must have one .json"),
+    ):
         with pytest.raises(ConfigError, match=told):
             intercode.load(wrong)
     write_files(tmp_path)

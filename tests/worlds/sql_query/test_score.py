@@ -1,4 +1,4 @@
-"""The score of a result, held to cases worked by hand, to the formula in its plainest form, to scipy."""
+"""The score of a result, held to cases worked by hand, to the formula written anew, to scipy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS = [("a",), ("b",), ("c",), ("d",)]
     [
         (ROWS, ROWS, 1.0, 1.0, 1.0),
         (ROWS[::-1], ROWS, -1.0, -1.0, 1.0),
-        # d a b c against a b c d: by place, ranks 3 0 1 2 and 0 1 2 3; three pairs agree, three do not
+        # d a b c against a b c d, ranks 3 0 1 2 and 0 1 2 3: three pairs agree, three do not
         ([ROWS[3], *ROWS[:3]], ROWS, 0.0, 0.0, 1.0),
         # b a c against a b c: two pairs agree, one does not, tau 1/3
         ([ROWS[1], ROWS[0], ROWS[2]], ROWS[:3], 0.33, 0.33, 1.0),
@@ -83,7 +83,7 @@ def test_order_counts_where_the_gold_asks_for_one(sql: str, ordered: bool) -> No
 
 
 def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(ConfigError, match="unknown mode 'orginal'.*'original'"):
+    with pytest.raises(ConfigError, match=r"unknown mode 'orginal'.*'original'"):
         score([], [], "orginal")  # type: ignore[arg-type]
 
 

@@ -74,11 +74,13 @@ class Database:
         image: The image.
         dialect: The SQL that is asked of it, as sqlglot calls it; what is not ``"sqlite"`` is
             translated where that is installed.
+        translated: Statements of that dialect whose translations are known.
     """
 
     name: str
     image: bytes = field(repr=False)
     dialect: str = "sqlite"
+    translated: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __deepcopy__(self, _memo: Any) -> Database:
         """Return itself: a database never changes."""

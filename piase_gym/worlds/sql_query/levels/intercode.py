@@ -7,13 +7,14 @@ users, locks and indices are left out. Names of tables are in lower case, as on 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import io
 import json
 import sqlite3
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -22,32 +23,40 @@ from piase_gym.compiled.cache import base
 from piase_gym.core.files import write_whole
 from piase_gym.errors import ConfigError, StorageError
 from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Database, Dataset, Task
+from piase_gym.worlds.sql_query.rules import dialect
 from piase_gym.worlds.sql_query.rules.collation import COLLATION, register
-from piase_gym.worlds.sql_query.rules.dialect import reader
+from piase_gym.worlds.sql_query.rules.dialect import TranslationError, reader, tidied, translate
 from piase_gym.worlds.sql_query.rules.hardness import hardness
 
 DIALECT: Final = "mysql"
+SOURCES: Final = (Path(__file__), Path(dialect.__file__))
+"""What decides what a dump becomes."""
 MOST_BYTES: Final = 200_000_000
 """The largest file that is read."""
 _TEXTS: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
 
 
-def load(folder: str | Path) -> Dataset:
+def load(path: str | Path, dump: str | Path | None = None) -> Dataset:
     """Load the tasks and databases of a folder with one JSON and one SQL file of InterCode.
 
     What was read before is kept in the cache folder, under a stamp of the dump's content; and in
     memory while the files stay as they are.
 
+    Args:
+        path: The folder, or the JSON of tasks.
+        dump: The dump of their databases; by default the one that lies beside them.
+
     Raises:
         ConfigError: If a file is missing, cannot be read, or is not what InterCode has.
         MissingExtraError: If the dump was never read before, and sqlglot is not installed.
     """
-    place = Path(folder).expanduser()
-    files = _find(place, ".json"), _find(place, ".sql")
+    place = Path(path).expanduser()
+    tasks = place if place.is_file() else _find(place, ".json")
+    files = tasks, _find(tasks.parent, ".sql") if dump is None else Path(dump).expanduser()
     try:
         stats = [file.stat() for file in files]
     except OSError as error:
-        raise ConfigError(f"SqlQuery: cannot read {str(place)!r:.200}: {error}") from None
+        raise ConfigError(f"SqlQuery: cannot read {error.filename!r:.200}: {error}") from None
     for file, stat in zip(files, stats, strict=True):
         if stat.st_size > MOST_BYTES:
             raise ConfigError(f"SqlQuery: {file.name!r:.200} is larger than {MOST_BYTES} bytes")
@@ -57,7 +66,7 @@ def load(folder: str | Path) -> Dataset:
 def _find(folder: Path, suffix: str) -> Path:
     """Return the one file of a folder that ends so; of several, the one of Spider's tasks."""
     if not folder.is_dir():
-        raise ConfigError(f"SqlQuery: {str(folder)!r:.200} is no folder")
+        raise ConfigError(f"SqlQuery: there is no folder {str(folder)!r:.200}")
     found = sorted(file for file in folder.glob(f"*{suffix}") if file.is_file())
     if len(found) > 1:
         found = [file for file in found if file.name.startswith("ic_spider_")]
@@ -80,7 +89,37 @@ def _load(tasks: Path, dump: Path, _changed: tuple[tuple[int, int], ...]) -> Dat
     databases = {
         name: Database(name, image, DIALECT) for name, image in read_dump(text, dump.name).items()
     }
-    return Dataset(tasks.stem, tuple(_tasks(records, databases, tasks.name)), databases)
+    listed = tuple(_tasks(records, databases, tasks.name))
+    return Dataset(tasks.stem, listed, _with_translations(databases, listed))
+
+
+def _with_translations(
+    databases: Mapping[str, Database], tasks: Sequence[Task]
+) -> dict[str, Database]:
+    """Return the databases with what their gold queries are in SQLite's SQL, kept with them."""
+    asked: dict[str, list[str]] = {name: [] for name in databases}
+    for task in tasks:
+        asked[task.database].append(task.gold)
+
+    def made() -> dict[str, bytes]:
+        return {
+            name: json.dumps(dict(_translations(database, asked[name]))).encode()
+            for name, database in databases.items()
+        }
+
+    stamps = {name: database.stamp for name, database in databases.items()}
+    found = _cached(json.dumps([stamps, asked]), made)
+    return {
+        name: dataclasses.replace(database, translated=json.loads(found[name]))
+        for name, database in databases.items()
+    }
+
+
+def _translations(database: Database, golds: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield gold queries with their translations; what has none is left to fail when it is run."""
+    for gold in golds:
+        with suppress(TranslationError):
+            yield tidied(gold), translate(tidied(gold), database)
 
 
 def _tasks(records: Any, databases: Mapping[str, Database], name: str) -> Iterator[Task]:
@@ -113,29 +152,42 @@ def read_dump(text: str, name: str = "the dump") -> dict[str, bytes]:
         ConfigError: If it is no dump, or has no table.
         MissingExtraError: If it must be read, and sqlglot is not installed.
     """
-    stamp = hashlib.blake2b(Path(__file__).read_bytes(), digest_size=16)
-    stamp.update(f"{sqlite3.sqlite_version}\n{text}".encode())
+
+    def made() -> dict[str, bytes]:
+        errors = reader("reading a MySQL dump").errors
+        try:
+            images = _images(text)
+        except (ValueError, sqlite3.Error, RecursionError, errors.SqlglotError) as error:
+            told = f"SqlQuery: {name!r:.200} is no dump of MySQL: {error}"[:500]
+            raise ConfigError(told) from None
+        if not images:
+            raise ConfigError(f"SqlQuery: {name!r:.200} has no database with a table")
+        return images
+
+    return _cached(text, made)
+
+
+def _cached(content: str, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
+    """Return what is made of some content, from the cache folder if it was made before."""
+    stamp = hashlib.blake2b(sqlite3.sqlite_version.encode(), digest_size=16)
+    for source in SOURCES:
+        stamp.update(source.read_bytes())
+    stamp.update(content.encode())
     folder = base()
     kept = None if folder is None else folder / "datasets" / f"{stamp.hexdigest()}.zip"
     if kept is not None:
         # What a damaged file raises can be anything.
         with suppress(Exception), zipfile.ZipFile(kept) as archive:
             return {entry: archive.read(entry) for entry in archive.namelist()}
-    errors = reader("reading a MySQL dump").errors
-    try:
-        images = _images(text)
-    except (ValueError, sqlite3.Error, RecursionError, errors.SqlglotError) as error:
-        raise ConfigError(f"SqlQuery: {name!r:.200} is no dump of MySQL: {error}"[:500]) from None
-    if not images:
-        raise ConfigError(f"SqlQuery: {name!r:.200} has no database with a table")
+    made = make()
     if kept is not None:
-        content = io.BytesIO()
-        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-            for entry, image in images.items():
-                archive.writestr(entry, image)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for entry, part in made.items():
+                archive.writestr(entry, part)
         with suppress(StorageError):
-            write_whole(kept, content.getvalue())
-    return images
+            write_whole(kept, packed.getvalue())
+    return made
 
 
 def _images(text: str) -> dict[str, bytes]:
@@ -162,15 +214,15 @@ def _images(text: str) -> dict[str, bytes]:
 
 def _statements(text: str) -> Iterator[Any]:
     """Yield the statements of a dump that use a database, make a table or fill one."""
-    dialect = reader("reading a MySQL dump").Dialect.get_or_raise(DIALECT)
+    mysql = reader("reading a MySQL dump").Dialect.get_or_raise(DIALECT)
     chunk: list[Any] = []
-    for token in [*dialect.tokenize(text), None]:
+    for token in [*mysql.tokenize(text), None]:
         if token is not None and token.token_type.name != "SEMICOLON":
             chunk.append(token)
             continue
         start = [part.text.upper() for part in chunk[:2]]
         if start[:1] in (["USE"], ["INSERT"]) or start == ["CREATE", "TABLE"]:
-            yield from dialect.parser().parse(chunk, text)
+            yield from mysql.parser().parse(chunk, text)
         chunk = []
 
 

@@ -17,7 +17,7 @@ COLLATION: Final = "utf8mb4_general_ci"
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Give a connection the collation that the tables of a dump are declared with, and functions."""
+    """Give a connection the collation of the tables of a dump, and functions."""
     connection.create_collation(COLLATION, compare)
     for name, (arguments, function) in _FUNCTIONS.items():
         connection.create_function(name, arguments, function, deterministic=True)

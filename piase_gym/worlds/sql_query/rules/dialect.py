@@ -4,6 +4,7 @@ sqlglot translates. Added here is what depends on the schema or has no counterpa
 
 - ``SHOW TABLES``, ``SHOW COLUMNS``, ``DESCRIBE``, ``USE`` and ``information_schema``;
 - text that is compared with a number is a number, as in MySQL;
+- ties of grouped rows are in the order of their groups;
 - names are quoted with backticks, which SQLite never takes for strings.
 
 What MySQL refuses and SQLite does not mostly runs: columns that are not grouped, names that are
@@ -13,12 +14,14 @@ reserved, an alias in ``WHERE``. Refused as there is ``LIMIT`` in the query of a
 from __future__ import annotations
 
 import functools
+import importlib
 import logging
 from collections.abc import Iterator
 from typing import Any, Final
 
 from piase_gym.errors import PiaseError, need
 from piase_gym.worlds.sql_query.levels.dataset import Database
+from piase_gym.worlds.sql_query.rules.collation import COLLATION
 
 _TEXT: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
 _COLUMNS: Final = """SELECT c.name AS Field, CASE lower(c.type) WHEN 'integer' THEN 'int' ELSE
@@ -30,15 +33,17 @@ _COLUMNS: Final = """SELECT c.name AS Field, CASE lower(c.type) WHEN 'integer' T
  AS Extra FROM pragma_table_info({0}) AS c"""
 _TABLES: Final = "SELECT name AS `Tables_in_{0}` FROM sqlite_master WHERE type = 'table' ORDER BY 1"
 _CATALOGUE: Final = {
-    "tables": """SELECT 'def' AS TABLE_CATALOG, {0} AS TABLE_SCHEMA, name AS TABLE_NAME, 'BASE TABLE'
- AS TABLE_TYPE, 'InnoDB' AS ENGINE FROM sqlite_master WHERE type = 'table'""",
-    "columns": """SELECT 'def' AS TABLE_CATALOG, {0} AS TABLE_SCHEMA, m.name AS TABLE_NAME, c.name AS
- COLUMN_NAME, c.cid + 1 AS ORDINAL_POSITION, c.dflt_value AS COLUMN_DEFAULT, CASE WHEN c.`notnull`
- THEN 'NO' ELSE 'YES' END AS IS_NULLABLE, replace(substr(lower(c.type) || '(', 1, instr(c.type ||
- '(', '(') - 1), 'integer', 'int') AS DATA_TYPE, replace(lower(c.type), 'integer', 'int') AS
- COLUMN_TYPE, CASE WHEN c.pk THEN 'PRI' ELSE '' END AS COLUMN_KEY FROM sqlite_master AS m,
- pragma_table_info(m.name) AS c WHERE m.type = 'table'""",
-    "schemata": "SELECT 'def' AS CATALOG_NAME, {0} AS SCHEMA_NAME",
+    "tables": """SELECT 'def' AS TABLE_CATALOG, {0} COLLATE {1} AS TABLE_SCHEMA, name COLLATE {1}
+ AS TABLE_NAME, 'BASE TABLE' AS TABLE_TYPE, 'InnoDB' AS ENGINE FROM sqlite_master
+ WHERE type = 'table'""",
+    "columns": """SELECT 'def' AS TABLE_CATALOG, {0} COLLATE {1} AS TABLE_SCHEMA, m.name COLLATE {1}
+ AS TABLE_NAME, c.name COLLATE {1} AS COLUMN_NAME, c.cid + 1 AS ORDINAL_POSITION, c.dflt_value
+ AS COLUMN_DEFAULT, CASE WHEN c.`notnull` THEN 'NO' ELSE 'YES' END AS IS_NULLABLE,
+ replace(substr(lower(c.type) || '(', 1, instr(c.type || '(', '(') - 1), 'integer', 'int')
+ AS DATA_TYPE, replace(lower(c.type), 'integer', 'int') AS COLUMN_TYPE, CASE WHEN c.pk THEN 'PRI'
+ ELSE '' END AS COLUMN_KEY FROM sqlite_master AS m, pragma_table_info(m.name) AS c
+ WHERE m.type = 'table'""",
+    "schemata": "SELECT 'def' AS CATALOG_NAME, {0} COLLATE {1} AS SCHEMA_NAME",
 }
 """What ``information_schema`` has, of one database."""
 
@@ -70,6 +75,9 @@ def translate(sql: str, database: Database) -> str:
     """
     if database.dialect == "sqlite":
         return sql
+    known = database.translated.get(sql)
+    if known is not None:
+        return known
     sqlglot = reader(f"SQL of {database.dialect}")
     try:
         found = [part for part in sqlglot.parse(sql, read=database.dialect) if part is not None]
@@ -80,6 +88,11 @@ def translate(sql: str, database: Database) -> str:
     if len(found) != 1:
         raise TranslationError(f"one statement at a time, not {len(found)}")
     return _translated(found[0], database)
+
+
+def tidied(sql: str) -> str:
+    """Return a statement without spaces and semicolons at its end."""
+    return sql.rstrip(" \t\r\n;")
 
 
 def _translated(statement: Any, database: Database) -> str:
@@ -137,15 +150,14 @@ def _types(database: Database) -> dict[str, dict[str, str]]:
 
 def _adapt(statement: Any, database: Database) -> None:
     """Change what sqlglot leaves as it is in MySQL."""
-    from sqlglot import exp
-
+    exp: Any = importlib.import_module("sqlglot.expressions")
     tables = list(statement.find_all(exp.Table))
     for table in tables:
         if table.db.lower() == "information_schema":
             rows = _CATALOGUE.get(table.name.lower())
             if rows is None:
                 raise TranslationError(f"not supported: information_schema.{table.name:.60}")
-            query = exp.maybe_parse(rows.format(_text(database.name)), dialect=_port())
+            query = exp.maybe_parse(rows.format(_text(database.name), COLLATION), dialect=_port())
             table.replace(query.subquery(table.alias_or_name))
         elif table.db:
             _require_database(table.db, database)
@@ -174,8 +186,7 @@ def _adapt(statement: Any, database: Database) -> None:
 
 def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> Iterator[Any]:
     """Yield the columns of text that are compared with numbers."""
-    from sqlglot import exp
-
+    exp: Any = importlib.import_module("sqlglot.expressions")
     kinds: dict[str, dict[str, str]] = {}
     for table in tables:
         kinds[table.alias_or_name.lower()] = _types(database).get(table.name.lower(), {})
@@ -210,24 +221,19 @@ def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> 
 @functools.cache
 def _port() -> Any:
     """Return SQLite's dialect with backticks around names."""
-    from sqlglot import exp
-    from sqlglot.dialects.sqlite import SQLite
-
-    class Port(SQLite):
-        class Tokenizer(SQLite.Tokenizer):
-            IDENTIFIERS = ["`"]
-
-        class Generator(SQLite.Generator):
-            TRANSFORMS = {
-                **SQLite.Generator.TRANSFORMS,
-                exp.Left: lambda self, e: self.func("SUBSTR", e.this, "1", e.expression),
-                exp.Right: lambda self, e: self.func(
-                    "SUBSTR", e.this, f"-{self.sql(e.expression)}"
-                ),
-                exp.TsOrDsToDate: lambda self, e: self.sql(e, "this"),
-            }
-
-    return Port
+    exp = importlib.import_module("sqlglot.expressions")
+    base: Any = importlib.import_module("sqlglot.dialects.sqlite").SQLite
+    written = {
+        **base.Generator.TRANSFORMS,
+        exp.Left: lambda self, e: self.func("SUBSTR", e.this, "1", e.expression),
+        exp.Right: lambda self, e: self.func("SUBSTR", e.this, f"-{self.sql(e.expression)}"),
+        exp.TsOrDsToDate: lambda self, e: self.sql(e, "this"),
+    }
+    parts = {
+        "Tokenizer": type(base.Tokenizer)("Tokenizer", (base.Tokenizer,), {"IDENTIFIERS": ["`"]}),
+        "Generator": type(base.Generator)("Generator", (base.Generator,), {"TRANSFORMS": written}),
+    }
+    return type(base)("Port", (base,), parts)
 
 
-__all__ = ["TranslationError", "reader", "translate"]
+__all__ = ["TranslationError", "reader", "tidied", "translate"]

@@ -24,7 +24,7 @@ import time
 from typing import Any, NamedTuple, Protocol
 
 from piase_gym.worlds.sql_query.levels.dataset import Database
-from piase_gym.worlds.sql_query.rules.dialect import TranslationError, translate
+from piase_gym.worlds.sql_query.rules.dialect import TranslationError, tidied, translate
 from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
 
 Value = str | int | float | bytes | None
@@ -124,7 +124,7 @@ def own_sql(sql: str, database: Database) -> str:
     Raises:
         TranslationError: If it cannot be read, or has no counterpart.
     """
-    line = sql.rstrip(" \t\r\n;")
+    line = tidied(sql)
     if database.dialect != "sqlite":
         return translate(line, database)
     asked = schema_asked(line)

@@ -56,12 +56,11 @@ def score(
         return 0.0
     agent = _written(agent_rows)
     gold = _written(() if gold_rows is None or isinstance(gold_rows, str) else gold_rows)
+    if agent == gold:
+        return 1.0
     counts, gold_counts = Counter(agent), Counter(gold)
     shared = counts & gold_counts
-    union = (counts | gold_counts).total()
-    if not union:
-        return 1.0
-    overlap = shared.total() / union
+    overlap = shared.total() / (counts | gold_counts).total()
     if mode == "order_aware" and not (gold_sql and is_ordered(gold_sql)):
         return overlap
     tau = kendall_tau(_kept(agent, shared), _kept(gold, shared))

@@ -1,9 +1,9 @@
 """The engine on a database server: PostgreSQL, MySQL, MariaDB, whatever SQLAlchemy has a URL for.
 
 Each statement has a transaction that is rolled back; in a task that writes, all of them have one
-together, which is rolled back at the end. Only what sqlglot reads as one query (or, in a task that writes, as one
-change of rows) is sent, and none of the functions that reach out of a database. Tasks that only
-read are read-only for the server too, where it can do that; time is limited by the server.
+together, which is rolled back at the end. Only what sqlglot reads as one query (or, in a task that
+writes, as one change of rows) is sent, and none of the functions that reach out of a database.
+Tasks that only read are read-only for the server too; time is limited by the server.
 
 The server's own rights are the last guard: connect as a user that may read what the questions are
 about, and nothing else. Memory is the server's to limit.
@@ -152,7 +152,7 @@ class ServerEngine:
         done = connection.exec_driver_sql(sql, execution_options=options)
         if not done.returns_rows:
             return Result(changed=max(0, done.rowcount))
-        columns = tuple(str(key) for key in done.keys())
+        columns = tuple(str(key) for key in done.keys())  # noqa: SIM118 (iterating over it gives rows)
         rows: list[tuple[object, ...]] = []
         size, end = 0, time.monotonic() + self.limits.seconds
         for row in done:
