@@ -12,7 +12,7 @@ TASKS: Final[dict[str, dict[str, Any]]] = {
         "columns": 4,
         "rows": 60,
         "answer": "best",
-        "max_steps": 4,
+        "max_steps": 3,
     },
     "Easy": {"hardness": ("easy",), "tables": 2, "columns": 5, "rows": 20},
     "Medium": {"hardness": ("medium",)},
