@@ -177,8 +177,7 @@ def _run(
     except TranslationError as error:
         return Result(error=str(error), reason="syntax")
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
-    rows, columns, error, reason, changed = answer
-    return Result(rows, columns, error, reason, False, changed)
+    return Result(*answer[:4], changed=answer[4])
 
 
 def _unsendable(sql: str, limits: Limits) -> Result | None:
