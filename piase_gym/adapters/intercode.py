@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple
 from piase_gym.core.files import write_json
 from piase_gym.core.rng import Stream
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
-from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Dataset, Task
+from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Database, Dataset, Task
 from piase_gym.worlds.sql_query.levels.intercode import load
 from piase_gym.worlds.sql_query.rules.engine import Engine, LocalEngine
 from piase_gym.worlds.sql_query.rules.judge import gold_of
@@ -58,7 +58,7 @@ class Records(Sequence[dict[str, Any]]):
                 "gold": task.gold,
                 "query": task.question,
                 "hardness": task.hardness,
-                "db_tables": tables[task.database],
+                "db_tables": tables.get(task.database, {}),
             }
             for task in dataset.tasks
         ]
@@ -137,7 +137,13 @@ class SqlEnv:
         """Return an engine for a task's database."""
         if self.server is not None:
             return ServerEngine(self.server.replace("{database}", task.database), task.writes)
-        return LocalEngine(self.dataset.databases[task.database], task.writes)
+        return LocalEngine(self._database(task), task.writes)
+
+    def _database(self, task: Task) -> Database:
+        """Return a task's database; a server may have one that the dataset has not."""
+        if self.server is None:
+            return self.dataset.databases[task.database]
+        return self.dataset.databases.get(task.database) or Database(task.database, b"")
 
     def reset(self, index: int | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode.
@@ -204,8 +210,7 @@ class SqlEnv:
     def get_reward(self) -> tuple[float, dict[str, Any]]:
         """Score the last result."""
         assert self._task is not None
-        database = self.dataset.databases[self._task.database]
-        gold = gold_of(self._task, database, self.server)
+        gold = gold_of(self._task, self._database(self._task), self.server)
         self.reward = score(self.observation, gold.rows, self.mode, self.gold)
         self.info = {
             AGENT_OBS: str(self.observation),

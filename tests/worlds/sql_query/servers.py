@@ -7,6 +7,7 @@ import importlib.util
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -88,7 +89,6 @@ def _postgresql(folder: Path) -> Iterator[str]:
         **options,  # type: ignore[call-overload]
     )
     command = [server, "-D", str(data), "-k", str(folder), "-h", "", "-F"]
-    socket = folder / ".s.PGSQL.5432"
 
     def ready() -> bool:
         import psycopg
@@ -98,7 +98,6 @@ def _postgresql(folder: Path) -> Iterator[str]:
             return True
         return False
 
-    assert not socket.exists()
     with _running(command, ready, options):
         yield f"postgresql+psycopg://root@/postgres?host={quote(str(folder), safe='')}"
 
@@ -106,7 +105,7 @@ def _postgresql(folder: Path) -> Iterator[str]:
 @contextlib.contextmanager
 def _mariadb(folder: Path) -> Iterator[str]:
     """Start MariaDB, with names of tables in lower case as InterCode's server has them."""
-    options, data, socket = _user("mysql"), folder / "data", folder / "socket"
+    options, data, path = _user("mysql"), folder / "data", folder / "socket"
     install, server = _program("mariadb-install-db"), _program("mariadbd")
     assert install is not None
     assert server is not None
@@ -116,16 +115,12 @@ def _mariadb(folder: Path) -> Iterator[str]:
         capture_output=True,
         **options,  # type: ignore[call-overload]
     )
-    command = [server, "--no-defaults", f"--datadir={data}", f"--socket={socket}"]
+    command = [server, "--no-defaults", f"--datadir={data}", f"--socket={path}"]
     command += ["--skip-networking", "--lower-case-table-names=1", f"--pid-file={folder / 'pid'}"]
 
     def ready() -> bool:
-        import pymysql
-
-        with contextlib.suppress(pymysql.Error):
-            pymysql.connect(unix_socket=str(socket), user="root").close()
-            return True
-        return False
+        with socket.socket(socket.AF_UNIX) as tried:  # pymysql leaves one open that fails
+            return tried.connect_ex(str(path)) == 0
 
     with _running(command, ready, options):
-        yield f"mysql+pymysql://root@localhost/?unix_socket={quote(str(socket), safe='')}"
+        yield f"mysql+pymysql://root@localhost/?unix_socket={quote(str(path), safe='')}"

@@ -65,7 +65,8 @@ COLUMNS = [
         ("SHOW COLUMNS FROM goods", COLUMNS),
         ("EXPLAIN shop.goods", COLUMNS),
         (
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'shop'",
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'shop'"
+            " ORDER BY table_name",
             [("goods",), ("makers",)],
         ),
         ("SELECT * FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = 'other'", []),
