@@ -29,6 +29,10 @@ class ConfigError(PiaseError, ValueError):
     """A configuration value that is unknown, of a wrong type, or out of range."""
 
 
+class UnknownFieldError(ConfigError, TypeError):
+    """A keyword or key that does not exist; a TypeError as well, as of unknown arguments."""
+
+
 class EnvelopeError(ConfigError):
     """A configuration that does not fit the envelope that fixed the spaces of an environment."""
 

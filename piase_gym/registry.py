@@ -81,6 +81,11 @@ class TaskSpec:
     partners: Mapping[str, str] = field(default_factory=lambda: {"*": "random"})
 
 
+TEAM = "piase/Team-v0"
+"""The id of Gymnasium under which all agents of any world act as one; ``task`` names the world."""
+if TEAM not in gymnasium.registry:
+    gymnasium.register(id=TEAM, entry_point="piase_gym.envs.team:make_team")
+
 _worlds: dict[str, WorldSpec] = {}
 _tasks: dict[str, TaskSpec] = {}
 late: list[Callable[[], None]] = []

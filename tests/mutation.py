@@ -39,7 +39,9 @@ IGNORED = ("test_kernel_caches.py", "test_package.py")
 """Tests of the source as a text: they notice every change."""
 LIBRARIES = "numba gymnasium pettingzoo pydantic typer rich torch".split()
 SLOWEST = 60
-"""Seconds after which a test is given up when it is measured."""
+"""CPU-seconds after which a test is given up when it is measured."""
+PATIENCE = 20
+"""How many times as long it may take on a clock on the wall, as the machine may be busy."""
 KEPT = 60
 """How many tests of a file are kept for a line, the fastest."""
 COPIED = (*TOPS, "examples", "tests", "docs", "*.md", "*.txt", "pyproject.toml", "Makefile")
@@ -170,6 +172,12 @@ def sample(number: int, seed: int, only: str) -> list[Mutant]:
 # -- which tests execute which lines ---------------------------------------------------------------
 
 
+def cpu_seconds() -> float:
+    """Return the CPU-seconds of this process and of those that it has waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
 class Recorder:
     """A pytest plug-in: each test is a context of the coverage; those that pass have a duration."""
 
@@ -184,15 +192,18 @@ class Recorder:
         self.measured.switch_context(item.nodeid)
         os.environ["MUTATION_TEST"] = item.nodeid  # for the processes that it starts
         signal.signal(signal.SIGALRM, give_up)
-        signal.setitimer(signal.ITIMER_REAL, SLOWEST)
-        start, self.passed = time.perf_counter(), True
+        signal.signal(signal.SIGPROF, give_up)
+        signal.setitimer(signal.ITIMER_PROF, SLOWEST)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE * SLOWEST)
+        start, self.passed = cpu_seconds(), True
         try:
             return (yield)
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
             self.measured.switch_context("import")
             if self.passed:
-                self.seconds[item.nodeid] = round(time.perf_counter() - start, 4)
+                self.seconds[item.nodeid] = round(cpu_seconds() - start, 4)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.passed &= report.outcome == "passed"
@@ -330,7 +341,7 @@ def play(tests: list[str], seconds: float) -> tuple[str | None, float]:
         words = [*tests, "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
         os._exit(int(pytest.main(words, plugins=[TextWriter(theirs)])))
     os.close(theirs)
-    end = time.monotonic() + 20 * seconds + 300
+    end = time.monotonic() + PATIENCE * seconds + 300
     while not (ended := os.wait4(child, os.WNOHANG))[0]:
         time.sleep(0.02)
         if time.monotonic() > end:

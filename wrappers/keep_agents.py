@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
-from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
-from piase_gym.errors import ConfigError
+from piase_gym.envs.observations import absent_observation
 
 
 class KeepAgents(BaseParallelWrapper[str, Any, Any]):
@@ -23,11 +21,10 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
     purpose, but up to version 3.11 it waits for a step in which every agent is terminated *and*
     truncated, which does not come.
 
-    Args:
-        env: A ParallelEnv whose observations are Boxes (``view="vector"``).
+    Agents that are not in play may do anything: where there are masks, theirs are all ones.
 
-    Raises:
-        ConfigError: If an observation is not a Box.
+    Args:
+        env: A ParallelEnv.
 
     Example:
         >>> import piase_gym
@@ -40,23 +37,15 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
     def __init__(self, env: ParallelEnv[str, Any, Any]) -> None:
         """Prepare what agents are shown while they are not in play."""
         super().__init__(env)
-        self._dark: dict[str, NDArray[Any]] = {}
-        for name in env.possible_agents:
-            space = env.observation_space(name)
-            if not isinstance(space, spaces.Box):
-                raise ConfigError(
-                    f"KeepAgents needs observations that are Boxes, not {type(space).__name__}; "
-                    "make the environment with view='vector'"
-                )
-            zeros = np.zeros(space.shape, space.dtype)
-            self._dark[name] = np.clip(zeros, space.low, space.high)
+        self._spaces = {name: env.observation_space(name) for name in env.possible_agents}
+        self._free: dict[str, Any] = {}
         self._ends: dict[str, tuple[bool, bool]] = {}
         self._over = True
 
     @property
     def agents(self) -> list[str]:
         """All agents until the episode is over, then none."""
-        return [] if self._over else list(self._dark)
+        return [] if self._over else list(self._spaces)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -64,7 +53,9 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
         """Start an episode; see `WorldParallelEnv.reset`."""
         observations, infos = self.env.reset(seed=seed, options=options)
         self._ends, self._over = {}, False
-        return self._fill(observations), {name: infos.get(name, {}) for name in self.agents}
+        masks = [info["action_mask"] for info in infos.values() if "action_mask" in info]
+        self._free = {"action_mask": np.ones_like(masks[0])} if masks else {}
+        return self._fill(observations), self._fill_infos(infos)
 
     def step(self, actions: Mapping[str, Any]) -> Any:
         """Let those in play act; the actions of the others are ignored."""
@@ -82,12 +73,19 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
             {name: rewards.get(name, 0.0) for name in names},
             {name: end[0] for name, end in zip(names, ends, strict=True)},
             {name: end[1] for name, end in zip(names, ends, strict=True)},
-            {name: infos.get(name, {}) for name in names},
+            self._fill_infos(infos),
         )
+
+    def _fill_infos(self, infos: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Add the infos of agents that are not in play."""
+        return {
+            name: infos[name] if name in infos else {k: m.copy() for k, m in self._free.items()}
+            for name in self._spaces
+        }
 
     def _fill(self, observations: Mapping[str, Any]) -> dict[str, Any]:
         """Add what agents that are not in play are shown."""
         return {
-            name: observations[name] if name in observations else dark.copy()
-            for name, dark in self._dark.items()
+            name: observations[name] if name in observations else absent_observation(space)
+            for name, space in self._spaces.items()
         }

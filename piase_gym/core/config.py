@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from piase_gym.core.validation_messages import fields_at, in_words
-from piase_gym.errors import ConfigError, EnvelopeError, suggest
+from piase_gym.errors import ConfigError, EnvelopeError, UnknownFieldError, suggest
 
 ALIASES = {"max_cycles": "max_steps", "max_episode_steps": "max_steps"}
 """PettingZoo's and Gymnasium's words for the world's own `max_steps`."""
@@ -66,7 +66,9 @@ class WorldConfig(BaseModel):
         try:
             super().__init__(**self.plain(data))
         except ValidationError as error:
-            raise ConfigError(explain(error, type(self))) from None
+            strange = all(item["type"] == "extra_forbidden" for item in error.errors())
+            kind = UnknownFieldError if strange else ConfigError
+            raise kind(explain(error, type(self))) from None
 
     @classmethod
     def plain(cls, fields: Mapping[str, Any]) -> dict[str, Any]:

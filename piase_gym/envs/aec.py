@@ -88,8 +88,8 @@ class WorldAECEnv(parallel_to_aec_wrapper):
         super().step(action)
 
     def agent_iter(self, max_iter: int = 2**63) -> Any:
-        """Yield the agent whose turn it is, until all have ended."""
-        self._require()
+        """Yield the agent whose turn it is, until all have ended; nobody once they have."""
+        self.env.runner.require_episode()
         return super().agent_iter(max_iter)
 
 

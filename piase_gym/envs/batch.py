@@ -109,6 +109,7 @@ class BatchEnv:
         self.observation_space = world.vector_space
         self.action_space = spaces.Discrete(world.num_actions)
         self.results = np.zeros((self.num_envs, len(world.agents)), np.uint8)
+        self._final_masks = self.batch.masks.copy()
         self._any_result = False
         self._acts = np.zeros((self.num_envs, len(world.agents)), np.int32)
         self._outcomes = np.array([OUTCOMES.index(o) for o in world.outcome_of], np.uint8)
@@ -175,7 +176,8 @@ class BatchEnv:
             Observations (envs, agents, length), rewards, terminated and truncated (envs, agents),
             and infos: ``action_mask``, ``alive``, ``outcome`` (codes of `OUTCOMES`), ``result``
             (codes of `RESULTS`, of agents that end in this step), and under
-            ``autoreset="same_step"`` also ``final_obs`` with ``_final_obs`` (which slots ended).
+            ``autoreset="same_step"`` also ``final_obs`` and ``final_action_mask`` with
+            ``_final_obs`` (which slots ended).
 
         Raises:
             ActionError: If the actions are not integers of the right shape in the action space;
@@ -240,6 +242,7 @@ class BatchEnv:
             if self._mode == AUTORESET["same_step"]:
                 infos["_final_obs"] = batch.states["ended"].astype(np.bool_)
                 infos["final_obs"] = self._pick(batch.final_obs)
+                infos["final_action_mask"] = self._pick(self._final_masks)
         return infos
 
     def _pick(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -282,6 +285,7 @@ class BatchEnv:
         ended = np.flatnonzero(batch.states["ended"])
         self.events.post("batch_ended", slots=ended.tolist())
         if same_step and ended.size:
+            self._final_masks[ended] = batch.masks[ended]
             found = self.world.renew_batch(batch, ended)
             if not found:
                 self._post_resets(ended)

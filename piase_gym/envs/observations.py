@@ -19,6 +19,8 @@ VIEWS = ("both", "vector", "text")
 MASKS = (None, "obs")
 WORDINGS = ("canonical", "native")
 TEXTS = ("eager", "lazy")
+INFOS = ("full", "mask", "none")
+DTYPES = (None, "float32")
 TextWriter = Callable[[Any, int], str]
 
 
@@ -31,12 +33,46 @@ class ObservationStyle:
         mask: Where masks are: ``None`` for the infos, or ``obs``.
         wording: The dialect of texts: ``canonical``, or ``native`` where the world has it.
         texts: When ``both`` writes texts: ``eager`` (at each step), or ``lazy`` (when read).
+        infos: What infos have: ``full``, ``mask`` (the same key in every call) or ``none``.
+        dtype: The type of vectors: ``None`` for the world's own, or ``float32``.
     """
 
     view: str = "both"
     mask: str | None = None
     wording: str = "canonical"
     texts: str = "eager"
+    infos: str = "full"
+    dtype: str | None = None
+
+    def check(self) -> None:
+        """Raise `ConfigError` if a name is unknown, or two do not go together."""
+        if self.view not in VIEWS:
+            raise ConfigError(f"unknown view {self.view!r}; {suggest(self.view, VIEWS)}")
+        if self.mask not in MASKS:
+            raise ConfigError(f"unknown mask {self.mask!r}; allowed: None (in the infos) or 'obs'")
+        if self.texts not in TEXTS:
+            raise ConfigError(f"unknown texts {self.texts!r}; {suggest(self.texts, TEXTS)}")
+        if self.texts == "lazy" and self.view != "both":
+            raise ConfigError(f"texts='lazy' is for view='both', not for {self.view!r}")
+        if self.infos not in INFOS:
+            raise ConfigError(f"unknown infos {self.infos!r}; {suggest(self.infos, INFOS)}")
+        if self.dtype not in DTYPES:
+            raise ConfigError(
+                f"unknown dtype {self.dtype!r}; allowed: None (the world's own) or 'float32'"
+            )
+
+    def vector_space(self, own: spaces.Box) -> spaces.Box:
+        """Return the space of vectors, from the world's own."""
+        if self.dtype is None:
+            return own
+        return spaces.Box(own.low.astype(self.dtype), own.high.astype(self.dtype), dtype=np.float32)
+
+    def select_infos(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Return the entries of an info that are wanted."""
+        if self.infos == "full":
+            return info
+        wanted = ("action_mask", "_action_mask") if self.infos == "mask" else ()
+        return {key: info[key] for key in wanted if key in info}
 
 
 class NoShape:
@@ -154,6 +190,21 @@ def is_native(world: World[Any, Any], wording: str) -> bool:
     return wording == "native"
 
 
+def absent_observation(space: spaces.Space[Any]) -> Any:
+    """Return what an agent that is not in play is shown, which is in the space of observations."""
+    if isinstance(space, spaces.Dict):
+        return {
+            key: np.ones(part.shape, part.dtype)
+            if key == "action_mask"
+            else absent_observation(part)
+            for key, part in space.items()
+        }
+    if isinstance(space, spaces.Text):
+        return ""
+    zeros: NDArray[Any] = np.zeros(space.shape or (), space.dtype)
+    return np.clip(zeros, space.low, space.high) if isinstance(space, spaces.Box) else zeros
+
+
 class ObservationBuilder:
     """Builds the observations of one environment, and the space that they are in."""
 
@@ -163,31 +214,26 @@ class ObservationBuilder:
         Raises:
             ConfigError: If a name is unknown or the world or the actions do not allow it.
         """
-        if style.view not in VIEWS:
-            raise ConfigError(f"unknown view {style.view!r}; {suggest(style.view, VIEWS)}")
-        if style.mask not in MASKS:
-            raise ConfigError(f"unknown mask {style.mask!r}; allowed: None (in the infos) or 'obs'")
+        style.check()
         if style.mask is not None and actions != "discrete":
             raise ConfigError(f"masks are over discrete actions; mask=None with {actions!r} ones")
-        if style.texts not in TEXTS:
-            raise ConfigError(f"unknown texts {style.texts!r}; {suggest(style.texts, TEXTS)}")
-        if style.texts == "lazy" and style.view != "both":
-            raise ConfigError(f"texts='lazy' is for view='both', not for {style.view!r}")
         self.native = is_native(world, style.wording)
         self.lazy = style.texts == "lazy"
         self.world = world
         self.view = style.view
         self.mask = style.mask
+        self.style = style
         self._write = world.text_writer()
 
     def space(self) -> spaces.Space[Any]:
         """Return a new space object for one agent's observations."""
         text = TextSpace(self.world.text_length, min_length=0, charset=CHARSET)
+        vector = self.style.vector_space(self.world.vector_space)
         shown: spaces.Space[Any] = text
         if self.view == "vector":
-            shown = self.world.vector_space
+            shown = vector
         elif self.view == "both":
-            shown = spaces.Dict({"text": text, "vector": self.world.vector_space})
+            shown = spaces.Dict({"text": text, "vector": vector})
         if self.mask is None:
             return shown
         bits = spaces.Box(0, 1, (self.world.num_actions,), np.int8)
@@ -196,6 +242,13 @@ class ObservationBuilder:
     def update_config(self) -> None:
         """Follow a change of the world's config."""
         self._write = self.world.text_writer()
+
+    def _vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
+        """Return every agent's vector, in the type that is wanted."""
+        vectors = self.world.vectors(kept)
+        if self.style.dtype is None:
+            return vectors
+        return [vector.astype(self.style.dtype) for vector in vectors]
 
     def build(
         self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
@@ -209,22 +262,22 @@ class ObservationBuilder:
         world = self.world
         shown: Mapping[int, Any] | Sequence[Any]
         if self.view == "vector":
-            shown = world.vectors()
+            shown = self._vectors()
         elif self.native:
             shown = {i: world.native_text(i) for i in agents}
             if self.view == "both":
-                vectors = world.vectors()
+                vectors = self._vectors()
                 shown = {i: {"text": shown[i], "vector": vectors[i]} for i in agents}
         else:
             kept, write = world.capture(), self._write
             if self.view == "text":
                 shown = {i: write(kept[i], i) for i in agents}
             elif self.lazy:
-                vectors = world.vectors(kept)
+                vectors = self._vectors(kept)
                 rows = {i: {"text": (write, kept[i], i), "vector": vectors[i]} for i in agents}
                 shown = {i: LazyViews(row) for i, row in rows.items()}
             else:
-                vectors = world.vectors(kept)
+                vectors = self._vectors(kept)
                 shown = {i: {"text": write(kept[i], i), "vector": vectors[i]} for i in agents}
         if self.mask is None:
             return shown

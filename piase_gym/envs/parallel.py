@@ -18,8 +18,9 @@ from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
 from piase_gym.envs.partners import Partners, no_acts
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
-from piase_gym.errors import ActionError, AgentError, ResetNeededError
+from piase_gym.errors import ActionError, AgentError, ConfigError, ResetNeededError, suggest
 
+ENDED_ACTIONS = ("error", "ignore")
 ParallelStep = tuple[
     dict[str, Any],
     dict[str, float],
@@ -46,8 +47,13 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         style: ObservationStyle,
         actions: str,
         render_mode: str | None,
+        ended_actions: str = "error",
     ) -> None:
         """Put the environment on a runner."""
+        if ended_actions not in ENDED_ACTIONS:
+            known = suggest(ended_actions, ENDED_ACTIONS)
+            raise ConfigError(f"unknown ended_actions {ended_actions!r}; {known}")
+        self.ended_actions = ended_actions
         world = runner.world
         self.runner, self._style = runner, style
         self.render_mode = check_render_mode(render_mode)
@@ -144,7 +150,13 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             infos[name] = {"seed": self.runner.seed}
             if masks:
                 infos[name]["action_mask"] = masks[i]
-        return {name: shown[i] for name, i in self._live}, infos
+        return {name: shown[i] for name, i in self._live}, self._select_infos(infos)
+
+    def _select_infos(self, infos: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Return the entries of the infos that are wanted."""
+        if self._style.infos == "full":
+            return infos
+        return {name: self._style.select_infos(info) for name, info in infos.items()}
 
     def _update_agents(self) -> None:
         """Take note of who is in play."""
@@ -201,6 +213,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
                     explain_failure(infos[name], runner.world, i, actions[name])
         if self.render_mode == "human":
             self.render()
+        if self._style.infos != "full":
+            return (*result[:-1], self._select_infos(infos))
         return result
 
     def _add_rare_infos(
@@ -240,6 +254,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             for name, i in live:
                 acts[i] = self._decoder.decode(i, actions[name])
         except (AttributeError, LookupError, TypeError) as error:
+            if self.ended_actions == "ignore" and live and isinstance(actions, Mapping):
+                ended = [n for n in self.possible_agents if n in actions and n not in self.agents]
+                if ended:
+                    return self._read({n: a for n, a in actions.items() if n not in ended})
             raise self._wrong_agents(actions) from error
         return acts
 
@@ -298,6 +316,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             style=self._style,
             actions=self.actions,
             render_mode=self.render_mode,
+            ended_actions=self.ended_actions,
         )
 
 
@@ -309,6 +328,9 @@ def parallel_env(
     mask: str | None = None,
     wording: str = "canonical",
     texts: str = "eager",
+    infos: str = "full",
+    dtype: str | None = None,
+    ended_actions: str = "error",
     render_mode: str | None = None,
     partners: Partners | None = None,
     scenario: object = None,
@@ -326,6 +348,11 @@ def parallel_env(
         wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
         texts: When ``view="both"`` writes texts: ``"eager"`` (at each step, into plain dicts), or
             ``"lazy"`` (when they are read, which is faster where few are).
+        infos: ``"full"``, ``"mask"`` (``action_mask`` alone, so that all infos have one key) or
+            ``"none"``.
+        dtype: ``"float32"`` for vectors of that type; default: the world's own.
+        ended_actions: ``"error"``, or ``"ignore"`` to take actions for agents that are not in play
+            and do nothing with them.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: Policies for agents that the caller does not play, by agent.
         scenario: A scenario's name or path.
@@ -346,8 +373,10 @@ def parallel_env(
         ['agent_0', 'agent_1']
     """
     runner = build_runner(name, partners, scenario, envelope, config)
-    style = ObservationStyle(view, mask, wording, texts)
-    return WorldParallelEnv(runner, style=style, actions=actions, render_mode=render_mode)
+    style = ObservationStyle(view, mask, wording, texts, infos, dtype)
+    return WorldParallelEnv(
+        runner, style=style, actions=actions, render_mode=render_mode, ended_actions=ended_actions
+    )
 
 
 def make_task(world: str, **kwargs: Any) -> WorldParallelEnv:

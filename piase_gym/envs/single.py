@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Mapping
 from types import FrameType
@@ -9,6 +10,7 @@ from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command
@@ -37,6 +39,9 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         wording: The dialect of texts, ``"canonical"``, or ``"native"`` where the world has it.
         texts: When ``view="both"`` writes texts: ``"eager"`` (at each step, into plain dicts), or
             ``"lazy"`` (when they are read, which is faster where few are).
+        infos: ``"full"``, ``"mask"`` (``action_mask`` alone, so that all infos have one key) or
+            ``"none"``.
+        dtype: ``"float32"`` for vectors of that type; default: the world's own.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: A policy for the other agents, or policies by agent, ``"*"`` for those that are
             not named; default: the id's, else ``random``.
@@ -45,6 +50,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         config: Fields of the world's config.
     """
 
+    _spec: EnvSpec | None = None
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "render_modes": list(RENDER_MODES),
         "render_fps": 8,
@@ -60,6 +66,8 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         mask: str | None = None,
         wording: str = "canonical",
         texts: str = "eager",
+        infos: str = "full",
+        dtype: str | None = None,
         render_mode: str | None = None,
         partners: Partners | None = None,
         scenario: object = None,
@@ -73,7 +81,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         self.agent_index = self.runner.own[0]
         self.agent = self.runner.world.agents[self.agent_index]
         self._made_from = world, scenario, partners, config
-        self._style = ObservationStyle(view, mask, wording, texts)
+        self._style = ObservationStyle(view, mask, wording, texts, infos, dtype)
         self._make_spaces(actions)
 
     def _make_spaces(self, actions: str) -> None:
@@ -110,7 +118,8 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
             info["action_mask"] = masks[self.agent_index]
         if self.render_mode == "human":
             self.render()
-        return self._builder.build(masks, (self.agent_index,))[self.agent_index], info
+        shown = self._builder.build(masks, (self.agent_index,))[self.agent_index]
+        return shown, self._style.select_infos(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Let the learner and the partners act once.
@@ -143,7 +152,21 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         runner.end_step(tick)
         if self.render_mode == "human":
             self.render()
+        info = self._style.select_infos(info)
         return shown, tick.rewards[me], tick.terminated[me], tick.truncated[me], info
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """The id, if it was made by one; it says the world's `max_steps` too."""
+        if self._spec is None or self._spec.max_episode_steps is not None:
+            return self._spec
+        found = copy.deepcopy(self._spec)
+        found.max_episode_steps = self.runner.world.config.max_steps
+        return found
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = spec
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the learner's mask as booleans, as sb3-contrib's MaskablePPO asks for it."""
@@ -170,7 +193,7 @@ def make_task(world: str, **kwargs: Any) -> GymEnv:
         ConfigError: If it is no positive integer, or ``max_steps`` is given as well.
     """
     limit = _time_limit(sys._getframe(1))
-    if limit is None:
+    if limit is None or limit == kwargs.get("max_steps"):
         return GymEnv(world, **kwargs)
     env = GymEnv(world, **kwargs, max_episode_steps=limit)
     env.runner.time_limit = limit

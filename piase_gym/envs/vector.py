@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from piase_gym.envs.arguments import Name, partners_around, resolve
 from piase_gym.envs.base import RENDER_MODES, check_render_mode
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
+from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import Partners, agent_number
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv
 from piase_gym.errors import ConfigError
@@ -45,8 +47,15 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
         "render_fps": 8,
     }
 
-    def __init__(self, batch: BatchEnv, mode: AutoresetMode, render_mode: str | None) -> None:
+    def __init__(
+        self,
+        batch: BatchEnv,
+        mode: AutoresetMode,
+        render_mode: str | None,
+        style: ObservationStyle,
+    ) -> None:
         """Put the environment on a batch whose only agent that is not a partner is the learner."""
+        self._style = style
         self.metadata = {**type(self).metadata, "autoreset_mode": mode}  # type: ignore[misc]
         self.render_mode = check_render_mode(render_mode)
         self.batch = batch
@@ -57,7 +66,10 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
     def _take_spaces(self) -> None:
         """Take over the spaces of the batch."""
         batch = self.batch
-        self.single_observation_space = batch.observation_space
+        vector = self._style.vector_space(batch.observation_space)
+        bits = spaces.Box(0, 1, (int(batch.action_space.n),), np.int8)
+        masked = spaces.Dict({"observation": vector, "action_mask": bits})
+        self.single_observation_space = vector if self._style.mask is None else masked
         self.single_action_space = batch.action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -87,7 +99,18 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
         if flags is not None and (flags.shape != (self.num_envs,) or flags.dtype != np.bool_):
             raise ConfigError(f"reset_mask is an array of {self.num_envs} bools, not {mask!r:.60}")
         shown, infos = self.batch.reset(seed, which=flags)
-        return shown[:, 0], self._infos({"seed": infos["seed"]})
+        if isinstance(seed, int):
+            super().reset(seed=seed)
+        masks = infos["action_mask"][:, 0]
+        return self._shown(shown[:, 0], masks), self._infos({"seed": infos["seed"]}, masks)
+
+    def _shown(self, vectors: NDArray[Any], masks: NDArray[np.int8]) -> Any:
+        """Return observations as the style has them."""
+        if self._style.dtype is not None:
+            vectors = vectors.astype(self._style.dtype)
+        if self._style.mask is None:
+            return vectors
+        return {"observation": vectors, "action_mask": masks.copy()}
 
     def step(
         self, actions: Any
@@ -99,6 +122,7 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
         """
         acts = to_indices(actions, (self.num_envs,))[:, None]
         shown, rewards, terminated, truncated, infos = self.batch.step(acts)
+        masks = infos["action_mask"][:, 0]
         more: dict[str, Any] = {"outcome": infos["outcome"][:, 0]}
         over = terminated[:, 0] | truncated[:, 0]
         if over.any():
@@ -106,14 +130,20 @@ class BatchVectorEnv(VectorEnv[Any, Any, Any]):
             more["won"], more["_won"] = infos["result"][:, 0] == _WON, over.copy()
             if self._same_step:
                 final = np.full(self.num_envs, None, object)
+                masks_then = infos["final_action_mask"][:, 0]
                 for slot in np.flatnonzero(over):
-                    final[slot] = infos["final_obs"][slot, 0].copy()
+                    final[slot] = self._shown(infos["final_obs"][slot, 0].copy(), masks_then[slot])
                 more["final_obs"], more["_final_obs"] = final, over
-        return shown[:, 0], rewards[:, 0], terminated[:, 0], truncated[:, 0], self._infos(more)
+        found = self._shown(shown[:, 0], masks), rewards[:, 0]
+        return *found, terminated[:, 0], truncated[:, 0], self._infos(more, masks)
 
-    def _infos(self, infos: dict[str, Any]) -> dict[str, Any]:
+    def _infos(self, infos: dict[str, Any], masks: NDArray[np.int8]) -> dict[str, Any]:
         """Add the masks, and say that entries hold for all slots where nothing else is said."""
-        infos["action_mask"] = self.batch.masks()[:, 0]
+        final: dict[str, Any] = {
+            key: infos[key] for key in ("final_obs", "_final_obs") if key in infos
+        }
+        infos["action_mask"] = masks
+        infos = {**self._style.select_infos(infos), **final}
         for key in [key for key in infos if key[0] != "_" and f"_{key}" not in infos]:
             infos[f"_{key}"] = np.ones(self.num_envs, np.bool_)
         return infos
@@ -140,6 +170,9 @@ def make_vector(
     agent: str | None = None,
     view: str = "vector",
     actions: str = "discrete",
+    mask: str | None = None,
+    infos: str = "full",
+    dtype: str | None = None,
     partners: Partners | None = None,
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     render_mode: str | None = None,
@@ -158,6 +191,11 @@ def make_vector(
         agent: Which agent the learner plays; default the first.
         view: ``"vector"``, ``"text"`` or ``"both"``.
         actions: ``"discrete"``, ``"text"``, or ``"continuous"`` where the world has it.
+        mask: ``None`` (masks are in the infos and in `action_masks`) or ``"obs"``
+            (``{"observation", "action_mask"}``).
+        infos: ``"full"``, ``"mask"`` (``action_mask`` alone, beside the last observations) or
+            ``"none"``.
+        dtype: ``"float32"`` for vectors of that type; default: the world's own.
         partners: Policies for the other agents; default: the id's, else ``random``.
         autoreset_mode: Gymnasium's `AutoresetMode`, or its name.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
@@ -165,6 +203,8 @@ def make_vector(
         config: Fields of the world's config.
     """
     mode = _mode(autoreset_mode)
+    style = ObservationStyle(view, mask, infos=infos, dtype=dtype)
+    style.check()
     if config.get("max_episode_steps") == NO_TIME_LIMIT:
         del config["max_episode_steps"]
     checked, spec, row, _ = resolve(world, None, envelope, config)
@@ -182,13 +222,16 @@ def make_vector(
                 agent=focal,
                 view=view,
                 actions=actions,
+                mask=mask,
+                infos=infos,
+                dtype=dtype,
                 partners=seats,
                 render_mode=render_mode,
             )
 
         return SyncVectorEnv([single] * check_singles(num_envs, spec.name), autoreset_mode=mode)
     batch = BatchEnv(made, num_envs, partners=seats, autoreset=MODES[mode], focal=number)
-    return BatchVectorEnv(batch, mode, render_mode)
+    return BatchVectorEnv(batch, mode, render_mode, style)
 
 
 def _mode(mode: AutoresetMode | str) -> AutoresetMode:

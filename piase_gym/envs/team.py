@@ -1,0 +1,140 @@
+"""The team environment: every agent of a world at once, behind Gymnasium's API, in tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from piase_gym.envs.arguments import Name
+from piase_gym.envs.base import RENDER_MODES, WorldAccess
+from piase_gym.envs.observations import absent_observation
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.errors import ActionError, ConfigError, ResetNeededError
+
+
+class TeamEnv(WorldAccess, gymnasium.Env[Any, Any]):
+    """A world as one Gymnasium Env of all its agents, as EPyMARL and others of its kind ask for.
+
+    Spaces are Tuples with an entry an agent, and so are observations; actions are a sequence, and
+    rewards a list. An agent that is not in play is shown zeros and gets no reward, and its action
+    is ignored. The episode ends with its last agent. Infos have ``action_mask``, an array of shape
+    (agents, actions), all ones for agents that are not in play.
+
+    Args:
+        task: A world, an id, a scenario or a config object.
+        dtype: The type of vectors, ``"float32"`` or ``None`` for the world's own.
+        options: Other arguments of `parallel_env`.
+
+    Attributes:
+        agents: Names of the agents, in the order of the tuples.
+        n_agents: How many there are.
+
+    Example:
+        >>> import gymnasium
+        >>> env = gymnasium.make("piase_gym:piase/Team-v0", task="GridWorld", agents=2)
+        >>> observations, info = env.reset(seed=0)
+        >>> len(observations), env.unwrapped.n_agents
+        (2, 2)
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 8,
+    }
+
+    def __init__(
+        self,
+        task: Name,
+        *,
+        dtype: str | None = "float32",
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        """Make the world."""
+        if options.setdefault("view", "vector") != "vector":
+            raise ConfigError(f"a team sees vectors: view='vector', not {options['view']!r}")
+        self.env = parallel_env(
+            task,
+            dtype=dtype,
+            infos="mask",
+            ended_actions="ignore",
+            render_mode=render_mode,
+            **options,
+        )
+        self.runner, self.render_mode = self.env.runner, render_mode
+        self.agents = tuple(self.env.possible_agents)
+        self.n_agents = len(self.agents)
+        shown = [self.env.observation_space(name) for name in self.agents]
+        self.observation_space: Any = spaces.Tuple(shown)
+        self.action_space = spaces.Tuple([self.env.action_space(name) for name in self.agents])
+        self._ended_by_itself = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Start an episode; see `WorldParallelEnv.reset`."""
+        super().reset(seed=seed)
+        shown, infos = self.env.reset(seed=seed, options=options)
+        self._ended_by_itself = True
+        return self._observations(shown), self._info(infos)
+
+    def step(  # type: ignore[override]  # a reward an agent, in a list
+        self, action: Sequence[Any]
+    ) -> tuple[tuple[Any, ...], list[float], bool, bool, dict[str, Any]]:
+        """Let every agent act once.
+
+        Returns:
+            Observations, rewards, whether the episode has ended, and if so whether that was by a
+            limit for all that were still in play, and the info.
+
+        Raises:
+            ActionError: If there is not one action an agent, or one is not in its space.
+            ResetNeededError: Before the first reset and after the end of an episode.
+        """
+        self.runner.require_episode()
+        if not self.env.agents:
+            raise ResetNeededError("the episode is over; call reset() before the next step")
+        if not hasattr(action, "__len__") or len(action) != self.n_agents:
+            raise ActionError(f"a team's action has {self.n_agents} entries, not {action!r:.60}")
+        acts = dict(zip(self.agents, action, strict=True))
+        shown, rewards, _, truncated, infos = self.env.step(acts)
+        if any(truncated.values()):
+            self._ended_by_itself = False
+        over = not self.env.agents
+        return (
+            self._observations(shown),
+            [float(rewards.get(name, 0.0)) for name in self.agents],
+            over and self._ended_by_itself,
+            over and not self._ended_by_itself,
+            self._info(infos),
+        )
+
+    def _observations(self, shown: dict[str, Any]) -> tuple[Any, ...]:
+        """Return an observation an agent."""
+        pairs = zip(self.agents, self.observation_space, strict=True)
+        return tuple(shown[n] if n in shown else absent_observation(space) for n, space in pairs)
+
+    def _info(self, infos: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """Return the masks of all, if there are any."""
+        masks = {name: info["action_mask"] for name, info in infos.items() if "action_mask" in info}
+        if not masks:
+            return {}
+        free = np.ones_like(next(iter(masks.values())))
+        return {"action_mask": np.stack([masks.get(name, free) for name in self.agents])}
+
+    def render(self) -> Any:
+        """Draw the state; see `WorldParallelEnv.render`."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Give back resources; closing twice does no harm."""
+        self.env.close()
+
+
+def make_team(task: Name, **kwargs: Any) -> TeamEnv:
+    """Make a team of any world; the entry point of ``piase/Team-v0``."""
+    return TeamEnv(task, **kwargs)

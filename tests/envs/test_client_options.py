@@ -1,0 +1,324 @@
+"""What clients can ask environments for: infos with stable keys, float32, masks, teams."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+import piase_gym
+from piase_gym.errors import ActionError, AgentError, ConfigError, PiaseError, ResetNeededError
+from piase_gym.wrappers.keep_agents import KeepAgents
+
+CROWD: dict[str, Any] = {"agents": 3, "width": 4, "height": 4, "hazards": 2, "max_steps": 9}
+LATE = {**CROWD, "join_at": (0, 2, 0)}
+LEARNER = "piase/GridWorld-Hazards-8x8-v0"
+
+
+def acts(env: Any, rng: np.random.Generator) -> dict[str, int]:
+    return {name: int(rng.integers(6)) for name in env.agents}
+
+
+def equal(one: Any, two: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == two.keys() and all(equal(one[key], two[key]) for key in one)
+    return bool(np.array_equal(one, two))
+
+
+# -- infos and types ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("infos", "keys"), [("mask", {"action_mask"}), ("none", set())])
+def test_infos_have_the_same_keys_in_every_call(infos: str, keys: set[str]) -> None:
+    env = piase_gym.parallel_env("GridWorld", view="vector", infos=infos, **LATE)
+    full = piase_gym.parallel_env("GridWorld", view="vector", **LATE)
+    rng, ends = np.random.default_rng(0), 0
+    for seed in range(12):
+        (_, found), (_, told) = env.reset(seed=seed), full.reset(seed=seed)
+        while env.agents:
+            assert found.keys() == told.keys()
+            for name, info in found.items():
+                assert info.keys() == keys
+                assert equal(info, {key: told[name][key] for key in keys})
+            moves = acts(env, rng)
+            (*rest, found), (*others, told) = env.step(moves), full.step(moves)
+            assert all(map(equal, rest, others))
+            ends += any("result" in info for info in told.values())
+            assert all(info.keys() == keys for info in found.values())
+    assert ends > 12
+
+
+@pytest.mark.parametrize(("infos", "keys"), [("mask", {"action_mask"}), ("none", set())])
+def test_infos_of_one_learner_have_the_same_keys(infos: str, keys: set[str]) -> None:
+    env = gymnasium.make(LEARNER, infos=infos, max_steps=20)
+    env.action_space.seed(0)
+    for seed in range(4):
+        assert env.reset(seed=seed)[1].keys() == keys
+        over = False
+        while not over:
+            _, _, terminated, truncated, info = env.step(env.action_space.sample())
+            over = terminated or truncated
+            assert info.keys() == keys
+    wanted = {key for name in keys for key in (name, f"_{name}")}
+    many = gymnasium.make_vec(LEARNER, num_envs=2, infos=infos, max_steps=3)
+    assert many.reset(seed=0)[1].keys() == wanted
+    for _ in range(8):
+        assert many.step(many.action_space.sample())[-1].keys() == wanted
+
+
+@pytest.mark.parametrize("world", ["GridWorld", "SocialDilemma", "TextRoom"])
+def test_vectors_as_float32_are_the_same_numbers(world: str) -> None:
+    one, two = piase_gym.parallel_env(world), piase_gym.parallel_env(world, dtype="float32")
+    rng = np.random.default_rng(0)
+    for seed in range(3):
+        (seen, infos), (shown, _) = one.reset(seed=seed), two.reset(seed=seed)
+        while one.agents:
+            for name in one.agents:
+                assert shown[name]["vector"].dtype == np.float32
+                assert equal(shown[name]["vector"], seen[name]["vector"].astype(np.float32))
+                assert shown[name]["text"] == seen[name]["text"]
+                assert two.observation_space(name).contains(shown[name])
+            masks = {name: infos[name]["action_mask"] for name in one.agents}
+            moves = {name: int(rng.choice(np.flatnonzero(mask))) for name, mask in masks.items()}
+            (seen, *_, infos), (shown, *_) = one.step(moves), two.step(moves)
+
+
+def test_float32_of_one_learner_and_of_many() -> None:
+    one = gymnasium.make(LEARNER, dtype="float32", mask="obs")
+    many = gymnasium.make_vec(LEARNER, num_envs=2, dtype="float32", mask="obs")
+    check_env(one.unwrapped, skip_render_check=True)
+    assert many.single_observation_space == one.observation_space
+    assert one.observation_space["observation"].dtype == np.float32
+    seen, _ = one.reset(seed=3)
+    shown, _ = many.reset(seed=3)
+    assert equal({key: part[0] for key, part in shown.items()}, seen)
+    assert many.observation_space.contains(shown)
+
+
+# -- masks beside observations --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_masks_in_the_observations_of_a_batch_are_those_of_single_environments(
+    mode: AutoresetMode,
+) -> None:
+    config = {"mask": "obs", "max_steps": 12}
+    one = gymnasium.make_vec(LEARNER, num_envs=3, autoreset_mode=mode, **config)
+    made = [lambda: gymnasium.make(LEARNER, **config)] * 3
+    two = gymnasium.vector.SyncVectorEnv(made, autoreset_mode=mode)
+    assert one.single_observation_space == two.single_observation_space
+    rng, finals = np.random.default_rng(1), 0
+    assert equal(one.reset(seed=5)[0], two.reset(seed=5)[0])
+    for _ in range(60):
+        moves = rng.integers(0, 6, 3)
+        (mine, *rest, told), (theirs, *others, infos) = one.step(moves), two.step(moves)
+        assert equal(mine, theirs)
+        assert all(map(equal, rest, others))
+        assert ("final_obs" in told) == ("final_obs" in infos)
+        for slot in np.flatnonzero(told.get("_final_obs", ())):
+            finals += 1
+            assert equal(told["final_obs"][slot], infos["final_obs"][slot])
+    assert bool(finals) == (mode is AutoresetMode.SAME_STEP)
+
+
+def test_a_batch_tells_the_masks_of_last_observations() -> None:
+    many = piase_gym.batch_env("GridWorld", num_envs=4, autoreset="same_step", **CROWD)
+    singles = [piase_gym.parallel_env("GridWorld", view="vector", **CROWD) for _ in range(4)]
+    many.reset(seed=0)
+    for slot, env in enumerate(singles):
+        env.reset(seed=slot)
+    rng, ends = np.random.default_rng(0), 0
+    for _ in range(40):
+        moves = rng.integers(0, 6, (4, 3))
+        infos = many.step(moves)[-1]
+        for slot, env in enumerate(singles):
+            names = env.possible_agents
+            told = env.step({n: int(moves[slot, names.index(n)]) for n in env.agents})[-1]
+            assert infos["_final_obs"][slot] == (not env.agents)
+            if not env.agents:
+                ends += 1
+                for name, info in told.items():
+                    mask = infos["final_action_mask"][slot, names.index(name)]
+                    assert equal(mask, info["action_mask"])
+                env.reset()
+    assert ends > 8
+
+
+# -- agents that have ended -----------------------------------------------------------------------
+
+
+def test_actions_of_agents_that_have_ended_are_ignored_on_request() -> None:
+    env = piase_gym.parallel_env("GridWorld", ended_actions="ignore", **LATE)
+    other = piase_gym.parallel_env("GridWorld", **LATE)
+    rng, spare = np.random.default_rng(0), 0
+    for seed in range(8):
+        env.reset(seed=seed)
+        other.reset(seed=seed)
+        while env.agents:
+            moves = {name: int(rng.integers(6)) for name in env.possible_agents}
+            mine = {name: moves[name] for name in env.agents}
+            spare += len(mine) < len(moves)
+            assert all(map(equal, env.step(moves), other.step(mine)))
+            assert env.digest() == other.digest()
+    assert spare > 8
+    env.reset(seed=0)
+    before = env.digest()
+    with pytest.raises(AgentError, match="does not exist"):
+        env.step({**acts(env, rng), "agent_9": 0})
+    with pytest.raises(ActionError, match="no action for agent_0"):
+        env.step({"agent_1": 0})
+    assert env.digest() == before
+    strict = piase_gym.parallel_env("GridWorld", **LATE)
+    strict.reset(seed=0)
+    with pytest.raises(AgentError, match="no longer in play"):
+        strict.step(dict.fromkeys(strict.possible_agents, 0))
+
+
+@pytest.mark.parametrize("options", [{"view": "both"}, {"mask": "obs"}, {"view": "text"}])
+def test_agents_are_kept_whatever_they_see(options: dict[str, Any]) -> None:
+    plain = piase_gym.parallel_env("GridWorld", **options, **LATE)
+    env = KeepAgents(piase_gym.parallel_env("GridWorld", **options, **LATE))
+    rng, absent = np.random.default_rng(0), 0
+    for seed in range(6):
+        (seen, infos), (shown, told) = env.reset(seed=seed), plain.reset(seed=seed)
+        while env.agents:
+            for name in env.possible_agents:
+                assert env.observation_space(name).contains(seen[name])
+                if name in shown:
+                    assert equal(seen[name], shown[name])
+                    assert equal(infos[name], told[name])
+                    continue
+                absent += 1
+                assert infos[name]["action_mask"].all()
+                if "mask" in options:
+                    assert seen[name]["action_mask"].all()
+            moves = {name: int(rng.integers(6)) for name in env.agents}
+            (shown, *_, told) = plain.step({name: moves[name] for name in plain.agents})
+            (seen, *_, infos) = env.step(moves)
+    assert absent > 10
+
+
+def test_nobody_is_on_turn_after_the_end() -> None:
+    env = piase_gym.aec_env("GridWorld", **CROWD)
+    with pytest.raises(ResetNeededError):
+        list(env.agent_iter())
+    env.reset(seed=0)
+    for _ in env.agent_iter():
+        over = env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
+        env.step(None if over else 0)
+    assert list(env.agent_iter()) == []
+
+
+# -- what Gymnasium's own tools look at -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("fields", [{}, {"max_steps": 17}])
+def test_specs_say_how_long_episodes_are(fields: dict[str, int]) -> None:
+    env = gymnasium.make("piase/GridWorld-DoorKey-8x8-v0", **fields)
+    steps = env.unwrapped.config.max_steps
+    assert env.spec is not None
+    assert steps == fields.get("max_steps", 640) == env.spec.max_episode_steps
+    assert json.loads(env.spec.to_json())["max_episode_steps"] == steps
+    assert gymnasium.make(env.spec).unwrapped.config.max_steps == steps
+    env.unwrapped.reconfigure({"max_steps": 9})
+    env.reset(seed=0)
+    assert env.unwrapped.spec.max_episode_steps == 9
+
+
+def test_random_numbers_of_environments_follow_their_seed() -> None:
+    for make in (
+        lambda: gymnasium.make(LEARNER),
+        lambda: gymnasium.make_vec(LEARNER, num_envs=2),
+        lambda: gymnasium.make(piase_gym.registry.TEAM, task="GridWorld"),
+    ):
+        drawn = []
+        for seed in (4, 4, 5):
+            env: Any = make()
+            env.reset(seed=seed)
+            drawn.append(env.unwrapped.np_random.integers(2**40))
+        assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"infos": "some"}, "unknown infos 'some'; allowed: 'full', 'mask', 'none'"),
+        ({"dtype": "float64"}, "unknown dtype 'float64'; allowed: None .* or 'float32'"),
+        ({"mask": "infos"}, "unknown mask 'infos'"),
+    ],
+)
+def test_options_that_do_not_exist(options: dict[str, str], told: str) -> None:
+    for make in (
+        lambda: piase_gym.parallel_env("GridWorld", **options),
+        lambda: gymnasium.make(LEARNER, **options),
+        lambda: gymnasium.make_vec(LEARNER, num_envs=2, **options),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            make()
+
+
+def test_unknown_ended_actions_and_keywords() -> None:
+    with pytest.raises(ConfigError, match="unknown ended_actions 'drop'; allowed: 'error', 'ign"):
+        piase_gym.parallel_env("GridWorld", ended_actions="drop")
+    for make in (piase_gym.parallel_env, gymnasium.make):
+        with pytest.raises(ConfigError, match="unknown key 'widht'; did you mean 'width'") as found:
+            make(LEARNER, widht=3)
+        assert isinstance(found.value, TypeError)
+    with pytest.raises(ConfigError) as wrong:
+        piase_gym.parallel_env("GridWorld", width=-3)
+    assert not isinstance(wrong.value, TypeError)
+
+
+# -- teams ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:.*The reward returned by:UserWarning")  # there is one an agent
+def test_a_team_is_the_parallel_environment_in_tuples() -> None:
+    env = gymnasium.make("piase_gym:piase/Team-v0", task="GridWorld", **LATE)
+    check_env(env.unwrapped, skip_render_check=True)
+    plain = piase_gym.parallel_env("GridWorld", view="vector", dtype="float32", **LATE)
+    names, rng, absent, ends = plain.possible_agents, np.random.default_rng(0), 0, set()
+    assert env.unwrapped.n_agents == 3 == len(env.action_space) == len(env.observation_space)
+    for seed in range(12):
+        (seen, info), (shown, infos) = env.reset(seed=seed), plain.reset(seed=seed)
+        over, early = False, False
+        while not over:
+            assert env.observation_space.contains(seen)
+            for k, name in enumerate(names):
+                mine = infos[name]["action_mask"] if name in infos else np.ones(6)
+                assert equal(seen[k], shown.get(name, np.zeros(65)))
+                assert equal(info["action_mask"][k], mine)
+            moves = rng.integers(0, 6, 3)
+            seen, rewards, terminated, truncated, info = env.step(moves)
+            given = {name: int(moves[names.index(name)]) for name in plain.agents}
+            shown, gained, _, cut, infos = plain.step(given)
+            assert rewards == [gained.get(name, 0.0) for name in names]
+            absent += len(gained) < 3
+            early |= any(cut.values())
+            over = terminated or truncated
+            assert over == (not plain.agents)
+            if over:
+                assert (terminated, truncated) == (not early, early)
+                ends.add(terminated)
+    assert absent > 12
+    assert ends == {True, False}
+
+
+def test_a_team_refuses_what_is_no_action_of_a_team() -> None:
+    env = gymnasium.make("piase/Team-v0", task="GridWorld", agents=2).unwrapped
+    with pytest.raises(PiaseError, match="reset"):
+        env.step([0, 0])
+    env.reset(seed=0)
+    for wrong in ([0], [0, 0, 0], 0):
+        with pytest.raises(ActionError, match="a team's action has 2 entries"):
+            env.step(wrong)
+    with pytest.raises(ActionError):
+        env.step([0, 99])
+    with pytest.raises(ConfigError, match="a team sees vectors"):
+        gymnasium.make("piase/Team-v0", task="GridWorld", view="text")
+    env.close()
