@@ -80,6 +80,16 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     1 to 8 agents share one question and one database. Each has its own queries and results; they
     can write to each other. Whoever submits answers for all.
 
+    `first_day_at_the_clinic` and `two_analysts` are scenarios. `ask_the_data` is a curriculum; its
+    first step is the id `SqlQuery-First`, which PPO with masks learns by index, on questions that
+    it was not trained on too::
+
+        piase train piase/SqlQuery-First-v0 --algo maskable_ppo --steps 120000 --seed 1 \\
+            --set num_envs=64 --set num_steps=32 --set minibatch=512 --set epochs=4 \\
+            --set entropy=0.02
+
+    The scripted player reads the question; it knows the wording of generated ones by heart.
+
     ## Actions
 
     A line of text is a statement of SQL, or ``submit``, ``skip``, ``tables``, ``describe singer``,
