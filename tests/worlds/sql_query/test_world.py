@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -466,3 +468,24 @@ def test_states_that_do_not_fit_are_refused() -> None:
         with pytest.raises(SnapshotError, match=match):
             world.set_state({**good, "query": {**good["query"], **part}})
     assert world.get_state() == good
+
+
+# -- what is needed -------------------------------------------------------------------------------
+
+
+def test_play_and_score_need_nothing_but_the_core() -> None:
+    """No extra: neither sqlglot nor SQLAlchemy, drivers, scipy or pandas."""
+    code = """
+import sys
+for name in ("sqlglot", "sqlalchemy", "psycopg", "pymysql", "scipy", "pandas", "torch"):
+    sys.modules[name] = None
+import piase_gym
+from piase_gym.worlds.sql_query import score
+assert score([(1,)], [(1,)]) == 1.0
+env = piase_gym.parallel_env("SqlQuery", actions="text")
+env.reset(seed=0)
+env.step({"agent_0": env.world.setting.task.gold})
+print(env.step({"agent_0": "submit"})[1])
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True)
+    assert (done.stdout, done.stderr) == (b"{'agent_0': 1.0}\n", b"")
