@@ -153,6 +153,11 @@ def with_household(text: str) -> str:
     return with_sections(text, "household", measured("household"))
 
 
+def with_sql(text: str) -> str:
+    """Return the page about InterCode's tasks with how fast they are, and how well played."""
+    return with_sections(text, "sql_query", measured("sql_query"))
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -198,6 +203,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "benchmarks.md": (with_references, with_dilemmas),
     "curricula.md": (with_courses,),
     "following_curricula.md": (with_costs,),
+    "intercode.md": (with_sql,),
     "runs.md": (with_logging,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),

@@ -245,6 +245,16 @@ class Memory:
 _memory = Memory()
 
 
+def forget() -> None:
+    """Forget all results."""
+    _memory.clear()
+
+
+def stop() -> None:
+    """End the process that runs queries; the next query starts another."""
+    _worker(os.getpid()).stop()
+
+
 class Worker:
     """The caller's end of the process that runs SQL; it is started when first needed."""
 
