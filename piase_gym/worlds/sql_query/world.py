@@ -82,11 +82,12 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
 
     `first_day_at_the_clinic` and `two_analysts` are scenarios. `ask_the_data` is a curriculum; its
     first step is the id `SqlQuery-First`, which PPO with masks learns by index, on questions that
-    it was not trained on too::
+    it was not trained on too:
 
-        piase train piase/SqlQuery-First-v0 --algo maskable_ppo --steps 120000 --seed 1 \\
-            --set num_envs=64 --set num_steps=32 --set minibatch=512 --set epochs=4 \\
-            --set entropy=0.02
+    ```sh
+    piase train piase/SqlQuery-First-v0 --algo maskable_ppo --steps 120000 --seed 1 \\
+        --set num_envs=64 --set num_steps=32 --set minibatch=512 --set epochs=4 --set entropy=0.02
+    ```
 
     The scripted player reads the question; it knows the wording of generated ones by heart.
 
