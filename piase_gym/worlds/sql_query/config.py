@@ -118,10 +118,11 @@ class SqlQueryConfig(WorldConfig):
     @model_validator(mode="after")
     def _check_task(self) -> Self:
         if self.dataset is not None:
-            count = len(datasets.load(self.dataset).tasks)
+            found = datasets.load(self.dataset)
+            count = len(found.tasks)
             if self.task is not None and self.task >= count:
                 raise ValueError(f"task={self.task}, but there are {count} tasks")
-            if not datasets.chosen(self.dataset, self.hardness):
+            if not datasets.chosen(found, self.hardness):
                 raise ValueError(f"the dataset has no task that is {' or '.join(self.hardness)}")
         elif self.server is not None:
             raise ValueError("a server has databases of a dataset; give dataset as well")

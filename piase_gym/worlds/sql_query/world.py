@@ -31,7 +31,7 @@ from piase_gym.worlds.sql_query.config import MAX_MESSAGE, SqlQueryConfig, SqlQu
 from piase_gym.worlds.sql_query.curriculum import DIFFICULTY_PARAMETERS
 from piase_gym.worlds.sql_query.facts import SqlQueryFacts
 from piase_gym.worlds.sql_query.levels import datasets, questions
-from piase_gym.worlds.sql_query.levels.dataset import Schema
+from piase_gym.worlds.sql_query.levels.dataset import Dataset, Schema
 from piase_gym.worlds.sql_query.manual import manual
 from piase_gym.worlds.sql_query.observe import pictures, text, vector
 from piase_gym.worlds.sql_query.rules import step
@@ -145,8 +145,20 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         self._grammar = actions.verbs(self.agents)
         self._slots = Slots.of(self.envelope)
         _, self._num_actions = actions.layout(self._slots)
+        self._take(self.config)
         self._nothing = np.zeros(self._num_actions, np.int8)
         self.reset(0)
+
+    def _take(self, config: SqlQueryConfig) -> None:
+        """Load the dataset of a config, if it has one."""
+        self._dataset: Dataset | None = None
+        if config.dataset is not None:
+            self._dataset = datasets.load(config.dataset)
+
+    def configure(self, config: SqlQueryConfig) -> None:
+        """Take another config for the episodes that follow."""
+        super().configure(config)
+        self._take(self.config)
 
     @property
     def channel_rules(self) -> ChannelRules:
@@ -187,23 +199,23 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         """Choose a question."""
         self.open_episode(seed)
         number = self.config.task
-        if number is None and self.config.dataset is None:
+        if number is None and self._dataset is None:
             number = seed
-        elif number is None:
-            tasks = datasets.chosen(self.config.dataset or "", self.config.hardness)
+        elif number is None and self._dataset is not None:
+            tasks = datasets.chosen(self._dataset, self.config.hardness)
             number = tasks[Stream(seed, StreamId.LAYOUT).integer(len(tasks))]
+        assert number is not None
         setting = self._setting(number)
         state = new_state(setting, len(self.agents), self.config.agents, seed, number)
         self.take_up(setting, state)
 
     def _setting(self, number: int) -> Setting:
         """Return the task of a number, its database, and the answer."""
-        if self.config.dataset is not None:
-            found = datasets.load(self.config.dataset)
-            if number >= len(found.tasks):
+        if self._dataset is not None:
+            if number >= len(self._dataset.tasks):
                 raise ValueError(f"there is no task {number}")
-            task = found.tasks[number]
-            database = found.databases[task.database]
+            task = self._dataset.tasks[number]
+            database = self._dataset.databases[task.database]
         else:
             task, database, _ = made(self.config.question_key(), number)
         return Setting(task, database, gold_of(task, database, self.config.server))

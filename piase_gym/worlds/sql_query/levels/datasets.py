@@ -41,10 +41,6 @@ def _load(folder: str, _files: tuple[tuple[str, int], ...]) -> Dataset:
 
 
 @functools.lru_cache(maxsize=64)
-def _chosen(dataset: Dataset, hardness: tuple[str, ...]) -> tuple[int, ...]:
-    return tuple(k for k, task in enumerate(dataset.tasks) if task.hardness in hardness)
-
-
-def chosen(folder: str, hardness: tuple[str, ...]) -> tuple[int, ...]:
+def chosen(dataset: Dataset, hardness: tuple[str, ...]) -> tuple[int, ...]:
     """Return the numbers of the tasks of some hardness."""
-    return _chosen(load(folder), hardness)
+    return tuple(k for k, task in enumerate(dataset.tasks) if task.hardness in hardness)

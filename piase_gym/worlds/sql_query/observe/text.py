@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -72,6 +73,7 @@ def _name(name: str, marks: str = ",;:|()") -> str:
     return re.sub(f"[{marks}]", lambda match: f"\\u{{{ord(match[0]):x}}}", one_line(name))
 
 
+@functools.lru_cache(maxsize=4096)
 def table_line(table: Table) -> str:
     """Write a table."""
     if not table.columns:

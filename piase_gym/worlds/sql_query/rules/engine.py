@@ -261,7 +261,7 @@ class Worker:
     def __init__(self) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._process: subprocess.Popen[bytes] | None = None
-        self._room = ROOM
+        self._room, self._spent = ROOM, 0.0
         atexit.register(self.stop)
 
     def run(
@@ -304,11 +304,11 @@ class Worker:
         """Read an answer; the worker stops of itself after half of the seconds, if it can."""
         assert process.stdout is not None
         pipe, data, start = process.stdout.fileno(), bytearray(), time.monotonic()
-        spent, length, wait = _cpu_seconds(process.pid), LENGTH.size, 0.6 * seconds
+        length, wait = LENGTH.size, 0.6 * seconds
         while len(data) < length:
             ready, _, _ = select.select([pipe], [], [], wait)
             if not ready:
-                wait = 0.6 * seconds - (_cpu_seconds(process.pid) - spent)
+                wait = 0.6 * seconds - (_cpu_seconds(process.pid) - self._spent)
                 if wait <= 0.05 * seconds or time.monotonic() - start > 4 * seconds:
                     raise TimeoutError
                 continue
@@ -318,12 +318,13 @@ class Worker:
             data += part
             if length == LENGTH.size <= len(data):
                 length += LENGTH.unpack_from(data)[0]
-        return marshal.loads(memoryview(data)[LENGTH.size :])
+        self._spent, answer = marshal.loads(memoryview(data)[LENGTH.size :])
+        return answer
 
     def _start(self) -> subprocess.Popen[bytes]:
         """Start the process, without the caller's environment and packages."""
         path = pathlib.Path(__file__).with_name("worker.py")
-        heap = HEAP - ROOM + self._room
+        heap, self._spent = HEAP - ROOM + self._room, 0.0
         self._process = process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(path), str(self._room), str(heap)],
             stdin=subprocess.PIPE,

@@ -1,7 +1,7 @@
 """The process in which SQL of agents is run. It imports nothing but the standard library.
 
 It reads requests from its input and writes answers to its output, each a length and a value as
-`marshal` writes it. Databases come as images; those of tasks that only read are opened once and
+`marshal` writes it; with an answer it tells how long the processor has worked for it so far. Databases come as images; those of tasks that only read are opened once and
 shared, since nothing can change them. A database that is written to is an image and the statements
 that were run on it, so that what the caller keeps is a value; those used last stay open.
 
@@ -379,7 +379,7 @@ def main() -> None:
     source, target = sys.stdin.buffer, sys.stdout.buffer
     while len(head := source.read(LENGTH.size)) == LENGTH.size:
         request = marshal.loads(source.read(LENGTH.unpack(head)[0]))
-        send(target, server.answer(request))
+        send(target, (time.process_time(), server.answer(request)))
 
 
 if __name__ == "__main__":
