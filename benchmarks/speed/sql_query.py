@@ -1,16 +1,19 @@
 """How fast SqlQuery's gold queries are played and scored, and what InterCode's logs come to here.
 
-Run it with ``python -m piase_gym.benchmarks.sql_query [--files FOLDER] [--logs FOLDER]``; what is
-found is stored in ``benchmarks/measured/sql_query.json``, from which ``docs/make_pages.py`` writes
-a part of docs/intercode.md. FILES are InterCode's tasks and dump; without them questions of our own
-are played. LOGS are logs of its evaluations, such as its ``data/results/sql``: their actions are
-run again. SERVER has the databases of the dump: what gold queries return there is compared. Times are CPU-seconds of the caller and of the process that runs the queries, together.
+Run it with ``python -m piase_gym.benchmarks.sql_query [--files FOLDER] [--logs FOLDER] [--server
+URL]``; what is found is stored in ``benchmarks/measured/sql_query.json``, from which
+``docs/make_pages.py`` writes a part of docs/intercode.md. FILES are InterCode's tasks and dump;
+without them questions of our own are played. LOGS are logs of its evaluations, such as its
+``data/results/sql``: their actions are run again. SERVER has the databases of the dump: what gold
+queries return there is compared. Times are CPU-seconds of the caller and of the process that runs
+the queries, together.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import os
+import resource
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -88,8 +91,8 @@ def gold_rates(dataset: Dataset) -> dict[str, float]:
 
 def _spent() -> float:
     """Return the CPU-seconds of this process and of those that it started and that have ended."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
 
 
 def again(log: Path, dataset: Dataset) -> dict[str, Any]:

@@ -116,7 +116,12 @@ def _mariadb(folder: Path) -> Iterator[str]:
         **options,  # type: ignore[call-overload]
     )
     command = [server, "--no-defaults", f"--datadir={data}", f"--socket={path}"]
-    command += ["--skip-networking", "--lower-case-table-names=1", f"--pid-file={folder / 'pid'}"]
+    command += [
+        "--skip-networking",
+        "--innodb-flush-log-at-trx-commit=0",
+        "--lower-case-table-names=1",
+        f"--pid-file={folder / 'pid'}",
+    ]
 
     def ready() -> bool:
         with socket.socket(socket.AF_UNIX) as tried:  # pymysql leaves one open that fails

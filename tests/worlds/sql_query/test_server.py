@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
+import subprocess
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import pytest
 
 import piase_gym
 from piase_gym.adapters.intercode import SqlEnv
+from piase_gym.benchmarks.speed.sql_query import compared
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query.levels.dataset import Dataset, Reference, Task
 from piase_gym.worlds.sql_query.rules import server as server_module
 from piase_gym.worlds.sql_query.rules.engine import REASONS, LocalEngine
 from piase_gym.worlds.sql_query.rules.server import ServerEngine
 from piase_gym.worlds.sql_query.rules.worker import Limits
-from tests.worlds.sql_query.intercode_files import TASKS, needs_sqlglot, write_files
+from tests.worlds.sql_query.intercode_files import (
+    FILES,
+    TASKS,
+    needs_files,
+    needs_sqlglot,
+    original,
+    write_files,
+)
 from tests.worlds.sql_query.servers import missing, serving
 
 needs_sqlalchemy = pytest.mark.skipif(
@@ -207,6 +218,24 @@ def test_intercodes_environment_and_the_world_play_on_a_server(
     assert world.step({"agent_0": "SELECT 1 + 2"})[4]["agent_0"]["score"] == 1.0  # 3 goods there
     assert world.step({"agent_0": "submit"})[1] == {"agent_0": 1.0}
     world.close()
+
+
+@needs_files
+def test_intercodes_gold_queries_return_what_they_return_on_mariadb(server: Running) -> None:
+    client = shutil.which("mariadb")
+    if server.kind != "mariadb" or client is None:
+        pytest.skip("the dump is MySQL's, and MariaDB's client reads it")
+    path = unquote(server.url.split("=")[1])
+    with (FILES / "ic_spider_dbs.sql").open() as dump:
+        command = [client, "--no-defaults", "--force", "--user=root", f"--socket={path}"]
+        subprocess.run(command, stdin=dump, check=True, capture_output=True)
+    url = server.url.replace("/shop?", "/{database}?")
+    found = compared(original(), url)
+    for name in original().databases:
+        server_module._open(url.replace("{database}", name)).dispose()
+    assert len(found["refused"]) == 6  # SHOW as a name, COUNT (*), a subquery without a name
+    assert len(found["other"]) <= 24, found["other"]  # ties, and columns that are not grouped
+    assert len(found["order"]) <= 50, found["order"]
 
 
 @needs_sqlglot
