@@ -60,7 +60,7 @@ class Known:
 
 
 class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
-    """InterCode's SQL tasks: answer a question about a database by running queries.
+    r"""InterCode's SQL tasks: answer a question about a database by running queries.
 
     ## Description
 
@@ -85,7 +85,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     it was not trained on too:
 
     ```sh
-    piase train piase/SqlQuery-First-v0 --algo maskable_ppo --steps 120000 --seed 1 \\
+    piase train piase/SqlQuery-First-v0 --algo maskable_ppo --steps 120000 --seed 1 \
         --set num_envs=64 --set num_steps=32 --set minibatch=512 --set epochs=4 --set entropy=0.02
     ```
 

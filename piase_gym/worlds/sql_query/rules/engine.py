@@ -180,7 +180,8 @@ def _run(
     except TranslationError as error:
         return Result(error=str(error), reason="syntax")
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
-    return Result(*answer[:4], changed=answer[4])
+    rows, columns, told, reason, changed = answer
+    return Result(rows, columns, told, reason, changed=changed)
 
 
 def _unsendable(sql: str, limits: Limits) -> Result | None:

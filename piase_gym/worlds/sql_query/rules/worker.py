@@ -1,9 +1,10 @@
 """The process in which SQL of agents is run. It imports nothing but the standard library.
 
 It reads requests from its input and writes answers to its output, each a length and a value as
-`marshal` writes it; with an answer it tells how long the processor has worked for it so far. Databases come as images; those of tasks that only read are opened once and
-shared, since nothing can change them. A database that is written to is an image and the statements
-that were run on it, so that what the caller keeps is a value; those used last stay open.
+`marshal` writes it; with an answer it tells how long the processor has worked for it so far.
+Databases come as images; those of tasks that only read are opened once and shared, since nothing
+can change them. A database that is written to is an image and the statements that were run on it,
+so that what the caller keeps is a value; those used last stay open.
 
 Nothing here is needed twice for safety, but everything is there:
 
