@@ -77,6 +77,7 @@ def gold_rates(dataset: Dataset) -> dict[str, float]:
     for known in PASSES:
         if known != "all known":
             engine.forget()
+        engine.stop()
         start = _spent()
         for index, task in enumerate(dataset.tasks):
             env.reset(index)

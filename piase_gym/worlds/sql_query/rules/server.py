@@ -89,17 +89,18 @@ class ServerEngine:
             return fault
         errors = need("sqlalchemy.exc", "a database server", "sql")
         try:
-            connection = self._connected()
+            connection = self._connection or self._connected()
         except (errors.SQLAlchemyError, OSError) as error:
-            self.close()
             return Result(error=f"the server is not there: {_told(error)}", reason="server")
         try:
             with connection.begin_nested():
                 found = self._run(connection, sql)
         except (errors.SQLAlchemyError, OSError, UnicodeError, ValueError) as error:
             found = Result(error=_told(error), reason=_reason(error))
-        if not self.writes or found.reason == "server":
-            self.close()
+        keeps = self.writes and found.reason != "server"
+        self._connection = connection if keeps else None
+        if not keeps:
+            _give_back(connection)
         return found
 
     def _fault(self, sql: str) -> Result | None:
@@ -125,26 +126,29 @@ class ServerEngine:
         return Result(error=f"not allowed: {told}", reason="denied") if told else None
 
     def _connected(self) -> Any:
-        """Return the connection, in its transaction."""
-        if self._connection is None:
-            connection = self._engine.connect()
-            self._connection = connection
-            name = self._engine.dialect.name
-            milliseconds = max(1, int(self.limits.seconds * 1000))
-            mode = "READ WRITE" if self.writes else "READ ONLY"
-            if name == "postgresql":
-                _send(connection, f"SET TRANSACTION {mode}")
-                _send(connection, f"SET LOCAL statement_timeout = {milliseconds}")
-                _send(connection, "SET LOCAL jit = off")  # what it does cannot be interrupted
-            elif name in ("mysql", "mariadb"):
-                if getattr(self._engine.dialect, "is_mariadb", False):
-                    _send(connection, f"SET SESSION max_statement_time = {milliseconds / 1000}")
-                else:
-                    _send(connection, f"SET SESSION max_execution_time = {milliseconds}")
-                connection.rollback()
-                _send(connection, f"SET SESSION TRANSACTION {mode}")
-                connection.rollback()
-        return self._connection
+        """Return a connection in a transaction, with limits."""
+        dialect, milliseconds = self._engine.dialect, max(1, int(self.limits.seconds * 1000))
+        mode = "READ WRITE" if self.writes else "READ ONLY"
+        before, begun = [], []
+        connection = self._engine.connect()  # what server it is, is known only then
+        if dialect.name == "postgresql":
+            begun = [f"SET TRANSACTION {mode}", f"SET LOCAL statement_timeout = {milliseconds}"]
+            begun.append("SET LOCAL jit = off")  # what it does cannot be interrupted
+        elif dialect.name in ("mysql", "mariadb"):
+            limit = f"max_execution_time = {milliseconds}"
+            if getattr(dialect, "is_mariadb", False):
+                limit = f"max_statement_time = {milliseconds / 1000}"
+            before = [f"SET SESSION {limit}", f"SET SESSION TRANSACTION {mode}"]
+        try:
+            for statement in before:
+                connection.exec_driver_sql(statement)
+            connection.rollback()
+            for statement in begun:
+                connection.exec_driver_sql(statement)
+        except Exception:
+            _give_back(connection)
+            raise
+        return connection
 
     def _run(self, connection: Any, sql: str) -> Result:
         """Run a statement that may be run."""
@@ -194,12 +198,7 @@ class ServerEngine:
         """Take back what was written, and give back the connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            errors = need("sqlalchemy.exc", "a database server", "sql")
-            try:
-                connection.rollback()
-                connection.close()
-            except (errors.SQLAlchemyError, OSError):
-                connection.invalidate()
+            _give_back(connection)
 
 
 @functools.lru_cache(maxsize=32)
@@ -223,9 +222,14 @@ def _open(url: str) -> Any:
     return engine
 
 
-def _send(connection: Any, sql: str) -> None:
-    """Run a statement of ours."""
-    connection.exec_driver_sql(sql)
+def _give_back(connection: Any) -> None:
+    """Take back what was written, and give a connection back to the pool."""
+    errors = need("sqlalchemy.exc", "a database server", "sql")
+    try:
+        connection.rollback()
+    except (errors.SQLAlchemyError, OSError):
+        connection.invalidate()
+    connection.close()
 
 
 def _denied(statement: Any, writes: bool) -> str:
