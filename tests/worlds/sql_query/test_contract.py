@@ -1,4 +1,4 @@
-"""SqlQuery is held to the contract, with questions of its own and with a folder like InterCode's."""
+"""SqlQuery is held to the contract, with questions of its own and a folder like InterCode's."""
 
 from __future__ import annotations
 

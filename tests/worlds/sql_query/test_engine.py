@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import os
 import sqlite3
@@ -273,6 +274,24 @@ def test_files_are_read_and_never_changed(tmp_path: Path, database: Database) ->
             from_file(path)
     with pytest.raises(ConfigError, match="cannot be read"):
         from_file(tmp_path / "missing.db")
+
+
+def test_a_folder_of_sqlite_files_is_a_dataset(tmp_path: Path, database: Database) -> None:
+    """Tasks beside SQLite files are played; a file that is none is one clear error."""
+    (tmp_path / "shop.sqlite").write_bytes(database.image)
+    task = {"db": "shop", "query": "How many?", "gold": "SELECT count(*) FROM author"}
+    (tmp_path / "tasks.json").write_text(json.dumps([task]), "utf-8")
+    env = piase_gym.parallel_env("SqlQuery", dataset=str(tmp_path), task=0, actions="text")
+    env.reset(seed=0)
+    env.step({"agent_0": task["gold"]})
+    assert env.step({"agent_0": "submit"})[1] == {"agent_0": 1.0}
+    (tmp_path / "shop.sqlite").write_bytes(b"SQLite format 3" + bytes(9000))
+    with pytest.raises(ConfigError, match="this is no SQLite database"):
+        piase_gym.parallel_env("SqlQuery", dataset=str(tmp_path))
+    (tmp_path / "shop.sqlite").rename(tmp_path / "other.db")
+    (tmp_path / "other.db").write_bytes(database.image)
+    with pytest.raises(ConfigError, match="no database 'shop'"):
+        piase_gym.parallel_env("SqlQuery", dataset=str(tmp_path))
 
 
 def test_schemas_are_read_as_they_were_declared() -> None:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from piase_gym.errors import ConfigError
 
+MOST_BYTES = 200_000_000
+"""The largest database that is read."""
 HARDNESS = ("easy", "medium", "hard", "extra")
 """How hard a question is, as Spider and InterCode count it."""
 
@@ -158,6 +160,8 @@ def from_file(path: str | pathlib.Path, name: str | None = None) -> Database:
     """
     place = pathlib.Path(path)
     try:
+        if place.stat().st_size > MOST_BYTES:
+            raise ConfigError(f"{place}: larger than {MOST_BYTES} bytes")
         image = place.read_bytes()
     except OSError as error:
         raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None

@@ -6,9 +6,11 @@ import functools
 import pathlib
 
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.sql_query.levels.dataset import Dataset
+from piase_gym.worlds.sql_query.levels.dataset import Dataset, from_file
 
 LONGEST_NAME = 64
+SUFFIXES = (".sqlite", ".db")
+"""How the names of SQLite files end, which a folder can have in place of a dump."""
 
 
 def load(folder: str) -> Dataset:
@@ -29,9 +31,9 @@ def _load(folder: str, _files: tuple[tuple[str, int], ...]) -> Dataset:
     """Load a dataset, and check what the world relies on."""
     from piase_gym.worlds.sql_query.levels import intercode
 
-    found = intercode.load(folder)
-    if not found.tasks:
-        raise ConfigError(f"SqlQuery: dataset {folder!r} has no tasks")
+    place = pathlib.Path(folder)
+    files = [file for file in sorted(place.iterdir()) if file.suffix in SUFFIXES]
+    found = intercode.of_databases(place, map(from_file, files)) if files else intercode.load(place)
     for database in found.databases.values():
         for table in database.schema:
             for name in (table.name, *(column.name for column in table.columns)):

@@ -14,7 +14,7 @@ import io
 import json
 import sqlite3
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -63,6 +63,26 @@ def load(path: str | Path, dump: str | Path | None = None) -> Dataset:
     return _load(*files, tuple((stat.st_mtime_ns, stat.st_size) for stat in stats))
 
 
+def of_databases(folder: Path, databases: Iterable[Database]) -> Dataset:
+    """Load the tasks of a folder, for databases that are there already.
+
+    Raises:
+        ConfigError: If the tasks cannot be read, or are about other databases.
+    """
+    path, known = _find(folder, ".json"), {database.name: database for database in databases}
+    return Dataset(path.stem, tuple(_tasks(_records(path), known, path.name)), known)
+
+
+def _records(path: Path) -> Any:
+    """Return what a JSON file has."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"SqlQuery: cannot read {str(path)!r:.200}: {error}") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ConfigError(f"SqlQuery: {str(path)!r:.200} is no JSON: {error}") from None
+
+
 def _find(folder: Path, suffix: str) -> Path:
     """Return the one file of a folder that ends so; of several, the one of Spider's tasks."""
     if not folder.is_dir():
@@ -81,11 +101,10 @@ def _find(folder: Path, suffix: str) -> Path:
 def _load(tasks: Path, dump: Path, _changed: tuple[tuple[int, int], ...]) -> Dataset:
     """Load two files."""
     try:
-        records, text = json.loads(tasks.read_text("utf-8")), dump.read_text("utf-8")
+        text = dump.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"SqlQuery: cannot read {str(tasks.parent)!r:.200}: {error}") from None
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ConfigError(f"SqlQuery: {str(tasks)!r:.200} is no JSON: {error}") from None
+        raise ConfigError(f"SqlQuery: cannot read {str(dump)!r:.200}: {error}") from None
+    records = _records(tasks)
     databases = {
         name: Database(name, image, DIALECT) for name, image in read_dump(text, dump.name).items()
     }
