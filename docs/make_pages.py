@@ -168,6 +168,11 @@ def with_wordcraft(text: str) -> str:
     return with_sections(text, "wordcraft", measured("word_craft"))
 
 
+def with_sql(text: str) -> str:
+    """Return the page about InterCode's tasks with how fast they are, and how well played."""
+    return with_sections(text, "sql_query", measured("sql_query"))
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -221,6 +226,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "following_curricula.md": (with_costs,),
     "language_models.md": (with_models,),
     "memory.md": (with_memory,),
+    "intercode.md": (with_sql,),
     "runs.md": (with_logging,),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),

@@ -94,6 +94,15 @@ FILMS = {
         side=760,
         colours=48,
     ),
+    "SqlQuery": Film(
+        "sql_query.gif",
+        "SqlQuery",
+        policies=("scripted",),
+        options={"domains": ("library",), "kinds": ("joined_top",), "discover": True},
+        duration=1500,
+        side=520,
+        colours=32,
+    ),
     "TextRoom": Film("text_room.gif", "lost_key", duration=1100, side=420),
 }
 """World -> its film."""

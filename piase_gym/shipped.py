@@ -22,6 +22,7 @@ from piase_gym.worlds.household.levels import ids as home_ids
 from piase_gym.worlds.object_search.levels import ids as search_ids
 from piase_gym.worlds.physics_playground.levels import tasks
 from piase_gym.worlds.social_dilemma import games
+from piase_gym.worlds.sql_query.levels import ids as query_ids
 from piase_gym.worlds.text_room.levels import ids as room_ids
 from piase_gym.worlds.word_craft.levels import ids as craft_ids
 
@@ -65,6 +66,15 @@ WORLDS = (
         name="Household",
         summary="ALFWorld's text games: find, clean, heat and put away what is in a home.",
         aliases=("ALFWorld",),
+    ),
+    _world(
+        "sql_query",
+        "observe.text",
+        "SqlQueryOracle",
+        "SqlQuerySolver",
+        name="SqlQuery",
+        summary="InterCode's SQL tasks: answer questions about databases by running queries.",
+        aliases=("InterCodeSQL",),
     ),
     _world(
         "physics_playground",
@@ -147,6 +157,9 @@ def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
             f"ObjectSearch-{name}-v0",
             {"config": fields, **(pictures if fields.get("backend") == "camera" else {})},
         )
+    yield "SqlQuery-v0", {}
+    for name, fields in query_ids.TASKS.items():
+        yield f"SqlQuery-{name}-v0", {"config": fields}
     yield "PhysicsPlayground-v0", {}
     for name, fields in tasks.IDS.items():
         yield f"PhysicsPlayground-{name}-v0", {"config": fields}

@@ -27,6 +27,7 @@ TABLES = (
     "piase_gym.worlds.object_search.levels.ids",
     "piase_gym.worlds.physics_playground.levels.tasks",
     "piase_gym.worlds.social_dilemma.games",
+    "piase_gym.worlds.sql_query.levels.ids",
     "piase_gym.worlds.text_room.levels.ids",
     "piase_gym.worlds.word_craft.levels.ids",
 )

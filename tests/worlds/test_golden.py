@@ -34,6 +34,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "Household": {"agents": 2},
     "ObjectSearch": {},
     "WordCraft": {},
+    "SqlQuery": {"agents": 2},
     "SocialDilemma": {},
 }
 

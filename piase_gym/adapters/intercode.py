@@ -1,0 +1,438 @@
+"""A drop-in for InterCode's SQL environment, and the protocol by which it is evaluated.
+
+Scripts that are written for InterCode change one line, and need neither Docker nor MySQL::
+
+    from piase_gym.adapters.intercode import SqlEnv  # from intercode.envs
+
+    env = SqlEnv("docker-env-sql", data_path="data/sql/spider/ic_spider_dev.json")
+    env.reset(0)
+    observation, reward, done, info = env.step("SELECT count(*) FROM city")
+    observation, reward, done, info = env.step("submit")
+
+The dump lies beside the tasks, or is named with `dump`; SQL is MySQL's. The database of a task is
+chosen for it, so ``use`` is not needed, but is understood. With `server` a real server runs it.
+
+`evaluate` plays tasks by InterCode's protocol: so many turns, a score after each, the best counts;
+an episode ends when it is 1, or with ``skip``. `replay` plays the log of such an evaluation again.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from piase_gym.core.files import write_json
+from piase_gym.core.rng import Stream
+from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
+from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Database, Dataset, Task
+from piase_gym.worlds.sql_query.levels.intercode import load
+from piase_gym.worlds.sql_query.rules.engine import Engine, LocalEngine
+from piase_gym.worlds.sql_query.rules.judge import gold_of
+from piase_gym.worlds.sql_query.rules.score import Mode, score
+from piase_gym.worlds.sql_query.rules.server import ServerEngine
+
+ACTION_EXEC: Final = "action_executed"
+AGENT_OBS: Final = "agent_obs"
+EVAL_OBS: Final = "eval_obs"
+CORRUPT_GOLD: Final = "corrupt_gold"
+REWARD: Final = "reward"
+TURNS: Final = 10
+"""How many turns an episode of the protocol has."""
+
+
+class Records(Sequence[dict[str, Any]]):
+    """The tasks as InterCode's data loader gives them."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        """Write out the tasks."""
+        tables = {
+            name: {table.name: [column.name for column in table.columns] for table in known.schema}
+            for name, known in dataset.databases.items()
+        }
+        self.data = [
+            {
+                "db": task.database,
+                "gold": task.gold,
+                "query": task.question,
+                "hardness": task.hardness,
+                "db_tables": tables.get(task.database, {}),
+            }
+            for task in dataset.tasks
+        ]
+
+    def get(self, index: int) -> dict[str, Any]:
+        """Return one task."""
+        return dict(self.data[index])
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one task, or some."""
+        return self.data[index]
+
+    def __len__(self) -> int:
+        """Return how many tasks there are."""
+        return len(self.data)
+
+
+class SqlEnv:
+    """InterCode's SQL environment: the same calls, observations, rewards and infos.
+
+    An observation is a list of rows, ``None`` for a statement that returns none, or a text that
+    begins with "Error executing query". After ``submit``, an episode goes on with the next step.
+
+    Args:
+        image_name: The name of a container, which is not used.
+        data_path: The JSON of tasks, or its folder.
+        dump: The dump of their databases; by default the ``.sql`` beside the tasks.
+        preprocess: Returns the statements that are run at each reset, from the task's record.
+        traj_dir: Where `submit` saves trajectories; by default it does not.
+        dataset: Tasks and databases, instead of `data_path`.
+        server: SQLAlchemy's URL of a server that has the databases; ``{database}`` stands for the
+            name of the task's.
+        mode: How rows are scored; see `rules.score`.
+        seed: Of the tasks that are chosen where `reset` is given none.
+        verbose: Accepted as there; nothing is printed.
+
+    Attributes:
+        query, gold, record, query_idx: Of the task.
+        observation, reward, info, trajectory: Of the episode.
+        data_loader: The tasks.
+    """
+
+    name = "ic_sql"
+
+    def __init__(
+        self,
+        image_name: str = "",
+        *,
+        data_path: str | Path | None = None,
+        dump: str | Path | None = None,
+        preprocess: Callable[[dict[str, Any]], list[str]] | None = None,
+        traj_dir: str | Path | None = None,
+        dataset: Dataset | None = None,
+        server: str | None = None,
+        mode: Mode = "original",
+        seed: int = 0,
+        verbose: bool = False,
+    ) -> None:
+        """Load the tasks."""
+        if (data_path is None) == (dataset is None):
+            raise ConfigError("SqlEnv plays the tasks of a data_path, or of a dataset: give one")
+        self.image_name, self.preprocess, self.mode = image_name, preprocess, mode
+        self.traj_dir, self.server, self.verbose = traj_dir, server, verbose
+        self.dataset = dataset or load(str(data_path), dump)
+        self.data_loader = Records(self.dataset)
+        self._chance, self._engine = Stream(seed), None
+        self._task: Task | None = None
+        self.trajectory: list[tuple[str, Any]] = []
+        self.info: dict[str, Any] = {}
+        self.observation: Any = None
+        self.reward: float | None = None
+
+    _engine: Engine | None
+
+    def _opened(self, task: Task) -> Engine:
+        """Return an engine for a task's database."""
+        if self.server is not None:
+            return ServerEngine(self.server.replace("{database}", task.database), task.writes)
+        return LocalEngine(self._database(task), task.writes)
+
+    def _database(self, task: Task) -> Database:
+        """Return a task's database; a server may have one that the dataset has not."""
+        if self.server is None:
+            return self.dataset.databases[task.database]
+        return self.dataset.databases.get(task.database) or Database(task.database, b"")
+
+    def reset(self, index: int | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            index: Which task; without it, one is chosen.
+
+        Returns:
+            The question (``None`` after `preprocess`, as in InterCode), and the infos.
+        """
+        self.close()
+        count = len(self.data_loader)
+        self.query_idx = self._chance.integer(count) if index is None else int(index)
+        if not -count <= self.query_idx < count:
+            raise ConfigError(f"there is no task {index}; there are {count}")
+        self._task = self.dataset.tasks[self.query_idx]
+        self.record = self.data_loader.get(self.query_idx)
+        self.query, self.gold = self._task.question, self._task.gold
+        self._engine = self._opened(self._task)
+        self.info, self.trajectory, self.reward = {}, [], None
+        self.observation = self.query
+        for command in self.preprocess(self.record) if self.preprocess else ():
+            self.exec_action(command)
+            if not self.info[ACTION_EXEC]:
+                told = f"preprocess cannot run {command!r:.100}: {self.observation}"
+                self._task = None
+                raise UnsupportedError(told)
+        return self.observation, self.info
+
+    def step(self, action: str) -> tuple[Any, float, bool, dict[str, Any]]:
+        """Run a statement, or answer: ``submit`` scores the last result, ``skip`` gives up.
+
+        Returns:
+            Observation, reward (0 unless submitted), whether the episode is over, and infos.
+        """
+        if self._task is None:
+            raise ResetNeededError("there is no episode; call reset()")
+        if not isinstance(action, str):
+            raise ActionError(f"an action is a text, not {type(action).__name__}")
+        if action == "skip":
+            return "skipped", 0, True, {}
+        if action.startswith("submit"):
+            self.trajectory.append((action, None))
+            reward, info = self.get_reward()
+            if self.traj_dir is not None:
+                self.save_trajectory()
+            info[ACTION_EXEC] = True
+            return self.observation, reward, True, info
+        self.exec_action(action)
+        self.trajectory.append((action, self.observation))
+        return self.observation, 0, False, self.info
+
+    def exec_action(self, action: str) -> None:
+        """Run a statement; what comes of it is the observation."""
+        assert self._engine is not None
+        found = self._engine.execute(action)
+        self.info[ACTION_EXEC] = found.reason is None
+        if found.reason is not None:
+            self.observation = f"Error executing query: {found.error}"
+        else:
+            returns = found.columns and action.split(maxsplit=1)[0].lower() != "use"
+            self.observation = list(found.rows) if returns else None
+
+    def get_reward(self) -> tuple[float, dict[str, Any]]:
+        """Score the last result."""
+        assert self._task is not None
+        gold = gold_of(self._task, self._database(self._task), self.server)
+        self.reward = score(self.observation, gold.rows, self.mode, self.gold)
+        self.info = {
+            AGENT_OBS: str(self.observation),
+            EVAL_OBS: str(list(gold.rows)),
+            CORRUPT_GOLD: gold.reason is not None,
+            REWARD: self.reward,
+        }
+        return self.reward, self.info
+
+    def save_trajectory(self) -> Path:
+        """Write the episode into ``logs_ic_sql``, in `traj_dir` or here; returns the JSON file."""
+        now = datetime.datetime.now().strftime("%Y%m%d%H%M%S%f")
+        path = Path(self.traj_dir or ".", f"logs_{self.name}", f"log_{now}.json")
+        steps = [
+            {"action": action, "observation": _shown(seen)} for action, seen in self.trajectory
+        ]
+        found = {
+            "environment": self.name,
+            "query_idx": self.query_idx,
+            "query": self.query,
+            "gold": self.gold,
+            "reward": self.reward,
+            "trajectory": steps,
+            "info": self.info,
+        }
+        write_json(path, found)
+        return path
+
+    def get_available_actions(self) -> None:
+        """Return nothing, as in InterCode: an action is any statement."""
+
+    def close(self) -> None:
+        """End the episode."""
+        if self._engine is not None:
+            self._engine.close()
+        self._engine, self._task = None, None
+
+
+def _shown(observation: Any) -> str:
+    """Return an observation as trajectories have it."""
+    return "".join(map(str, observation)) if isinstance(observation, list) else str(observation)
+
+
+# -- the protocol -------------------------------------------------------------------------
+
+Policy = Callable[[str, Any, float | None], str | None]
+"""Returns an action from the question, the last observation and the last score; None: no action."""
+
+
+class Summary(NamedTuple):
+    """How well some episodes went.
+
+    Attributes:
+        episodes: How many they are.
+        success: The share of those whose best score is 1.
+        score: The mean of the best scores.
+        turns: The mean number of turns.
+        errors: The share of turns whose action was no statement that could be run.
+    """
+
+    episodes: int
+    success: float
+    score: float
+    turns: float
+    errors: float
+
+
+def evaluate(
+    policy: Policy, env: SqlEnv, tasks: Iterable[int] | None = None, turns: int = TURNS
+) -> dict[str, dict[str, Any]]:
+    """Play tasks by InterCode's protocol.
+
+    Args:
+        policy: Who plays. If it has a method `reset`, that is called before each task.
+        env: The tasks.
+        tasks: Which of them; by default all.
+        turns: How many actions a task has at most.
+
+    Returns:
+        An episode for each task, by its number as a text, in the form of InterCode's logs.
+    """
+    found = {}
+    for index in range(len(env.data_loader)) if tasks is None else tasks:
+        if hasattr(policy, "reset"):
+            policy.reset()
+        env.reset(index)
+        history: dict[str, list[Any]] = {
+            "actions": [], "observations": [], "rewards": [], "valid_action": [],
+        }  # fmt: skip
+        observation: Any = None
+        reward: float | None = None
+        for _ in range(turns):
+            action = policy(env.query, observation, reward)
+            observation, reward, valid = _turn(env, action)
+            for key, value in zip(
+                history, (action or "", str(observation), reward, valid), strict=True
+            ):
+                history[key].append(value)
+            if reward == 1 or (action or "").lower() == "skip":
+                break
+        best = max(history["rewards"])
+        found[str(index)] = {
+            "environment": env.name,
+            "task_id": index,
+            "query": env.query,
+            "hardness": env.record["hardness"],
+            "turn_history": history,
+            "summary": {
+                "max_reward": best,
+                "max_reward_idx": history["rewards"].index(best),
+                "turns_taken": len(history["rewards"]),
+                "turns_max": turns,
+            },
+        }
+    env.close()
+    return found
+
+
+def _turn(env: SqlEnv, action: str | None) -> tuple[Any, float, bool]:
+    """Do one turn: an action, and its score; what was shown before counts if there is none."""
+    if action is None:
+        return "there is no action", 0.0, False
+    if action.startswith("submit") or action == "skip":
+        observation, valid = env.observation, True
+    else:
+        observation, _, _, info = env.step(action)
+        valid = info[ACTION_EXEC]
+    if action == "skip":
+        observation = "skipped"
+    return observation, env.step("submit")[1], valid
+
+
+def summarise(episodes: Mapping[str, Mapping[str, Any]]) -> dict[str, Summary]:
+    """Return how well episodes went: for each hardness, and for ``all``.
+
+    Args:
+        episodes: What `evaluate` returned, or what a log of InterCode has.
+    """
+    found = {}
+    for level in (*HARDNESS, "all"):
+        chosen = [e for e in episodes.values() if level in ("all", e.get("hardness"))]
+        if chosen:
+            best = [float(e["summary"]["max_reward"]) for e in chosen]
+            valid = [bool(v) for e in chosen for v in e["turn_history"].get("valid_action", ())]
+            found[level] = Summary(
+                len(chosen),
+                sum(value == 1 for value in best) / len(chosen),
+                sum(best) / len(chosen),
+                sum(int(e["summary"]["turns_taken"]) for e in chosen) / len(chosen),
+                1 - sum(valid) / len(valid) if valid else 0.0,
+            )
+    return found
+
+
+def replay(log: str | Path, env: SqlEnv) -> dict[str, dict[str, Any]]:
+    """Play the actions of a log of InterCode again.
+
+    Args:
+        log: The file, such as ``ic_sql_multiturn_gpt-4_10_turns.json`` of InterCode's results.
+        env: The tasks; how they are scored is its `mode`.
+
+    Returns:
+        The episodes, in the form of the log.
+
+    Raises:
+        ConfigError: If it is no such log, or one of other tasks.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for episode in read_log(log).values():
+        index, actions = int(episode["task_id"]), iter(episode["turn_history"]["actions"])
+        if not 0 <= index < len(env.data_loader):
+            raise ConfigError(f"{str(log)!r:.200} has a task {index}, which is not in the dataset")
+        if env.data_loader.get(index)["query"] != episode["query"]:
+            raise ConfigError(f"{str(log)!r:.200}: task {index} has another question")
+        turns = len(episode["turn_history"]["actions"])
+
+        def again(
+            _query: str, _observation: Any, _reward: float | None, left: Any = actions
+        ) -> str:
+            return _unwrapped(str(next(left)))
+
+        if turns:
+            found.update(evaluate(again, env, [index], turns))
+    return found
+
+
+def read_log(log: str | Path) -> dict[str, Any]:
+    """Return the episodes of a log of InterCode.
+
+    Raises:
+        ConfigError: If it is none.
+    """
+    try:
+        found = json.loads(Path(log).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"cannot read {str(log)!r:.200}: {error}") from None
+    needed = ("task_id", "query", "turn_history", "summary")
+    episodes = found.values() if isinstance(found, dict) else [None]
+    if not all(isinstance(e, dict) and all(key in e for key in needed) for e in episodes):
+        raise ConfigError(f"{str(log)!r:.200} is no log of episodes with {', '.join(needed)}")
+    return dict(found)
+
+
+def _unwrapped(action: str) -> str:
+    """Return an action as it was run: ReAct's are written ``execute[...]``."""
+    if action.lower().startswith("execute[") and action.rstrip().endswith("]"):
+        return action.rstrip()[8:-1]
+    return action
+
+
+__all__ = [
+    "ACTION_EXEC",
+    "AGENT_OBS",
+    "CORRUPT_GOLD",
+    "EVAL_OBS",
+    "REWARD",
+    "Policy",
+    "Records",
+    "SqlEnv",
+    "Summary",
+    "evaluate",
+    "read_log",
+    "replay",
+    "summarise",
+]

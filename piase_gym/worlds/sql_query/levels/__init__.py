@@ -1,0 +1,1 @@
+"""Databases and questions: of our own, or loaded from files."""

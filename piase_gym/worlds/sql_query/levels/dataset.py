@@ -1,0 +1,180 @@
+"""Databases and questions, wherever they come from."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import pathlib
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from piase_gym.errors import ConfigError
+
+MOST_BYTES = 200_000_000
+"""The largest database that is read."""
+HARDNESS = ("easy", "medium", "hard", "extra")
+"""How hard a question is, as Spider and InterCode count it."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A question and the query that answers it.
+
+    Attributes:
+        task_id: Its name within its dataset.
+        question: The question in words.
+        gold: The query whose rows are the answer; of a task that writes, the statement to run.
+        database: The name of its database.
+        hardness: One of `HARDNESS`.
+        writes: Whether the database may be changed, and is what is judged.
+    """
+
+    task_id: str
+    question: str
+    gold: str
+    database: str
+    hardness: str
+    writes: bool = False
+
+
+class Column(NamedTuple):
+    """A column: its name, its declared type, and whether it is in the primary key."""
+
+    name: str
+    type: str
+    key: bool
+
+
+class Reference(NamedTuple):
+    """A foreign key of one column: it refers to a column of another table."""
+
+    column: str
+    table: str
+    other: str
+
+
+class Table(NamedTuple):
+    """A table of a schema."""
+
+    name: str
+    columns: tuple[Column, ...]
+    references: tuple[Reference, ...]
+
+
+Schema = tuple[Table, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Database:
+    """A database as a value: the image that `sqlite3.Connection.serialize` returns.
+
+    Attributes:
+        name: Its name within its dataset.
+        image: The image.
+        dialect: The SQL that is asked of it, as sqlglot calls it; what is not ``"sqlite"`` is
+            translated where that is installed.
+        translated: Statements of that dialect whose translations are known.
+    """
+
+    name: str
+    image: bytes = field(repr=False)
+    dialect: str = "sqlite"
+    translated: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __deepcopy__(self, _memo: Any) -> Database:
+        """Return itself: a database never changes."""
+        return self
+
+    @functools.cached_property
+    def stamp(self) -> str:
+        """Sixteen hexadecimal digits that stand for the content."""
+        return hashlib.blake2b(self.image, digest_size=8).hexdigest()
+
+    @functools.cached_property
+    def schema(self) -> Schema:
+        """The tables in the order of their names, with columns in the order of declaration."""
+        return read_schema(self.image)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Tasks and the databases that they are about."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    databases: Mapping[str, Database]
+
+    def __deepcopy__(self, _memo: Any) -> Dataset:
+        """Return itself: a dataset never changes."""
+        return self
+
+
+def read_schema(image: bytes) -> Schema:
+    """Return the schema of a database image.
+
+    Raises:
+        sqlite3.DatabaseError: If it is none.
+    """
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(image)
+        rows = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        )
+        names = sorted((str(row[0]) for row in rows), key=lambda name: (name.lower(), name))
+        return tuple(_read_table(connection, name, names) for name in names)
+    finally:
+        connection.close()
+
+
+def _read_table(connection: sqlite3.Connection, name: str, names: list[str]) -> Table:
+    """Read one table; a reference that names no column means the primary key."""
+    info = connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (name,))
+    columns = tuple(Column(str(n), str(kind), pk > 0) for n, kind, pk in info)
+    proper = {other.lower(): other for other in names}
+    listed = connection.execute(
+        'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', (name,)
+    )
+    references = []
+    for column, other, to in listed.fetchall():
+        if other.lower() in proper:
+            if to is None:
+                keys = "SELECT name FROM pragma_table_info(?) WHERE pk = 1"
+                to = (connection.execute(keys, (other,)).fetchone() or ("rowid",))[0]
+            references.append(Reference(str(column), proper[other.lower()], str(to)))
+    return Table(name, columns, tuple(references))
+
+
+def from_file(path: str | pathlib.Path, name: str | None = None) -> Database:
+    """Read a SQLite file.
+
+    Args:
+        path: The file, which is read as a whole and never changed.
+        name: What to call the database; by default as the file.
+
+    Raises:
+        ConfigError: If it cannot be read, or is no sound database.
+    """
+    place = pathlib.Path(path)
+    try:
+        if place.stat().st_size > MOST_BYTES:
+            raise ConfigError(f"{place}: larger than {MOST_BYTES} bytes")
+        image = place.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None
+    database = Database(name or place.stem, image)
+    try:
+        if not image.startswith(b"SQLite format 3\0"):
+            raise sqlite3.DatabaseError("it does not begin as one")
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            connection.deserialize(image)
+            for (fault,) in connection.execute("PRAGMA quick_check(1)"):
+                if fault != "ok":
+                    raise sqlite3.DatabaseError(fault)
+        _ = database.schema
+    except sqlite3.Error as error:
+        raise ConfigError(f"{place}: this is no SQLite database: {error}") from None
+    return database

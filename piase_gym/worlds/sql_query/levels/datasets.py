@@ -1,0 +1,48 @@
+"""Datasets that are given: loaded once, and looked into often."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+
+from piase_gym.errors import ConfigError
+from piase_gym.worlds.sql_query.levels.dataset import Dataset, from_file
+
+LONGEST_NAME = 64
+SUFFIXES = (".sqlite", ".db")
+"""How the names of SQLite files end, which a folder can have in place of a dump."""
+
+
+def load(folder: str) -> Dataset:
+    """Return the dataset of a folder; files that have changed are read again.
+
+    Raises:
+        ConfigError: If there is none, or it cannot be read.
+    """
+    place = pathlib.Path(folder).expanduser()
+    if not place.is_dir():
+        raise ConfigError(f"SqlQuery: dataset {folder!r} is no folder")
+    files = tuple((str(p), p.stat().st_mtime_ns) for p in sorted(place.iterdir()) if p.is_file())
+    return _load(str(place), files)
+
+
+@functools.lru_cache(maxsize=4)
+def _load(folder: str, _files: tuple[tuple[str, int], ...]) -> Dataset:
+    """Load a dataset, and check what the world relies on."""
+    from piase_gym.worlds.sql_query.levels import intercode
+
+    place = pathlib.Path(folder)
+    files = [file for file in sorted(place.iterdir()) if file.suffix in SUFFIXES]
+    found = intercode.of_databases(place, map(from_file, files)) if files else intercode.load(place)
+    for database in found.databases.values():
+        for table in database.schema:
+            for name in (table.name, *(column.name for column in table.columns)):
+                if len(name) > LONGEST_NAME:
+                    raise ConfigError(f"SqlQuery: the name {name!r:.90} is too long to be shown")
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def chosen(dataset: Dataset, hardness: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the numbers of the tasks of some hardness."""
+    return tuple(k for k, task in enumerate(dataset.tasks) if task.hardness in hardness)

@@ -1,0 +1,540 @@
+"""Questions about generated databases, each with the query that answers it.
+
+A question is made for a database by one of the kinds below. It is kept only if its answer, when the
+query is run, is one: rows that are there, an order without ties, a winner without equals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from piase_gym.core.rng import Stream, StreamId
+from piase_gym.errors import GenerationError
+from piase_gym.worlds.sql_query.levels.dataset import Database, Task
+from piase_gym.worlds.sql_query.levels.domains import DOMAINS, VARIANTS, Entity, Field, Made, build
+from piase_gym.worlds.sql_query.rules.engine import LocalEngine
+
+KindName = Literal[
+    "count",
+    "list",
+    "distinct",
+    "aggregate",
+    "filter",
+    "sorted",
+    "top",
+    "per_group",
+    "two_conditions",
+    "joined",
+    "extremes",
+    "above_average",
+    "without",
+    "most_common",
+    "except",
+    "joined_top",
+    "joined_groups",
+    "both",
+    "set",
+    "remove",
+    "add",
+]
+LEVELS: Final[Mapping[int, Mapping[str, Any]]] = {
+    1: {
+        "kinds": ("count", "list", "aggregate"),
+        "hardness": ("easy",),
+        "tables": 1,
+        "columns": 4,
+        "rows": 60,
+    },
+    2: {"kinds": None, "hardness": ("easy",), "tables": 2, "columns": 5, "rows": 30},
+    3: {"kinds": None, "hardness": ("easy", "medium"), "tables": 2, "columns": 7, "rows": 30},
+    4: {"kinds": None, "hardness": ("medium", "hard"), "tables": 3, "columns": 7, "rows": 30},
+    5: {"kinds": None, "hardness": ("hard", "extra"), "tables": 3, "columns": 7, "rows": 60},
+}
+"""What ``difficulty`` 1 to 5 stands for."""
+TRIES = 60
+"""So many questions are thrown away before another database is tried."""
+
+
+class Draft(NamedTuple):
+    """A question before its answer was looked at.
+
+    Attributes:
+        question: The question in words.
+        gold: The query.
+        unique: A query that must return no row twice, so that the answer is the only one, or "".
+    """
+
+    question: str
+    gold: str
+    unique: str = ""
+
+
+class Draw:
+    """Draws parts of one database."""
+
+    def __init__(self, made: Made, stream: Stream) -> None:
+        self.made, self.stream = made, stream
+        self._engine = LocalEngine(made.database)
+
+    def among(self, items: Sequence[Any]) -> Any:
+        """Return one of some things."""
+        return items[self.stream.integer(len(items))]
+
+    def entity(self) -> Entity:
+        """Return a table."""
+        found: Entity = self.among(self.made.entities)
+        return found
+
+    def pair(self) -> tuple[Entity, Entity] | None:
+        """Return a table and the one it refers to, if any refers to another."""
+        tables = self.made.entities
+        k = self.stream.integer(max(1, len(tables) - 1))
+        return (tables[k + 1], tables[k]) if len(tables) > 1 else None
+
+    def field(self, entity: Entity, numeric: bool | None = None, but: str = "") -> Field | None:
+        """Return a column of a table, but for one."""
+        fits = [
+            f for f in entity.fields if numeric in (None, f.numeric) and but not in (f.name, "*")
+        ]
+        found: Field | None = self.among(fits) if fits else None
+        return found
+
+    def group(self, entity: Entity, but: str = "") -> Field | None:
+        """Return a column of words that come more than once."""
+        fits = [f for f in entity.fields if f.values and not f.numeric and f.name != but]
+        found: Field | None = self.among(fits) if fits else None
+        return found
+
+    def value(self, entity: Entity, field: Field) -> Any:
+        """Return a value that is there."""
+        rows = self.rows(f"SELECT DISTINCT {field.name} FROM {entity.table} ORDER BY 1")
+        if field.numeric:  # neither the least nor the greatest, if there are others
+            rows = rows[1:-1] or rows
+        return self.among(rows)[0]
+
+    def rows(self, sql: str) -> tuple[tuple[Any, ...], ...]:
+        """Return the rows of a query."""
+        return self._engine.execute(sql).rows
+
+    def condition(self, entity: Entity, table: str = "", but: str = "") -> tuple[str, str] | None:
+        """Return a condition on a column but one, in words and in SQL."""
+        field = self.field(entity, but=but)
+        if field is None:
+            return None
+        value = self.value(entity, field)
+        name = f"{table}{field.name}"
+        if not field.numeric:
+            return f'whose {field.one} is "{value}"', f"{name} = {quoted(value)}"
+        words, sign = self.among(_SIGNS)
+        return f"whose {field.one} is {words} {value}", f"{name} {sign} {value}"
+
+
+_SIGNS = (
+    ("greater than", ">"),
+    ("above", ">"),
+    ("less than", "<"),
+    ("below", "<"),
+    ("at least", ">="),
+    ("at most", "<="),
+)
+_AGGREGATES = {
+    "AVG": ("average", "mean"),
+    "MAX": ("highest", "maximum"),
+    "MIN": ("lowest", "minimum"),
+    "SUM": ("total", "summed"),
+}
+_TOPS = (("highest", "DESC"), ("greatest", "DESC"), ("lowest", "ASC"), ("smallest", "ASC"))
+
+
+def quoted(value: object) -> str:
+    """Return a value as SQL has it."""
+    text = str(value).replace("'", "''")
+    return f"'{text}'" if isinstance(value, str) else text
+
+
+def _count(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    words = ("How many {} are there?", "What is the number of {}?", "Count the {}.")
+    return Draft(draw.among(words).format(e.many), f"SELECT COUNT(*) FROM {e.table}")
+
+
+def _list(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    f = draw.field(e)
+    if f is None:
+        return None
+    words = ("What are the {} of all {}?", "List the {} of the {}.", "Show the {} of all {}.")
+    text = draw.among(words).format(f.many, e.many)
+    return Draft(text, f"SELECT {f.name} FROM {e.table}")
+
+
+def _distinct(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    f = draw.group(e)
+    if f is None:
+        return None
+    if draw.stream.integer(3) == 0:
+        text = f"How many different {f.many} do the {e.many} have?"
+        return Draft(text, f"SELECT COUNT(DISTINCT {f.name}) FROM {e.table}")
+    words = ("What are the different {} of the {}?", "List the distinct {} of the {}.")
+    text = draw.among(words).format(f.many, e.many)
+    return Draft(text, f"SELECT DISTINCT {f.name} FROM {e.table}")
+
+
+def _aggregate(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    f = draw.field(e, numeric=True)
+    if f is None:
+        return None
+    name = draw.among(tuple(_AGGREGATES))
+    word = draw.among(_AGGREGATES[name])
+    opening = draw.among(("What is", "Find", "Give"))
+    end = "?" if opening == "What is" else "."
+    text = f"{opening} the {word} {f.one} of all {e.many}{end}"
+    return Draft(text, f"SELECT {name}({f.name}) FROM {e.table}")
+
+
+def _filter(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    condition = draw.condition(e)
+    if condition is None:
+        return None
+    words, sql = condition
+    if draw.stream.integer(2):
+        return Draft(
+            f"How many {e.many} are there {words}?", f"SELECT COUNT(*) FROM {e.table} WHERE {sql}"
+        )
+    f = draw.field(e, but=sql.split(" ")[0])
+    if f is None:
+        return None
+    text = f"What are the {f.many} of the {e.many} {words}?"
+    return Draft(text, f"SELECT {f.name} FROM {e.table} WHERE {sql}")
+
+
+def _sorted(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    n = draw.field(e, numeric=True)
+    f = n and draw.field(e, but=n.name)
+    if n is None or f is None:
+        return None
+    word, way = draw.among((("ascending", "ASC"), ("descending", "DESC")))
+    text = f"List the {f.many} of all {e.many} in {word} order of {n.one}."
+    unique = f"SELECT {n.name} FROM {e.table}"
+    return Draft(text, f"SELECT {f.name} FROM {e.table} ORDER BY {n.name} {way}", unique)
+
+
+def _top(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    n = draw.field(e, numeric=True)
+    f = n and draw.field(e, but=n.name)
+    if n is None or f is None:
+        return None
+    word, way = draw.among(_TOPS)
+    text = f"What is the {f.one} of the {e.one} with the {word} {n.one}?"
+    gold = f"SELECT {f.name} FROM {e.table} ORDER BY {n.name} {way} LIMIT 1"
+    return Draft(text, gold, f"SELECT {n.name} FROM {e.table} ORDER BY {n.name} {way} LIMIT 2")
+
+
+def _per_group(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    g, n = draw.group(e), draw.field(e, numeric=True)
+    if g is None or n is None:
+        return None
+    if draw.stream.integer(2):
+        text = f"How many {e.many} are there for each {g.one}?"
+        return Draft(text, f"SELECT {g.name}, COUNT(*) FROM {e.table} GROUP BY {g.name}")
+    name = draw.among(("AVG", "MAX", "MIN"))
+    text = f"What is the {_AGGREGATES[name][0]} {n.one} of the {e.many} for each {g.one}?"
+    return Draft(text, f"SELECT {g.name}, {name}({n.name}) FROM {e.table} GROUP BY {g.name}")
+
+
+def _two_conditions(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    one = draw.condition(e)
+    two = one and draw.condition(e, but=one[1].split(" ")[0])
+    if one is None or two is None:
+        return None
+    f = e.fields[0]
+    joint, word = draw.among((("AND", "and"), ("OR", "or")))
+    text = f"What are the {f.many} of the {e.many} {one[0]} {word} {two[0]}?"
+    return Draft(text, f"SELECT {f.name} FROM {e.table} WHERE {one[1]} {joint} {two[1]}")
+
+
+def join(child: Entity, parent: Entity) -> str:
+    """Return what joins a table, as T1, to the one that it refers to, as T2."""
+    return f"{child.table} AS T1 JOIN {parent.table} AS T2 ON T1.{parent.reference} = T2.id"
+
+
+def _joined(draw: Draw) -> Draft | None:
+    pair = draw.pair()
+    if pair is None:
+        return None
+    child, parent = pair
+    condition = draw.condition(parent, "T2.")
+    f = draw.field(child)
+    if condition is None or f is None:
+        return None
+    text = f"What are the {f.many} of the {child.many} that belong to {parent.many} {condition[0]}?"
+    return Draft(text, f"SELECT T1.{f.name} FROM {join(child, parent)} WHERE {condition[1]}")
+
+
+def _extremes(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    n = draw.field(e, numeric=True)
+    if n is None:
+        return None
+    text = f"What are the lowest and the highest {n.one} of all {e.many}?"
+    return Draft(text, f"SELECT MIN({n.name}), MAX({n.name}) FROM {e.table}")
+
+
+def _above_average(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    n, f = draw.field(e, numeric=True), e.fields[0]
+    if n is None:
+        return None
+    word, sign = draw.among((("above", ">"), ("below", "<")))
+    text = f"What are the {f.many} of the {e.many} whose {n.one} is {word} the average?"
+    inner = f"(SELECT AVG({n.name}) FROM {e.table})"
+    return Draft(text, f"SELECT {f.name} FROM {e.table} WHERE {n.name} {sign} {inner}")
+
+
+def _without(draw: Draw) -> Draft | None:
+    pair = draw.pair()
+    if pair is None:
+        return None
+    child, parent = pair
+    f = parent.fields[0]
+    text = f"What are the {f.many} of the {parent.many} that have no {child.many}?"
+    inner = f"(SELECT {parent.reference} FROM {child.table})"
+    return Draft(text, f"SELECT {f.name} FROM {parent.table} WHERE id NOT IN {inner}")
+
+
+def _most_common(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    g = draw.group(e)
+    if g is None:
+        return None
+    word, way = draw.among((("most", "DESC"), ("fewest", "ASC")))
+    text = f"Which {g.one} do the {word} {e.many} have?"
+    ordered = f"FROM {e.table} GROUP BY {g.name} ORDER BY COUNT(*) {way}"
+    return Draft(text, f"SELECT {g.name} {ordered} LIMIT 1", f"SELECT COUNT(*) {ordered} LIMIT 2")
+
+
+def _except(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    g, n = draw.group(e), draw.field(e, numeric=True)
+    if g is None or n is None:
+        return None
+    value = draw.value(e, n)
+    text = f"Which {g.many} do no {e.many} have whose {n.one} is above {value}?"
+    whole = f"SELECT {g.name} FROM {e.table}"
+    return Draft(text, f"{whole} EXCEPT {whole} WHERE {n.name} > {value}")
+
+
+def _joined_top(draw: Draw) -> Draft | None:
+    pair = draw.pair()
+    if pair is None:
+        return None
+    child, parent = pair
+    f = parent.fields[0]
+    word, way = draw.among((("most", "DESC"), ("fewest", "ASC")))
+    text = (
+        f"What is the {f.one} of the {parent.one} that has the {word} {child.many}, "
+        "of those that have any?"
+    )
+    ordered = f"FROM {join(child, parent)} GROUP BY T2.id ORDER BY COUNT(*) {way}"
+    return Draft(
+        text, f"SELECT T2.{f.name} {ordered} LIMIT 1", f"SELECT COUNT(*) {ordered} LIMIT 2"
+    )
+
+
+def _joined_groups(draw: Draw) -> Draft | None:
+    pair = draw.pair()
+    if pair is None:
+        return None
+    child, parent = pair
+    n, f = draw.field(child, numeric=True), parent.fields[0]
+    least = 2 + draw.stream.integer(2)
+    if n is None:
+        return None
+    text = (
+        f"For each {parent.one} that has at least {least} {child.many}, what are its {f.one} and "
+        f"the average {n.one} of those, for the first 3 in alphabetical order of {f.one}?"
+    )
+    gold = (
+        f"SELECT T2.{f.name}, AVG(T1.{n.name}) FROM {join(child, parent)} "
+        f"GROUP BY T2.id HAVING COUNT(*) >= {least} ORDER BY T2.{f.name} LIMIT 3"
+    )
+    return Draft(text, gold, f"SELECT {f.name} FROM {parent.table}")
+
+
+def _both(draw: Draw) -> Draft | None:
+    pair = draw.pair()
+    if pair is None:
+        return None
+    child, parent = pair
+    g, f = draw.group(child), parent.fields[0]
+    if g is None:
+        return None
+    rows = draw.rows(f"SELECT DISTINCT {g.name} FROM {child.table} ORDER BY 1")
+    if len(rows) < 2:
+        return None
+    k = draw.stream.integer(len(rows))
+    one, two = rows[k][0], rows[(k + 1) % len(rows)][0]
+    text = (
+        f"What are the {f.many} of the {parent.many} that have both {child.many} whose {g.one} is "
+        f'"{one}" and {child.many} whose {g.one} is "{two}"?'
+    )
+    half = f"SELECT T2.{f.name} FROM {join(child, parent)} WHERE T1.{g.name} = "
+    return Draft(text, f"{half}{quoted(one)} INTERSECT {half}{quoted(two)}")
+
+
+def _set(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    n, f = draw.field(e, numeric=True), e.fields[0]
+    if n is None:
+        return None
+    name, (value,) = draw.value(e, f), draw.among(draw.rows(f"SELECT {n.name} FROM {e.table}"))
+    new = round(value + 1 + draw.stream.integer(9), 2)
+    text = f'Set the {n.one} of the {e.one} whose {f.one} is "{name}" to {new}.'
+    return Draft(text, f"UPDATE {e.table} SET {n.name} = {new} WHERE {f.name} = {quoted(name)}")
+
+
+def _remove(draw: Draw) -> Draft | None:
+    e = draw.entity()
+    condition = draw.condition(e)
+    if condition is None:
+        return None
+    return Draft(
+        f"Remove all {e.many} {condition[0]}.", f"DELETE FROM {e.table} WHERE {condition[1]}"
+    )
+
+
+def _add(draw: Draw) -> Draft | None:
+    e = draw.made.entities[0]
+    values = [draw.value(e, field) for field in e.fields]
+    values[0] = f"{values[0]} Junior"
+    number = draw.rows(f"SELECT MAX(id) FROM {e.table}")[0][0] + 1 + draw.stream.integer(9)
+    pairs = zip(e.fields, values, strict=True)
+    told = ", ".join(f.one + " " + (f'"{v}"' if isinstance(v, str) else str(v)) for f, v in pairs)
+    names = ", ".join(["id", *(field.name for field in e.fields)])
+    row = ", ".join([str(number), *map(quoted, values)])
+    text = f"Add {_article(e.one)} {e.one} with id {number}, {told}."
+    return Draft(text, f"INSERT INTO {e.table} ({names}) VALUES ({row})")
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
+
+
+class Kind(NamedTuple):
+    """A kind of questions: what makes them, and how hard they are.
+
+    A test holds their hardness to `rules.hardness`; what writes is called easy.
+    """
+
+    make: Callable[[Draw], Draft | None]
+    hardness: str
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "count": Kind(_count, "easy"),
+    "list": Kind(_list, "easy"),
+    "distinct": Kind(_distinct, "easy"),
+    "aggregate": Kind(_aggregate, "easy"),
+    "filter": Kind(_filter, "easy"),
+    "sorted": Kind(_sorted, "easy"),
+    "top": Kind(_top, "medium"),
+    "per_group": Kind(_per_group, "medium"),
+    "two_conditions": Kind(_two_conditions, "medium"),
+    "joined": Kind(_joined, "medium"),
+    "extremes": Kind(_extremes, "medium"),
+    "above_average": Kind(_above_average, "hard"),
+    "without": Kind(_without, "hard"),
+    "most_common": Kind(_most_common, "hard"),
+    "except": Kind(_except, "hard"),
+    "joined_top": Kind(_joined_top, "extra"),
+    "joined_groups": Kind(_joined_groups, "extra"),
+    "both": Kind(_both, "extra"),
+    "set": Kind(_set, "easy"),
+    "remove": Kind(_remove, "easy"),
+    "add": Kind(_add, "easy"),
+}
+"""The kinds of questions."""
+WRITING = ("set", "remove", "add")
+
+
+class Question(NamedTuple):
+    """A generated task and its database."""
+
+    task: Task
+    database: Database
+    kind: str
+
+
+def make(key: Mapping[str, Any], number: int) -> Question:
+    """Return the question of a number.
+
+    Args:
+        key: The fields of `SqlQueryConfig.question_key`.
+        number: Which question.
+
+    Raises:
+        GenerationError: If no question can be made, such as a join of one table.
+    """
+    stream = Stream(number, StreamId.DYNAMICS)
+    writes = stream.uniform() < key["writes"]
+    kinds = _kinds(key, writes)
+    domains = sorted(key["domains"] or DOMAINS)
+    for _ in range(6):
+        domain = domains[stream.integer(len(domains))]
+        variant = stream.integer(VARIANTS)
+        made = build(domain, variant, key["tables"], key["columns"], key["rows"])
+        draw = Draw(made, stream)
+        for _ in range(TRIES // 6):
+            kind = kinds[stream.integer(len(kinds))]
+            draft = KINDS[kind].make(draw)
+            if draft is not None and _sound(draft, made.database, writes):
+                hardness = KINDS[kind].hardness
+                name = f"{kind}-{number}"
+                task = Task(name, draft.question, draft.gold, domain, hardness, writes)
+                return Question(task, made.database, kind)
+    wanted = ", ".join(kinds)
+    raise GenerationError(f"SqlQuery: no question of these kinds can be made here: {wanted}")
+
+
+def _kinds(key: Mapping[str, Any], writes: bool) -> list[str]:
+    """Return the kinds of questions that are wanted."""
+    fits = [
+        kind
+        for kind in key["kinds"] or KINDS
+        if (kind in WRITING) == writes
+        and (writes or KINDS[kind].hardness in key["hardness"])
+        and (key["tables"] > 1 or kind not in OF_TWO)
+    ]
+    if writes and not fits:
+        return list(WRITING)
+    if not fits:
+        wanted = ", ".join(key["kinds"] or key["hardness"])
+        raise GenerationError(
+            f"SqlQuery: there are no questions that are {wanted} with tables={key['tables']} "
+            f"and hardness {', '.join(key['hardness'])}"
+        )
+    return fits
+
+
+OF_TWO = ("joined", "without", "joined_top", "joined_groups", "both")
+
+
+def _sound(draft: Draft, database: Database, writes: bool) -> bool:
+    """Run a query, and tell whether its answer is one and the only one."""
+    engine = LocalEngine(database, writes)
+    if draft.unique:
+        rows = engine.execute(draft.unique).rows
+        if len(set(rows)) < len(rows):
+            return False
+    found = engine.execute(draft.gold)
+    if found.reason is not None:
+        return False
+    return found.changed > 0 if writes else bool(found.rows) and found.rows[0] != (None,)

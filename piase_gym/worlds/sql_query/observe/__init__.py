@@ -1,0 +1,1 @@
+"""What agents and people see of SqlQuery."""

@@ -1,0 +1,254 @@
+"""SqlQuery's canonical text: facts as prose, and facts read back from it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from piase_gym.core.surroundings import Surroundings, Thing
+from piase_gym.core.text_encoding import escape, one_line, unescape
+from piase_gym.core.world import HINT_TEXT
+from piase_gym.worlds.sql_query.config import MAX_MESSAGE, SqlQueryConfig, SqlQueryEnvelope
+from piase_gym.worlds.sql_query.facts import Answer, SqlQueryFacts
+from piase_gym.worlds.sql_query.levels.dataset import Column, Reference, Table
+from piase_gym.worlds.sql_query.levels.datasets import LONGEST_NAME
+from piase_gym.worlds.sql_query.rules.engine import Result
+from piase_gym.worlds.texts.letters import closing_lines, read_letters
+from piase_gym.worlds.texts.lines import LineReader
+
+ROWS, COLUMNS, CELL, QUERY, ERROR = 10, 8, 40, 1000, 200
+"""So many rows and columns of a result are shown, and so many characters of a value, a query and
+an error."""
+
+
+BLANK = "\\u{20}"
+"""A blank in the name of a column."""
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text that is at most so long."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def cell(value: object) -> str:
+    """Return a value as it is shown."""
+    return "NULL" if value is None else cut(str(value), CELL)
+
+
+def answer_of(result: Result) -> Answer:
+    """Return what is shown of a result."""
+    return Answer(
+        tuple(cut(name, CELL) for name in result.columns[:COLUMNS]),
+        tuple(tuple(map(cell, row[:COLUMNS])) for row in result.rows[:ROWS]),
+        len(result.columns),
+        len(result.rows),
+        result.changed,
+        None if result.error is None else cut(" ".join(result.error.split()), ERROR),
+        result.reason,
+    )
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+def text_of(facts: SqlQueryFacts) -> str:
+    """Write the facts as prose, each of them once."""
+    lines = [f"You are {facts.agent}. The question: {one_line(facts.question)}"]
+    task = "may change its rows" if facts.writes else "only read it"
+    lines.append(f"The database is {_name(facts.database)}; you {task}. Turns left: {facts.turns}.")
+    lines += map(table_line, facts.tables)
+    if facts.query is not None:
+        lines.append(f"Your query: {one_line(facts.query)}")
+    if facts.answer is not None:
+        lines += _answer_lines(facts.answer)
+    if facts.feedback is not None:
+        lines.append(f"Told: {one_line(facts.feedback)}")
+    return "\n".join([*lines, *closing_lines(facts)])
+
+
+def _name(name: str, marks: str = ",;:|()") -> str:
+    """Write a name; what has a meaning in a line is escaped."""
+    return re.sub(f"[{marks}]", lambda match: f"\\u{{{ord(match[0]):x}}}", one_line(name))
+
+
+@functools.lru_cache(maxsize=4096)
+def table_line(table: Table) -> str:
+    """Write a table."""
+    if not table.columns:
+        return f"Table {_name(table.name)}."
+    links = {link.column: link for link in table.references}
+    return f"Table {_name(table.name)}: {', '.join(_column(c, links) for c in table.columns)}."
+
+
+def _column(column: Column, links: dict[str, Reference]) -> str:
+    """Write a column: ``club_id INTEGER (key; refers to club: id)``."""
+    link = links.get(column.name)
+    marks = ["key"] * column.key
+    marks += [f"refers to {_name(link.table)}: {_name(link.other)}"] if link is not None else []
+    told = f" ({'; '.join(marks)})" if marks else ""
+    kind = _name(column.type, ",;:|" if column.type[:1] != "(" else ",;:|(")
+    return f"{_name(column.name).replace(' ', BLANK)}{f' {kind}' * bool(kind)}{told}"
+
+
+def _answer_lines(answer: Answer) -> Iterator[str]:
+    """Write what came of a query."""
+    if answer.error is not None:
+        yield f"Failed ({answer.reason}): {one_line(answer.error)}"
+        return
+    changed = f"{answer.changed} changed, " if answer.changed else ""
+    shown = f": {' | '.join(map(_name, answer.columns))}" if answer.columns else ""
+    rows, columns = _counted(answer.height, "row"), _counted(answer.width, "column")
+    yield f"Result: {changed}{rows}, {columns}{shown}"
+    for row in answer.rows:
+        yield f"| {' | '.join(map(_name, row))}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+_HEAD = re.compile(r"You are ([\w.-]+)\. The question: (.*)")
+_TASK = re.compile(
+    r"The database is (.+); you (may change its rows|only read it)\. Turns left: (0|[1-9]\d*)\."
+)
+_TABLE = re.compile(r"Table ([^:]+?)(?:: (.+))?\.")
+_COLUMN = re.compile(r"([^ ]+)(?: ([^(].*?))?(?: \((key.*|refers to .+)\))?")
+_MARKS = re.compile(r"(key)?(?:; )?(?:refers to (.+): (.+))?")
+_QUERY = re.compile(r"Your query: (.*)")
+_FAILED = re.compile(r"Failed \((\w+)\): (.*)")
+_RESULT = re.compile(r"Result: (?:(\d+) changed, )?(\d+) rows?, (\d+) columns?(?:: (.*))?")
+_ROW = re.compile(r"\| (.*)")
+_TOLD = re.compile(r"Told: (.*)")
+
+
+def parse(text: str, config: SqlQueryConfig) -> SqlQueryFacts:
+    """Read a canonical text back into the facts it was written from.
+
+    Raises:
+        TextParseError: If a line is not one that `text_of` writes.
+    """
+    names = config.names(config.fixed_envelope().agents)
+    lines = LineReader("SqlQuery", text)
+    head = lines.need(_HEAD)
+    task = lines.need(_TASK)
+    facts = SqlQueryFacts(
+        agent=lines.name(head[1], {name: name for name in names}),
+        question=unescape(head[2]),
+        database=unescape(task[1]),
+        writes=task[2] == "may change its rows",
+        turns=int(task[3]),
+        tables=tuple(_read_table(match, lines) for match in lines.every(_TABLE)),
+        query=lines.free(_QUERY),
+        answer=_read_answer(lines),
+        feedback=lines.free(_TOLD),
+        messages=tuple(read_letters(lines, names)),
+        hint=lines.hint(),
+    )
+    lines.require_end()
+    return facts
+
+
+def _read_table(match: re.Match[str], lines: LineReader) -> Table:
+    """Read a line about a table."""
+    columns, links = [], []
+    for part in match[2].split(", ") if match[2] else ():
+        found = _COLUMN.fullmatch(part)
+        marks = found and _MARKS.fullmatch(found[3] or "")
+        if found is None or marks is None:
+            raise lines.error(part)
+        columns.append(Column(unescape(found[1]), unescape(found[2] or ""), bool(marks[1])))
+        if marks[2]:
+            links.append(Reference(columns[-1].name, unescape(marks[2]), unescape(marks[3])))
+    return Table(unescape(match[1]), tuple(columns), tuple(links))
+
+
+def _read_answer(lines: LineReader) -> Answer | None:
+    """Read what came of a query."""
+    failed = lines.next(_FAILED)
+    if failed is not None:
+        return Answer(error=unescape(failed[2]), reason=failed[1])
+    found = lines.next(_RESULT)
+    if found is None:
+        return None
+    rows = tuple(_cells(match[1]) for match in lines.every(_ROW))
+    columns = _cells(found[4]) if found[4] is not None else ()
+    return Answer(columns, rows, int(found[3]), int(found[2]), int(found[1] or 0))
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    return tuple(unescape(part) for part in line.split(" | "))
+
+
+# -- sizes, and other words ---------------------------------------------------------------------
+
+
+def longest_text(envelope: SqlQueryEnvelope) -> int:
+    """Return an upper bound for the length of a text; one character may be escaped as ten."""
+    names = envelope.tables * (1 + envelope.columns) * (10 * 4 * LONGEST_NAME + 30)
+    shown = 10 * (2 * QUERY + ERROR) + (ROWS + 1) * COLUMNS * (10 * CELL + 3)
+    letters = envelope.agents * (120 + 10 * MAX_MESSAGE)
+    return 12_000 + names + shown + letters + HINT_TEXT
+
+
+def native_of(facts: SqlQueryFacts, result: Result | None) -> str:
+    """Return what InterCode's environment shows: the question, then rows or an error."""
+    if result is None:
+        told = facts.question
+    elif result.error is not None:
+        told = f"Error executing query: {result.error}"
+    else:
+        told = cut(str(list(result.rows[: 10 * ROWS])), 4000)
+    lines = [told, *([facts.feedback] if facts.feedback else [])]
+    lines += [f"{letter.sender}: {letter.message}" for letter in facts.messages]
+    lines += [f"Hint: {facts.hint}"] if facts.hint is not None else []
+    return escape("\n".join(lines))
+
+
+PERCEPTION_TYPES = {
+    "question": "string",
+    "database": "string",
+    "writes": "boolean",
+    "turns_left": "integer",
+    "schema": "list[object]",
+    "query": "string | None",
+    "result": "object | None",
+    "feedback": "string | None",
+}
+"""What `surroundings_of` perceives."""
+
+
+def surroundings_of(facts: SqlQueryFacts) -> Surroundings:
+    """Return facts in the words of the PiaSE documents."""
+    answer = facts.answer
+    perceptions: dict[str, Any] = {
+        "question": facts.question,
+        "database": facts.database,
+        "writes": facts.writes,
+        "turns_left": facts.turns,
+        "schema": [
+            {
+                "table": table.name,
+                "columns": [column._asdict() for column in table.columns],
+                "references": [link._asdict() for link in table.references],
+            }
+            for table in facts.tables
+        ],
+        "query": facts.query,
+        "result": None
+        if answer is None
+        else {
+            **answer._asdict(),
+            "columns": list(answer.columns),
+            "rows": [list(row) for row in answer.rows],
+        },
+        "feedback": facts.feedback,
+    }
+    things = tuple(
+        Thing(table.name, "table", {"columns": [column.name for column in table.columns]})
+        for table in facts.tables
+    )
+    return Surroundings(objects=things, perceptions=perceptions)

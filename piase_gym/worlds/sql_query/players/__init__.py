@@ -1,0 +1,1 @@
+"""Players of SqlQuery: the gold queries, and a solver that reads the question."""

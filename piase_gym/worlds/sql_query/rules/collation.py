@@ -1,0 +1,70 @@
+"""How MySQL compares text (without case, accents and spaces at the end), and some of its functions.
+
+This file imports nothing but the standard library: the worker process loads it by its path.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Callable
+from typing import Any, Final
+
+COLLATION: Final = "utf8mb4_general_ci"
+"""The name of the collation, which is MySQL's."""
+
+
+def register(connection: sqlite3.Connection) -> None:
+    """Give a connection the collation of the tables of a dump, and functions."""
+    connection.create_collation(COLLATION, compare)
+    for name, (arguments, function) in _FUNCTIONS.items():
+        connection.create_function(name, arguments, function, deterministic=True)
+
+
+def compare(first: str, second: str) -> int:
+    """Return -1, 0 or 1: which of two texts comes first."""
+    if first == second:
+        return 0
+    left, right = key(first), key(second)
+    return (left > right) - (left < right)
+
+
+@functools.lru_cache(maxsize=16384)
+def key(text: str) -> str:
+    """Return what a text is compared by."""
+    text = text.rstrip(" ")
+    if not text.isascii():
+        parts = unicodedata.normalize("NFD", text)
+        text = "".join(letter for letter in parts if not unicodedata.combining(letter))
+    return text.upper()
+
+
+def _part(first: int, last: int) -> Callable[[Any], int | None]:
+    """Return what takes a part of a date, which is written as ISO 8601 has it."""
+
+    def part(value: Any) -> int | None:
+        date = str(value)
+        return int(date[first:last]) if re.match(r"\d{4}-\d\d-\d\d", date) else None
+
+    return part
+
+
+def _matches(pattern: Any, value: Any) -> bool | None:
+    """Tell whether a text has what a regular expression describes."""
+    if pattern is None or value is None:
+        return None
+    return re.search(str(pattern)[:100], str(value)[:1000], re.IGNORECASE) is not None
+
+
+_FUNCTIONS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
+    "year": (1, _part(0, 4)),
+    "month": (1, _part(5, 7)),
+    "day": (1, _part(8, 10)),
+    "regexp": (2, _matches),
+}
+FUNCTIONS: Final = frozenset(_FUNCTIONS)
+"""The names of the functions."""
+
+__all__ = ["COLLATION", "FUNCTIONS", "compare", "key", "register"]

@@ -1,0 +1,239 @@
+"""MySQL's SQL as SQLite's: what InterCode's agents write, for the databases that its dump became.
+
+sqlglot translates. Added here is what depends on the schema or has no counterpart:
+
+- ``SHOW TABLES``, ``SHOW COLUMNS``, ``DESCRIBE``, ``USE`` and ``information_schema``;
+- text that is compared with a number is a number, as in MySQL;
+- ties of grouped rows are in the order of their groups;
+- names are quoted with backticks, which SQLite never takes for strings.
+
+What MySQL refuses and SQLite does not mostly runs: columns that are not grouped, names that are
+reserved, an alias in ``WHERE``. Refused as there is ``LIMIT`` in the query of an ``IN``.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import logging
+from collections.abc import Iterator
+from typing import Any, Final
+
+from piase_gym.errors import PiaseError, need
+from piase_gym.worlds.sql_query.levels.dataset import Database
+from piase_gym.worlds.sql_query.rules.collation import COLLATION
+
+_TEXT: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
+_COLUMNS: Final = """SELECT c.name AS Field, CASE lower(c.type) WHEN 'integer' THEN 'int' ELSE
+ lower(c.type) END AS Type, CASE WHEN c.`notnull` THEN 'NO' ELSE 'YES' END AS `Null`, CASE
+ WHEN c.pk THEN 'PRI' WHEN c.name IN (SELECT i.name FROM pragma_index_list({0}) AS l,
+ pragma_index_info(l.name) AS i WHERE l.`unique`) THEN 'UNI' WHEN c.name IN (SELECT `from`
+ FROM pragma_foreign_key_list({0})) THEN 'MUL' ELSE '' END AS `Key`, nullif(trim(c.dflt_value,
+ ''''), 'NULL') AS `Default`, CASE lower(c.type) WHEN 'integer' THEN 'auto_increment' ELSE '' END
+ AS Extra FROM pragma_table_info({0}) AS c"""
+_TABLES: Final = "SELECT name AS `Tables_in_{0}` FROM sqlite_master WHERE type = 'table' ORDER BY 1"
+_CATALOGUE: Final = {
+    "tables": """SELECT 'def' AS TABLE_CATALOG, {0} COLLATE {1} AS TABLE_SCHEMA, name COLLATE {1}
+ AS TABLE_NAME, 'BASE TABLE' AS TABLE_TYPE, 'InnoDB' AS ENGINE FROM sqlite_master
+ WHERE type = 'table'""",
+    "columns": """SELECT 'def' AS TABLE_CATALOG, {0} COLLATE {1} AS TABLE_SCHEMA, m.name COLLATE {1}
+ AS TABLE_NAME, c.name COLLATE {1} AS COLUMN_NAME, c.cid + 1 AS ORDINAL_POSITION, c.dflt_value
+ AS COLUMN_DEFAULT, CASE WHEN c.`notnull` THEN 'NO' ELSE 'YES' END AS IS_NULLABLE,
+ replace(substr(lower(c.type) || '(', 1, instr(c.type || '(', '(') - 1), 'integer', 'int')
+ AS DATA_TYPE, replace(lower(c.type), 'integer', 'int') AS COLUMN_TYPE, CASE WHEN c.pk THEN 'PRI'
+ ELSE '' END AS COLUMN_KEY FROM sqlite_master AS m, pragma_table_info(m.name) AS c
+ WHERE m.type = 'table'""",
+    "schemata": "SELECT 'def' AS CATALOG_NAME, {0} COLLATE {1} AS SCHEMA_NAME",
+}
+"""What ``information_schema`` has, of one database."""
+
+
+class TranslationError(PiaseError, ValueError):
+    """A statement that is no SQL of its dialect, or that has no counterpart."""
+
+
+def reader(what: str) -> Any:
+    """Return sqlglot, which then logs its warnings only where somebody has asked for logs.
+
+    Raises:
+        MissingExtraError: If it is not installed; `what` needs it.
+    """
+    module = need("sqlglot", what, "sql")
+    log = logging.getLogger("sqlglot")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())
+    return module
+
+
+@functools.lru_cache(maxsize=8192)
+def translate(sql: str, database: Database) -> str:
+    """Return one statement of a database's dialect in SQLite's.
+
+    Raises:
+        TranslationError: If it cannot be read, or is several statements.
+        MissingExtraError: If it must be translated, and sqlglot is not installed.
+    """
+    if database.dialect == "sqlite":
+        return sql
+    known = database.translated.get(sql)
+    if known is not None:
+        return known
+    sqlglot = reader(f"SQL of {database.dialect}")
+    try:
+        found = [part for part in sqlglot.parse(sql, read=database.dialect) if part is not None]
+    except (sqlglot.errors.SqlglotError, RecursionError) as error:
+        told = str(error).partition("\n")[0]
+        raise TranslationError(f"You have an error in your SQL syntax: {told:.200}") from None
+    found = [part for part in found if type(part).__name__ != "Semicolon"]
+    if len(found) != 1:
+        raise TranslationError(f"one statement at a time, not {len(found)}")
+    return _translated(found[0], database)
+
+
+def tidied(sql: str) -> str:
+    """Return a statement without spaces and semicolons at its end."""
+    return sql.rstrip(" \t\r\n;")
+
+
+def _translated(statement: Any, database: Database) -> str:
+    """Return one parsed statement in SQLite's SQL."""
+    kind, table = type(statement).__name__, ""
+    if kind == "Use":
+        _require_database(statement.this.name, database)
+        return "SELECT 1 WHERE 0"
+    if kind == "Show":
+        _require_database(getattr(statement.args.get("db"), "name", ""), database)
+        if statement.name == "TABLES":
+            return _TABLES.format(database.name)
+        if statement.name == "DATABASES":
+            return f"SELECT {_text(database.name)} AS `Database`"
+        if statement.name != "COLUMNS":
+            raise TranslationError(f"not supported: SHOW {statement.name}")
+        table = statement.args["target"].name
+    elif kind == "Describe" and type(statement.this).__name__ == "Table":
+        _require_database(statement.this.db, database)
+        table = statement.this.name
+    if table:
+        if table.lower() not in _types(database):
+            raise TranslationError(f"Table '{database.name}.{table}' doesn't exist")
+        return _COLUMNS.format(_text(table))
+    if kind in ("Command", "Describe", "Set"):
+        raise TranslationError(f"not supported: {statement.sql(database.dialect):.60}")
+    _adapt(statement, database)
+    try:
+        return str(_port()().generate(statement, identify=True))
+    except (ValueError, RecursionError) as error:
+        raise TranslationError(f"not supported: {error}") from None
+
+
+def _require_database(name: str, database: Database) -> None:
+    """Refuse other databases: an episode has one."""
+    if name and name.lower() != database.name.lower():
+        raise TranslationError(f"Unknown database {name!r:.80}")
+
+
+def _text(value: str) -> str:
+    """Return a constant of SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+@functools.lru_cache(maxsize=64)
+def _types(database: Database) -> dict[str, dict[str, str]]:
+    """Return the kind of each column of each table, names in lower case."""
+    return {
+        table.name.lower(): {
+            column.name.lower(): column.type.lower().partition("(")[0] for column in table.columns
+        }
+        for table in database.schema
+    }
+
+
+def _adapt(statement: Any, database: Database) -> None:
+    """Change what sqlglot leaves as it is in MySQL."""
+    exp: Any = importlib.import_module("sqlglot.expressions")
+    tables = list(statement.find_all(exp.Table))
+    for table in tables:
+        if table.db.lower() == "information_schema":
+            rows = _CATALOGUE.get(table.name.lower())
+            if rows is None:
+                raise TranslationError(f"not supported: information_schema.{table.name:.60}")
+            query = exp.maybe_parse(rows.format(_text(database.name), COLLATION), dialect=_port())
+            table.replace(query.subquery(table.alias_or_name))
+        elif table.db:
+            _require_database(table.db, database)
+            table.set("db", None)
+            for column in statement.find_all(exp.Column):
+                column.set("db", None)
+    for inside in statement.find_all(exp.In):
+        query = inside.args.get("query")
+        if query is not None and query.this.args.get("limit"):
+            raise TranslationError("LIMIT in the query of an IN is not supported by MySQL")
+    for query in statement.find_all(exp.Select):
+        group, order = query.args.get("group"), query.args.get("order")
+        if group is not None and order is not None:
+            order.set(
+                "expressions", [*order.expressions, *(key.copy() for key in group.expressions)]
+            )
+    for counted in statement.find_all(exp.Count):
+        values = counted.this.expressions if isinstance(counted.this, exp.Distinct) else []
+        if len(values) > 1:
+            joined = exp.func("CONCAT", *[exp.func("QUOTE", value) for value in values])
+            empty = exp.or_(*[value.copy().is_(exp.null()) for value in values])
+            counted.this.set("expressions", [exp.case().when(empty, exp.null()).else_(joined)])
+    for column in _texts_as_numbers(statement, tables, database):
+        column.replace(exp.cast(column.copy(), "double"))
+
+
+def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> Iterator[Any]:
+    """Yield the columns of text that are compared with numbers."""
+    exp: Any = importlib.import_module("sqlglot.expressions")
+    kinds: dict[str, dict[str, str]] = {}
+    for table in tables:
+        kinds[table.alias_or_name.lower()] = _types(database).get(table.name.lower(), {})
+
+    def is_text(node: Any) -> bool:
+        if not isinstance(node, exp.Column):
+            return False
+        places = [kinds.get(node.table.lower(), {})] if node.table else list(kinds.values())
+        found = {place[node.name.lower()] for place in places if node.name.lower() in place}
+        return bool(found) and found <= set(_TEXT)
+
+    def is_number(node: Any) -> bool:
+        if isinstance(node, exp.Literal):
+            return not node.is_string
+        return isinstance(node, exp.Neg | exp.Binary | exp.Avg | exp.Sum | exp.Count) and not (
+            isinstance(node, exp.Predicate | exp.Connector)
+        )
+
+    compared = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+    for node in list(statement.find_all(*compared, exp.Between, exp.In)):
+        if isinstance(node, compared):
+            pairs = [(node.this, [node.expression]), (node.expression, [node.this])]
+        elif isinstance(node, exp.Between):
+            pairs = [(node.this, [node.args["low"], node.args["high"]])]
+        else:
+            pairs = [(node.this, node.expressions)]
+        for column, others in pairs:
+            if is_text(column) and others and all(is_number(other) for other in others):
+                yield column
+
+
+@functools.cache
+def _port() -> Any:
+    """Return SQLite's dialect with backticks around names."""
+    exp = importlib.import_module("sqlglot.expressions")
+    base: Any = importlib.import_module("sqlglot.dialects.sqlite").SQLite
+    written = {
+        **base.Generator.TRANSFORMS,
+        exp.Left: lambda self, e: self.func("SUBSTR", e.this, "1", e.expression),
+        exp.Right: lambda self, e: self.func("SUBSTR", e.this, f"-{self.sql(e.expression)}"),
+        exp.TsOrDsToDate: lambda self, e: self.sql(e, "this"),
+    }
+    parts = {
+        "Tokenizer": type(base.Tokenizer)("Tokenizer", (base.Tokenizer,), {"IDENTIFIERS": ["`"]}),
+        "Generator": type(base.Generator)("Generator", (base.Generator,), {"TRANSFORMS": written}),
+    }
+    return type(base)("Port", (base,), parts)
+
+
+__all__ = ["TranslationError", "reader", "tidied", "translate"]

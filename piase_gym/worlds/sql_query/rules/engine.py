@@ -1,0 +1,373 @@
+"""The engine that runs the agents' queries: one value in, one value out.
+
+SQL of agents is run by `worker.py` in a process of our own, under every limit that SQLite has; see
+`Limits`. So nothing that belongs to a whole process, such as the size of SQLite's heap, is set in
+the caller's, and what cannot be interrupted ends with the worker. One worker serves every episode
+of a process. It keeps nothing that is needed: a database is its image and the statements that
+changed it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import marshal
+import os
+import pathlib
+import re
+import select
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, NamedTuple, Protocol
+
+from piase_gym.errors import UnsupportedError
+from piase_gym.worlds.sql_query.levels.dataset import Database
+from piase_gym.worlds.sql_query.rules.dialect import TranslationError, tidied, translate
+from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
+
+Value = str | int | float | bytes | None
+"""A value of a database."""
+HEAP = 64_000_000
+"""Bytes that SQLite may have in the worker, databases included."""
+ROOM = 16_000_000
+"""Bytes of it that are for databases."""
+START = 20.0
+"""Seconds that a worker has to start and to read a database."""
+_KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+"""What of the caller's environment Python may need to start."""
+
+
+class Result(NamedTuple):
+    """What came of a query.
+
+    Attributes:
+        rows: The rows; those of a query that failed are none.
+        columns: The names of their columns.
+        error: What was wrong, in words, or ``None``.
+        reason: What was wrong, as one of `REASONS`, or ``None``.
+        truncated: Whether only a part of the rows is here.
+        changed: How many rows were inserted, updated or deleted.
+    """
+
+    rows: tuple[tuple[object, ...], ...] = ()
+    columns: tuple[str, ...] = ()
+    error: str | None = None
+    reason: str | None = None
+    truncated: bool = False
+    changed: int = 0
+
+
+REASONS = (
+    "syntax",  # not SQL, or names what is not there
+    "denied",  # ATTACH, PRAGMA, DROP, a write to what is read only, ...
+    "several",  # several statements at once
+    "timeout",  # too much work, or too much time
+    "too_many_rows",
+    "too_long",  # the statement, or a value in it
+    "memory",
+    "constraint",  # a write that the schema forbids
+    "server",  # the server is not there
+)
+"""Why a query fails."""
+
+
+_TABLES = (
+    "SELECT name AS tables FROM sqlite_master WHERE type = 'table' "
+    "AND name NOT LIKE 'sqlite_%' ORDER BY lower(name), name"
+)
+_COLUMNS = "SELECT name AS field, type, pk > 0 AS key FROM pragma_table_info('{}')"
+
+
+class Engine(Protocol):
+    """What runs queries on one database."""
+
+    def execute(self, sql: str) -> Result:
+        """Run one statement; what goes wrong is in the result, never raised."""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
+class LocalEngine:
+    """Runs queries on a database that is an image.
+
+    Args:
+        database: The database, which is never changed.
+        writes: Whether rows may be changed, for this engine alone.
+        limits: What one query may use.
+
+    Attributes:
+        journal: The statements that changed rows, in order.
+    """
+
+    def __init__(
+        self, database: Database, writes: bool = False, limits: Limits | None = None
+    ) -> None:
+        self.database, self.writes = database, writes
+        self.limits = limits or Limits()
+        self.journal: tuple[str, ...] = ()
+
+    def execute(self, sql: str) -> Result:
+        """Run one statement."""
+        found = run(self.database, self.journal, sql, self.writes, self.limits)
+        if found.changed and found.reason is None:
+            self.journal = (*self.journal, sql)
+        return found
+
+    def close(self) -> None:
+        """Do nothing: it holds nothing."""
+
+
+def own_sql(sql: str, database: Database) -> str:
+    """Return a statement in SQLite's SQL, which has no SHOW and DESCRIBE.
+
+    Raises:
+        TranslationError: If it cannot be read, or has no counterpart.
+    """
+    line = tidied(sql)
+    if database.dialect != "sqlite":
+        return translate(line, database)
+    asked = schema_asked(line)
+    if asked is None:
+        return line
+    return _COLUMNS.format(asked.replace("'", "''")) if asked else _TABLES
+
+
+def schema_asked(sql: str) -> str | None:
+    """Return "" if a statement asks for the tables, a name if for that table, else ``None``."""
+    words = sql[:200].strip(" \t\r\n;").split(maxsplit=3)
+    match [word.lower() for word in words]:
+        case ["show", "tables"]:
+            return ""
+        case ["desc" | "describe", name] | ["show", "columns", "from", name]:
+            return words[-1].strip('`"') if name not in ("table", "tables") else None
+    return None
+
+
+def run(
+    database: Database, journal: tuple[str, ...], sql: str, writes: bool, limits: Limits
+) -> Result:
+    """Run one statement on a database as some statements have left it.
+
+    What only reads is remembered: the same statement returns the same.
+
+    Args:
+        database: The database, which is never changed.
+        journal: The statements that have changed rows before.
+        sql: The statement.
+        writes: Whether it may change rows; otherwise the journal is empty.
+        limits: What it may use.
+    """
+    key = (database.stamp, database.dialect, sql, limits)
+    known = None if writes else _memory.get(key)
+    if known is not None:
+        return known
+    found = _unsendable(sql, limits) or _run(database, journal, sql, writes, limits)
+    if not writes and found.reason not in ("timeout", "memory"):
+        _memory.keep(key, found)
+    return found
+
+
+def _run(
+    database: Database, journal: tuple[str, ...], sql: str, writes: bool, limits: Limits
+) -> Result:
+    """Have the worker run a statement."""
+    try:
+        own = [own_sql(line, database) for line in (*journal, sql)]
+    except TranslationError as error:
+        return Result(error=str(error), reason="syntax")
+    answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
+    rows, columns, told, reason, changed = answer
+    return Result(rows, columns, told, reason, changed=changed)
+
+
+def _unsendable(sql: str, limits: Limits) -> Result | None:
+    """Refuse what need not be tried."""
+    if "\0" in sql:
+        return Result(error="the statement has a NUL character", reason="syntax")
+    if len(sql) > limits.sql:
+        told = f"the statement has {len(sql)} characters; at most {limits.sql} are run"
+        return Result(error=told, reason="too_long")
+    if not sql.isascii() and any("\ud800" <= c <= "\udfff" for c in sql):
+        return Result(error="the statement is not Unicode", reason="syntax")
+    first = _FIRST.match(sql)
+    if first is not None and first[1].upper() in ("PRAGMA", "VACUUM"):
+        return Result(error=f"not allowed: {first[1].upper()}", reason="denied")
+    return None
+
+
+_FIRST = re.compile(r"(?>\s|;|--[^\n]*(?>\n|$)|/\*(?>.*?\*/))*+([a-z]+)", re.I | re.DOTALL)
+
+
+@functools.lru_cache(maxsize=1)
+def _worker(_process: int) -> Worker:
+    """Return the worker of a process; a forked one has its own."""
+    return Worker()
+
+
+class Memory:
+    """Remembers results, up to some size.
+
+    Attributes:
+        size: How many values and characters it remembers, about.
+    """
+
+    most, largest = 8_000_000, 40_000
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._results: dict[tuple[Any, ...], Result] = {}
+        self.size = 0
+
+    def get(self, key: tuple[Any, ...]) -> Result | None:
+        """Return a result, or ``None``."""
+        return self._results.get(key)
+
+    def keep(self, key: tuple[Any, ...], result: Result) -> None:
+        """Remember a result, unless it is large."""
+        size = 100 + sum(
+            20 + (len(value) if isinstance(value, str | bytes) else 0)
+            for row in result.rows[: self.largest]
+            for value in row
+        )
+        if size <= self.largest:
+            if self.size > self.most:
+                self.clear()
+            self._results[key] = result
+            self.size += size
+
+
+_memory = Memory()
+
+
+def forget() -> None:
+    """Forget all results."""
+    _memory.clear()
+
+
+def stop() -> None:
+    """End the process that runs queries; the next query starts another."""
+    _worker(os.getpid()).stop()
+
+
+class Worker:
+    """The caller's end of the process that runs SQL; it is started when first needed."""
+
+    def __init__(self) -> None:
+        self._lock, self._owner = threading.Lock(), os.getpid()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._room, self._spent = ROOM, 0.0
+        atexit.register(self.stop)
+
+    def run(
+        self,
+        database: Database,
+        journal: tuple[str, ...],
+        sql: str,
+        writes: bool,
+        limits: Limits,
+    ) -> tuple[Any, ...]:
+        """Return rows, columns, error, reason and how many rows changed."""
+        request = (database.stamp, journal, sql, writes, tuple(limits))
+        with self._lock:
+            if len(database.image) > self._room:
+                self._end()
+                self._room = 2 * len(database.image)
+            answer = self._ask((*request, None), limits.seconds)
+            if answer is None:  # it has no such database open
+                answer = self._ask((*request, database.image), START)
+            if answer is None:
+                answer = self._ask((*request, None), limits.seconds)
+            return answer if answer is not None else _gone("memory")
+
+    def _ask(self, request: tuple[Any, ...], seconds: float) -> tuple[Any, ...] | None:
+        """Send a request and wait for the answer; a worker that is late is ended."""
+        process = self._process or self._start()
+        assert process.stdin is not None
+        try:
+            send(process.stdin, request)
+            answer: tuple[Any, ...] | None = self._receive(process, seconds)
+            return answer
+        except TimeoutError:
+            self._end()
+            return _gone("timeout")
+        except (OSError, EOFError, ValueError):
+            self._end()
+            return _gone("memory")
+
+    def _receive(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
+        """Read an answer; the worker stops of itself after half of the seconds, if it can."""
+        assert process.stdout is not None
+        pipe, data, start = process.stdout.fileno(), bytearray(), time.monotonic()
+        length, wait = LENGTH.size, 0.6 * seconds
+        while len(data) < length:
+            ready, _, _ = select.select([pipe], [], [], wait)
+            if not ready:
+                wait = 0.6 * seconds - (_cpu_seconds(process.pid) - self._spent)
+                if wait <= 0.05 * seconds or time.monotonic() - start > 4 * seconds:
+                    raise TimeoutError
+                continue
+            part = os.read(pipe, 1 << 20)
+            if not part:
+                raise EOFError
+            data += part
+            if length == LENGTH.size <= len(data):
+                length += LENGTH.unpack_from(data)[0]
+        self._spent, answer = marshal.loads(memoryview(data)[LENGTH.size :])
+        return answer
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        """Start the process, without the caller's environment and packages."""
+        path = pathlib.Path(__file__).with_name("worker.py")
+        heap, self._spent = HEAP - ROOM + self._room, 0.0
+        self._process = process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(path), str(self._room), str(heap)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={name: os.environ[name] for name in _KEPT if name in os.environ},
+            start_new_session=True,
+        )
+        self._ask(("", (), "", False, tuple(Limits()), None), START)
+        if self._process is None:
+            raise UnsupportedError("SqlQuery: the process that runs SQL cannot be started")
+        return process
+
+    def stop(self) -> None:
+        """End the process; the next query starts another."""
+        if self._owner == os.getpid():  # a forked process leaves it alone
+            with self._lock:
+                self._end()
+
+    def _end(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(OSError):
+                process.kill()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):
+                    assert pipe is not None
+                    pipe.close()
+            process.wait()
+
+
+def _cpu_seconds(process: int) -> float:
+    """Return how long the processor has worked for a process; where nobody tells, the time."""
+    try:
+        fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return time.monotonic()
+
+
+def _gone(reason: str) -> tuple[Any, ...]:
+    """Return the answer to a query that the worker did not survive."""
+    told = {"timeout": "the query takes too long", "memory": "the query needs too much memory"}
+    return (), (), told[reason], reason, 0

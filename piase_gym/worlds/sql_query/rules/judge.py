@@ -1,0 +1,64 @@
+"""What an answer is worth: the score of rows, or of the changes that were made to a database."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+
+from piase_gym.worlds.sql_query.levels.dataset import Database, Task
+from piase_gym.worlds.sql_query.rules.engine import Engine, Result, run
+from piase_gym.worlds.sql_query.rules.score import Mode, score
+from piase_gym.worlds.sql_query.rules.worker import Limits
+
+GOLD_LIMITS = Limits(seconds=20.0, work=2_000_000, rows=100_000, size=64_000_000)
+"""What a gold query may use."""
+
+
+def run_there(server: str, database: str, sql: str, limits: Limits) -> Result:
+    """Run one statement, which may only read, on a server; its URL may have ``{database}``."""
+    return _server(server.replace("{database}", database), limits).execute(sql)
+
+
+@functools.lru_cache(maxsize=64)
+def _server(url: str, limits: Limits) -> Engine:
+    """Return the engine of a server, which every episode shares."""
+    from piase_gym.worlds.sql_query.rules.server import ServerEngine
+
+    return ServerEngine(url, limits=limits)
+
+
+def changes(database: Database, journal: tuple[str, ...], limits: Limits) -> Result:
+    """Return what some statements have changed: rows that are gone or new, with their tables."""
+    found: list[tuple[object, ...]] = []
+    for table in database.schema:
+        sql = f'SELECT * FROM "{table.name}"'
+        before = Counter(run(database, (), sql, False, limits).rows)
+        after = Counter(run(database, journal, sql, True, limits).rows)
+        found += [("-", table.name, *row) for row in (before - after).elements()]
+        found += [("+", table.name, *row) for row in (after - before).elements()]
+    return Result(tuple(found))
+
+
+@functools.lru_cache(maxsize=8192)
+def gold_of(task: Task, database: Database, server: str | None) -> Result:
+    """Return what the gold query of a task returns, or what it changes.
+
+    Args:
+        task: The task.
+        database: Its database.
+        server: The URL of a server that has it, or ``None``.
+    """
+    if server is not None:
+        return run_there(server, task.database, task.gold, GOLD_LIMITS)
+    if task.writes:
+        return changes(database, (task.gold,), GOLD_LIMITS)
+    return run(database, (), task.gold, False, GOLD_LIMITS)
+
+
+def judge(answer: Result | None, gold: Result, task: Task, mode: Mode) -> float:
+    """Return the score of an answer; one that failed, or was never given, is worth nothing."""
+    failed = answer is None or answer.reason is not None
+    rows = None if failed or answer is None else answer.rows
+    if task.writes:
+        return score(rows, gold.rows, "order_aware")
+    return score(rows, gold.rows, mode, task.gold)

@@ -1,0 +1,227 @@
+"""The drop-in for InterCode's environment: its calls, its infos, its protocol."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from piase_gym.adapters.intercode import (
+    SqlEnv,
+    Summary,
+    evaluate,
+    read_log,
+    replay,
+    summarise,
+)
+from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
+from tests.worlds.sql_query.intercode_files import (
+    FILES,
+    needs_files,
+    needs_sqlglot,
+    original,
+    write_files,
+)
+
+LOGS = Path(os.environ.get("INTERCODE_LOGS", FILES.parent / "intercode_logs"))
+"""Logs of InterCode's own evaluations, where they are at hand."""
+TASKS: list[dict[str, Any]] = [
+    {"db": "Shop", "query": "Which goods?", "gold": "SELECT Code FROM goods ORDER BY Code"},
+    {"db": "Shop", "query": "Who?", "gold": "SELECT ID FROM Makers", "hardness": "hard"},
+    {"db": "Shop", "query": "Nobody?", "gold": "SELECT ID FROM Makers WHERE ID > 9"},
+]
+GOODS = "SELECT Code FROM goods ORDER BY Code"
+
+pytestmark = needs_sqlglot
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(tmp_path_factory.mktemp("intercode"), tasks=TASKS)
+
+
+@pytest.fixture
+def env(folder: Path) -> SqlEnv:
+    return SqlEnv("docker-env-sql", data_path=folder / "ic_small_dev.json", verbose=True)
+
+
+def test_an_episode_is_as_in_intercode(env: SqlEnv) -> None:
+    assert (env.name, len(env.data_loader)) == ("ic_sql", 3)
+    assert env.reset(0) == ("Which goods?", {})
+    assert (env.query, env.gold, env.query_idx) == ("Which goods?", GOODS, 0)
+    assert env.record["db_tables"]["makers"] == ["ID", "Name", "Since"]
+    assert env.step("submit") == (
+        "Which goods?",
+        0.0,
+        True,
+        {
+            "agent_obs": "Which goods?",
+            "eval_obs": "[('a',), ('b',)]",
+            "corrupt_gold": False,
+            "reward": 0.0,
+            "action_executed": True,
+        },
+    )
+    assert env.step("SELECT Code FROM goods ORDER BY Code DESC") == (
+        [("b",), ("a",)], 0, False, {**env.info, "action_executed": True},
+    )  # fmt: skip
+    assert env.step("submit")[1] == -1.0
+    assert env.step(GOODS + ";")[0] == [("a",), ("b",)]
+    observation, reward, done, info = env.step("submit the answer")
+    assert (observation, reward, done) == ([("a",), ("b",)], 1.0, True)
+    assert info["agent_obs"] == info["eval_obs"] == "[('a',), ('b',)]"
+    observation, reward, done, info = env.step("SELECT x FROM goods")
+    assert observation.startswith("Error executing query: ")
+    assert (reward, done, info["action_executed"]) == (0, False, False)
+    assert env.step("submit")[1] == 0.0
+    assert env.step("USE shop")[::2] == (None, False)
+    assert env.step("submit")[1] == 0.0
+    assert env.step("skip") == ("skipped", 0, True, {})
+    assert env.get_available_actions() is None
+    assert [action for action, _ in env.trajectory][-1] == "submit"
+
+
+def test_no_rows_are_right_where_there_are_none(env: SqlEnv) -> None:
+    env.reset(2)
+    assert env.step("submit")[1] == 0.0
+    env.step("SELECT 1 WHERE 0")
+    assert env.step("submit")[1] == 1.0
+
+
+def test_reset_without_an_index_chooses(folder: Path) -> None:
+    chosen = []
+    for _ in range(2):
+        env = SqlEnv(data_path=folder, seed=3)
+        chosen.append([env.reset()[0] for _ in range(12)])
+    assert chosen[0] == chosen[1]
+    assert len(set(chosen[0])) == 3
+
+
+def test_preprocess_is_run(folder: Path) -> None:
+    def use(record: dict[str, Any]) -> list[str]:
+        return [f"use {record['db']}"]
+
+    env = SqlEnv(data_path=folder, preprocess=use)
+    assert env.reset(0) == (None, {"action_executed": True})
+    env = SqlEnv(data_path=folder, preprocess=lambda record: ["use bank"])
+    with pytest.raises(UnsupportedError, match=r"cannot run 'use bank': .*Unknown database"):
+        env.reset(0)
+    with pytest.raises(ResetNeededError):
+        env.step("SELECT 1")
+
+
+def test_a_trajectory_is_saved(folder: Path, tmp_path: Path) -> None:
+    env = SqlEnv(data_path=folder, traj_dir=tmp_path)
+    env.reset(0)
+    env.step(GOODS)
+    env.step("submit")
+    (path,) = (tmp_path / "logs_ic_sql").glob("log_*.json")
+    found = json.loads(path.read_text())
+    assert found["trajectory"] == [
+        {"action": GOODS, "observation": "('a',)('b',)"},
+        {"action": "submit", "observation": "None"},
+    ]
+    assert (found["environment"], found["query_idx"], found["reward"]) == ("ic_sql", 0, 1.0)
+    assert (found["query"], found["gold"]) == ("Which goods?", GOODS)
+    assert found["info"]["eval_obs"] == "[('a',), ('b',)]"
+
+
+def test_what_is_wrong_is_said(env: SqlEnv, folder: Path) -> None:
+    with pytest.raises(ResetNeededError):
+        env.step("SELECT 1")
+    for index in (3, -4):
+        with pytest.raises(ConfigError, match="there are 3"):
+            env.reset(index)
+    env.reset(0)
+    with pytest.raises(ActionError, match="an action is a text, not int"):
+        env.step(3)  # type: ignore[arg-type]
+    for options in ({}, {"data_path": folder, "dataset": env.dataset}):
+        with pytest.raises(ConfigError, match="give one"):
+            SqlEnv(**options)
+    with pytest.raises(ConfigError, match="cannot read"):
+        SqlEnv(data_path=folder, dump=folder / "none.sql")
+
+
+class Scripted:
+    """Plays given actions, and keeps what it was told."""
+
+    def __init__(self, *scripts: list[str | None]) -> None:
+        self.scripts, self.told = list(scripts), []  # type: ignore[var-annotated]
+
+    def reset(self) -> None:
+        self.left = iter(self.scripts.pop(0))
+
+    def __call__(self, query: str, observation: Any, reward: float | None) -> str | None:
+        self.told.append((query, observation, reward))
+        return next(self.left)
+
+
+def test_the_protocol_keeps_the_best_of_all_turns(env: SqlEnv) -> None:
+    player = Scripted(
+        ["SELECT nothing", "SELECT Code FROM goods LIMIT 1", None, GOODS, "unused"],
+        ["SELECT ID FROM makers LIMIT 2", "SELECT 7", "SELECT 8"],
+        ["SELECT 1", "skip", "unused"],
+    )
+    found = evaluate(player, env, turns=3)
+    assert player.told[:3] == [
+        ("Which goods?", None, None),
+        ("Which goods?", player.told[1][1], 0.0),
+        ("Which goods?", [("a",)], 0.5),
+    ]
+    assert found["0"]["turn_history"]["rewards"] == [0.0, 0.5, 0.0]
+    assert found["0"]["turn_history"]["valid_action"] == [False, True, False]
+    assert found["0"]["summary"] == {
+        "max_reward": 0.5, "max_reward_idx": 1, "turns_taken": 3, "turns_max": 3,
+    }  # fmt: skip
+    assert found["1"]["turn_history"]["rewards"] == [0.67, 0.0, 0.0]
+    assert found["2"]["turn_history"]["actions"] == ["SELECT 1", "skip"]
+    assert found["2"]["summary"]["max_reward"] == 0.0
+    assert summarise(found) == {
+        "easy": Summary(2, 0.0, 0.25, 2.5, 2 / 5),
+        "hard": Summary(1, 0.0, 0.67, 3.0, 0.0),
+        "all": Summary(3, 0.0, pytest.approx(1.17 / 3), pytest.approx(8 / 3), 2 / 8),
+    }
+    won = evaluate(Scripted(["SELECT 1", GOODS, "unused"]), env, [0])
+    assert won["0"]["summary"]["turns_taken"] == 2
+    assert summarise(won)["all"].success == 1.0
+
+
+def test_a_log_is_played_again(env: SqlEnv, tmp_path: Path) -> None:
+    episodes = evaluate(
+        Scripted(["SELECT 1", GOODS], ["SELECT 5", "SELECT 6"]), env, [0, 1], turns=2
+    )
+    del episodes["1"]
+    react = {"0": {**episodes["0"], "turn_history": {"actions": [f"execute[{GOODS}]"]}}}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(episodes))
+    assert replay(path, env) == read_log(path) == episodes
+    path.write_text(json.dumps(react))
+    assert replay(path, env)["0"]["summary"]["max_reward"] == 1.0
+    for text, told in (
+        ("[]", "is no log"),
+        ('{"0": {}}', "is no log of episodes with task_id"),
+        ('{"0', "cannot read"),
+        (json.dumps({"0": {**episodes["0"], "task_id": 7}}), "has a task 7"),
+        (json.dumps({"0": {**episodes["0"], "query": "?"}}), "another question"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=told):
+            replay(path, env)
+
+
+@needs_files
+@pytest.mark.skipif(not LOGS.exists(), reason="no logs of InterCode (INTERCODE_LOGS says where)")
+@pytest.mark.parametrize("name", ["gpt-4_1_turns", "text-bison-001_10_turns"])
+def test_published_logs_have_the_published_results(name: str) -> None:
+    (log,) = LOGS.rglob(f"ic_sql_multiturn_{name}.json")
+    env = SqlEnv(dataset=original(), mode="order_aware")
+    found, told = replay(log, env), read_log(log)
+    differ = [
+        key
+        for key in found
+        if (found[key]["summary"]["max_reward"] == 1) != (told[key]["summary"]["max_reward"] == 1)
+    ]
+    assert len(differ) <= 5, differ

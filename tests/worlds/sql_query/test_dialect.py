@@ -1,0 +1,140 @@
+"""MySQL's SQL on SQLite, and all of InterCode's gold queries."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from piase_gym.worlds.sql_query import score
+from piase_gym.worlds.sql_query.levels import intercode
+from piase_gym.worlds.sql_query.levels.dataset import Database
+from piase_gym.worlds.sql_query.rules.dialect import TranslationError, tidied, translate
+from piase_gym.worlds.sql_query.rules.engine import LocalEngine
+from tests.worlds.sql_query.intercode_files import (
+    needs_files,
+    needs_sqlglot,
+    original,
+    write_files,
+)
+
+pytestmark = needs_sqlglot
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    folder = write_files(tmp_path_factory.mktemp("shop"))
+    return intercode.load(folder).databases["Shop"]
+
+
+@needs_files
+def test_every_gold_query_of_intercode_runs_and_is_right() -> None:
+    dataset = original()
+    engines = {name: LocalEngine(known) for name, known in dataset.databases.items()}
+    fresh = {name: dataclasses.replace(d, translated={}) for name, d in dataset.databases.items()}
+    wrong = []
+    for task in dataset.tasks:
+        found = engines[task.database].execute(task.gold)
+        if found.reason is not None or score(found.rows, found.rows, "original") != 1.0:
+            wrong.append((task.task_id, found.error))
+        gold = tidied(task.gold)
+        kept = dataset.databases[task.database].translated[gold]
+        assert kept == translate(gold, fresh[task.database])
+    assert wrong == []
+
+
+COLUMNS = [
+    ("Code", "char(3)", "NO", "PRI", "", ""),
+    ("Maker", "int", "YES", "MUL", None, ""),
+    ("Price", "decimal(19,4)", "YES", "", None, ""),
+    ("Weight", "double", "YES", "", None, ""),
+    ("Made", "datetime", "YES", "", None, ""),
+    ("order", "int", "NO", "UNI", "0", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SHOW TABLES", [("goods",), ("makers",)]),
+        ("show tables from SHOP;", [("goods",), ("makers",)]),
+        ("SHOW DATABASES", [("Shop",)]),
+        ("USE shop", []),
+        ("DESCRIBE goods", COLUMNS),
+        ("desc `Goods`;", COLUMNS),
+        ("SHOW COLUMNS FROM goods", COLUMNS),
+        ("EXPLAIN shop.goods", COLUMNS),
+        (
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'shop'"
+            " ORDER BY table_name",
+            [("goods",), ("makers",)],
+        ),
+        ("SELECT * FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = 'other'", []),
+        (
+            "SELECT c.column_name, data_type FROM information_schema.columns c"
+            " WHERE table_name = 'MAKERS'",
+            [("ID", "int"), ("Name", "varchar"), ("Since", "text")],
+        ),
+        ('SELECT ID FROM Makers WHERE Name = "CAFÉ; \'noir\'"', [(1,), (2,)]),
+        ("SELECT count(DISTINCT Name) FROM shop.makers", [(1,)]),
+        ("SELECT shop.goods.Code FROM shop.goods WHERE `order` = 2", [("b",)]),
+        ("SELECT 1 / 2, 7 DIV 2, 7 % 4, 'a' 'b'", [(0.5, 3, 3, "ab")]),
+        ("SELECT ID FROM makers WHERE Since > 1000", [(2,)]),  # as text, "900" is greater
+        ("SELECT ID FROM makers WHERE Since BETWEEN 800 AND 1000", [(1,)]),
+        ("SELECT m.ID FROM makers m WHERE 1000 > m.Since", [(1,), (3,)]),  # "x" is 0
+        ("SELECT ID FROM makers WHERE Since > '1000'", [(1,), (2,), (3,)]),
+        ("SELECT ID FROM makers WHERE Since IN (900.0, 1950)", [(1,), (2,)]),
+        ("SELECT count(DISTINCT Maker, Code) FROM goods", [(2,)]),
+        ("SELECT count(DISTINCT Weight, Code) FROM goods", [(1,)]),  # what has a NULL is left out
+        ("SELECT LEFT(Made, 4), RIGHT(Made, 2), YEAR(Made), MONTH(Made) FROM goods LIMIT 1",
+         [("2018", "21", 2018, 3)]),
+        ("SELECT Code FROM goods WHERE Code REGEXP '^[A]$'", [("a",)]),
+        ("SELECT Code FROM goods WHERE Price < 0 || Code = 'B'", [("a",), ("b",)]),
+        ("SELECT Name FROM makers WHERE Name IS NOT NULL GROUP BY Name ORDER BY count(*)",
+         [("Café; 'Noir' ",)]),
+        ("SELECT Maker FROM goods GROUP BY Maker ORDER BY count(*) DESC LIMIT 1", [(1,)]),
+        ("SELECT IF(Price > 0, 'up', 'down'), IFNULL(Weight, 9) FROM goods",
+         [("down", 2.5), ("up", 9)]),
+    ],
+)  # fmt: skip
+def test_mysql_is_understood(shop: Database, sql: str, rows: list[tuple[object, ...]]) -> None:
+    found = LocalEngine(shop).execute(sql)
+    assert (found.error, list(found.rows)) == (None, rows)
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("SELECT Nam FROM makers", "no such column"),
+        ("SELECT `Nam` FROM makers", "no such column"),
+        ("SELECT * FROM maker", "no such table"),
+        ("DESCRIBE maker", "Table 'Shop.maker' doesn't exist"),
+        ("USE bank", "Unknown database 'bank'"),
+        ("SELECT * FROM bank.goods", "Unknown database 'bank'"),
+        ("SHOW TABLES FROM bank", "Unknown database 'bank'"),
+        ("SELECT * FROM information_schema.processlist", "not supported"),
+        ("SHOW PROCESSLIST", "not supported"),
+        ("SET autocommit = 0", "not supported"),
+        ("SELECT Code FROM goods WHERE Maker IN (SELECT ID FROM makers LIMIT 1)", "LIMIT"),
+        ("SELECT 1; SELECT 2", "one statement at a time, not 2"),
+        ("sure, here it is", "You have an error in your SQL syntax"),
+        ("SELECT (((", "You have an error in your SQL syntax"),
+        ("SELECT '", "You have an error in your SQL syntax"),
+        ("", "one statement at a time, not 0"),
+        ("DROP TABLE goods", "not allowed"),
+        ("ATTACH DATABASE 'x' AS y", "error"),
+        ("PRAGMA table_info(goods)", "not allowed"),
+        ("INSERT INTO goods (Code) VALUES ('c')", "not allowed"),
+    ],
+)
+def test_what_cannot_be_run_says_so(shop: Database, sql: str, told: str) -> None:
+    found = LocalEngine(shop).execute(sql)
+    assert found.reason in ("syntax", "denied")
+    assert told in str(found.error)
+    assert found.rows == ()
+
+
+def test_sqlite_is_left_alone() -> None:
+    assert translate("SELECT '", Database("own", b"")) == "SELECT '"
+    with pytest.raises(TranslationError):
+        translate("SELECT '", Database("other", b"", "mysql"))

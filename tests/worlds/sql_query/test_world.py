@@ -1,0 +1,491 @@
+"""Episodes: rewards, ends, what is shown, several agents, players, states as values."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import piase_gym
+from piase_gym.core.commands import Command, InvalidAction
+from piase_gym.core.mailbox import Message
+from piase_gym.core.text_encoding import CHARSET
+from piase_gym.errors import SnapshotError, TextParseError
+from piase_gym.worlds.sql_query import actions
+from piase_gym.worlds.sql_query.config import SqlQueryConfig
+from piase_gym.worlds.sql_query.facts import Answer, SqlQueryFacts
+from piase_gym.worlds.sql_query.levels.dataset import Column, Reference, Table
+from piase_gym.worlds.sql_query.observe.text import parse, text_of
+from piase_gym.worlds.sql_query.observe.vector import vector_box, vector_of
+from piase_gym.worlds.sql_query.players.oracle import SqlQueryOracle
+from piase_gym.worlds.sql_query.players.scripted import SqlQuerySolver, solve
+from piase_gym.worlds.sql_query.rules.score import score
+from piase_gym.worlds.sql_query.world import SqlQuery
+
+
+def world_of(**config: Any) -> SqlQuery:
+    world = SqlQuery(SqlQueryConfig(**config))
+    world.reset(3)
+    return world
+
+
+def play(world: SqlQuery, *lines: str) -> Any:
+    """Let the first agent write some lines; return the last step."""
+    for line in lines:
+        tick = world.step([world.read(0, line), *[None] * (len(world.agents) - 1)])  # type: ignore[list-item]
+    return tick
+
+
+def test_a_submitted_answer_is_worth_its_score() -> None:
+    """The reward is that of `score`, which has tests of its own, for whole and half answers."""
+    for mode in ("order_aware", "original"):
+        for seed in range(12):
+            world = world_of(reward_mode=mode, hardness=("easy",), kinds=("sorted", "list"))
+            world.reset(seed)
+            gold = world.setting.task.gold
+            for line in (gold, f"SELECT * FROM ({gold}) LIMIT 2", f"{gold} LIMIT 0", "SELECT 1"):
+                world.reset(seed)
+                first = play(world, line)
+                rows = world._results[0]
+                assert rows is not None
+                want = score(rows.rows, world.setting.gold.rows, mode, gold)  # type: ignore[arg-type]
+                last = play(world, "submit")
+                assert first.rewards == [0.0]
+                assert first.notes[0]["score"] == last.notes[0]["score"] == want
+                assert last.rewards == [want]
+                assert last.terminated == [True]
+                assert world.result(0) == ("won" if want == 1 else "lost")
+                assert last.notes[0]["gold"] == gold
+
+
+def test_the_order_counts_where_it_is_asked_for() -> None:
+    for kind in ("list", "sorted"):
+        world = world_of(domains=("library",), kinds=(kind,), tables=1)
+        for seed in range(99):  # of rows that all differ
+            world.reset(seed)
+            gold = world.setting.task.gold
+            if gold.startswith("SELECT name"):
+                break
+        turned = (
+            gold.replace(" ASC", " -").replace(" DESC", " ASC").replace(" -", " DESC")
+            if kind == "sorted"
+            else f"{gold} ORDER BY id DESC"
+        )
+        rows = world.setting.gold.rows
+        want = 1.0 if kind == "list" else score(rows[::-1], rows, "original")
+        assert want == 1.0 or want < 0.5
+        assert play(world, turned, "submit").rewards == [want]
+
+
+def test_the_best_of_all_turns_counts() -> None:
+    world = world_of(answer="best", kinds=("list",), domains=("library",), tables=1)
+    gold = world.setting.task.gold
+    rows = len(world.setting.gold.rows)
+    half = play(world, f"{gold} LIMIT {rows // 2}")
+    assert half.rewards == [pytest.approx((rows // 2) / rows)]
+    assert play(world, f"{gold} LIMIT 1").rewards == [0.0]
+    last = play(world, gold)
+    assert last.rewards == [pytest.approx(1 - (rows // 2) / rows)]
+    assert last.terminated == [True]
+    assert world.result(0) == "won"
+    world.reset(3)
+    play(world, f"{gold} LIMIT {rows // 2}", "SELECT 1")
+    assert play(world, "submit").notes[0]["score"] == pytest.approx((rows // 2) / rows)
+    assert world.result(0) == "lost"
+
+
+def test_turns_run_out_and_agents_give_up() -> None:
+    world = world_of(max_steps=2)
+    assert world.facts(0).turns == 2
+    first, second = play(world, "SELECT 1"), play(world, world.setting.task.gold)
+    assert first.truncated == [False]
+    assert (second.truncated, second.terminated, second.rewards) == ([True], [False], [0.0])
+    assert world.result(0) == "lost"
+    world = world_of()
+    skipped = play(world, "skip")
+    assert (skipped.terminated, skipped.truncated) == ([True], [False])
+    assert world.result(0) == "lost"
+    assert play(world_of(), "submit").rewards == [0.0]
+
+
+def test_failures_are_typed_and_priced() -> None:
+    world = world_of(rewards={"error": -0.25, "illegal": -0.5, "step": -0.125})
+    for line, outcome, error, reward in (
+        ("SELECT 1", "ok", None, -0.125),
+        ("SELECT nothing FROM nowhere", "failed", "syntax", -0.375),
+        ("DROP TABLE x", "failed", "syntax", -0.375),
+        ("ATTACH 'x' AS y", "failed", "denied", -0.375),
+        ("what shall I do", "unparsable", None, -0.625),
+        ("describe nowhere", "illegal", None, -0.625),
+        ("SELECT " + "1" * 1000, "too_long", None, -0.625),
+        ("wait", "ok", None, -0.125),
+    ):
+        tick = play(world, line)
+        assert (tick.outcomes[0], tick.notes[0].get("error")) == (outcome, error), line
+        assert tick.rewards == [reward], line
+
+
+def test_milestones_are_told_once() -> None:
+    world = world_of()
+    gold = world.setting.task.gold
+    told = [play(world, line).notes[0].get("milestones") for line in ("xx", "SELECT 1", gold, gold)]
+    assert told == [None, ["query_run"], ["answer_found"], None]
+
+
+def test_a_task_that_writes_is_judged_by_what_has_changed() -> None:
+    for seed in range(10):
+        world = SqlQuery(SqlQueryConfig(writes=1.0))
+        world.reset(seed)
+        task, database, gold = world.setting
+        assert task.writes
+        done = play(world, task.gold)
+        assert done.notes[0]["score"] == 1.0
+        assert len(world.state_of.journal) == 1
+        assert play(world, "SELECT 1").notes[0]["score"] == 1.0  # the database is what counts
+        assert play(world, "submit").rewards == [1.0]
+        world.reset(seed)
+        assert world.setting.database.image == database.image
+        assert play(world, "submit").rewards == [0.0]  # nothing was done
+        world.reset(seed)
+        table = database.schema[0].name
+        wrong = play(world, task.gold, f"DELETE FROM {table} WHERE id < 3")
+        assert wrong.notes[0]["score"] < 1.0
+        assert gold.rows
+
+
+def test_a_schema_can_be_found_out() -> None:
+    world = world_of(discover=True)
+    schema = world.setting.database.schema
+    name = schema[1].name
+    assert world.facts(0).tables == ()
+    assert int(world.masks()[0].sum()) == len(actions.PLAIN)
+    assert play(world, f"describe {name}").outcomes == ["illegal"]
+    play(world, "SHOW TABLES")
+    assert [table.name for table in world.facts(0).tables] == [table.name for table in schema]
+    assert all(not table.columns for table in world.facts(0).tables)
+    few = int(world.masks()[0].sum())
+    tick = play(world, f"DESC {name};")
+    assert tick.outcomes == ["ok"]
+    assert world.facts(0).tables[1] == schema[1]
+    assert world.facts(0).tables[0].columns == ()
+    assert int(world.masks()[0].sum()) > few
+    answer = world.facts(0).answer
+    assert answer is not None
+    assert [row[0] for row in answer.rows] == [column.name for column in schema[1].columns]
+
+
+def test_indices_stand_for_the_same_places_in_every_episode() -> None:
+    world = world_of(tables=2)
+    parts, size = actions.layout(world._slots)
+    assert size == world.num_actions
+    for seed in range(6):
+        world.reset(seed)
+        schema = world.setting.database.schema
+        for index, command in world.choices(0).commands.items():
+            kind = max((k for k in parts if parts[k][0] <= index), key=lambda k: parts[k][0])
+            if kind == "one":
+                table = schema[(index - parts[kind][0]) // (parts[kind][1][1] * parts[kind][1][2])]
+                assert f"FROM {table.name}" in command.parameters["sql"]
+        assert world.command(0, 0) == actions.WAIT
+        unused = int((world.masks()[0] == 0).argmax())
+        assert isinstance(world.command(0, unused), InvalidAction)
+
+
+def test_every_template_runs() -> None:
+    for seed in range(2):
+        world = world_of(max_steps=5000)
+        world.reset(seed)
+        for command in world.choices(0).commands.values():
+            if command.verb == "query":
+                assert world._run(command.parameters["sql"], 0).reason is None, command
+
+
+def test_names_that_are_no_words_are_quoted() -> None:
+    columns = (Column("id", "INT", True), Column("order", "INT", False), Column('a "b"', "", False))
+    schema = (Table("my table", columns, ()),)
+    found = actions.choices(schema, ("'x'",), actions.Slots(1, 3, 0), '"').commands.values()
+    lines = [command.parameters.get("sql", "") for command in found]
+    assert 'SELECT "order" FROM "my table"' in lines
+    assert 'SELECT "a ""b""" FROM "my table"' in lines
+    ticked = actions.choices(schema, (), actions.Slots(1, 3, 0), "`").commands.values()
+    assert "SELECT `order` FROM `my table`" in [c.parameters.get("sql") for c in ticked]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ('Whose name is "Ann Lee" or 12.5?', ("'Ann Lee'", "12.5")),
+        ("Which singers come from France after 1990?", ("1990", "'France'")),
+        ("It's 3 o'clock in 'Bern'", ("'Bern'", "3")),
+        ("How many are there?", ()),
+        ("""Called "O'Neil" and 5 and 7""", ("'O''Neil'", "5")),
+    ],
+)
+def test_values_are_found_in_questions(question: str, found: tuple[str, ...]) -> None:
+    assert actions.literals(question) == found
+
+
+def test_lines_are_read_as_people_write_them() -> None:
+    world = world_of(agents=2)
+    query = Command("query", {"sql": "select 1;"})
+    for line in ("select 1;", "  select 1; ", "```sql\nselect 1;\n```", "query select 1;"):
+        assert world.read(0, line) == query, line
+    assert world.read(0, "Submit.") == actions.SUBMIT
+    assert world.read(0, "(select 1)") == Command("query", {"sql": "(select 1)"})
+    assert world.read(0, "describe the `Author`;") == Command("describe", {"table": "the `Author"})
+    assert world.read(0, "DESC author") == Command("describe", {"table": "author"})
+    assert world.read(0, "tell agent_1 SELECT") == Command(
+        "tell", {"agent_id": "agent_1", "message": "SELECT"}
+    )
+    for sql in ("select 1", "submit", "describe x", "anything", "say hello"):
+        command = Command("query", {"sql": sql})
+        assert world.read(0, world.write(command)) == command
+    for line in ("I think so", "{}", "42", ""):
+        assert isinstance(world.read(0, line), InvalidAction)
+
+
+# -- several agents -----------------------------------------------------------------------------
+
+
+def test_agents_share_the_question_and_not_their_results() -> None:
+    world = world_of(agents=3)
+    gold = world.setting.task.gold
+    tick = world.step([world.read(0, gold), world.read(1, "SELECT 1"), world.read(2, "skip")])  # type: ignore[list-item]
+    assert tick.terminated == [False, False, True]
+    answers = [world.facts(agent).answer for agent in range(3)]
+    assert [a and a.rows for a in answers[1:]] == [(("1",),), None]
+    tick = world.step([world.read(0, "submit"), world.read(1, "SELECT 2"), None])  # type: ignore[list-item]
+    assert tick.rewards == [1.0, 1.0, 0.0]
+    assert tick.outcomes[:2] == ["ok", "failed"]
+    assert [str(world.result(agent)) for agent in range(3)] == ["won", "won", "lost"]
+    world.reset(3)
+    world.set_order([1, 0, 2])
+    tick = world.step([world.read(0, gold), world.read(1, "submit"), None])  # type: ignore[list-item]
+    assert tick.rewards == [0.0, 0.0, 0.0]
+    assert tick.outcomes[:2] == ["failed", "ok"]
+
+
+def test_agents_that_write_change_one_database() -> None:
+    world = world_of(agents=2, writes=1.0)
+    gold = world.setting.task.gold
+    one = world.read(0, gold)
+    table = world.setting.database.schema[0].name
+    count = world.read(1, f"SELECT count(*) FROM {table}")
+    world.step([one, count])  # type: ignore[list-item]
+    assert play(world, "wait").terminated == [False, False]
+    tick = world.step([None, world.read(1, "submit")])  # type: ignore[list-item]
+    assert tick.rewards == [1.0, 1.0] or world._judge(world._results[1]) == 1.0
+
+
+def test_what_is_said_is_heard_a_turn_later() -> None:
+    env = piase_gym.parallel_env("SqlQuery", agents=2, view="text", actions="text")
+    env.reset(seed=0)
+    env.step({"agent_0": "tell agent_1 I count them.", "agent_1": "say yes"})
+    shown, *_ = env.step({"agent_0": "wait", "agent_1": "wait"})
+    assert "agent_0 tells agent_1: I count them." in shown["agent_1"]
+    assert "agent_1 says: yes" in shown["agent_0"]
+
+
+# -- views --------------------------------------------------------------------------------------
+
+word = st.text(max_size=12)
+name = st.text(min_size=1, max_size=10)
+names = st.lists(name, min_size=1, max_size=4, unique=True).map(tuple)
+kinds = st.sampled_from(["", "INTEGER", "varchar(255)", "DECIMAL(10,2)", "double precision"])
+
+
+@st.composite
+def tables(draw: Any) -> Table:
+    columns = tuple(Column(n, draw(kinds), draw(st.booleans())) for n in draw(names))
+    links = [Reference(c.name, draw(name), draw(name)) for c in columns if draw(st.booleans())]
+    return Table(draw(name), columns if draw(st.booleans()) else (), tuple(links))
+
+
+@st.composite
+def answers(draw: Any) -> Answer:
+    if draw(st.booleans()):
+        return Answer(error=draw(word), reason=draw(st.sampled_from(["syntax", "timeout"])))
+    columns = draw(st.lists(word, max_size=3).map(tuple))
+    rows = draw(st.lists(st.tuples(*[word] * len(columns)), max_size=3)) if columns else []
+    numbers = st.integers(0, 10**6)
+    return Answer(columns, tuple(rows), draw(numbers), draw(numbers), draw(numbers))
+
+
+@st.composite
+def any_facts(draw: Any) -> SqlQueryFacts:
+    found = [
+        t if t.columns else t._replace(references=()) for t in draw(st.lists(tables(), max_size=3))
+    ]
+    letters = st.builds(Message, st.just("agent_1"), st.sampled_from(["all", "agent_0"]), word)
+    return SqlQueryFacts(
+        agent="agent_0",
+        question=draw(word),
+        database=draw(name),
+        writes=draw(st.booleans()),
+        turns=draw(st.integers(0, 10**6)),
+        tables=tuple(found),
+        query=draw(st.none() | word),
+        answer=draw(st.none() | answers()),
+        feedback=draw(st.none() | word),
+        messages=tuple(draw(st.lists(letters, max_size=2))),
+        hint=draw(st.none() | word),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(any_facts())
+def test_texts_are_read_back(facts: SqlQueryFacts) -> None:
+    config = SqlQueryConfig(agents=2)
+    text = text_of(facts)
+    assert set(text) <= set(CHARSET)
+    assert parse(text, config) == facts
+    row = vector_of(facts, config.fixed_envelope(), ("agent_0", "agent_1"))
+    assert vector_box(config.fixed_envelope()).contains(row)
+
+
+def test_texts_that_nobody_writes_are_refused() -> None:
+    world = world_of()
+    play(world, "SELECT 1, 2")
+    text = world.text(world.facts(0))
+    for old, new in (
+        ("Turns left: 9", "Turns left: nine"),
+        ("Result: 1 row", "Result: one row"),
+        ("Table ", "Chair "),
+        ("only read it", "only eat it"),
+    ):
+        with pytest.raises(TextParseError, match="SqlQuery: cannot read"):
+            parse(text.replace(old, new, 1), world.config)
+
+
+def test_long_results_are_cut_for_show_alone() -> None:
+    world = world_of()
+    numbers = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 500) "
+    play(world, f"{numbers} SELECT {', '.join(['n'] * 20)}, printf('%90d', n) FROM r")
+    answer = world.facts(0).answer
+    assert answer is not None
+    assert (answer.height, answer.width) == (500, 21)
+    assert (len(answer.rows), len(answer.rows[0])) == (10, 8)
+    play(world, "SELECT printf('%90d', 1)")
+    answer = world.facts(0).answer
+    assert answer is not None
+    assert len(answer.rows[0][0]) == 40
+    world.step([Command("query", {"sql": "SELECT 1 " + " " * 5000})])
+    assert len(world.facts(0).query or "") <= 1000
+
+
+# -- players --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("config", [{}, {"discover": True}, {"writes": 0.5}, {"answer": "best"}])
+def test_the_oracle_wins_and_the_solver_mostly(config: dict[str, Any]) -> None:
+    world = SqlQuery(SqlQueryConfig(**config))
+    solved = 0
+    for seed in range(60):
+        for player in (SqlQueryOracle(world), SqlQuerySolver(world)):
+            world.reset(seed)
+            certificate = SqlQueryOracle(world).certificate(0)
+            while world.alive[0]:
+                world.step([player.act(0)])
+            if isinstance(player, SqlQueryOracle):
+                assert (world.result(0), world.state_of.t) == ("won", certificate)
+            else:
+                solved += world.result(0) == "won"
+    assert solved >= 54
+
+
+SINGERS = (
+    Table(
+        "concert",
+        (Column("id", "INT", True), Column("singer_id", "INT", False)),
+        (Reference("singer_id", "singer", "id"),),
+    ),
+    Table(
+        "singer",
+        (Column("id", "INT", True), Column("name", "TEXT", False), Column("age", "INT", False)),
+        (),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "sql"),
+    [
+        ("How many singers do we have?", "SELECT COUNT(*) FROM singer"),
+        ("What is the average age of all singers?", "SELECT AVG(age) FROM singer"),
+        (
+            "Show the names of the singers whose age is at least 30.",
+            "SELECT name FROM singer WHERE age >= 30",
+        ),
+        (
+            "What are the names of the singers that have no concerts?",
+            "SELECT name FROM singer WHERE id NOT IN (SELECT singer_id FROM concert)",
+        ),
+        ("", "SELECT id FROM concert"),
+    ],
+)
+def test_questions_are_understood(question: str, sql: str) -> None:
+    assert solve(question, SINGERS) == sql
+
+
+# -- states are values ----------------------------------------------------------------------------
+
+
+def test_copies_and_snapshots_go_on_alike() -> None:
+    for config in ({}, {"writes": 1.0}, {"discover": True}):
+        world = world_of(**config)
+        play(world, "tables", "SELECT nothing", world.setting.task.gold)
+        other = SqlQuery(SqlQueryConfig(**config))
+        other.restore(world.snapshot())
+        for twin in (copy.deepcopy(world), pickle.loads(pickle.dumps(world)), other):
+            assert twin.digest() == world.digest()
+            assert twin.facts(0) == world.facts(0)
+            assert twin._results == world._results
+            after = copy.deepcopy(world)
+            assert play(twin, "submit").rewards == play(after, "submit").rewards == [1.0]
+            assert twin.digest() == after.digest()
+
+
+def test_states_that_do_not_fit_are_refused() -> None:
+    world = world_of()
+    play(world, "SELECT 1")
+    good = world.get_state()
+    asked = {**good["query"]["asked"][0], "at": 3}
+    for part, match in (
+        ({"described": [[99]]}, "not of 3 tables"),
+        ({"journal": ["DELETE FROM x"]}, "changes nothing"),
+        ({"asked": [asked]}, "more changes"),
+        ({"told": []}, "not of 1 agents"),
+        ({"order": [1]}, "not of 1 agents"),
+        ({"t": -1}, "does not fit"),
+        ({"number": -4}, "does not fit"),
+    ):
+        with pytest.raises(SnapshotError, match=match):
+            world.set_state({**good, "query": {**good["query"], **part}})
+    assert world.get_state() == good
+
+
+# -- what is needed -------------------------------------------------------------------------------
+
+
+def test_play_and_score_need_nothing_but_the_core() -> None:
+    """No extra: neither sqlglot nor SQLAlchemy, drivers, scipy or pandas."""
+    code = """
+import sys
+for name in ("sqlglot", "sqlalchemy", "psycopg", "pymysql", "scipy", "pandas", "torch"):
+    sys.modules[name] = None
+import piase_gym
+from piase_gym.worlds.sql_query import score
+assert score([(1,)], [(1,)]) == 1.0
+env = piase_gym.parallel_env("SqlQuery", actions="text")
+env.reset(seed=0)
+env.step({"agent_0": env.world.setting.task.gold})
+print(env.step({"agent_0": "submit"})[1])
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True)
+    assert (done.stdout, done.stderr) == (b"{'agent_0': 1.0}\n", b"")
