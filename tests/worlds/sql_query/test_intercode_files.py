@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import piase_gym
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query import score
 from piase_gym.worlds.sql_query.levels import intercode
@@ -15,6 +16,7 @@ from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.rules import collation
 from tests.worlds.sql_query.intercode_files import (
     DUMP,
+    FILES,
     TASKS,
     needs_files,
     needs_sqlglot,
@@ -161,3 +163,24 @@ def test_all_databases_of_intercode_are_there() -> None:
     ]
     assert counted == [4079, 239, 984]
     assert score([], []) == 1.0
+
+
+@needs_files
+def test_the_world_plays_intercodes_tasks() -> None:
+    tasks = original().tasks
+    for number in range(0, len(tasks), 41):
+        env = piase_gym.parallel_env(
+            "SqlQuery",
+            dataset=str(FILES),
+            task=number,
+            actions="text",
+            reward_mode="original",
+            wording="native",
+        )
+        env.reset(seed=number)
+        assert env.step({"agent_0": tasks[number].gold})[4]["agent_0"]["score"] == 1.0
+        _, rewards, terminations, _, infos = env.step({"agent_0": "submit"})
+        assert (rewards, terminations) == ({"agent_0": 1.0}, {"agent_0": True})
+        told = infos["agent_0"]
+        assert (told["gold"], told["hardness"]) == (tasks[number].gold, tasks[number].hardness)
+        env.close()
