@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import math
 import pickle
 import subprocess
 import sys
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -15,17 +18,21 @@ from hypothesis import strategies as st
 import piase_gym
 from piase_gym.core.commands import Command, InvalidAction
 from piase_gym.core.mailbox import Message
-from piase_gym.core.text_encoding import CHARSET
+from piase_gym.core.text_encoding import CHARSET, hash_text
 from piase_gym.errors import SnapshotError, TextParseError
 from piase_gym.worlds.sql_query import actions
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.sql_query.facts import Answer, SqlQueryFacts
 from piase_gym.worlds.sql_query.levels.dataset import Column, Reference, Table
+from piase_gym.worlds.sql_query.observe import vector
 from piase_gym.worlds.sql_query.observe.text import parse, text_of
 from piase_gym.worlds.sql_query.observe.vector import vector_box, vector_of
 from piase_gym.worlds.sql_query.players.oracle import SqlQueryOracle
 from piase_gym.worlds.sql_query.players.scripted import SqlQuerySolver, solve
+from piase_gym.worlds.sql_query.rules.engine import REASONS
+from piase_gym.worlds.sql_query.rules.judge import changes
 from piase_gym.worlds.sql_query.rules.score import score
+from piase_gym.worlds.sql_query.rules.worker import Limits
 from piase_gym.worlds.sql_query.world import SqlQuery
 
 
@@ -121,6 +128,7 @@ def test_failures_are_typed_and_priced() -> None:
         ("SELECT nothing FROM nowhere", "failed", "syntax", -0.375),
         ("DROP TABLE x", "failed", "syntax", -0.375),
         ("ATTACH 'x' AS y", "failed", "denied", -0.375),
+        (f"SELECT count(*) FROM {', '.join(['sqlite_master'] * 16)}", "timeout", "timeout", -0.375),
         ("what shall I do", "unparsable", None, -0.625),
         ("describe nowhere", "illegal", None, -0.625),
         ("SELECT " + "1" * 1000, "too_long", None, -0.625),
@@ -129,6 +137,28 @@ def test_failures_are_typed_and_priced() -> None:
         tick = play(world, line)
         assert (tick.outcomes[0], tick.notes[0].get("error")) == (outcome, error), line
         assert tick.rewards == [reward], line
+
+
+def test_what_an_agent_is_told_is_told_once() -> None:
+    world = world_of()
+    play(world, "what shall I do")
+    assert "neither SQL nor a command" in (world.facts(0).feedback or "")
+    play(world, "SELECT 1")
+    assert world.facts(0).feedback is None
+    assert world.facts(0).query == "SELECT 1"
+
+
+def test_changes_are_told_by_table_and_direction() -> None:
+    world = world_of(writes=1.0, domains=("library",))
+    database = world.setting.database
+    (before,) = world._run("SELECT * FROM author WHERE id = 1", 0).rows
+    journal = ("UPDATE author SET name = 'Zed' WHERE id = 1", "DELETE FROM loan WHERE id > 1")
+    found = Counter(changes(database, journal, Limits()).rows)
+    names = [column.name for column in database.schema[0].columns]
+    after = tuple("Zed" if name == "name" else v for name, v in zip(names, before, strict=True))
+    loans = world._run("SELECT * FROM loan WHERE id > 1", 0).rows
+    gone = [("-", "author", *before), *(("-", "loan", *row) for row in loans)]
+    assert found == Counter([*gone, ("+", "author", *after)])
 
 
 def test_milestones_are_told_once() -> None:
@@ -204,6 +234,33 @@ def test_every_template_runs() -> None:
         for command in world.choices(0).commands.values():
             if command.verb == "query":
                 assert world._run(command.parameters["sql"], 0).reason is None, command
+
+
+def test_templates_are_all_there() -> None:
+    """Every query of a table of a key and a number, and of one that refers to it, written out."""
+    t = Table("t", (Column("id", "INT", True), Column("n", "REAL", False)), ())
+    u = Table("u", (Column("t_id", "INT", False),), (Reference("t_id", "t", "id"),))
+    found = actions.choices((t, u), ("7", "'x'"), actions.Slots(2, 2, 1), '"').commands
+    lines = [c.parameters["sql"] for c in found.values() if c.verb == "query"]
+    want = []
+    for table in ("t", "u"):
+        want.append(f"SELECT COUNT(*) FROM {table}")
+    for table, c in (("t", "id"), ("t", "n"), ("u", "t_id")):
+        want += [f"SELECT {c} FROM {table}", f"SELECT DISTINCT {c} FROM {table}"]
+        want.append(f"SELECT COUNT(DISTINCT {c}) FROM {table}")
+        want.append(f"SELECT {c}, COUNT(*) FROM {table} GROUP BY {c}")
+        want += [f"SELECT {f}({c}) FROM {table}" for f in ("AVG", "SUM", "MAX", "MIN")]
+    for end in ("ASC", "DESC", "ASC LIMIT 1", "DESC LIMIT 1"):  # a key puts nothing in order
+        want.append(f"SELECT id FROM t ORDER BY n {end}")
+    tests = ["= 7", "> 7", "< 7", ">= 7", "<= 7", "= 'x'"]
+    want += [f"SELECT id FROM t WHERE n {test}" for test in tests]
+    want += [f"SELECT n FROM t WHERE id {test}" for test in tests]
+    for table, c in (("t", "id"), ("t", "n"), ("u", "t_id")):
+        want += [f"SELECT COUNT(*) FROM {table} WHERE {c} {test}" for test in tests]
+    joined = "SELECT T1.t_id FROM u AS T1 JOIN t AS T2 ON T1.t_id = T2.id WHERE T2"
+    want += [f"{joined}.{c} = {value}" for c in ("id", "n") for value in ("7", "'x'")]
+    assert sorted(lines) == sorted(want)
+    assert list(found) == sorted(found)
 
 
 def test_names_that_are_no_words_are_quoted() -> None:
@@ -347,6 +404,42 @@ def test_texts_are_read_back(facts: SqlQueryFacts) -> None:
     assert parse(text, config) == facts
     row = vector_of(facts, config.fixed_envelope(), ("agent_0", "agent_1"))
     assert vector_box(config.fixed_envelope()).contains(row)
+
+
+def test_vectors_have_their_numbers_in_their_places() -> None:
+    """The layout that `vector_of` describes, worked out here for one case."""
+    world = world_of(
+        agents=2, tables=1, columns=4, kinds=("aggregate",), max_steps=40, message_delay=0
+    )
+    world.step([world.read(0, "SELECT 1, 2"), world.read(1, "tell agent_0 hello")])  # type: ignore[list-item]
+    facts = world.facts(0)
+    row = world.vector(facts)
+    intents, answer = len(vector.INTENTS), len(REASONS)
+    assert row[:4].tolist() == [0.0, 39.0, pytest.approx(3.9), 0.0]
+    assert row[4 + 2 : 4 + 5].sum() + row[4 + 1] == 1  # one function is asked for
+    assert row[4 + intents] == 1
+    table = 4 + intents + 32 + 6 + 3
+    assert row[table] == 1
+    columns = row[table + 6 : table + 6 + 4 * 8].reshape(4, 8)
+    kinds = [column.type != "TEXT" for column in facts.tables[0].columns]
+    assert columns[:, 2].tolist() == [float(kind) for kind in kinds]
+    assert columns[:, 3].tolist() == [1.0, 0.0, 0.0, 0.0]
+    place = table + 6 + 32
+    assert (row[place : place + 8] == hash_text("SELECT 1, 2")).all()
+    assert row[place + 8] == 1
+    assert not row[place + 9 : place + 9 + answer].any()
+    sizes = place + 9 + answer
+    assert row[sizes : sizes + 4] == pytest.approx([math.log(2), math.log(3), 0.0, 1.5])
+    letters = sizes + 4 + 8 + 16
+    assert row[letters : letters + 2].tolist() == [2.0, 0.0]
+    assert (row[letters + 2 : letters + 10] == hash_text("hello")).all()
+    assert row.size == letters + 2 * 10 + 16
+    changed = dataclasses.replace(facts, writes=True, hint="h", feedback="f", turns=300)
+    other = world.vector(changed)
+    assert other[:4].tolist() == [0.0, 255.0, 25.0, 1.0]
+    assert (other[-8:] == hash_text("h")).all()
+    assert (other[-16:-8] == hash_text("f")).all()
+    assert (other[4:-16] == row[4:-16]).all()
 
 
 def test_texts_that_nobody_writes_are_refused() -> None:
