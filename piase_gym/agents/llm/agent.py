@@ -84,6 +84,7 @@ class LLMAgent(Agent):
     Attributes:
         usage: What this agent has taken, known replies too.
         prompt: How it is prompted.
+        last_failure: Why there was no reply the last time that there was none, or ``None``.
 
     Raises:
         ConfigError: If an argument is not allowed.
@@ -136,6 +137,7 @@ class LLMAgent(Agent):
         self.repeat, self.on_failure = repeat, on_failure
         self._check_settings()
         self.usage = Usage()
+        self.last_failure: Failure | None = None
         self._seed = 0
         self._entries: list[dict[str, Any]] = []
         self._letters: list[str] = []
@@ -467,6 +469,7 @@ class LLMAgent(Agent):
 
     def _failed(self, failure: Failure) -> Action:
         """Return what there is in place of a command."""
+        self.last_failure = failure
         if failure.final:
             self._final = failure
         if self.on_failure == "raise":
