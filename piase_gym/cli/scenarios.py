@@ -124,6 +124,8 @@ def run(
         _print_sum(found, "")
     for model in models:
         say(f"  {model.get_id()}, {model.policy}: {model.usage}")
+        if model.last_failure is not None:
+            say(f"    the last that failed: {model.last_failure.message}", "yellow")
 
 
 def prompt_models(

@@ -6,9 +6,10 @@ wording if it has one; the assistant gives the commands. Texts are made by execu
 so a log of any level will do. Where a language model played, its own prompts and replies stand
 there, with the replies that could not be read and what it was told of them.
 
-``mask`` has an entry for each message: 1 for what the player wrote, which is what is to be
-learned. ``outcomes`` and ``rewards`` have one for each message of the assistant. `preferences`
-makes pairs of answers, of which one did better, out of the branches of a fork.
+An episode that goes on at the end of the log has the result null. ``mask`` has an entry for each
+message: 1 for what the player wrote, which is what is to be learned. ``outcomes`` and ``rewards``
+have one for each message of the assistant. `preferences` makes pairs of answers, of which one did
+better, out of the branches of a fork.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def transcripts(run: Run, *, unfinished: bool = False) -> Iterator[Chat]:
 
     Args:
         run: The run.
-        unfinished: Whether episodes that the log does not end are among them; their result is
-            ``None``.
+        unfinished: Whether episodes that go on at the end of the log are among them; their result
+            is ``None``.
 
     Raises:
         RunError: If the run cannot be executed again.

@@ -96,7 +96,7 @@ def export(
         from piase_gym.runs.chat_export import transcripts
 
         with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
-            _to_jsonl(transcripts(run), new)
+            _to_jsonl(transcripts(run, unfinished=True), new)
         return place
     with replacing(place, overwrite=overwrite, error=LogWriteError) as new:
         WRITERS[kind](_rows(run, dialect, timestamps, expand), new)

@@ -129,6 +129,7 @@ FAILURES = [
     ([""], "unparsable", "is empty"),
     (["<think>hm"], "unparsable", "within its reasoning"),
     (["x" * 1_000_000], "too_long", "longer than 20,000 characters"),
+    ([Say(tool_calls=(("go", {"way": "x" * 1_000_000}),))], "too_long", "longer than 20,000"),
     ([Say("no", status=401)], "refused", "refused the key (401)"),
     ([Say("no", status=403)], "refused", "refused the key (403)"),
     ([Say("there is no model small", status=404)], "refused", "there is no model small"),

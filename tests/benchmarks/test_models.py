@@ -139,6 +139,10 @@ def test_the_command_line(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert f"llm:small@{server.base_url}: " in done.stdout
         assert "calls" in done.stdout
+        down = piase(
+            "run", "lost_key", "--agent", "llm:m@http://127.0.0.1:9/v1", "--max-steps", "1"
+        )
+        assert "127.0.0.1:9/v1 cannot be reached" in " ".join(down.stdout.split())
         wrong = piase(*run, "--key-env", key)
         assert wrong.returncode == 1 or wrong.returncode == 2
         assert key not in wrong.stdout + wrong.stderr

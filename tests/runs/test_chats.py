@@ -62,6 +62,19 @@ def test_masks_cover_what_the_player_wrote(tmp_path: Path) -> None:
     assert len(chat["outcomes"]) == len(chat["rewards"]) == 2
 
 
+def test_an_episode_that_goes_on_has_no_result(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    wrap = (lambda env: AvtLogger(env, log),)
+    Simulation("GridWorld", "oracle", seed=0, wrap=wrap, **{**ROOM, "max_steps": 1}).run()
+    out = runs.export(log, tmp_path / "chats.jsonl", format="chat")
+    (line,) = Path(str(out)).read_text("utf-8").splitlines()
+    chat = json.loads(line)
+    assert [message["role"] for message in chat["messages"]] == ["system", "user", "assistant"]
+    assert chat["mask"] == [0, 0, 1]
+    assert chat["result"] is None
+    assert list(transcripts(runs.read(log))) == []
+
+
 def test_a_fork_makes_a_pair(tmp_path: Path) -> None:
     run = played(tmp_path / "run.jsonl", "oracle")
     runs.fork(run, 1, actions={"agent_0": "move left"}, logs=tmp_path / "forks")

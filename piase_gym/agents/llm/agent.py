@@ -84,6 +84,7 @@ class LLMAgent(Agent):
     Attributes:
         usage: What this agent has taken, known replies too.
         prompt: How it is prompted.
+        last_failure: Why there was no reply the last time that there was none, or ``None``.
 
     Raises:
         ConfigError: If an argument is not allowed.
@@ -136,6 +137,7 @@ class LLMAgent(Agent):
         self.repeat, self.on_failure = repeat, on_failure
         self._check_settings()
         self.usage = Usage()
+        self.last_failure: Failure | None = None
         self._seed = 0
         self._entries: list[dict[str, Any]] = []
         self._letters: list[str] = []
@@ -467,6 +469,7 @@ class LLMAgent(Agent):
 
     def _failed(self, failure: Failure) -> Action:
         """Return what there is in place of a command."""
+        self.last_failure = failure
         if failure.final:
             self._final = failure
         if self.on_failure == "raise":
@@ -500,9 +503,7 @@ class LLMAgent(Agent):
         if isinstance(reply, Failure):
             entry |= {"outcome": str(reply.outcome), "told": reply.message, "final": reply.final}
         else:
-            if len(reply.text) > MAX_REPLY:  # as much as shows that it is too long
-                entry["characters"] = len(reply.text)
-                reply = Reply(**{**vars(reply), "text": reply.text[: MAX_REPLY + 1]})
+            reply = _bounded(reply)
             entry |= {**reply_value(reply), "outcome": "ok"}
         self._entries.append(entry)
         return reply
@@ -588,6 +589,15 @@ class LLMAgent(Agent):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the key, and what goes on in a thread."""
         return {**vars(self), "_key": None, "_thread": None, "_found": None, "percept": None}
+
+
+def _bounded(reply: Reply) -> Reply:
+    """Return a reply of which no more is kept than shows that it is too long."""
+    text, calls = reply.text, reply.tool_calls
+    if len(str(calls)) > MAX_REPLY:
+        text, calls = str(calls), ()
+    thinking = reply.thinking[:MAX_REPLY]
+    return replace(reply, text=text[: MAX_REPLY + 1], tool_calls=calls, thinking=thinking)
 
 
 def read_prompt(path: str | os.PathLike[str]) -> str:

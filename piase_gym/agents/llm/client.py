@@ -231,14 +231,14 @@ class Client:
         """Read the body of a reply."""
         try:
             data = orjson.loads(self._scrub(body.decode("utf-8")))
-            choice = data["choices"][0]
+            choice, model = data["choices"][0], data.get("model") or request["model"]
             message = choice["message"]
             found = Reply(
                 _text(message.get("content")),
                 tuple(_calls(message.get("tool_calls"))),
                 _text(message.get("reasoning_content") or message.get("reasoning")),
                 *_tokens(data.get("usage")),
-                model="" if data.get("model") in (None, request["model"]) else str(data["model"]),
+                model="" if model == request["model"] else plain(str(model))[:200],
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             if isinstance(error, IndexError):
