@@ -134,10 +134,10 @@ _TWO: Final = (
     "SELECT {c} FROM {t} ORDER BY {d} ASC LIMIT 1",
     "SELECT {c} FROM {t} ORDER BY {d} DESC LIMIT 1",
 )
-_SIGNS: Final = ("=", ">", "<", ">=", "<=")
-_FILTER = "SELECT {c} FROM {t} WHERE {d} {sign} {v}"
+_TESTS: Final = ("{d} = {v}", "{d} > {v}", "{v} > {d}", "{d} >= {v}", "{v} >= {d}")
+_FILTER = "SELECT {c} FROM {t} WHERE {test}"
 _COUNT = "SELECT COUNT(*) FROM {t}"
-_COUNT_WHERE = "SELECT COUNT(*) FROM {t} WHERE {d} {sign} {v}"
+_COUNT_WHERE = "SELECT COUNT(*) FROM {t} WHERE {test}"
 _JOINED = "SELECT T1.{c} FROM {t} AS T1 JOIN {u} AS T2 ON T1.{k} = T2.{o} WHERE T2.{d} = {v}"
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _RESERVED = frozenset(
@@ -167,7 +167,7 @@ def layout(slots: Slots) -> tuple[Mapping[str, tuple[int, tuple[int, ...]]], int
 
     In order: `PLAIN`; for each table ``describe`` and `_COUNT`; `_ONE` by table, column and
     template; `_TWO` by table, column, other column and template; `_FILTER` by table, column, other
-    column, value and sign; `_COUNT_WHERE` by table, column, value and sign; `_JOINED` by reference,
+    column, value and test; `_COUNT_WHERE` by table, column, value and test; `_JOINED` by reference,
     column of the table that refers, column of the other one, and value.
     """
     t, c, r = slots
@@ -177,8 +177,8 @@ def layout(slots: Slots) -> tuple[Mapping[str, tuple[int, tuple[int, ...]]], int
         "count": (t,),
         "one": (t, c, len(_ONE)),
         "two": (t, c, c, len(_TWO)),
-        "filter": (t, c, c, LITERALS, len(_SIGNS)),
-        "count_where": (t, c, LITERALS, len(_SIGNS)),
+        "filter": (t, c, c, LITERALS, len(_TESTS)),
+        "count_where": (t, c, LITERALS, len(_TESTS)),
         "joined": (r, c, c, LITERALS),
     }
     found, start = {}, 0
@@ -247,8 +247,8 @@ def _filled(
             for k, template in enumerate(_ONE):
                 if numeric or template not in _OF_NUMBERS:
                     yield "one", (i, j, k), query(template, t=t, c=c)
-            for v, value, s, sign in _conditions(values, numeric):
-                told = {"t": t, "d": c, "sign": sign, "v": value}
+            for v, value, s, test in _conditions(values, numeric):
+                told = {"t": t, "test": test.format(d=c, v=value)}
                 yield "count_where", (i, j, v, s), query(_COUNT_WHERE, **told)
                 for o, other in enumerate(columns):
                     if o != j:
@@ -269,11 +269,11 @@ def _filled(
 
 
 def _conditions(values: tuple[str, ...], numeric: bool) -> Iterator[tuple[int, str, int, str]]:
-    """Yield the values and signs that a column can be compared with; words are only equal."""
+    """Yield the values, and ways to compare a column with them; words are only equal."""
     for v, value in enumerate(values):
-        for s, sign in enumerate(_SIGNS):
+        for s, test in enumerate(_TESTS):
             if s == 0 or (numeric and not value.startswith("'")):
-                yield v, value, s, sign
+                yield v, value, s, test
 
 
 def _links(schema: Schema) -> list[tuple[Table, Table, str, str]]:

@@ -252,11 +252,11 @@ def test_templates_are_all_there() -> None:
         want += [f"SELECT {f}({c}) FROM {table}" for f in ("AVG", "SUM", "MAX", "MIN")]
     for end in ("ASC", "DESC", "ASC LIMIT 1", "DESC LIMIT 1"):  # a key puts nothing in order
         want.append(f"SELECT id FROM t ORDER BY n {end}")
-    tests = ["= 7", "> 7", "< 7", ">= 7", "<= 7", "= 'x'"]
-    want += [f"SELECT id FROM t WHERE n {test}" for test in tests]
-    want += [f"SELECT n FROM t WHERE id {test}" for test in tests]
+    tests = ["{} = 7", "{} > 7", "7 > {}", "{} >= 7", "7 >= {}", "{} = 'x'"]
+    want += ["SELECT id FROM t WHERE " + test.format("n") for test in tests]
+    want += ["SELECT n FROM t WHERE " + test.format("id") for test in tests]
     for table, c in (("t", "id"), ("t", "n"), ("u", "t_id")):
-        want += [f"SELECT COUNT(*) FROM {table} WHERE {c} {test}" for test in tests]
+        want += [f"SELECT COUNT(*) FROM {table} WHERE {test.format(c)}" for test in tests]
     joined = "SELECT T1.t_id FROM u AS T1 JOIN t AS T2 ON T1.t_id = T2.id WHERE T2"
     want += [f"{joined}.{c} = {value}" for c in ("id", "n") for value in ("7", "'x'")]
     assert sorted(lines) == sorted(want)
