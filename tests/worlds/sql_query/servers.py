@@ -24,6 +24,8 @@ def missing(kind: str) -> str | None:
             return f"{module} is not installed (the extra sql brings it)"
     if _program("postgres" if kind == "postgresql" else "mariadbd") is None:
         return f"no {kind} server is installed"
+    if os.geteuid() == 0 and not Path(os.devnull).stat().st_mode & 0o002:
+        return f"{kind} does not run as root, and others may not write to {os.devnull} here"
     return None
 
 

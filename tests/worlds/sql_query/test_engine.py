@@ -6,6 +6,7 @@ import contextlib
 import json
 import multiprocessing
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -224,6 +225,19 @@ def test_a_forked_process_has_a_worker_of_its_own(database: Database) -> None:
     assert mine is not None
     assert mine.poll() is None
     assert player.execute("SELECT count(*) + 2 FROM author").rows == ((count + 2,),)
+
+
+def test_a_process_may_have_many_files_open(database: Database) -> None:
+    """The numbers of the worker's pipes are then larger than some ways of waiting can take."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < 1300:
+        pytest.skip("a process may not have so many files open here")
+    engine._worker(os.getpid()).stop()
+    with contextlib.ExitStack() as stack:
+        for _ in range(1100):
+            stack.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        assert LocalEngine(database).execute("SELECT 40 + 2").rows == ((42,),)
+    engine._worker(os.getpid()).stop()
 
 
 def test_the_process_of_the_caller_keeps_its_memory() -> None:

@@ -306,9 +306,10 @@ class Worker:
         assert process.stdout is not None
         pipe, data, start = process.stdout.fileno(), bytearray(), time.monotonic()
         length, wait = LENGTH.size, 0.6 * seconds
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
         while len(data) < length:
-            ready, _, _ = select.select([pipe], [], [], wait)
-            if not ready:
+            if not poll.poll(1000 * wait):
                 wait = 0.6 * seconds - (_cpu_seconds(process.pid) - self._spent)
                 if wait <= 0.05 * seconds or time.monotonic() - start > 4 * seconds:
                     raise TimeoutError
