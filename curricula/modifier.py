@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from piase_gym.core.difficulty import Fields, adjust, introduce
+from piase_gym.core.difficulty import Fields
 
 if TYPE_CHECKING:
     from piase_gym.curricula.controller import CurriculumController
