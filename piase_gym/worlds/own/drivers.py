@@ -12,66 +12,31 @@ import inspect
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from piase_gym.core.commands import Command, Outcome, Verb, write_command
 from piase_gym.core.documents import PerceptionInterface, make_own
 from piase_gym.core.jsonable import jsonable
-from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.models import Action, ActionCommand
 from piase_gym.worlds.own import actions
 from piase_gym.worlds.own.actions import fields_of
+from piase_gym.worlds.own.answers import (
+    Answer,
+    Turn,
+    in_order,
+    read_answer,
+    read_letters,
+    read_number,
+    read_perception,
+    said_won,
+)
 from piase_gym.worlds.own.facts import Shown
 from piase_gym.worlds.own.faults import FaultyError, Reason, wrong
 
-STATUSES = {
-    "failure": Outcome.FAILED,
-    "failed": Outcome.FAILED,
-    "error": Outcome.FAILED,
-    "invalid_action": Outcome.ILLEGAL,
-    "invalid": Outcome.ILLEGAL,
-}
-"""What the documents' statuses mean; every other one is a success."""
 TELL = "tell"
 """The verb by which messages are sent, where an environment has them."""
-
-
-class Answer(NamedTuple):
-    """What became of one agent's action.
-
-    Attributes:
-        reward: The reward.
-        outcome: What became of it.
-        message: What the environment says of it.
-        terminated: Whether it says that this ends the agent's episode by the rules.
-        truncated: Whether it says that this ends it by a limit.
-        won: Whether it says that this is a win; ``None`` if it says nothing.
-        notes: What else it says, JSON-able.
-    """
-
-    reward: float = 0.0
-    outcome: Outcome = Outcome.OK
-    message: str = ""
-    terminated: bool = False
-    truncated: bool = False
-    won: bool | None = None
-    notes: Mapping[str, Any] = {}
-
-
-class Turn(NamedTuple):
-    """What a step did.
-
-    Attributes:
-        answers: By agent, for those who acted.
-        shown: What each agent is shown then.
-        verbs: The verbs of now.
-    """
-
-    answers: Mapping[str, Answer]
-    shown: Mapping[str, Shown]
-    verbs: tuple[Verb, ...]
 
 
 class Driver(ABC):
@@ -264,11 +229,11 @@ class EnvironmentDriver(Driver):
 
     def begin(self, seed: int) -> None:
         """Start an episode."""
-        _perception(self._reset(self.env.reset, seed), self.agents[0])
+        read_perception(self._reset(self.env.reset, seed), self.agents[0])
 
     def act(self, agent: str, command: Command) -> Answer:
         """Carry out the action of one agent."""
-        return _answer(self.env.step(agent, self._command(command)))
+        return read_answer(self.env.step(agent, self._command(command)))
 
     def _command(self, command: Command) -> ActionCommand:
         parameters = actions.parameters_of(command, self.verbs())
@@ -279,7 +244,7 @@ class EnvironmentDriver(Driver):
         done = self.env.is_done(agent)
         if not isinstance(done, bool | np.bool_):
             raise wrong("is_done", done, "true or false")
-        shown = _perception(self.env.get_observation(agent), agent)
+        shown = read_perception(self.env.get_observation(agent), agent)
         offered = actions.verbs_of_schema(self._space(agent))
         available = tuple(write_command(row, offered) for row in actions.listed(offered))
         return shown._replace(available=available, terminated=bool(done) and not shown.truncated)
@@ -308,7 +273,7 @@ class AbstractDriver(Driver):
         """Carry out the action of one agent."""
         parameters = actions.parameters_of(command, self.verbs())
         given = ActionCommand(action_type=command.verb, parameters=parameters)
-        return _answer(self.env.apply_action_from_agent(agent, given))
+        return read_answer(self.env.apply_action_from_agent(agent, given))
 
     def close_step(self) -> None:
         """Let the environment go on of itself."""
@@ -316,7 +281,7 @@ class AbstractDriver(Driver):
 
     def look(self, agent: str) -> Shown:
         """Return what an agent is shown."""
-        shown = _perception(self.env.get_perceptual_data_for_agent(agent), agent)
+        shown = read_perception(self.env.get_perceptual_data_for_agent(agent), agent)
         done = bool(self.env.is_done(agent)) if self.has("is_done") else False
         return shown._replace(terminated=shown.terminated or done)
 
@@ -367,7 +332,7 @@ class PerceptionDriver(Driver):
         found = self.env.execute_action(agent, command.verb, parameters)
         if not isinstance(found, Mapping):
             raise wrong("the result of execute_action", found, "a dict")
-        return _answer(found)
+        return read_answer(found)
 
     def look(self, agent: str) -> Shown:
         """Return what an agent is shown."""
@@ -377,7 +342,7 @@ class PerceptionDriver(Driver):
         objects = self.env.get_visible_objects(agent, state.get("position"))
         if not isinstance(objects, list | tuple | set | frozenset):
             raise wrong("the visible objects", objects, "a list of names")
-        names = [str(fields_of(thing).get("name", thing)) for thing in _in_order(objects)]
+        names = [str(fields_of(thing).get("name", thing)) for thing in in_order(objects)]
         caption = state.get("visible_caption") or (
             f"position {state.get('position')}: {', '.join(names) or 'nothing'}"
         )
@@ -387,7 +352,7 @@ class PerceptionDriver(Driver):
         return Shown(
             str(caption),
             data,
-            _letters(letters, agent),
+            read_letters(letters, agent),
             terminated=bool(state.get("done", False)) or bool(state.get("terminated", False)),
             truncated=bool(state.get("truncated", False)),
         )
@@ -441,12 +406,12 @@ class BaseEnvDriver(Driver):
         failed = bool(info.get("error"))
         truncated = bool(info.get("truncated"))
         return Answer(
-            _number("the reward", reward),
+            read_number("the reward", reward),
             Outcome.FAILED if failed else Outcome.OK,
             str(info.get("error") or info.get("feedback") or ""),
             bool(done) and not truncated,
             truncated,
-            _won(info),
+            said_won(info),
             jsonable(dict(info)),
         )
 
@@ -492,106 +457,3 @@ def drive_new(kind: type[Any], settings: Mapping[str, Any], agents: Sequence[str
     except (Exception, SystemExit) as error:
         raise FaultyError(Reason.RAISED, f"{type(error).__name__}: {error}") from error
     return drive(env, agents)
-
-
-# -- reading what environments return --------------------------------------------------------------
-
-
-def _in_order(things: Any) -> list[Any]:
-    """Return a list, or the members of a set in a stable order."""
-    return sorted(things, key=str) if isinstance(things, set | frozenset) else list(things)
-
-
-def _number(what: str, value: Any) -> float:
-    """Return a finite number."""
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        raise wrong(what, value, "a number") from None
-    if not np.isfinite(found):
-        raise wrong(what, value, "a finite number")
-    return found
-
-
-def _won(info: Mapping[str, Any]) -> bool | None:
-    """Return whether an environment says that an episode is won, if it says anything."""
-    for name in ("won", "success"):
-        if isinstance(info.get(name), bool | np.bool_):
-            return bool(info[name])
-    return {"won": True, "lost": False}.get(str(info.get("result")))
-
-
-def _answer(given: Any) -> Answer:
-    """Read an `ActionResult`, or what `execute_action` returns."""
-    found = fields_of(given)
-    if "status" not in found and not isinstance(given, Mapping):
-        raise wrong("the result of an action", given, "an ActionResult")
-    details = found.get("details") or {}
-    if not isinstance(details, Mapping):
-        raise wrong("the details of a result", details, "a mapping")
-    said = {**found, **details}
-    rewards = found.get("rewards_obtained")
-    if isinstance(rewards, Mapping):
-        reward = sum(_number(f"the reward {name!r:.40}", value) for name, value in rewards.items())
-    else:
-        reward = _number("the reward", said.get("reward") or 0.0)
-    outcome = STATUSES.get(str(found.get("status")), Outcome.OK)
-    truncated = bool(said.get("truncated"))
-    return Answer(
-        float(reward),
-        outcome,
-        str(found.get("message") or found.get("error_details") or ""),
-        not truncated and bool(said.get("terminated") or said.get("done")),
-        truncated,
-        _won(said),
-        jsonable(dict(details)),
-    )
-
-
-_PERCEPTION = "raw_observations visible_text sensor_data messages visible_entities".split()
-_APART = ("timestamp", "visible_text", "messages", "raw_observations", "sensor_data")
-
-
-def _perception(given: Any, agent: str) -> Shown:
-    """Read a `PerceptionData`."""
-    found = fields_of(given)
-    if not any(name in found for name in _PERCEPTION):
-        raise wrong("what an agent perceives", given, "a PerceptionData")
-    data: dict[str, Any] = {}
-    for name in ("raw_observations", "sensor_data"):
-        part = found.get(name) or {}
-        if not isinstance(part, Mapping):
-            raise wrong(name, part, "a mapping")
-        data |= part
-    data |= {
-        name: found[name]
-        for name in ("inventory_update", "self_stats_feedback", "visible_entities")
-        if found.get(name) is not None
-    }
-    own = found.get("agent_specific_data") or {}
-    said = [found.get("visible_text"), *(data.pop(name, None) for name in ("text", "description"))]
-    text = next((part for part in said if isinstance(part, str) and part), None)
-    if text is None:
-        text = "\n".join(f"{name}: {value}" for name, value in jsonable(data).items())
-    return Shown(
-        text,
-        data,
-        _letters(found.get("messages") or (), agent),
-        terminated=bool(fields_of(own).get("done")),
-        truncated=bool(fields_of(own).get("truncated")),
-    )
-
-
-def _letters(given: Any, agent: str) -> tuple[Message, ...]:
-    """Read messages of any of the documents."""
-    if not isinstance(given, list | tuple):
-        raise wrong("the messages", given, "a list")
-    letters = []
-    for letter in given:
-        part = fields_of(letter)
-        words = part.get("content", part.get("message"))
-        if words is None:
-            raise wrong("a message", letter, "a sender and a content")
-        recipient = EVERYONE if part.get("recipient") == EVERYONE else agent
-        letters.append(Message(str(part.get("sender", "system")), recipient, str(words)))
-    return tuple(letters)

@@ -30,8 +30,9 @@ from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, OwnEnvironmentError, SnapshotError, UnsupportedError
 from piase_gym.worlds.own import actions
+from piase_gym.worlds.own.answers import Answer, Turn
 from piase_gym.worlds.own.config import OwnConfig
-from piase_gym.worlds.own.drivers import TELL, Answer, Driver, Turn, drive, drive_new
+from piase_gym.worlds.own.drivers import TELL, drive, drive_new
 from piase_gym.worlds.own.facts import MOST_TEXT, Layout, OwnFacts, Shown, to_text
 from piase_gym.worlds.own.faults import Fault, FaultyError, Reason
 from piase_gym.worlds.own.pictures import picture
@@ -579,6 +580,3 @@ def _thing(row: Any, agents: Sequence[str]) -> Thing:
             name, "agent" if name in agents else "object", dict(row.get("properties") or {})
         )
     return Thing(str(row), "agent" if str(row) in agents else "object")
-
-
-__all__ = ["Driver", "OwnWorld"]
