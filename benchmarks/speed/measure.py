@@ -25,7 +25,16 @@ from piase_gym.benchmarks.speed.timing import ROUNDS, SECONDS
 from piase_gym.core.files import write_json
 from piase_gym.errors import MissingExtraError
 
-COMMANDS = ("measure", "throughput", "text_room", "physics", "logs", "curriculum", "household")
+COMMANDS = (
+    "measure",
+    "throughput",
+    "text_room",
+    "physics",
+    "logs",
+    "curriculum",
+    "household",
+    "object_search",
+)
 """Modules of this folder; ``measure`` is ``make speed``: what docs/speed.md tells."""
 FILE = OUT = Path(__file__).parents[1] / "measured" / "speed.json"
 QUESTS = 1000
