@@ -138,41 +138,6 @@ def with_courses(text: str) -> str:
     return with_sections(text, "training", curriculum_report.stored_sections())
 
 
-def with_costs(text: str) -> str:
-    """Return the page about following curricula with what they cost."""
-    return with_sections(text, "cost", measured("curriculum"))
-
-
-def with_logging(text: str) -> str:
-    """Return the page about runs with what logging costs."""
-    return with_sections(text, "logging", measured("logs"))
-
-
-def with_household(text: str) -> str:
-    """Return the page about ALFWorld's games with how well and how fast they are played."""
-    return with_sections(text, "household", measured("household"))
-
-
-def with_models(text: str) -> str:
-    """Return the page about language models with what they cost beside the model."""
-    return with_sections(text, "llm", measured("llm"))
-
-
-def with_memory(text: str) -> str:
-    """Return the page about memory with what it is good for and what it costs."""
-    return with_sections(text, "memory", measured("memory"))
-
-
-def with_wordcraft(text: str) -> str:
-    """Return the page about recipe books with how well and how fast they are played."""
-    return with_sections(text, "wordcraft", measured("word_craft"))
-
-
-def with_sql(text: str) -> str:
-    """Return the page about InterCode's tasks with how fast they are, and how well played."""
-    return with_sections(text, "sql_query", measured("sql_query"))
-
-
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -213,24 +178,25 @@ def write_evidence(path: Path) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def with_pictures(text: str) -> str:
-    """Return the page about cameras with how well pictures are described."""
-    return with_sections(text, "pictures", measured("pictures"))
+def with_measured(kind: str, name: str) -> Callable[[str], str]:
+    """Return what puts the tables of a stored measurement into a page."""
+    return lambda text: with_sections(text, kind, measured(name))
 
 
 WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
-    "alfworld.md": (with_household,),
+    "alfworld.md": (with_measured("household", "household"),),
     "benchmarks.md": (with_references, with_dilemmas),
-    "cameras_and_windows.md": (with_pictures,),
+    "cameras_and_windows.md": (with_measured("pictures", "pictures"),),
     "curricula.md": (with_courses,),
-    "following_curricula.md": (with_costs,),
-    "language_models.md": (with_models,),
-    "memory.md": (with_memory,),
-    "intercode.md": (with_sql,),
-    "runs.md": (with_logging,),
+    "exploring.md": (with_measured("object_search", "object_search"),),
+    "following_curricula.md": (with_measured("cost", "curriculum"),),
+    "language_models.md": (with_measured("llm", "llm"),),
+    "memory.md": (with_measured("memory", "memory"),),
+    "intercode.md": (with_measured("sql_query", "sql_query"),),
+    "runs.md": (with_measured("logging", "logs"),),
     "speed.md": (with_speed,),
     "training.md": (with_trainings,),
-    "wordcraft.md": (with_wordcraft,),
+    "wordcraft.md": (with_measured("wordcraft", "word_craft"),),
 }
 """Page -> what writes the stored results into it."""
 
