@@ -10,14 +10,6 @@ TASKS: Final[dict[str, dict[str, Any]]] = {
     "House-4p": {"agents": 4},
     "House-Silent-4p": {"agents": 4, "channel": False},
     "House-Wandering-4p": {"agents": 4, "wandering": 4, "max_steps": 200},
-    "Mansion-8p": {
-        "agents": 8,
-        "width": 32,
-        "height": 32,
-        "room": 8,
-        "objects": 16,
-        "max_steps": 300,
-    },
     "Camera": {"backend": "camera"},
 }
 """The fields of the config of each."""

@@ -126,7 +126,7 @@ class SearchOracle:
         load, owner = np.zeros(len(alive), np.int64), np.full(len(things), -1)
         while (owner < 0).any():
             cost = np.where(owner < 0, load[:, None] + far, 2**40)
-            i, k = np.unravel_index(int(cost.argmin()), cost.shape)
+            i, k = divmod(int(cost.argmin()), len(things))
             owner[k], load[i] = i, cost[i, k]
         for i, agent in enumerate(alive):
             weights = np.zeros(atlas.heights.shape)

@@ -46,7 +46,7 @@ FAITH: Final = 1.2
 CAUTION: Final = 2
 """Steps for which a cell counts as taken into which an agent could not move, and one more for each
 agent of a lower number, so that those who meet do not both wait."""
-SILENCE: Final = 3
+SILENCE: Final = 2
 """An explorer reports when it has seen something new, and else after so many steps, so that the
 others know where it is."""
 FORWARD, BACKWARD = VERBS.index("forward"), VERBS.index("backward")
