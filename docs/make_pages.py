@@ -153,6 +153,11 @@ def with_household(text: str) -> str:
     return with_sections(text, "household", measured("household"))
 
 
+def with_explorers(text: str) -> str:
+    """Return the page about exploring with how well and how fast it is done."""
+    return with_sections(text, "object_search", measured("object_search"))
+
+
 def with_trainings(text: str) -> str:
     """Return the page about training with what it costs."""
     return with_sections(text, "training", training_report.stored_sections())
@@ -203,6 +208,7 @@ WRITERS: Mapping[str, Sequence[Callable[[str], str]]] = {
     "benchmarks.md": (with_references, with_dilemmas),
     "cameras_and_windows.md": (with_pictures,),
     "curricula.md": (with_courses,),
+    "exploring.md": (with_explorers,),
     "following_curricula.md": (with_costs,),
     "runs.md": (with_logging,),
     "speed.md": (with_speed,),

@@ -33,6 +33,7 @@ COMMANDS = (
     "logs",
     "curriculum",
     "household",
+    "object_search",
     "pictures",
 )
 """Modules of this folder; ``measure`` is ``make speed``: what docs/speed.md tells."""

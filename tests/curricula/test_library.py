@@ -75,9 +75,9 @@ def play_on(env: Any, seats: Mapping[str, Agent]) -> dict[str, str]:
 
 
 def test_what_ships() -> None:
-    others = ("chores", "door_key", "give_and_take", "hands_on")
+    others = ("chores", "door_key", "explore", "give_and_take", "hands_on")
     assert (*others, "rooms", "speak_up", "text_quest") == NAMES
-    assert [len(curricula.load(name).steps) for name in NAMES] == [5, 5, 5, 5, 5, 9, 5]
+    assert [len(curricula.load(name).steps) for name in NAMES] == [5, 5, 5, 5, 5, 5, 9, 5]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -132,8 +132,8 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     seen; `mean_coverage` is the mean of the latter over all steps; `duplicate_work` is the share of
     first looks of an agent at a column that another had looked at before; `reports_sent` is an
     agent's own. The usefulness of messages is what explorers gain by them:
-    ``python -m piase_gym.benchmarks.object_search`` compares scripted explorers with and without
-    reports, a planner that knows the map but not the objects, and the oracle.
+    [Exploring with others](../exploring.md) compares scripted explorers with and without reports, a
+    planner that knows the map but not the objects, and the oracle.
 
     The script explores frontiers by the next best view (Yamauchi, "A frontier-based approach for
     autonomous exploration", 1997; Burgard et al., "Coordinated multi-robot exploration", 2005). The
