@@ -180,16 +180,22 @@ def let_in(s, w, o, events):
 
 
 @hot
-def discover(s, a):
-    """Note what agent `a` sees. Returns how many objects it is the first to see."""
+def discover(s, w, o, a, rewards):
+    """Note what agent `a` sees, and reward what it is the first to see.
+
+    Returns:
+        Not 0 if it has found something for the first time.
+    """
     new = np.int64(s.seen[a]) & np.int64(s.goal) & ~np.int64(s.found)
+    if new == 0:
+        return 0
+    s.found = np.int64(s.found) | new
     count = 0
-    if new:
-        s.found = np.int64(s.found) | new
-        while new:
-            new &= new - 1
-            count += 1
-    return count
+    while new:
+        new &= new - 1
+        count += 1
+    rewards[o + a] += w.worth_found * count
+    return mark(s, a, FOUND_ONE)
 
 
 @hot
@@ -224,33 +230,35 @@ def tick(s, w, o, acts, rewards, terminated, truncated, events):
     if w.late:
         notable |= let_in(s, w, o, events)
         moved = -1
-    for a in range(w.agents):
+    for i in range(w.agents):
+        a = np.int64(s.order[i])
         if s.alive[a] and moved >> a & 1:  # others see what they saw before
             look(s, w, a)
-    if w.pictures:  # what is seen is known when they are taken
+            if not w.pictures:
+                notable |= discover(s, w, o, a, rewards)
+    if w.pictures:  # what is seen is known when they are taken, and `judge` goes on
         return notable
-    return judge(s, w, o, rewards, terminated, truncated, events) | notable
+    return close(s, w, o, rewards, terminated, truncated, events) | notable
 
 
-@hot
+@helper
 def judge(s, w, o, rewards, terminated, truncated, events):
-    """End a step: reward what is seen for the first time, and tell who has ended.
-
-    Returns:
-        Not 0 if an agent ended or reached a milestone for the first time.
-    """
+    """End a step of agents that see in pictures, which are taken; returns what `tick` does."""
     notable = 0
     for i in range(w.agents):
         a = np.int64(s.order[i])
         if s.alive[a]:
-            count = discover(s, a)
-            if count:
-                rewards[o + a] += w.worth_found * count
-                notable |= mark(s, a, FOUND_ONE)
+            notable |= discover(s, w, o, a, rewards)
+    return close(s, w, o, rewards, terminated, truncated, events) | notable
+
+
+@hot
+def close(s, w, o, rewards, terminated, truncated, events):
+    """End a step: count what is covered, share rewards, write who has ended."""
     s.area += s.covered
     if w.shared:
         share(s, w, o, rewards, events)
-    return finish(s, w, o, terminated, truncated, events) | notable
+    return finish(s, w, o, terminated, truncated, events)
 
 
 @helper
