@@ -14,6 +14,7 @@ one keeps everything in one record (`single`). Records are called s and have the
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Final, NamedTuple
@@ -122,10 +123,12 @@ OUTPUTS: Final = record(
 """Where the arrays of a batch lie, which kernels write: one record instead of a dozen arguments."""
 
 
+@functools.cache
 def single(state: np.dtype[Any], table: np.dtype[Any], agents: int) -> np.dtype[Any]:
     """Return one record for all that a batch of one needs: state, table, acts and outputs.
 
-    One argument instead of nine makes a call from Python several times cheaper.
+    One argument instead of nine makes a call from Python several times cheaper, and the very same
+    type each time: of one that is merely equal numba takes longer to find the compiled kernel.
 
     Args:
         state: The record of an environment.

@@ -41,6 +41,7 @@ class WordCraftScript:
             for pair in combinations_with_replacement(slots, 2)
             if frozenset(facts.table[k] or "" for k in pair) not in self._tried
         ]
+        pairs.sort(key=lambda pair: pair[0] == pair[1])  # two of a kind last
         if facts.holding:
             held = [k for k in slots if facts.table[k] == facts.holding]
             pairs = [pair for pair in pairs if set(pair) & set(held)] or [(slots[0], slots[0])]
