@@ -341,14 +341,18 @@ class ArrayWorld(World[C, F]):
         """Start an episode in a batch of one; return what kept that from being done, or 0."""
         state = one["state"]
         state["given"], state["episode"], state["next_config"] = seed, 0, 0
+        self._reset_one(one, BEGIN)
+        return int(state["fault"][0])
+
+    def _reset_one(self, one: NDArray[Any], what: int) -> None:
+        """Call the kernel `reset` on a batch of one."""
         own = one is self.one
         records = self._own_records if own else self._records_of_one(one, self._new_outputs(one))
-        self.kernels.reset(*records, _FIRST, BEGIN)
-        return int(state["fault"][0])
+        self.kernels.reset(*records, _FIRST, what)
 
     def refresh(self) -> None:
         """Rebuild what is derived from the canonical state, vectors and masks included."""
-        self.kernels.reset(*self._own_records, _FIRST, REBUILD)
+        self._reset_one(self.one, REBUILD)
 
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint in the text and, hashed, in the vector."""

@@ -124,10 +124,10 @@ class CameraSearch(ObjectSearch):
         self._show(told)
         return notable
 
-    def _reset_one(self, one: NDArray[Any], seen: Sequence[NDArray[Any]], what: int) -> None:
+    def _reset_one(self, one: NDArray[Any], what: int) -> None:
         """Also take the first pictures of an episode, or those of a state."""
         if what != REBUILD:
-            super()._reset_one(one, seen, what)
+            super()._reset_one(one, what)
         if one is self.one and not one["state"]["fault"][0]:
             told, right = self._look()
             if what != REBUILD:
@@ -188,7 +188,7 @@ class CameraSearch(ObjectSearch):
 
     def _show(self, told: NDArray[np.uint16]) -> None:
         """Write vectors anew, with what agents are told of their pictures."""
-        super()._reset_one(self.one, (self._obs, self._masks), REBUILD)
+        super()._reset_one(self.one, REBUILD)
         self.states["seen"][0] = told  # rather than what a house shows
         form = self.form
         for agent in np.flatnonzero(self._events != NONE).tolist():

@@ -13,7 +13,7 @@ from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result, Verb
-from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailboxes
+from piase_gym.core.mailbox import EVERYONE, ChannelRules, Mailbox
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult, World, shared
@@ -103,7 +103,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         deterministic=False, snapshot=False, messages=True
     )
     perception_types: ClassVar[Mapping[str, str]] = views.PERCEPTION_TYPES
-    mailboxes: Mailboxes
+    mailboxes: Mailbox
 
     def __init__(self, config: ScreenSearchConfig) -> None:
         """Fix the spaces; `reset` finds the windows.
@@ -130,7 +130,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         rules = ChannelRules(
             delay=config.message_delay, max_length=MAX_MESSAGE, drop=config.message_loss
         )
-        self.mailboxes = Mailboxes(self.agents, rules, self._hears)
+        self.mailboxes = Mailbox(self.agents, rules, self._hears)
         status = ["playing" if k < config.agents else "absent" for k in range(slots)]
         count = max(1, len(config.targets))
         self.pictures: list[Picture] = [np.zeros((48, 64, 3), np.uint8)] * count
