@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 TASKS: Final[dict[str, dict[str, Any]]] = {
-    "Mock": {"backend": "mock", "width": 10, "objects": 4},
+    "Mock": {"agents": 2, "backend": "mock", "width": 10, "objects": 4},
     "Room": {"agents": 1, "width": 8, "height": 8, "objects": 3, "max_steps": 60},
     "House-4p": {"agents": 4},
     "House-Silent-4p": {"agents": 4, "channel": False},
