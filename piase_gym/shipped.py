@@ -128,7 +128,7 @@ def _ids() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "Household-v0", {}
     for name, fields in home_ids.TASKS.items():
         yield f"Household-{name}-v0", {"config": fields}
-    yield "ObjectSearch-v0", {}
+    yield "ObjectSearch-v0", {"config": {"agents": 2}}
     for name, fields in search_ids.TASKS.items():
         pictures = {"extra": "physics", "module": "pybullet"}
         yield (

@@ -40,7 +40,7 @@ class Rewards(BaseModel):
 class ObjectSearchEnvelope(Envelope):
     """The sizes that fix ObjectSearch's spaces."""
 
-    agents: int = Field(2, ge=1, le=MAX_AGENTS, description="most agents")
+    agents: int = Field(1, ge=1, le=MAX_AGENTS, description="most agents")
     objects: int = Field(1, ge=1, le=MAX_OBJECTS, description="most names of objects")
     width: int = Field(1, ge=1, le=MAX_LINE, description="most columns, or positions")
     height: int = Field(1, ge=1, le=MAX_SIDE, description="most rows")
@@ -55,7 +55,7 @@ class ObjectSearchConfig(WorldConfig):
 
     world: ClassVar[str] = "ObjectSearch"
 
-    agents: int = Field(2, ge=1, le=MAX_AGENTS, description="how many agents take part")
+    agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
     backend: Backend = Field(
         "house", description="what agents perceive: a line, a house, or pictures of a house"
     )

@@ -142,8 +142,8 @@ class ObjectSearch(ArrayWorld[ObjectSearchConfig, SearchFacts]):
     ## Scenarios and curriculum
 
     `found_objects` is the explorer document's line, `moving_in` a house for four (`piase run
-    NAME`). The curriculum `explore` leads from a line to a house for a team (`piase curriculum run
-    explore`).
+    NAME`). The curriculum `explore` leads a lone explorer from a bare room to a whole house (`piase
+    curriculum run explore`).
 
     ## Versions
 

@@ -167,7 +167,7 @@ def test_rewards_and_reports() -> None:
 
 
 def test_reports_are_illegal_without_a_channel() -> None:
-    env = piase_gym.parallel_env("ObjectSearch", channel=False, envelope={"channel": 1})
+    env = piase_gym.parallel_env("ObjectSearch", agents=2, channel=False, envelope={"channel": 1})
     _, infos = env.reset(seed=0)
     assert infos["agent_0"]["action_mask"].tolist() == [1] * 13 + [0] * 13
     _, rewards, *_, infos = env.step({"agent_0": 13, "agent_1": 12})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 TASKS: Final[dict[str, dict[str, Any]]] = {
-    "Mock": {"backend": "mock", "width": 10, "objects": 4},
+    "Mock": {"agents": 2, "backend": "mock", "width": 10, "objects": 4},
     "Room": {"agents": 1, "width": 8, "height": 8, "objects": 3, "max_steps": 60},
     "House-4p": {"agents": 4},
     "House-Silent-4p": {"agents": 4, "channel": False},
     "House-Wandering-4p": {"agents": 4, "wandering": 4, "max_steps": 200},
-    "Camera": {"backend": "camera"},
+    "Camera": {"backend": "camera", "agents": 2},
 }
 """The fields of the config of each."""
