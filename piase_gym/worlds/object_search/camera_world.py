@@ -33,6 +33,7 @@ from piase_gym.worlds.object_search.observe.camera import (
     HUES,
     LEAST,
     LINES,
+    SHAPES,
     WIDTH,
     Camera,
     Eye,
@@ -51,11 +52,13 @@ class Shot(NamedTuple):
         picture: The picture.
         truth: What is in it, by Bullet's mask.
         told: What the describer says of it.
+        glimpsed: The names of all objects of which a pixel shows.
     """
 
     picture: Picture
     truth: Description
     told: Description
+    glimpsed: frozenset[str] = frozenset()
 
 
 _BLANK = Shot(np.zeros((LINES, WIDTH, 3), np.uint8), Description(), Description())
@@ -184,7 +187,8 @@ class CameraSearch(ObjectSearch):
             told = tidy(self._describe(picture), *picture.shape[:2])
         except PiaseError as error:
             told = tidy(Description((), f"The picture is not described: {error}"), LINES, WIDTH)
-        return Shot(picture, truth, told)
+        glimpsed = frozenset(things[body] for body in np.unique(mask).tolist() if body in things)
+        return Shot(picture, truth, told, glimpsed)
 
     def _show(self, told: NDArray[np.uint16]) -> None:
         """Write vectors anew, with what agents are told of their pictures."""
@@ -221,11 +225,27 @@ class CameraSearch(ObjectSearch):
 
     def score(self, agent: int) -> tuple[Score, Score]:
         """Score what an agent is told of its picture by the mask: the objects, and the caption."""
-        _, truth, told = self.shots[agent]
+        truth, told = self.shots[agent].truth, self.shots[agent].told
         return (
             score_objects(told.objects, truth.objects),
             score_caption(told.caption, truth.objects, self._numbers),
         )
+
+    def unknown_to(self, agent: int) -> dict[str, Any]:
+        """Do what the house does, with objects of one shape of which no picture shows a pixel."""
+        changed, record = super().unknown_to(agent), self.states[0]
+        changed.pop("shelf", None)
+        if changed.pop("place", None) is None:
+            return changed
+        glimpsed = frozenset().union(*(shot.glimpsed for shot in self.shots))
+        left = int(record["goal"]) & ~int(record["found"])
+        hidden = [k for n, k in self._numbers.items() if left >> k & 1 and n not in glimpsed]
+        for one, two in zip(hidden, hidden[len(SHAPES) :], strict=False):
+            if one % len(SHAPES) == two % len(SHAPES):
+                place = record["place"].tolist()
+                place[one], place[two] = place[two], place[one]
+                return {**changed, "place": place}
+        return changed
 
     # -- pictures -------------------------------------------------------------------------
 

@@ -26,8 +26,8 @@ from piase_gym import runs
 from piase_gym.core.digest import digest_bytes, digest_json
 from piase_gym.core.rng import Stream
 from piase_gym.errors import CapacityError, ClosedError, ConfigError, SnapshotError
+from piase_gym.worlds.bullet_client import live_clients
 from piase_gym.worlds.physics_playground.actions import GRIPS, RELEASES
-from piase_gym.worlds.physics_playground.bullet.client import live_clients
 from piase_gym.worlds.physics_playground.bullet.save_file import LARGEST, rebuilt
 from piase_gym.worlds.physics_playground.rules.record import AT_WALL
 from piase_gym.wrappers import AvtLogger

@@ -10,6 +10,6 @@ TASKS: Final[dict[str, dict[str, Any]]] = {
     "House-4p": {"agents": 4},
     "House-Silent-4p": {"agents": 4, "channel": False},
     "House-Wandering-4p": {"agents": 4, "wandering": 4, "max_steps": 200},
-    "Camera": {"backend": "camera"},
+    "Camera": {"backend": "camera", "agents": 2},
 }
 """The fields of the config of each."""

@@ -30,6 +30,8 @@ LEAST: Final = 6
 NEAR: Final = 0.05
 THING: Final = 0.22
 """Half the size of an object, in cells."""
+SHAPES: Final = ("sphere", "box", "cylinder")
+"""The shapes of objects, in turn."""
 COLOURS: Final[Mapping[int, tuple[float, float, float]]] = {
     WALL: (0.80, 0.80, 0.82),
     LOW: (0.66, 0.56, 0.46),
@@ -95,9 +97,10 @@ class Camera(BulletClient):
             high = max(0.1, float(HEIGHT[code]))
             middle = (x + (wide - 1) / 2, -y, high / 2 if HEIGHT[code] else -0.05)
             self._body("box", (wide / 2, 0.5, high / 2), COLOURS[code], middle)
-        kinds = ("sphere", "box", "cylinder")
         sizes = (THING, THING, THING)
-        self.things = {self._body(kinds[k % 3], sizes, HUES[k]): k for k in range(objects)}
+        self.things = {
+            self._body(SHAPES[k % len(SHAPES)], sizes, HUES[k]): k for k in range(objects)
+        }
         self._agents = [self._body("sphere", (0.25, 0.25, 0.25), AGENT) for _ in range(agents)]
 
     def _body(
