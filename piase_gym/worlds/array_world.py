@@ -347,7 +347,9 @@ class ArrayWorld(World[C, F]):
     def _reset_one(self, one: NDArray[Any], what: int) -> None:
         """Call the kernel `reset` on a batch of one."""
         own = one is self.one
-        records = self._own_records if own else self._records_of_one(one, self._new_outputs(one))
+        seen = (self._obs, self._masks) if own else self._new_outputs(one)
+        # The kernel has their addresses alone: `seen` keeps them alive until it has written.
+        records = self._own_records if own else self._records_of_one(one, seen)
         self.kernels.reset(*records, _FIRST, what)
 
     def refresh(self) -> None:
