@@ -58,6 +58,7 @@ def world_class(world: str) -> Any:
 
 DIALS_OF = [
     *((world, {}) for world in WORLDS),
+    ("TextRoom", {"recall": 4}),
     ("SocialDilemma", {"game": "stag_hunt", "horizon": "geometric"}),
     ("SocialDilemma", {"game": "public_goods"}),
     ("SocialDilemma", {"game": "volunteers_dilemma", "agents": 6}),

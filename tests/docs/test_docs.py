@@ -67,7 +67,7 @@ def test_what_is_drawn_and_filmed(title: str, block: str, tmp_path: Path) -> Non
 def test_films_are_small_and_shown() -> None:
     films = sorted(path.name for path in (ROOT / "docs" / "images").glob("*.gif"))
     pages = [(ROOT / page).read_text("utf-8") for page in ("README.md", "docs/index.md")]
-    assert len(films) == 6
+    assert len(films) == 8
     for film in films:
         assert (ROOT / "docs" / "images" / film).stat().st_size < 300_000
         assert all(f"images/{film}" in page for page in pages)

@@ -457,7 +457,7 @@ BROKEN: tuple[tuple[type[Any], dict[str, Any], str, tuple[str, ...]], ...] = (
     (SmallState, CROWD, "state_fits", ("state()", "not in its space")),
     (NoRest, CROWD, "noop_is_always_legal", ("no-op", "not in the grammar")),
     (SharesItsMasks, CROWD, "arrays_are_fresh", ("shares its memory", "action_mask")),
-    (OrderMoves, CROWD, SAME_GAME, ("at step 1 Environment", "another state")),
+    (OrderMoves, CROWD, SAME_GAME, ("at step 1 WorldEnvironment", "another state")),
     (OrderMoves, CROWD, "base_env_is_the_same_game", ("at step 1 BaseEnv answers",)),
     (ReadingMoves, CROWD, "commands_wait_for_the_last", ("at step 0", "agent_0", "acts at once")),
     (PerceivesMore, CROWD, "perceptions_fit_their_schema", ("['mood']", "not in the schema")),

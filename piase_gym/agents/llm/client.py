@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -140,6 +141,7 @@ class Client:
         self._client = openai.OpenAI(
             base_url=self.where, api_key=key, timeout=timeout, max_retries=0
         )
+        weakref.finalize(self, self._client.close)
 
     def __repr__(self) -> str:
         """Name the address; the key stays out of it."""

@@ -216,4 +216,8 @@ def _positions(line: Any, width: Any) -> tuple[tuple[str, ...], ...]:
         if not isinstance(count, int) or count > MAX_LINE:
             raise ValueError(f"a line has at most {MAX_LINE} positions")
         line = [here.get(position, ()) for position in range(count)]
-    return tuple((names,) if isinstance(names, str) else tuple(names) for names in line)
+    found = tuple((names,) if isinstance(names, str) else tuple(names) for names in line)
+    for name in (name for names in found for name in names):
+        if not isinstance(name, str):
+            raise ValueError(f"names of objects are strings, not {name!r:.60}")
+    return found

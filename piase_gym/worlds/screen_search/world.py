@@ -394,6 +394,14 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
             "stream": self.stream.get_state(),
         }
 
+    def snapshot(self) -> dict[str, Any]:
+        """Refuse: windows cannot be put back.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError(f"{self.name} has no snapshots: its windows are real")
+
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Refuse: windows cannot be put back.
 

@@ -23,7 +23,7 @@ def manual(config: WordCraftConfig) -> Manual:
     elif config.agents > 1:
         rules.append("All agents share the table and the goal.")
     rules.append(
-        f"Each agent may combine {config.allowed_mixes} pairs. What cannot be done costs a step."
+        f"Mixes that each agent has: {config.allowed_mixes}. What cannot be done costs a step."
     )
     rewards = "the goal +1 for everybody"
     if not config.evaluation:

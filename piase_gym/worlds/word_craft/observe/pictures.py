@@ -69,7 +69,7 @@ def ansi(scene: Scene) -> str:
         things = [f"{slot}:{escape(thing)}" for slot, thing in enumerate(table, 1) if thing]
         lines.append(f"Table{whose}: {'  '.join(things) or '-'}")
     for name, hand, left in zip(scene.agents, scene.hands, scene.left, strict=True):
-        lines.append(f"{name} holds {escape(hand) if hand else '-'}, {left} mixes left")
+        lines.append(f"{name} holds {escape(hand) if hand else '-'}, mixes left: {left}")
     for depth, thing, there in scene.branches():
         lines.append(f"{'  ' * depth}{'*' if there else 'o'} {escape(thing)}")
     return "\n".join(lines)
@@ -114,7 +114,7 @@ def rgb(scene: Scene) -> NDArray[np.uint8]:
         zip(scene.agents, scene.hands, scene.left, strict=True)
     ):
         pen.ellipse((GAP, top + 2, GAP + 13, top + 15), COLOURS[k % len(COLOURS)])
-        told = f"{name} holds {escape(hand) if hand else 'nothing'}; {mixes} mixes left"
+        told = f"{name} holds {escape(hand) if hand else 'nothing'}; mixes left: {mixes}"
         pen.text((GAP + 20, top), told[:70], INK, _font(13))
         top += 22
     _tree(pen, rows, left + 2 * GAP, head)

@@ -37,7 +37,7 @@ def text_of(facts: WordCraftFacts) -> str:
     if facts.combined:
         one, two = map(escape, facts.combined)
         lines.append(pair_line(one, two, list(map(escape, facts.made))))
-    lines.append(f"You may combine {facts.mixes_left} more, in {facts.steps_left} steps.")
+    lines.append(f"Mixes left: {facts.mixes_left}. Steps left: {facts.steps_left}.")
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
     return "\n".join(lines)
@@ -71,7 +71,7 @@ def write_kept(form: Form, kept: Kept, agent: int) -> str:
     if one:
         text += f"{form.pair_line(one, other)}\n"
     left = form.steps - numbers[0]
-    return f"{text}You may combine {form.mixes - used} more, in {left} steps."
+    return f"{text}Mixes left: {form.mixes - used}. Steps left: {left}."
 
 
 def longest_text(envelope: WordCraftEnvelope) -> int:
@@ -88,7 +88,7 @@ _TABLE = re.compile(r"On the table: (.+)\.")
 _OTHER = re.compile(r"(\S+) holds: ([^;:,]+?)(?:; on its table: (.+))?\.")
 _HOLDING = re.compile(r"You hold: (.+)\.")
 _COMBINED = re.compile(r"You combined: (.+); this makes: (.+)\.")
-_LEFT = re.compile(r"You may combine (\d+) more, in (\d+) steps\.")
+_LEFT = re.compile(r"Mixes left: (\d+)\. Steps left: (\d+)\.")
 _SLOT = re.compile(r"([1-9]\d*) (.+)")
 
 
