@@ -15,7 +15,10 @@ from piase_gym.worlds.drawing import (
     COLOURS,
     DARK_GOLD,
     GOLD,
+    GRID,
     INK,
+    PAPER,
+    SCALE,
     SHADOW,
     WHITE,
     Brush,
@@ -158,6 +161,23 @@ def lay(figure: NDArray[np.uint8], ground: NDArray[np.uint8]) -> None:
     opacity = figure[..., 3:].astype(np.uint32)
     mixed = figure[..., :3] * opacity + ground * (255 - opacity)
     ground[...] = (mixed + 127) // 255
+
+
+def blank_tile(tile: int, colour: str | None = None) -> tuple[Image.Image, Brush]:
+    """Return an image of a tile, larger than it is shown, and a brush for it."""
+    size = (tile * SCALE, tile * SCALE)
+    image = Image.new("RGBA", size, colour) if colour else Image.new("RGBA", size)
+    return image, Brush(image, 0, 0, tile * SCALE)
+
+
+def cell_tile(paint: Callable[[Brush], None], tile: int) -> NDArray[np.uint8]:
+    """Return the picture of a cell between grid lines, shape (tile, tile, 3); read-only."""
+    image, brush = blank_tile(tile, PAPER)
+    paint(brush)
+    edge = 0.5 / tile
+    for start, end in (((0, 0), (1, edge)), ((0, 0), (edge, 1))):
+        brush.box(start, end, mix(GRID, "#8a8f7a", 0.25))
+    return kept(image.reduce(SCALE).convert("RGB"))
 
 
 def kept(image: Image.Image) -> NDArray[np.uint8]:

@@ -9,15 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from piase_gym.worlds.drawing import (
     DARK_WOOD,
     GOLD,
-    GRID,
     INK,
     LIGHT_WOOD,
-    PAPER,
     SCALE,
     WHITE,
     WOOD,
@@ -28,6 +25,8 @@ from piase_gym.worlds.grids.codes import FLOOR, HEADINGS, WALL
 from piase_gym.worlds.grids.figures import (
     NUMBERED_TILE,
     Piece,
+    blank_tile,
+    cell_tile,
     default_tile,
     kept,
     paint_piece,
@@ -209,28 +208,16 @@ PAINTERS: Final[dict[int, Callable[[Brush], None]]] = {
 }
 
 
-def _blank(tile: int, colour: str | None = None) -> tuple[Image.Image, Brush]:
-    """Return an image of a tile, larger than it is shown, and a brush for it."""
-    size = (tile * SCALE, tile * SCALE)
-    image = Image.new("RGBA", size, colour) if colour else Image.new("RGBA", size)
-    return image, Brush(image, 0, 0, tile * SCALE)
-
-
 @functools.lru_cache(maxsize=64)
 def column_tile(code: int, tile: int) -> NDArray[np.uint8]:
     """Return the picture of a column, shape (tile, tile, 3); read-only, because it is kept."""
-    image, brush = _blank(tile, PAPER)
-    PAINTERS[code](brush)
-    edge = 0.5 / tile
-    for start, end in (((0, 0), (1, edge)), ((0, 0), (edge, 1))):
-        brush.box(start, end, mix(GRID, "#8a8f7a", 0.25))
-    return kept(image.reduce(SCALE).convert("RGB"))
+    return cell_tile(PAINTERS[code], tile)
 
 
 @functools.lru_cache(maxsize=256)
 def thing_tile(found: bool, letters: str, tile: int) -> NDArray[np.uint8]:
     """Return the picture of an object: gold once it is found, else a grey ring."""
-    image, brush = _blank(tile)
+    image, brush = blank_tile(tile)
     brush.disc((0.5, 0.5), 0.34, INK if found else "#8d949e")
     brush.disc((0.5, 0.5), 0.28, GOLD if found else "#d9dde2")
     if tile >= NUMBERED_TILE:
@@ -241,7 +228,7 @@ def thing_tile(found: bool, letters: str, tile: int) -> NDArray[np.uint8]:
 @functools.lru_cache(maxsize=512)
 def piece_tile(piece: Piece, level: int, tile: int) -> NDArray[np.uint8]:
     """Return the picture of an agent, clear around it, with a dot for each level it is up."""
-    image, brush = _blank(tile)
+    image, brush = blank_tile(tile)
     paint_piece(piece, brush, lambda _code, _brush: None)
     if not brush.tiny:
         for i in range(level):

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-from piase_gym.worlds.drawing import GRID, PAPER, SCALE, Brush, mix
+from piase_gym.worlds.drawing import SCALE, Brush
 from piase_gym.worlds.grids.codes import AHEAD, FLOOR, HEADINGS
 from piase_gym.worlds.grids.figures import (
     NUMBERED_TILE,
     Piece,
+    blank_tile,
+    cell_tile,
     default_tile,
     kept,
     paint_piece,
@@ -202,28 +203,16 @@ PAINTERS: Final[dict[int, Callable[[Brush], None]]] = {
 }
 
 
-def _blank(tile: int, colour: str | None = None) -> tuple[Image.Image, Brush]:
-    """Return an image of a tile, larger than it is shown, and a brush for it."""
-    size = (tile * SCALE, tile * SCALE)
-    image = Image.new("RGBA", size, colour) if colour else Image.new("RGBA", size)
-    return image, Brush(image, 0, 0, tile * SCALE)
-
-
 @functools.lru_cache(maxsize=64)
 def object_tile(code: int, tile: int) -> NDArray[np.uint8]:
     """Return the picture of a cell, shape (tile, tile, 3); read-only, because it is kept."""
-    image, brush = _blank(tile, PAPER)
-    PAINTERS[code](brush)
-    edge = 0.5 / tile
-    for start, end in (((0, 0), (1, edge)), ((0, 0), (edge, 1))):
-        brush.box(start, end, mix(GRID, "#8a8f7a", 0.25))
-    return kept(image.reduce(SCALE).convert("RGB"))
+    return cell_tile(PAINTERS[code], tile)
 
 
 @functools.lru_cache(maxsize=512)
 def piece_tile(piece: Piece, tile: int) -> NDArray[np.uint8]:
     """Return the picture of an agent, shape (tile, tile, 4), clear around it; read-only."""
-    image, brush = _blank(tile)
+    image, brush = blank_tile(tile)
     paint_piece(piece, brush, lambda _code, _brush: None)
     return kept(image.reduce(SCALE))
 
@@ -231,7 +220,7 @@ def piece_tile(piece: Piece, tile: int) -> NDArray[np.uint8]:
 @functools.lru_cache(maxsize=64)
 def beam_tile(colour: str, heading: int, tile: int) -> NDArray[np.uint8]:
     """Return the picture of a piece of a beam, shape (tile, tile, 4); read-only."""
-    image, brush = _blank(tile)
+    image, brush = blank_tile(tile)
     upright = heading % 2 == 0
     for half, share in ((0.26, "66"), (0.12, "cc")):
         start, end = (0.5 - half, 0.0), (0.5 + half, 1.0)
