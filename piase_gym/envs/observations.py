@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from piase_gym.core.last_step import LINE_LENGTH, LastStep
 from piase_gym.core.text_encoding import CHARSET
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, suggest
@@ -205,6 +206,24 @@ def absent_observation(space: spaces.Space[Any]) -> Any:
     return np.clip(zeros, space.low, space.high) if isinstance(space, spaces.Box) else zeros
 
 
+@dataclass(frozen=True)
+class ObservationWriter:
+    """Writes what an agent reads: the line of its last step, and the text of its facts."""
+
+    write: TextWriter
+
+    def __call__(self, kept: tuple[LastStep | None, Any], agent: int) -> str:
+        """Write the text of one moment.
+
+        Args:
+            kept: The last step, and what `World.capture` kept of the agent.
+            agent: Its number.
+        """
+        last, known = kept
+        text = self.write(known, agent)
+        return text if last is None else last.line + text
+
+
 class ObservationBuilder:
     """Builds the observations of one environment, and the space that they are in."""
 
@@ -228,11 +247,12 @@ class ObservationBuilder:
         self.view = style.view
         self.mask = style.mask
         self.style = style
-        self._write = world.text_writer()
+        self._write = ObservationWriter(world.text_writer())
 
     def space(self) -> spaces.Space[Any]:
         """Return a new space object for one agent's observations."""
-        text = TextSpace(self.world.text_length, min_length=0, charset=CHARSET)
+        longest = self.world.text_length + LINE_LENGTH
+        text = TextSpace(longest, min_length=0, charset=CHARSET)
         vector = self.style.vector_space(self.world.vector_space)
         shown: spaces.Space[Any] = text
         if self.view == "vector":
@@ -246,7 +266,7 @@ class ObservationBuilder:
 
     def update_config(self) -> None:
         """Follow a change of the world's config."""
-        self._write = self.world.text_writer()
+        self._write = ObservationWriter(self.world.text_writer())
 
     def _vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
         """Return every agent's vector, in the type that is wanted."""
@@ -275,15 +295,21 @@ class ObservationBuilder:
                 shown = {i: {"text": shown[i], "vector": vectors[i]} for i in agents}
         else:
             kept, write = world.capture(), self._write
+            steps = world.last_steps()
             if self.view == "text":
-                shown = {i: write(kept[i], i) for i in agents}
+                shown = {i: write((steps[i], kept[i]), i) for i in agents}
             elif self.lazy:
                 vectors = self._vectors(kept)
-                rows = {i: {"text": (write, kept[i], i), "vector": vectors[i]} for i in agents}
+                rows = {
+                    i: {"text": (write, (steps[i], kept[i]), i), "vector": vectors[i]}
+                    for i in agents
+                }
                 shown = {i: LazyViews(row) for i, row in rows.items()}
             else:
                 vectors = self._vectors(kept)
-                shown = {i: {"text": write(kept[i], i), "vector": vectors[i]} for i in agents}
+                shown = {
+                    i: {"text": write((steps[i], kept[i]), i), "vector": vectors[i]} for i in agents
+                }
         if self.mask is None:
             return shown
         return {i: {"observation": shown[i], "action_mask": masks[i]} for i in agents}

@@ -48,6 +48,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         actions: str,
         render_mode: str | None,
         ended_actions: str = "error",
+        strict: bool = False,
     ) -> None:
         """Put the environment on a runner."""
         if ended_actions not in ENDED_ACTIONS:
@@ -64,7 +65,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             "render_fps": 8,
             "is_parallelizable": True,
         }
-        self._decoder = ActionDecoder(world, actions)
+        self._decoder = ActionDecoder(world, actions, strict)
         self._builder = ObservationBuilder(world, style, actions)
         self._build = self._builder.build
         self._explains = actions == "text" or style.view != "vector"
@@ -317,6 +318,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             actions=self.actions,
             render_mode=self.render_mode,
             ended_actions=self.ended_actions,
+            strict=self._decoder.strict,
         )
 
 
@@ -331,6 +333,7 @@ def parallel_env(
     infos: str = "full",
     dtype: str | None = None,
     ended_actions: str = "error",
+    strict: bool = False,
     render_mode: str | None = None,
     partners: Partners | None = None,
     scenario: object = None,
@@ -353,6 +356,8 @@ def parallel_env(
         dtype: ``"float32"`` for vectors of that type; default: the world's own.
         ended_actions: ``"error"``, or ``"ignore"`` to take actions for agents that are not in play
             and do nothing with them.
+        strict: Whether a text action must be the bare command. By default it is found in whatever
+            form language models answer; see `piase_gym.core.answers`.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: Policies for agents that the caller does not play, by agent.
         scenario: A scenario's name or path.
@@ -375,7 +380,12 @@ def parallel_env(
     runner = build_runner(name, partners, scenario, envelope, config)
     style = ObservationStyle(view, mask, wording, texts, infos, dtype)
     return WorldParallelEnv(
-        runner, style=style, actions=actions, render_mode=render_mode, ended_actions=ended_actions
+        runner,
+        style=style,
+        actions=actions,
+        render_mode=render_mode,
+        ended_actions=ended_actions,
+        strict=strict,
     )
 
 
