@@ -42,7 +42,7 @@ class LastStep(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The line, with its line break.
+        r"""The line, with its line break.
 
         Example:
             >>> LastStep("move up", "failed", -1.0, (), "A wall is in the way.").line
