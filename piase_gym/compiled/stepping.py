@@ -96,6 +96,7 @@ class Kernels(NamedTuple):
 
     reset: Any
     step: Any
+    reset_one: Any
     step_one: Any
 
 
@@ -110,7 +111,7 @@ def compile_kernels(rules: Rules, module: str) -> Kernels:
 
     put_in(helper, absent)
     put_in(inline, show)
-    return Kernels(put_in(kernel, reset), put_in(kernel, step), put_in(kernel, step_one))
+    return Kernels(*[put_in(kernel, function) for function in (reset, step, reset_one, step_one)])
 
 
 OUTPUTS: Final = record(
@@ -308,6 +309,34 @@ def step(states, tables, outputs, acts, focal):
             alive[row] = s.alive[a]
             outcomes[row] = x.codes[events[row]]
     return over if touched >= 0 else 0
+
+
+def reset_one(one, what, seed):
+    """Start the episode of an effective seed in a batch of one, or only write what agents see.
+
+    Args:
+        one: The batch.
+        what: `REBUILD` or `BEGIN`.
+        seed: Of the episode.
+
+    Returns:
+        What kept the level from being made, or 0.
+    """
+    x = one[0]
+    s, w, o = x.state, x.table, np.int64(0)
+    obs = array_at(x.obs, w.slots * w.length, number)
+    masks = array_at(x.masks, w.slots * w.num_actions, np.int8)
+    events = x.events[:]
+    if what == REBUILD:
+        rebuild(s, w)
+    else:
+        s.given, s.episode, s.config, s.next_config, s.over = seed, 0, 0, 0, 0
+        begin(s, w, np.uint64(seed))
+        for a in range(w.slots):
+            x.rewards[a], x.terminated[a], x.truncated[a] = 0.0, False, False
+            events[a] = present if a < w.agents and s.alive[a] else NONE
+    show(s, w, o, False, events, obs, masks)
+    return s.fault
 
 
 def step_one(one):

@@ -95,6 +95,11 @@ def any_out_of_range(indices: NDArray[Any], count: int) -> bool:
     return bool(indices.astype(np.int64, copy=False).view(np.uint64).max(initial=0) >= count)
 
 
+def gives_reasons(world: World[Any, Any]) -> bool:
+    """Tell whether a world can say why a command was without effect."""
+    return type(world).why_failed is not World.why_failed
+
+
 def explain_failure(info: dict[str, Any], world: World[Any, Any], agent: int, action: Any) -> None:
     """Add to an info what was in the way of an action that had no effect."""
     if info["outcome"] in (Outcome.OK, Outcome.FAILED) and action is not None:

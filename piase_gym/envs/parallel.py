@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from piase_gym.core.commands import Command
 from piase_gym.core.world import Act, StepResult
-from piase_gym.envs.actions import INTEGERS, ActionDecoder, explain_failure
+from piase_gym.envs.actions import INTEGERS, ActionDecoder, explain_failure, gives_reasons
 from piase_gym.envs.arguments import Name, build_runner
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
@@ -28,6 +29,38 @@ ParallelStep = tuple[
     dict[str, bool],
     dict[str, dict[str, Any]],
 ]
+
+
+class InPlay(NamedTuple):
+    """What a step takes of the caller's agents that are in play.
+
+    Attributes:
+        names: Their names.
+        live: Their names and numbers.
+        nobody: ``False`` for each name.
+        values_of: Takes the actions of all of them out of a mapping, where the world can have them
+            as they are.
+    """
+
+    names: tuple[str, ...]
+    live: tuple[tuple[str, int], ...]
+    nobody: dict[str, bool]
+    values_of: Callable[[Any], Any] | None
+
+
+@functools.lru_cache(maxsize=256)
+def in_play(agents: tuple[str, ...], numbers: tuple[int, ...], plain: bool) -> InPlay:
+    """Return what a step takes of those of a world's agents that have these numbers.
+
+    Args:
+        agents: The names of all.
+        numbers: Who is in play and not a partner.
+        plain: Whether the world takes a tuple of indices, an entry for every agent.
+    """
+    live = tuple([(agents[i], i) for i in numbers])
+    names = tuple([name for name, _ in live])
+    values_of = operator.itemgetter(*names) if plain and names == agents else None
+    return InPlay(names, live, dict.fromkeys(names, False), values_of)
 
 
 class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
@@ -68,13 +101,14 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._builder = ObservationBuilder(world, style, actions)
         self._build = self._builder.build
         self._explains = actions == "text" or style.view != "vector"
+        self._reasons = gives_reasons(world)
         self.possible_agents = [world.agents[i] for i in runner.own]
         self.agents: list[str] = []
         self.observation_spaces = {name: self._builder.space() for name in self.possible_agents}
         self.action_spaces = {name: self._decoder.space() for name in self.possible_agents}
         self._state_space = world.state_space
         self._acts = no_acts(world)
-        self._live: list[tuple[str, int]] = []
+        self._live: Sequence[tuple[str, int]] = ()
         self._shown_agents: Sequence[int] = ()
         self._nobody: dict[str, bool] = {}
         self._open = world.awaiting_agents
@@ -160,16 +194,12 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
 
     def _update_agents(self) -> None:
         """Take note of who is in play."""
-        names = self.runner.world.agents
-        self._live = [(names[i], i) for i in self.runner.live]
-        self.agents = [name for name, _ in self._live]
-        self._nobody = dict.fromkeys(self.agents, False)
-        self._open = self.runner.world.awaiting_agents
-        self._shown_agents = self.runner.own if self._open else list(self.runner.live)
-        everybody = len(self.agents) == len(names)
-        batched = self.runner.world.capabilities.batched
-        plain = everybody and batched and self._decoder.kind == "discrete"
-        self._values_of = operator.itemgetter(*self.agents) if plain and self.agents else None
+        world, numbers = self.runner.world, tuple(self.runner.live)
+        plain = self._decoder.kind == "discrete" and world.capabilities.batched
+        names, self._live, self._nobody, self._values_of = in_play(world.agents, numbers, plain)
+        self.agents = list(names)
+        self._open = world.awaiting_agents
+        self._shown_agents = self.runner.own if self._open else numbers
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
         """Let every agent in play act once.
@@ -192,22 +222,26 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         tick = runner.step(acts)
         masks = runner.world.masks() if self._decoder.masked else ()
         shown = self._build(masks, self._shown_agents)
-        rewards, terminated, truncated, outcomes, ended, notes = tick
+        paid, terminated, truncated, outcomes, ended, notes = tick
         live = self._live
-        if masks:
-            infos = {n: {"outcome": outcomes[i], "action_mask": masks[i]} for n, i in live}
-        else:
-            infos = {n: {"outcome": outcomes[i]} for n, i in live}
+        observations: dict[str, Any] = {}
+        rewards: dict[str, float] = {}
+        infos: dict[str, dict[str, Any]] = {}
+        for name, i in live:
+            observations[name], rewards[name] = shown[i], paid[i]
+            infos[name] = {"outcome": outcomes[i]}
+            if masks:
+                infos[name]["action_mask"] = masks[i]
         result = (
-            {n: shown[i] for n, i in live},
-            {n: rewards[i] for n, i in live},
-            {n: terminated[i] for n, i in live} if ended else self._nobody.copy(),
-            {n: truncated[i] for n, i in live} if ended else self._nobody.copy(),
+            observations,
+            rewards,
+            {name: terminated[i] for name, i in live} if ended else self._nobody.copy(),
+            {name: truncated[i] for name, i in live} if ended else self._nobody.copy(),
             infos,
         )
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
-        if self._explains or isinstance(acts, list):  # a tuple holds indices only
+        if self._reasons and (self._explains or isinstance(acts, list)):  # tuples hold indices only
             for name, i in live:
                 if self._explains or isinstance(actions[name], Command):
                     explain_failure(infos[name], runner.world, i, actions[name])
@@ -289,7 +323,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""
         self.agents = []
-        self._live = []
+        self._live = ()
         super().close()
 
     # -- what piase_gym adds --------------------------------------------------------------

@@ -22,7 +22,6 @@ from piase_gym.compiled.stepping import (
     ABSENT,
     BEGIN,
     CONTINUE,
-    OUTPUTS,
     REBUILD,
     SHOW,
     Kernels,
@@ -65,12 +64,11 @@ def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
     return codes
 
 
-_FIRST = np.zeros(1, np.int64)
 _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does, for steps in which nothing ends."""
 _VIEWS = (
-    "states _one _terminated _truncated _events _act_view _reward_view "
-    "_event_view _pack _obs_rows _mask_rows _nobody _canonical _index_of _own_records"
+    "states _one _terminated _truncated _events _pack _reward_view _event_view _alive "
+    "_mark_view _obs_rows _mask_rows _nobody _canonical _index_of"
 ).split()
 
 
@@ -116,24 +114,16 @@ class ArrayWorld(World[C, F]):
         self._truncated = record["truncated"][:slots].view(np.bool_)
         self._events = record["events"][:slots]
         # Memory views and prepared rows cost less to read than arrays.
-        self._act_view = memoryview(record["acts"].view(np.uint8))
-        self._pack = struct.Struct(f"<{slots}i").pack_into
+        acts = memoryview(record["acts"].view(np.uint8))
+        self._pack = functools.partial(struct.Struct(f"<{slots}i").pack_into, acts, 0)
         self._reward_view, self._event_view = record["rewards"][:slots].data, self._events.data
+        self._alive = self.states["alive"][0, :slots].view(np.bool_)
+        self._mark_view = self.states["marks"][0, :slots].data
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
         self.canonical_bytes = place_of(self.states.dtype, self.canonical)
         self._canonical = bytes_of(self.states)[0, self.canonical_bytes].data
         self._index_of = {command: index for index, command in enumerate(self.commands)}
-        self._own_records = self._records_of_one(one, (self._obs, self._masks))
-
-    def _records_of_one(self, one: NDArray[Any], seen: Sequence[NDArray[Any]]) -> Sequence[Any]:
-        """Return what `reset` takes of a batch of one, whose vectors and masks are `seen`."""
-        x, outputs = one[0], np.zeros(1, OUTPUTS)
-        outputs["rows"] = len(self.agents)
-        outputs["obs"], outputs["masks"] = (array.ctypes.data for array in seen)
-        for name in ("rewards", "terminated", "truncated", "events"):
-            outputs[name] = x[name].ctypes.data
-        return self.for_kernels(one["state"]), readable(one["table"]), readable(outputs)
 
     @property
     def tables(self) -> NDArray[Any]:
@@ -282,8 +272,8 @@ class ArrayWorld(World[C, F]):
     @property
     def alive(self) -> Sequence[bool]:
         """Which agents are in play."""
-        flags: list[int] = self.states["alive"].tolist()[0]
-        return [flag != 0 for flag in flags[: len(self.agents)]]
+        flags: list[bool] = self._alive.tolist()
+        return flags
 
     def begin(self, seed: int) -> None:
         """Start the episode of an effective seed."""
@@ -294,7 +284,7 @@ class ArrayWorld(World[C, F]):
     def step(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step."""
         try:
-            self._pack(self._act_view, 0, *acts)
+            self._pack(*acts)
         except (struct.error, TypeError):
             return self._step_decoded(acts)
         notable = self.kernels.step_one(self._one)
@@ -339,18 +329,16 @@ class ArrayWorld(World[C, F]):
 
     def make_level(self, one: NDArray[Any], seed: int) -> int:
         """Start an episode in a batch of one; return what kept that from being done, or 0."""
-        state = one["state"]
-        state["given"], state["episode"], state["next_config"] = seed, 0, 0
-        self._reset_one(one, BEGIN)
-        return int(state["fault"][0])
+        return self._reset_one(one, BEGIN, seed)
 
-    def _reset_one(self, one: NDArray[Any], what: int) -> None:
-        """Call the kernel `reset` on a batch of one."""
-        own = one is self.one
-        seen = (self._obs, self._masks) if own else self._new_outputs(one)
+    def _reset_one(self, one: NDArray[Any], what: int, seed: int = 0) -> int:
+        """Call the kernel `reset_one` on a batch of one, and return the fault."""
+        if one is self.one:
+            return int(self.kernels.reset_one(self._one, what, seed))
         # The kernel has their addresses alone: `seen` keeps them alive until it has written.
-        records = self._own_records if own else self._records_of_one(one, seen)
-        self.kernels.reset(*records, _FIRST, what)
+        seen = self._new_outputs(one)
+        one["obs"], one["masks"] = (array.ctypes.data for array in seen)
+        return int(self.kernels.reset_one(self.for_kernels(one), what, seed))
 
     def refresh(self) -> None:
         """Rebuild what is derived from the canonical state, vectors and masks included."""
@@ -370,7 +358,7 @@ class ArrayWorld(World[C, F]):
     def _notes(self) -> dict[int, dict[str, Any]]:
         """Tell which milestones were reached for the first time in this step."""
         notes: dict[int, dict[str, Any]] = {}
-        for agent, marks in enumerate(self.states["marks"][0, : len(self.agents)].tolist()):
+        for agent, marks in enumerate(self._mark_view.tolist()):
             new = marks & ~self._marks[agent]
             if new:
                 names = [name for bit, name in enumerate(self.milestones) if new >> bit & 1]
