@@ -169,7 +169,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._update_agents()
         if self.render_mode == "human":
             self.render()
-        return self.observe_all()
+        return self._first_views()
 
     def observe_all(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Return observations and infos of now, as `reset` does, without doing anything.
@@ -177,19 +177,23 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         After `restore`, this is where to go on from.
         """
         self.runner.require_episode()
-        masks = self.runner.world.masks() if self._decoder.masked else []
-        shown = self._builder.build(masks, self._shown_agents)
+        return self._first_views()
+
+    def _first_views(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Return observations and infos of agents that have done nothing yet."""
+        runner = self.runner
+        masks = runner.world.masks() if self._decoder.masked else ()
+        shown = self._build(masks, self._shown_agents)
+        observations: dict[str, Any] = {}
         infos: dict[str, dict[str, Any]] = {}
         for name, i in self._live:
-            infos[name] = {"seed": self.runner.seed}
+            observations[name], infos[name] = shown[i], {"seed": runner.seed}
             if masks:
                 infos[name]["action_mask"] = masks[i]
-        return {name: shown[i] for name, i in self._live}, self._select_infos(infos)
+        return observations, infos if self._style.infos == "full" else self._select_infos(infos)
 
     def _select_infos(self, infos: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Return the entries of the infos that are wanted."""
-        if self._style.infos == "full":
-            return infos
         return {name: self._style.select_infos(info) for name, info in infos.items()}
 
     def _update_agents(self) -> None:
