@@ -35,10 +35,11 @@ NONE: Final = 0
 LINE, LONG, MUCH = 64, 1024, 2**19
 """Bytes that processors fetch at once; and from how many bytes on of a record, and of all records
 together, it pays to fetch the next record early."""
-SHOW, REBUILD, BEGIN, CONTINUE = range(4)
+SHOW, REBUILD, BEGIN, NEXT, CONTINUE = range(5)
 """What `reset` does: it writes what is seen by agents that are in play; or by those that took part
 in the last step, after it has made anew what is derived from the state; or it starts an episode; or
-it does so while rewards, flags and events stay those of the last episode's last step."""
+the next one; or it does so while rewards, flags and events stay those of the last episode's last
+step."""
 
 
 def fields_of(kind: str, names: str, *shape: Any) -> list[Any]:
@@ -230,7 +231,7 @@ def reset(states, tables, outputs, which, what):
         tables: One table a config.
         outputs: See `OUTPUTS`.
         which: The environments.
-        what: `SHOW`, `REBUILD`, `BEGIN` or `CONTINUE`.
+        what: `SHOW`, `REBUILD`, `BEGIN`, `NEXT` or `CONTINUE`.
 
     Returns:
         How many episodes could not be made.
@@ -241,12 +242,14 @@ def reset(states, tables, outputs, which, what):
     rewards, events = array_at(x.rewards, x.rows, np.float64), array_at(x.events, x.rows, np.uint8)
     terminated = array_at(x.terminated, x.rows, np.uint8)
     truncated = array_at(x.truncated, x.rows, np.uint8)
+    alive, outcomes = array_at(x.alive, x.rows, np.uint8), array_at(x.outcomes, x.rows, np.uint8)
     faults = 0
     for e in which:
         s = states[e]
-        if what == BEGIN or what == CONTINUE:
+        if what >= BEGIN:
             s.config = s.next_config
             s.over = 0
+            s.episode += np.uint64(what != BEGIN)
             begin(s, tables[s.config], episode_seed(s.given, s.episode))
             faults += s.fault != 0
         w = tables[s.config]
@@ -259,6 +262,9 @@ def reset(states, tables, outputs, which, what):
                 terminated[o + a] = truncated[o + a] = False
                 events[o + a] = present if a < w.agents and s.alive[a] else NONE
         show(s, w, o, what == CONTINUE, events, obs, masks)
+        for a in range(w.slots):
+            alive[o + a] = s.alive[a]
+            outcomes[o + a] = x.codes[events[o + a]]
     return faults
 
 

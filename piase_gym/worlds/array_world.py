@@ -22,6 +22,7 @@ from piase_gym.compiled.stepping import (
     ABSENT,
     BEGIN,
     CONTINUE,
+    NEXT,
     REBUILD,
     SHOW,
     Kernels,
@@ -170,13 +171,10 @@ class ArrayWorld(World[C, F]):
         """Return how the episode ended for an agent, as its fate says."""
         return self.result_of[int(self.states["fate"][0, agent])]
 
-    def results(self, states: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return how episodes ended, as places in `RESULTS`, shape (envs, agents).
-
-        They mean something for agents that have ended.
-        """
+    def results(self, fates: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return what values of ``fate`` mean, as places in `RESULTS`."""
         codes = np.array([RESULTS.index(result) for result in self.result_of], np.uint8)
-        found: NDArray[np.uint8] = codes[states["fate"][:, : len(self.agents)]]
+        found: NDArray[np.uint8] = codes[fates]
         return found
 
     @abstractmethod
@@ -212,9 +210,7 @@ class ArrayWorld(World[C, F]):
             what: A constant of `compiled.stepping`.
         """
         batch.outputs["codes"] = codes_of(self.outcome_of)
-        faults = int(self.kernels.reset(*self._records(batch), batch.outputs, which, what))
-        batch.alive[which] = batch.states["alive"][which, : len(self.agents)]
-        return faults
+        return int(self.kernels.reset(*self._records(batch), batch.outputs, which, what))
 
     def _records(self, batch: Batch) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return states and tables of a batch as kernels take them."""
@@ -251,15 +247,11 @@ class ArrayWorld(World[C, F]):
             return self.renew_batch(batch, np.flatnonzero(batch.states["ended"]))
         if over is None or not over.size:
             return 0
-        batch.states["episode"][over] += np.uint64(1)
-        faults = self.reset_batch(batch, over)
-        batch.outcomes[over] = codes_of(self.outcome_of)[batch.events[over]]
-        return faults
+        return self.reset_batch(batch, over, NEXT)
 
     def renew_batch(self, batch: Batch, ended: NDArray[np.int64]) -> int:
         """Let episodes that have ended give way to the next in the same step, as `step_batch`."""
         batch.final_obs[ended] = batch.obs[ended]
-        batch.states["episode"][ended] += np.uint64(1)
         return self.reset_batch(batch, ended, CONTINUE)
 
     # -- an episode -----------------------------------------------------------------------

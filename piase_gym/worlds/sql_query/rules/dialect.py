@@ -5,6 +5,8 @@ sqlglot translates. Added here is what depends on the schema or has no counterpa
 - ``SHOW TABLES``, ``SHOW COLUMNS``, ``DESCRIBE``, ``USE`` and ``information_schema``;
 - text that is compared with a number is a number, as in MySQL;
 - ties of grouped rows are in the order of their groups;
+- the database has its own name, and the time stands still;
+- what is missing is told in MySQL's words (`told_as_mysql`);
 - names are quoted with backticks, which SQLite never takes for strings.
 
 What MySQL refuses and SQLite does not mostly runs: columns that are not grouped, names that are
@@ -16,12 +18,14 @@ from __future__ import annotations
 import functools
 import importlib
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from piase_gym.errors import PiaseError, need
 from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.rules.collation import COLLATION
+from piase_gym.worlds.sql_query.rules.worker import NOW
 
 _TEXT: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
 _COLUMNS: Final = """SELECT c.name AS Field, CASE lower(c.type) WHEN 'integer' THEN 'int' ELSE
@@ -88,6 +92,41 @@ def translate(sql: str, database: Database) -> str:
     if len(found) != 1:
         raise TranslationError(f"one statement at a time, not {len(found)}")
     return _translated(found[0], database)
+
+
+_MISSING: Final = re.compile(r"(no such table|no such column|ambiguous column name): (.+)", re.S)
+_CLAUSES: Final = {
+    "Where": "where clause", "Join": "on clause", "Group": "group statement",
+    "Having": "having clause", "Order": "order clause",
+}  # fmt: skip
+
+
+def told_as_mysql(error: str, sql: str, database: Database) -> str:
+    """Return an error of SQLite's, of a table or column that is missing, as MySQL tells it.
+
+    Args:
+        error: What SQLite says.
+        sql: The statement, in MySQL's SQL.
+        database: Of the statement.
+    """
+    match = _MISSING.fullmatch(error)
+    if match is None:
+        return error
+    kind, name = match.groups()
+    if kind == "no such table":
+        return f"Table '{database.name}.{name}' doesn't exist"
+    clause = "field list"
+    parsed = reader(f"SQL of {database.dialect}").parse_one(sql, read=database.dialect)
+    for column in parsed.find_all(importlib.import_module("sqlglot.expressions").Column):
+        if ".".join(part.name for part in column.parts).lower() == name.lower():
+            above = column.parent
+            while above is not None and type(above).__name__ not in (*_CLAUSES, "Select"):
+                above = above.parent
+            clause = _CLAUSES.get(type(above).__name__, clause)
+            break
+    if kind == "no such column":
+        return f"Unknown column '{name}' in '{clause}'"
+    return f"Column '{name}' in {clause} is ambiguous"
 
 
 def tidied(sql: str) -> str:
@@ -164,6 +203,23 @@ def _adapt(statement: Any, database: Database) -> None:
             table.set("db", None)
             for column in statement.find_all(exp.Column):
                 column.set("db", None)
+    for kind, value in (
+        (exp.CurrentSchema, database.name),
+        (exp.CurrentDate, NOW.partition(" ")[0]),
+        (exp.CurrentTime, NOW.partition(" ")[2]),
+        (exp.CurrentTimestamp, NOW),
+    ):
+        for asked in list(statement.find_all(kind)):
+            asked.replace(exp.Literal.string(value))
+    for asked in list(statement.find_all(exp.Anonymous)):
+        if asked.name.upper() in ("NOW", "SYSDATE"):
+            asked.replace(exp.Literal.string(NOW))
+    for union in statement.find_all(exp.SetOperation):
+        for side in (union.this, union.expression):
+            if isinstance(side, exp.Subquery):  # SQLite has no brackets there
+                plain = side.this.args.get("limit") is None and side.this.args.get("order") is None
+                inside = side.this
+                side.replace(inside if plain else exp.select("*").from_(side.copy()))
     for inside in statement.find_all(exp.In):
         query = inside.args.get("query")
         if query is not None and query.this.args.get("limit"):
@@ -236,4 +292,4 @@ def _port() -> Any:
     return type(base)("Port", (base,), parts)
 
 
-__all__ = ["TranslationError", "reader", "tidied", "translate"]
+__all__ = ["TranslationError", "reader", "tidied", "told_as_mysql", "translate"]
