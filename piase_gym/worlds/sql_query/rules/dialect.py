@@ -86,23 +86,42 @@ def translate(sql: str, database: Database) -> str:
     try:
         found = [part for part in sqlglot.parse(sql, read=database.dialect) if part is not None]
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
-        told = str(error).partition("\n")[0]
-        raise TranslationError(f"You have an error in your SQL syntax: {told:.200}") from None
+        raise TranslationError(_syntax_error(sql, error)) from None
     found = [part for part in found if type(part).__name__ != "Semicolon"]
     if len(found) != 1:
         raise TranslationError(f"one statement at a time, not {len(found)}")
     return _translated(found[0], database)
 
 
-_MISSING: Final = re.compile(r"(no such table|no such column|ambiguous column name): (.+)", re.S)
+_FIRST: Final = re.compile(
+    r"\s*\(*\s*(select|with|show|desc|describe|explain|use|insert|update|delete)\b", re.I
+)
+_MISSING: Final = re.compile(
+    r"(no such table|no such column|ambiguous column name|no such function): (.+)", re.S
+)
 _CLAUSES: Final = {
     "Where": "where clause", "Join": "on clause", "Group": "group statement",
     "Having": "having clause", "Order": "order clause",
 }  # fmt: skip
 
 
+def _syntax_error(sql: str, error: Exception) -> str:
+    """Return what MySQL says of a statement that cannot be read."""
+    where = (getattr(error, "errors", None) or [{}])[0]
+    near, line = (
+        f"{where.get('highlight') or ''}{where.get('end_context') or ''}",
+        where.get("line"),
+    )
+    if not _FIRST.match(sql):
+        near, line = sql.lstrip(), 1
+    return (
+        "You have an error in your SQL syntax; check the manual that corresponds to your MySQL "
+        f"server version for the right syntax to use near '{near:.80}' at line {line or 1}"
+    )
+
+
 def told_as_mysql(error: str, sql: str, database: Database) -> str:
-    """Return an error of SQLite's, of a table or column that is missing, as MySQL tells it.
+    """Return an error of SQLite's, of a name that is missing, as MySQL tells it.
 
     Args:
         error: What SQLite says.
@@ -111,10 +130,12 @@ def told_as_mysql(error: str, sql: str, database: Database) -> str:
     """
     match = _MISSING.fullmatch(error)
     if match is None:
-        return error
+        return "Invalid use of group function" if error.startswith("misuse of agg") else error
     kind, name = match.groups()
     if kind == "no such table":
         return f"Table '{database.name}.{name}' doesn't exist"
+    if kind == "no such function":
+        return f"FUNCTION {database.name}.{name} does not exist"
     clause = "field list"
     parsed = reader(f"SQL of {database.dialect}").parse_one(sql, read=database.dialect)
     for column in parsed.find_all(importlib.import_module("sqlglot.expressions").Column):
@@ -223,7 +244,9 @@ def _adapt(statement: Any, database: Database) -> None:
     for inside in statement.find_all(exp.In):
         query = inside.args.get("query")
         if query is not None and query.this.args.get("limit"):
-            raise TranslationError("LIMIT in the query of an IN is not supported by MySQL")
+            raise TranslationError(
+                "This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'"
+            )
     for query in statement.find_all(exp.Select):
         group, order = query.args.get("group"), query.args.get("order")
         if group is not None and order is not None:
