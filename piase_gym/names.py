@@ -14,6 +14,7 @@ from piase_gym import registry
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import entry_point, is_own, settings_of
 from piase_gym.core.files import SCENARIO_SUFFIXES
+from piase_gym.core.last_step import without_last_step
 from piase_gym.errors import ConfigError, TextParseError, UnknownNameError
 from piase_gym.registry import TaskSpec, WorldSpec
 
@@ -103,7 +104,9 @@ def look_up(name: object) -> Named:
 
 
 def parse_text(world: str, text: str, config: Any = None) -> Any:
-    """Read a canonical text back into the facts it was written from (pure).
+    """Read a text back into the facts it was written from (pure).
+
+    The line of the last step, with which observations open, is left out: it is no fact.
 
     Args:
         world: A world, an id or a scenario.
@@ -127,4 +130,4 @@ def parse_text(world: str, text: str, config: Any = None) -> Any:
         raise ConfigError(f"{spec.name}: a config is a {model.__name__} or a mapping, not a {kind}")
     if config is None or isinstance(config, Mapping):
         config = registry.make_config(spec, {**named.fields, **(config or {})})
-    return registry.load(spec.parser, spec)(text, config)
+    return registry.load(spec.parser, spec)(without_last_step(text), config)

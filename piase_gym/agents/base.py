@@ -81,8 +81,8 @@ class Percept:
 
     @property
     def text(self) -> str:
-        """The canonical text view."""
-        return self.world.text(self.world.facts(self.index))
+        """What the agent reads: what its last command did, then the canonical text."""
+        return self.world.observation_text(self.index)
 
     @property
     def mask(self) -> NDArray[np.int8]:

@@ -20,6 +20,12 @@ from typing import Any, NamedTuple
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome, unparsable
 
+HOW_TO_ANSWER = (
+    "Answer with one line: the command. If you think first, end with a line that begins with "
+    "'Action:' and has the command. Of several marked commands the last one counts; two different "
+    "ones without a mark count as none."
+)
+"""The rule as agents are told it."""
 MAX_REPLY = 20_000
 """Longest reply in characters that is read; a longer one has the outcome ``too_long``."""
 Reads = Callable[[str], bool]
@@ -42,7 +48,9 @@ class Answer(NamedTuple):
     message: str = ""
 
 
-def read_answer(reply: object, reads: Sequence[Reads] = ()) -> Answer | InvalidAction:
+def read_answer(
+    reply: object, reads: Sequence[Reads] = (), multiline: bool = False
+) -> Answer | InvalidAction:
     r"""Return what a reply says.
 
     Args:
@@ -50,6 +58,7 @@ def read_answer(reply: object, reads: Sequence[Reads] = ()) -> Answer | InvalidA
         reads: Functions that tell whether a line is a command, the strictest first. A reply of one
             line that is a command is taken as it is; they also find the command among lines
             without a mark. Without them the last line is taken.
+        multiline: Whether a command may have several lines; a reply that is one is taken whole.
 
     Returns:
         The answer, or an `InvalidAction` whose message tells the model what to do better.
@@ -71,7 +80,10 @@ def read_answer(reply: object, reads: Sequence[Reads] = ()) -> Answer | InvalidA
         return unparsable(f"{told}; answer with one command")
     if "\n" not in text and any(reads_line(text) for reads_line in reads):
         return Answer(text, thinking)
-    found = _marked(text) or _unmarked(text, reads)
+    found = _marked(text)
+    if found is None:
+        whole = multiline and any(reads_text(text) for reads_text in reads)
+        found = Answer(text) if whole else _unmarked(text, reads)
     if isinstance(found, InvalidAction):
         return found
     return found._replace(thinking="\n".join(filter(None, (thinking, found.thinking))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -179,6 +179,8 @@ class Manual:
         rules: How the world works, in a few sentences.
         rewards: What is rewarded and punished, with numbers.
         goals: For each agent number, what it is to achieve.
+        milestones: The names of the milestones that can be reached; by default, of all.
+        example: Part of an observation, and the command that fits it.
         end: When an episode is over, where that is not only after `max_steps`.
     """
 
@@ -186,3 +188,5 @@ class Manual:
     rewards: str
     goals: Callable[[int], str] = field(default=lambda _agent: "")
     end: str = ""
+    milestones: Collection[str] | None = None
+    example: tuple[str, str] | None = None

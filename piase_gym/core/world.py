@@ -36,6 +36,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
+from piase_gym.core.answers import HOW_TO_ANSWER, Answer, read_answer
 from piase_gym.core.commands import (
     Command,
     InvalidAction,
@@ -66,6 +67,7 @@ from piase_gym.core.facts import (
     explain_invalid,
     shared,
 )
+from piase_gym.core.last_step import LastStep, last_step
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
@@ -88,6 +90,12 @@ __all__ = [
     "explain_invalid",
     "shared",
 ]
+
+
+OBSERVATIONS = (
+    "Each observation opens with your last step: the command as it was understood, its outcome "
+    "(ok, failed, illegal if it was impossible then, unparsable, ...) and the reward."
+)
 
 
 class World(ABC, Generic[C, F]):
@@ -115,7 +123,13 @@ class World(ABC, Generic[C, F]):
     mailboxes: Mailbox | None = None
     """Where letters lie, if the world has messages."""
     text_length: int = 2000
-    """No text of this world is longer than this many characters."""
+    """No text of this world's facts is longer than this many characters."""
+    multiline: ClassVar[bool] = False
+    """Whether a command may have several lines, such as SQL."""
+    says_why: ClassVar[bool] = False
+    """Whether the text of the facts says itself what the world answered to the last command."""
+    tells_last_step: ClassVar[bool] = True
+    """Whether observations open with what the last command did."""
 
     def __init__(self, config: C) -> None:
         """Fix the envelope and the agents' names; the first episode starts with `reset`.
@@ -127,6 +141,8 @@ class World(ABC, Generic[C, F]):
         self.config = config.pinned(self.envelope)
         self.agents = config.names(self.envelope.agents)
         self.hints: list[str | None] = [None] * len(self.agents)
+        self._last: tuple[Sequence[Act], StepResult] | list[LastStep | None]
+        self._last = [None] * len(self.agents)
         self.awaiting_agents = self.capabilities.late_join
         """Whether agents may enter of themselves in this config; then every step is looked at."""
 
@@ -182,6 +198,7 @@ class World(ABC, Generic[C, F]):
     def reset(self, seed: int) -> None:
         """Start an episode whose every random draw follows from `seed` (0..2**63-1)."""
         self.hints = [None] * len(self.agents)
+        self._last = [None] * len(self.agents)
         self.begin(seed)
 
     @abstractmethod
@@ -200,8 +217,9 @@ class World(ABC, Generic[C, F]):
         """
         alive = self.alive
         plans = [self.decode(i, act) if alive[i] else None for i, act in enumerate(acts)]
-        tick = self.advance(plans)
-        return explain_invalid(tick, plans)
+        tick = explain_invalid(self.advance(plans), plans)
+        self._last = plans, tick
+        return tick
 
     def decode(self, agent: int, act: Act) -> DecodedAction:
         """Decode one act and judge whether it is legal now."""
@@ -312,6 +330,49 @@ class World(ABC, Generic[C, F]):
         """
         return TextWriter(type(self).to_text, self.config)
 
+    def last_steps(self) -> Sequence[LastStep | None]:
+        """Return, for each agent, what its command did in the last step.
+
+        ``None`` is for agents that were not in play then, and for all before the first step.
+        """
+        if isinstance(self._last, tuple):
+            acts, (rewards, _, _, outcomes, _, notes) = self._last
+            self._last = [
+                None if act is None else self._last_step(i, act, outcomes[i], rewards[i], notes)
+                for i, act in enumerate(acts)
+            ]
+        return self._last
+
+    def _last_step(
+        self,
+        agent: int,
+        act: Command | InvalidAction | int,
+        outcome: Outcome,
+        reward: float,
+        notes: Mapping[int, Mapping[str, Any]],
+    ) -> LastStep:
+        """Return what an agent's command did in a step that has just been done."""
+        invalid = isinstance(act, InvalidAction)
+        line = "" if isinstance(act, InvalidAction) else self.line_of(agent, act)
+        note: Mapping[str, Any] = notes.get(agent, {}) if notes else {}
+        why = "" if self.says_why else note.get("feedback")
+        if not (why or invalid or self.says_why):
+            illegal = outcome is Outcome.ILLEGAL
+            why = f"You cannot {line} now." if illegal else self.why_failed(agent)
+        reached = tuple(note.get("milestones", ())) if note else ()
+        return last_step(line, outcome, float(reward), reached, str(why) if why else "")
+
+    def line_of(self, agent: int, act: Command | int) -> str:
+        """Return the text of a command, or of that of an index where the table never changes."""
+        found = act if isinstance(act, Command) else self.command(agent, act)
+        return self.write(found) if isinstance(found, Command) else ""
+
+    def observation_text(self, agent: int) -> str:
+        """Return what an agent reads now: what its last command did, then the canonical text."""
+        last = self.last_steps()[agent] if self.tells_last_step else None
+        text = self.text(self.facts(agent))
+        return text if last is None else last.line + text
+
     def native_text(self, agent: int) -> str:
         """Return the second dialect of text, whose wording is dictated from outside."""
         raise UnsupportedError(f"{self.name} has no native text; use its canonical text")
@@ -381,6 +442,33 @@ class World(ABC, Generic[C, F]):
         """Read a text action."""
         return read_command(line, self.grammar)
 
+    def read_reply(self, agent: int, reply: object) -> Command | InvalidAction:
+        """Read a text action in any form in which language models answer.
+
+        A line that is a command is read as it is; see `piase_gym.core.answers` for the rest.
+        """
+        found = self.read(agent, reply)
+        if not isinstance(reply, str) or (isinstance(found, Command) and "\n" not in reply):
+            return found
+
+        def reads(line: str) -> bool:
+            return isinstance(self.read(agent, line), Command)
+
+        def legal(line: str) -> bool:
+            command = self.read(agent, line)
+            return isinstance(command, Command) and self.legal(agent, command)
+
+        answer = read_answer(reply, (legal, reads), self.multiline)
+        if not isinstance(answer, Answer):
+            return answer if "\n" in reply.strip() else found
+        if isinstance(answer.command, Command):
+            return self.check(agent, answer.command)
+        last = self.read(agent, answer.command)
+        if isinstance(last, Command):
+            return last
+        bare = self.read(agent, answer.command.rstrip(" .!"))
+        return bare if isinstance(bare, Command) else last
+
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data."""
         return check_command(command, self.grammar)
@@ -426,15 +514,19 @@ class World(ABC, Generic[C, F]):
         goal = manual.goals(agent)
         commands = [f"- {verb.usage}: {verb.description}" for verb in self.grammar]
         version = self.version_of(self.config)
+        reached = self.milestones if manual.milestones is None else manual.milestones
+        names = ", ".join(name.replace("_", " ") for name in reached)
+        end = manual.end or f"An episode ends after {self.config.max_steps} steps at the latest."
         parts = [
             f"You are {self.agents[agent]} in {self.name} (version {version}).",
             manual.rules,
-            *([f"Goal: {goal}"] if goal else []),
-            "Answer with one command a step:\n" + "\n".join(commands),
-            f"Rewards: {manual.rewards}",
-            manual.end or f"An episode ends after {self.config.max_steps} steps at the latest.",
+            f"Goal: {goal}" if goal else "",
+            f"{HOW_TO_ANSWER} The commands:\n" + "\n".join(commands),
+            f"Rewards: {manual.rewards}" + (f"\nMilestones: {names}." if names else ""),
+            f"{end} {OBSERVATIONS}",
+            "Example: {}\nAction: {}".format(*manual.example) if manual.example else "",
         ]
-        return "\n\n".join(parts)
+        return "\n\n".join(filter(None, parts))
 
     def tools(self, agent: int) -> list[dict[str, Any]]:
         """Return the grammar as JSON Schema tool calls."""
@@ -477,6 +569,7 @@ class World(ABC, Generic[C, F]):
             **self.snapshot_header(),
             "config": self.config.model_dump(mode="json", exclude={"envelope"}),
             "hints": list(self.hints),
+            "last_steps": [last and last.row for last in self.last_steps()],
             "state": self.get_state(),
         }
 
@@ -487,7 +580,8 @@ class World(ABC, Generic[C, F]):
             SnapshotError: If it is of another world, version or schema, or damaged.
             EnvelopeError: If its config does not fit this world's envelope.
         """
-        config, hints = check_snapshot(snapshot, self.snapshot_header(), type(self.config))
+        header = self.snapshot_header()
+        config, hints, last_steps = check_snapshot(snapshot, header, type(self.config))
         before = self.config
         self.configure(config)
         try:
@@ -499,6 +593,7 @@ class World(ABC, Generic[C, F]):
             raise SnapshotError(f"the state of this snapshot is damaged: {error!r:.200}") from None
         for agent, hint in enumerate(hints):
             self.give_hint(agent, hint)
+        self._last = last_steps
 
     @abstractmethod
     def state(self) -> NDArray[Any]:

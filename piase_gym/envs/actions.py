@@ -8,7 +8,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome
+from piase_gym.core.commands import MAX_LINE, Command, InvalidAction
+from piase_gym.core.last_step import LastStep
 from piase_gym.core.text_encoding import CHARSET
 from piase_gym.core.world import Act, World, check_box, check_index
 from piase_gym.errors import ActionError, ConfigError, suggest
@@ -20,8 +21,14 @@ ACTIONS = ("discrete", "continuous", "text")
 class ActionDecoder:
     """Decodes the actions of one environment, and gives the space that they are in."""
 
-    def __init__(self, world: World[Any, Any], kind: str) -> None:
+    def __init__(self, world: World[Any, Any], kind: str, strict: bool = False) -> None:
         """Check that the world offers this kind of actions.
+
+        Args:
+            world: The world.
+            kind: One of `ACTIONS`.
+            strict: Whether a text action must be the bare command, which those want who measure
+                format; else it is found in whatever form language models answer.
 
         Raises:
             ConfigError: If there is no such kind, or this world does not offer it.
@@ -37,6 +44,8 @@ class ActionDecoder:
         self.kind = kind
         self.count = world.num_actions if kind == "discrete" else 0
         self.masked = kind == "discrete" and world.capabilities.masks
+        self.strict = strict
+        self._read = world.read if strict else world.read_reply
         self._box = world.action_box if kind == "continuous" else None
 
     def space(self) -> spaces.Space[Any]:
@@ -63,7 +72,7 @@ class ActionDecoder:
         if self._box is not None:
             values = check_box(action, self._box, self.world.agents[agent])
             return self.world.command_from_box(agent, values)
-        return self.world.read(agent, action)
+        return self._read(agent, action)
 
 
 INTEGERS = frozenset(
@@ -95,14 +104,7 @@ def any_out_of_range(indices: NDArray[Any], count: int) -> bool:
     return bool(indices.astype(np.int64, copy=False).view(np.uint64).max(initial=0) >= count)
 
 
-def gives_reasons(world: World[Any, Any]) -> bool:
-    """Tell whether a world can say why a command was without effect."""
-    return type(world).why_failed is not World.why_failed
-
-
-def explain_failure(info: dict[str, Any], world: World[Any, Any], agent: int, action: Any) -> None:
+def explain_failure(info: dict[str, Any], last: LastStep | None) -> None:
     """Add to an info what was in the way of an action that had no effect."""
-    if info["outcome"] in (Outcome.OK, Outcome.FAILED) and action is not None:
-        told = None if info.get("feedback") else world.why_failed(agent)
-        if told:
-            info["feedback"] = told
+    if last is not None and last.reason and not info.get("feedback"):
+        info["feedback"] = last.reason

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from piase_gym.core.last_step import LINE_LENGTH
 from piase_gym.core.text_encoding import CHARSET
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, suggest
@@ -205,6 +206,22 @@ def absent_observation(space: spaces.Space[Any]) -> Any:
     return np.clip(zeros, space.low, space.high) if isinstance(space, spaces.Box) else zeros
 
 
+@dataclass(frozen=True)
+class ObservationWriter:
+    """Writes what an agent reads: the line of its last step, and the text of its facts."""
+
+    write: TextWriter
+
+    def __call__(self, kept: tuple[str, Any], agent: int) -> str:
+        """Write the text of one moment.
+
+        Args:
+            kept: The line of the last step, and what `World.capture` kept of the agent.
+            agent: Its number.
+        """
+        return kept[0] + self.write(kept[1], agent)
+
+
 class ObservationBuilder:
     """Builds the observations of one environment, and the space that they are in."""
 
@@ -232,7 +249,8 @@ class ObservationBuilder:
 
     def space(self) -> spaces.Space[Any]:
         """Return a new space object for one agent's observations."""
-        text = TextSpace(self.world.text_length, min_length=0, charset=CHARSET)
+        longest = self.world.text_length + LINE_LENGTH
+        text = TextSpace(longest, min_length=0, charset=CHARSET)
         vector = self.style.vector_space(self.world.vector_space)
         shown: spaces.Space[Any] = text
         if self.view == "vector":
@@ -256,6 +274,12 @@ class ObservationBuilder:
             return vectors
         return [vector.astype(self.style.dtype) for vector in vectors]
 
+    def _lines(self) -> list[str]:
+        """Return the line of every agent's last step; empty where there is none."""
+        if not self.world.tells_last_step:
+            return [""] * len(self.world.agents)
+        return [last.line if last is not None else "" for last in self.world.last_steps()]
+
     def build(
         self, masks: Sequence[NDArray[np.int8]], agents: Collection[int]
     ) -> Mapping[int, Any] | Sequence[Any]:
@@ -270,10 +294,10 @@ class ObservationBuilder:
         if self.view == "vector":
             shown = self._vectors()
         elif self.view == "text" and not self.native:
-            kept, write = world.capture(), self._write
+            kept, write, lines = world.capture(), self._write, self._lines()
             shown = {}
             for i in agents:
-                shown[i] = write(kept[i], i)
+                shown[i] = lines[i] + write(kept[i], i)
         elif self.native:
             shown = {i: world.native_text(i) for i in agents}
             if self.view == "both":
@@ -281,12 +305,18 @@ class ObservationBuilder:
                 shown = {i: {"text": shown[i], "vector": vectors[i]} for i in agents}
         else:
             kept, write = world.capture(), self._write
-            vectors = self._vectors(kept)
+            vectors, lines = self._vectors(kept), self._lines()
             if self.lazy:
-                rows = {i: {"text": (write, kept[i], i), "vector": vectors[i]} for i in agents}
+                later = ObservationWriter(write)
+                rows = {
+                    i: {"text": (later, (lines[i], kept[i]), i), "vector": vectors[i]}
+                    for i in agents
+                }
                 shown = {i: LazyViews(row) for i, row in rows.items()}
             else:
-                shown = {i: {"text": write(kept[i], i), "vector": vectors[i]} for i in agents}
+                shown = {
+                    i: {"text": lines[i] + write(kept[i], i), "vector": vectors[i]} for i in agents
+                }
         if self.mask is None:
             return shown
         return {i: {"observation": shown[i], "action_mask": masks[i]} for i in agents}

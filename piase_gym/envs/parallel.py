@@ -12,7 +12,7 @@ from pettingzoo import ParallelEnv
 
 from piase_gym.core.commands import Command
 from piase_gym.core.world import Act, StepResult
-from piase_gym.envs.actions import INTEGERS, ActionDecoder, explain_failure, gives_reasons
+from piase_gym.envs.actions import INTEGERS, ActionDecoder, explain_failure
 from piase_gym.envs.arguments import Name, build_runner
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
@@ -81,6 +81,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         actions: str,
         render_mode: str | None,
         ended_actions: str = "error",
+        strict: bool = False,
     ) -> None:
         """Put the environment on a runner."""
         if ended_actions not in ENDED_ACTIONS:
@@ -97,11 +98,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             "render_fps": 8,
             "is_parallelizable": True,
         }
-        self._decoder = ActionDecoder(world, actions)
+        self._decoder = ActionDecoder(world, actions, strict)
         self._builder = ObservationBuilder(world, style, actions)
         self._build = self._builder.build
         self._explains = actions == "text" or style.view != "vector"
-        self._reasons = gives_reasons(world)
         self.possible_agents = [world.agents[i] for i in runner.own]
         self.agents: list[str] = []
         self.observation_spaces = {name: self._builder.space() for name in self.possible_agents}
@@ -245,10 +245,11 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         )
         if notes or ended or self._open:
             self._add_rare_infos(tick, result, shown, masks)
-        if self._reasons and (self._explains or isinstance(acts, list)):  # tuples hold indices only
+        if self._explains or isinstance(acts, list):  # a tuple holds indices only
+            last = runner.world.last_steps()
             for name, i in live:
                 if self._explains or isinstance(actions[name], Command):
-                    explain_failure(infos[name], runner.world, i, actions[name])
+                    explain_failure(infos[name], last[i])
         if self.render_mode == "human":
             self.render()
         if self._style.infos != "full":
@@ -355,6 +356,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             actions=self.actions,
             render_mode=self.render_mode,
             ended_actions=self.ended_actions,
+            strict=self._decoder.strict,
         )
 
 
@@ -369,6 +371,7 @@ def parallel_env(
     infos: str = "full",
     dtype: str | None = None,
     ended_actions: str = "error",
+    strict: bool = False,
     render_mode: str | None = None,
     partners: Partners | None = None,
     scenario: object = None,
@@ -391,6 +394,8 @@ def parallel_env(
         dtype: ``"float32"`` for vectors of that type; default: the world's own.
         ended_actions: ``"error"``, or ``"ignore"`` to take actions for agents that are not in play
             and do nothing with them.
+        strict: Whether a text action must be the bare command. By default it is found in whatever
+            form language models answer; see `piase_gym.core.answers`.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: Policies for agents that the caller does not play, by agent.
         scenario: A scenario's name or path.
@@ -413,7 +418,12 @@ def parallel_env(
     runner = build_runner(name, partners, scenario, envelope, config)
     style = ObservationStyle(view, mask, wording, texts, infos, dtype)
     return WorldParallelEnv(
-        runner, style=style, actions=actions, render_mode=render_mode, ended_actions=ended_actions
+        runner,
+        style=style,
+        actions=actions,
+        render_mode=render_mode,
+        ended_actions=ended_actions,
+        strict=strict,
     )
 
 

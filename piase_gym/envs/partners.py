@@ -83,7 +83,7 @@ def decode_answer(world: World[Any, Any], number: int, action: Any) -> Act:
         ActionError: If it is neither a line, a command, nor in a space of actions of the world.
     """
     if isinstance(action, str):
-        return world.read(number, action)
+        return world.read_reply(number, action)
     if action is None or isinstance(action, Command | InvalidAction):
         return action
     if isinstance(action, ActionCommand):

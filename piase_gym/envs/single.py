@@ -42,6 +42,8 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         infos: ``"full"``, ``"mask"`` (``action_mask`` alone, so that all infos have one key) or
             ``"none"``.
         dtype: ``"float32"`` for vectors of that type; default: the world's own.
+        strict: Whether a text action must be the bare command. By default it is found in whatever
+            form language models answer; see `piase_gym.core.answers`.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: A policy for the other agents, or policies by agent, ``"*"`` for those that are
             not named; default: the id's, else ``random``.
@@ -68,6 +70,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         texts: str = "eager",
         infos: str = "full",
         dtype: str | None = None,
+        strict: bool = False,
         render_mode: str | None = None,
         partners: Partners | None = None,
         scenario: object = None,
@@ -82,12 +85,12 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         self.agent = self.runner.world.agents[self.agent_index]
         self._made_from = world, scenario, partners, config
         self._style = ObservationStyle(view, mask, wording, texts, infos, dtype)
-        self._make_spaces(actions)
+        self._make_spaces(actions, strict)
 
-    def _make_spaces(self, actions: str) -> None:
+    def _make_spaces(self, actions: str, strict: bool) -> None:
         """Make what depends on the world and its spaces."""
         made = self.runner.world
-        self._decoder = ActionDecoder(made, actions)
+        self._decoder = ActionDecoder(made, actions, strict)
         self._builder = ObservationBuilder(made, self._style, actions)
         self.observation_space = self._builder.space()
         self.action_space = self._decoder.space()
@@ -102,7 +105,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         seats = partners_around(names, task, partners, self.agent)
         new = {name: seat for name, seat in seats.items() if name not in made.agents}
         self.runner.grow_envelope(envelope, new)
-        self._make_spaces(self._decoder.kind)
+        self._make_spaces(self._decoder.kind, self._decoder.strict)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -145,7 +148,7 @@ class GymEnv(WorldEnv, gymnasium.Env[Any, Any]):
         info.update(tick.notes.get(me, {}))
         texts = self._decoder.kind == "text" or self._style.view != "vector"
         if texts or isinstance(action, Command):
-            explain_failure(info, runner.world, me, action)
+            explain_failure(info, runner.world.last_steps()[me])
         if tick.terminated[me] or tick.truncated[me]:
             info["result"] = runner.world.result(me)
         shown = self._builder.build(masks, (me,))[me]

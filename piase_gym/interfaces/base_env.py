@@ -215,7 +215,7 @@ class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
             ResetNeededError: Before the first reset and after the end of an episode.
         """
         record = self.engine.record(self.agent)
-        act = self.world.read(self.agent_index, _line(action))
+        act = self.world.read_reply(self.agent_index, _line(action))
         if self._failed + 1 < self.num_attempts and not self.engine.over:
             planned = self.world.decode(self.agent_index, act)
             if isinstance(planned, InvalidAction):

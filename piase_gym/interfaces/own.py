@@ -35,6 +35,7 @@ def as_parallel(
     infos: str = "full",
     dtype: str | None = None,
     ended_actions: str = "error",
+    strict: bool = False,
     render_mode: str | None = None,
     partners: Partners | None = None,
     scenario: object = None,
@@ -57,6 +58,7 @@ def as_parallel(
         infos: ``"full"``, ``"mask"`` or ``"none"``.
         dtype: ``"float32"``, or the world's own type.
         ended_actions: ``"error"`` or ``"ignore"``.
+        strict: Whether a text action must be the bare command.
         render_mode: ``"human"``, ``"ansi"`` or ``"rgb_array"``.
         partners: Policies for agents that the caller does not play, by agent.
         scenario: A scenario of this environment: its path, or the object.
@@ -108,6 +110,7 @@ def as_parallel(
         actions=actions or usual_actions(runner.world),
         render_mode=render_mode,
         ended_actions=ended_actions,
+        strict=strict,
     )
 
 

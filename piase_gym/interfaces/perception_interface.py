@@ -138,7 +138,7 @@ class WorldPerceptionInterface(WorldInterface, PerceptionInterface, over_world=T
             raise ActionError(f"params are a mapping or None, not {type(params).__name__}")
         if params:
             return self.world.check(number, Command(action, {str(k): v for k, v in params.items()}))
-        return self.world.read(number, action)
+        return self.world.read_reply(number, action)
 
     def get_environment_info(self) -> dict[str, Any]:
         """Return what the environment is: the fields of `EnvironmentInfo`, and who plays it."""

@@ -242,9 +242,8 @@ class TurnEngine:
         """Put what became of a command into the words of the documents."""
         i = record.number
         outcome = tick.outcomes[i]
-        told = record.notes.get("feedback")
-        if not told and outcome in (Outcome.OK, Outcome.FAILED):
-            told = self.runner.world.why_failed(i)
+        last = self.runner.world.last_steps()[i]
+        told = record.notes.get("feedback") or (last and last.reason)
         message = str(told or OUTCOME_SENTENCES[outcome])
         details = {
             **record.notes,
@@ -280,7 +279,9 @@ class TurnEngine:
     def _perceived(self, number: int, facts: Facts) -> Perceived:
         """Add the words to facts of now."""
         world = self.runner.world
-        return Perceived(facts, world.native_text(number) if self.native else world.text(facts))
+        return Perceived(
+            facts, world.native_text(number) if self.native else world.observation_text(number)
+        )
 
     def vector(self, record: AgentRecord) -> NDArray[Any]:
         """Return the vector that belongs to `perceived`, a fresh array."""

@@ -114,7 +114,7 @@ class _Chats:
     def _text(self, world: Any, number: int) -> str:
         if world.capabilities.native_text:
             return str(world.native_text(number))
-        return str(world.text(world.facts(number)))
+        return str(world.observation_text(number))
 
     def _step(self, slot: int, event: Event, tick: Any) -> None:
         """Take in a step."""

@@ -328,7 +328,7 @@ class Deriver:
             if slot is not None:
                 percept["slot"] = slot
             elif texts:
-                percept["visible_text"] = world.text(world.facts(number))
+                percept["visible_text"] = world.observation_text(number)
             if slot is None and world.hints[number] is not None:
                 percept["agent_specific_data"] = {"hint": world.hints[number]}
             found.append((name, PERCEPT, percept))

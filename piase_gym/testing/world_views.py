@@ -43,7 +43,7 @@ def shown(subject: Subject, steps: int = 60) -> Iterator[Shown]:
 def view_of(env: Any, name: str) -> dict[str, Any]:
     """Return what an agent would be shown now."""
     world, number = env.world, env.world.agents.index(name)
-    return {"text": world.text(env.facts(name)), "vector": world.vectors()[number]}
+    return {"text": world.observation_text(number), "vector": world.vectors()[number]}
 
 
 @check("readable")

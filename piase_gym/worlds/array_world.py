@@ -30,6 +30,7 @@ from piase_gym.compiled.stepping import (
 from piase_gym.core.commands import OUTCOMES, RESULTS, Command, InvalidAction, Outcome, Result
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_bytes
+from piase_gym.core.last_step import LastStep, last_step
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import (
     Act,
@@ -68,8 +69,8 @@ def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
 _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does, for steps in which nothing ends."""
 _VIEWS = (
-    "states _one _terminated _truncated _events _pack _reward_view _event_view _alive "
-    "_mark_view _obs_rows _mask_rows _nobody _canonical _index_of"
+    "states _one _ends _events _pack _reward_view _event_view _alive "
+    "_mark_view _obs_rows _mask_rows _nobody _canonical _command_table"
 ).split()
 
 
@@ -111,8 +112,8 @@ class ArrayWorld(World[C, F]):
         self.states = one["state"]
         one["obs"], one["masks"] = self._obs.ctypes.data, self._masks.ctypes.data
         self._one = self.for_kernels(one)
-        self._terminated = record["terminated"][:slots].view(np.bool_)
-        self._truncated = record["truncated"][:slots].view(np.bool_)
+        ends = (record["terminated"], record["truncated"])
+        self._ends = [end[:slots].view(np.bool_) for end in ends]
         self._events = record["events"][:slots]
         # Memory views and prepared rows cost less to read than arrays.
         acts = memoryview(record["acts"].view(np.uint8))
@@ -124,7 +125,12 @@ class ArrayWorld(World[C, F]):
         self._nobody = [False] * slots
         self.canonical_bytes = place_of(self.states.dtype, self.canonical)
         self._canonical = bytes_of(self.states)[0, self.canonical_bytes].data
-        self._index_of = {command: index for index, command in enumerate(self.commands)}
+        self._command_table = self._new_command_table()
+
+    def _new_command_table(self) -> tuple[dict[Command, int], list[str]]:
+        """Return the index of every command, and the line of every index."""
+        indices = {command: index for index, command in enumerate(self.commands)}
+        return indices, [self.write(command) for command in self.commands]
 
     @property
     def tables(self) -> NDArray[Any]:
@@ -286,14 +292,17 @@ class ArrayWorld(World[C, F]):
         named = [outcomes[event] for event in self._event_view]
         rewards = self._reward_view.tolist()
         if not notable:
-            return _new_tick((rewards, self._nobody, self._nobody, named, False, {}))
-        terminated, truncated = self._terminated.tolist(), self._truncated.tolist()
-        ended = any(terminated) or any(truncated)
-        return StepResult(rewards, terminated, truncated, named, ended, self._notes())
+            tick = _new_tick((rewards, self._nobody, self._nobody, named, False, {}))
+        else:
+            terminated, truncated = (flags.tolist() for flags in self._ends)
+            ended = any(terminated) or any(truncated)
+            tick = StepResult(rewards, terminated, truncated, named, ended, self._notes())
+        self._last = acts, tick
+        return tick
 
     def _step_decoded(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step where not all acts are plain indices."""
-        alive, known = self.alive, self._index_of
+        alive, known = self.alive, self._command_table[0]
         acts = [
             self.check(i, act) if isinstance(act, Command) and act not in known else act
             for i, act in enumerate(acts)
@@ -301,9 +310,13 @@ class ArrayWorld(World[C, F]):
         codes = [self._code(i, act) if alive[i] else ABSENT for i, act in enumerate(acts)]
         self.one["coded"] = 1
         try:
-            return explain_invalid(self.step(codes), acts)
+            tick = explain_invalid(self.step(codes), acts)
         finally:
             self.one["coded"] = 0
+        noop = self.noop
+        done = [(noop if act is None else act) if alive[i] else None for i, act in enumerate(acts)]
+        self._last = done, tick
+        return tick
 
     def _code(self, agent: int, act: Act) -> int:
         """Translate an act into what the kernel takes.
@@ -316,7 +329,7 @@ class ArrayWorld(World[C, F]):
         if act is None:
             return ABSENT
         if isinstance(act, Command):
-            return self._index_of.get(act, _MISREADS[Outcome.UNPARSABLE])
+            return self._command_table[0].get(act, _MISREADS[Outcome.UNPARSABLE])
         return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
 
     def make_level(self, one: NDArray[Any], seed: int) -> int:
@@ -384,6 +397,33 @@ class ArrayWorld(World[C, F]):
     def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return the command of an index; the table is the same for all and for ever."""
         return self.commands[index]
+
+    def _last_step(
+        self,
+        agent: int,
+        act: Command | InvalidAction | int,
+        outcome: Outcome,
+        reward: float,
+        notes: Mapping[int, Mapping[str, Any]],
+    ) -> LastStep:
+        """Return what an agent's command did; most did what they do, and there is no more to say.
+
+        What kernels do is said to have failed if there is a reason.
+        """
+        reasons = self.says_why or type(self).why_failed is not World.why_failed
+        plain = outcome is Outcome.OK or (outcome is Outcome.FAILED and not reasons)
+        if plain and not isinstance(act, tuple):
+            note = notes.get(agent) if notes else None
+            if note is None:
+                return last_step(self._command_table[1][act], outcome, reward)
+            if "feedback" not in note:
+                reached = tuple(note["milestones"])
+                return last_step(self._command_table[1][act], outcome, reward, reached)
+        return super()._last_step(agent, act, outcome, reward, notes)
+
+    def line_of(self, agent: int, act: Command | int) -> str:
+        """Return the text of a command, or of that of an index."""
+        return self.write(act) if isinstance(act, Command) else self._command_table[1][act]
 
     def admissible(self, agent: int) -> list[Command]:
         """Return the commands whose mask is 1; none for an agent that is not in play."""

@@ -352,7 +352,7 @@ class LLMAgent(Agent):
         """Take note of what was done, without asking for it."""
         percept = percept_of(self)
         self._prepare(percept)
-        _, kept = self.prompt.turn(percept, self._before(percept), None)
+        _, kept = self.prompt.turn(percept, None)
         if isinstance(act, int):
             act = percept.world.command(percept.index, act)
         line = percept.write(act) if isinstance(act, Command) else ""
@@ -391,7 +391,7 @@ class LLMAgent(Agent):
         self._prepare(percept)
         if self._history.is_long:
             self._summarise()
-        told, kept = self.prompt.turn(percept, self._before(percept), self.memories)
+        told, kept = self.prompt.turn(percept, self.memories)
         system = {"role": "system", "content": self._system}
         new: Messages = [{"role": "user", "content": told}]
         asked = [system, *self._history.messages(), *new]
@@ -423,17 +423,6 @@ class LLMAgent(Agent):
         if self.prompt.answer == "tools" and not self._tools:
             self._tools, self._verbs = tools(percept)
 
-    def _before(self, percept: Percept) -> str:
-        """Return what came of the last command, in a line."""
-        if self._last is None or self._feedback is None:
-            return ""
-        line, why = self._last
-        feedback = self._feedback
-        why = why or percept.world.why_failed(percept.index) or ""
-        what = f"Your last command, {line}," if line else "Your last answer"
-        more = f" ({why.rstrip('.')})" if why and feedback.outcome is not Outcome.OK else ""
-        return f"{what} was {feedback.outcome}{more}; reward {feedback.reward:g}.\n"
-
     def _understood(self, reply: Reply, percept: Percept) -> tuple[Command | InvalidAction, str]:
         """Return the command of a reply, and the reply as it is shown in later steps."""
         found: Answer | InvalidAction
@@ -441,7 +430,7 @@ class LLMAgent(Agent):
             calls = [(self._verbs.get(name, name), given) for name, given in reply.tool_calls]
             found = read_tool_calls(calls)
         else:
-            found = read_answer(reply.text, (percept.legal, percept.reads))
+            found = read_answer(reply.text, (percept.legal, percept.reads), percept.world.multiline)
         command: Command | InvalidAction
         if isinstance(found, Answer):
             self._reason, self._thinking = found.reason, found.thinking or reply.thinking

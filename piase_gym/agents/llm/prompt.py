@@ -116,16 +116,15 @@ class Prompt:
             world=world.name,
         )
 
-    def turn(self, percept: Percept, before: str, recall: Recall | None) -> tuple[str, str]:
+    def turn(self, percept: Percept, recall: Recall | None) -> tuple[str, str]:
         """Return what an agent is told in a step, and what of it is kept in its history.
 
         Args:
             percept: What it perceives.
-            before: What came of its last command.
             recall: What it remembers.
         """
         text = percept.text
-        kept = f"<observation>\n{data(before + text)}\n</observation>"
+        kept = f"<observation>\n{data(text)}\n</observation>"
         parts = [kept]
         if self.messages:
             heard = [f"- {sender}: {quoted(said)}" for sender, _, said in _letters(percept)]

@@ -99,6 +99,7 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
 
     name: ClassVar[str] = "ScreenSearch"
     version: ClassVar[int] = 0
+    says_why = True
     capabilities: ClassVar[Capabilities] = Capabilities(
         deterministic=False, snapshot=False, messages=True
     )

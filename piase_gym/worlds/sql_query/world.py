@@ -130,6 +130,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
     version: ClassVar[int] = 0
     picture_reveals: ClassVar[bool] = True
     capabilities: ClassVar[Capabilities] = Capabilities(native_text=True, messages=True)
+    multiline = True
     milestones: ClassVar[tuple[str, ...]] = step.MILESTONES
     perception_types: ClassVar[Mapping[str, str]] = text.PERCEPTION_TYPES
     difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS

@@ -57,6 +57,7 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         state_of: The state.
     """
 
+    says_why = True
     stream_ids: ClassVar[tuple[StreamId, ...]] = (StreamId.CHANNEL,)
     state_key: ClassVar[str]
     state_adapter: ClassVar[TypeAdapter[Any]]

@@ -1,0 +1,114 @@
+"""What became of an agent's last command: the line with which an observation opens.
+
+It tells of a step and not of a state, so it is no fact: it stands before the canonical text, the
+vector does not have it, and `piase_gym.parse_text` reads the text without it. Infos say the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from piase_gym.core.commands import Outcome
+from piase_gym.core.text_encoding import one_line
+from piase_gym.errors import SnapshotError
+
+MAX_COMMAND, MAX_REASON = 100, 600
+"""So many characters of a command and of a reason are shown."""
+LINE_LENGTH = 1000
+"""No line is longer than this many characters, with its line break."""
+NO_COMMAND = "no command"
+"""What stands in place of a command that could not be read."""
+
+
+@dataclass(frozen=True)
+class LastStep:
+    """What one agent's command did in the step before.
+
+    Attributes:
+        command: The command as it was understood, in text; empty if it could not be read.
+        outcome: What became of it.
+        reward: The reward of the step.
+        milestones: The milestones that the agent reached in the step.
+        reason: A sentence that says why, if there is more to say.
+    """
+
+    command: str
+    outcome: str
+    reward: float
+    milestones: tuple[str, ...] = ()
+    reason: str = ""
+
+    @functools.cached_property
+    def line(self) -> str:
+        r"""The line, with its line break.
+
+        Example:
+            >>> LastStep("move up", "failed", -1.0, (), "A wall is in the way.").line
+            'Last step: move up; failed; reward -1. A wall is in the way.\n'
+        """
+        parts = [_cut(self.command, MAX_COMMAND) or NO_COMMAND, str(self.outcome)]
+        parts.append(f"reward {self.reward:.4g}")
+        if self.milestones:
+            names = ", ".join(name.replace("_", " ") for name in self.milestones)
+            parts.append(f"milestone{'s' * (len(self.milestones) > 1)}: {_cut(names, MAX_COMMAND)}")
+        why = _cut(self.reason, MAX_REASON)
+        return f"Last step: {'; '.join(parts)}.{f' {why}' * bool(why)}\n"
+
+    @property
+    def row(self) -> list[Any]:
+        """The same as data, for snapshots."""
+        milestones = list(self.milestones)
+        return [self.command, str(self.outcome), self.reward, milestones, self.reason]
+
+
+last_step = functools.lru_cache(maxsize=4096)(LastStep)
+"""Makes a `LastStep`, or finds one that is equal: most lines come again and again."""
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text on one line that is at most so long."""
+    shown = one_line(text)
+    return shown if len(shown) <= most else shown[: most - 3] + "..."
+
+
+_OUTCOMES = "|".join(Outcome)
+_FORM = re.compile(
+    rf"Last step: [^\n]+; (?:{_OUTCOMES}); reward [\d.e+-]+(?:; milestones?: [^\n]+)?\.[^\n]*\n"
+)
+
+
+def without_last_step(text: str) -> str:
+    """Return an observation's text without the line of the last step, if it begins with one."""
+    match = _FORM.match(text) if text.startswith("Last step: ") else None
+    return text[match.end() :] if match else text
+
+
+def read_last_steps(given: Any, count: int) -> list[LastStep | None]:
+    """Return the last steps of a snapshot.
+
+    Raises:
+        SnapshotError: If they are damaged.
+    """
+    try:
+        found = [None if row is None else _checked(*row) for row in given]
+    except (TypeError, ValueError):
+        found = []
+    if len(found) != count:
+        raise SnapshotError(
+            "a snapshot's last_steps are a list with null or [command, outcome, reward, "
+            "milestones, reason] for each agent"
+        )
+    return found
+
+
+def _checked(
+    command: object, outcome: str, reward: float, milestones: list[str], reason: object
+) -> LastStep:
+    """Return a row of a snapshot, whose types may be any."""
+    strings = (command, reason, *milestones)
+    if not all(isinstance(text, str) for text in strings) or type(reward) is not float:
+        raise ValueError
+    return LastStep(str(command), Outcome(outcome), reward, tuple(milestones), str(reason))
