@@ -35,10 +35,11 @@ NONE: Final = 0
 LINE, LONG, MUCH = 64, 1024, 2**19
 """Bytes that processors fetch at once; and from how many bytes on of a record, and of all records
 together, it pays to fetch the next record early."""
-SHOW, REBUILD, BEGIN, CONTINUE = range(4)
+SHOW, REBUILD, BEGIN, NEXT, CONTINUE = range(5)
 """What `reset` does: it writes what is seen by agents that are in play; or by those that took part
 in the last step, after it has made anew what is derived from the state; or it starts an episode; or
-it does so while rewards, flags and events stay those of the last episode's last step."""
+the next one; or it does so while rewards, flags and events stay those of the last episode's last
+step."""
 
 
 def fields_of(kind: str, names: str, *shape: Any) -> list[Any]:
@@ -96,6 +97,7 @@ class Kernels(NamedTuple):
 
     reset: Any
     step: Any
+    reset_one: Any
     step_one: Any
 
 
@@ -110,7 +112,7 @@ def compile_kernels(rules: Rules, module: str) -> Kernels:
 
     put_in(helper, absent)
     put_in(inline, show)
-    return Kernels(put_in(kernel, reset), put_in(kernel, step), put_in(kernel, step_one))
+    return Kernels(*[put_in(kernel, function) for function in (reset, step, reset_one, step_one)])
 
 
 OUTPUTS: Final = record(
@@ -229,7 +231,7 @@ def reset(states, tables, outputs, which, what):
         tables: One table a config.
         outputs: See `OUTPUTS`.
         which: The environments.
-        what: `SHOW`, `REBUILD`, `BEGIN` or `CONTINUE`.
+        what: `SHOW`, `REBUILD`, `BEGIN`, `NEXT` or `CONTINUE`.
 
     Returns:
         How many episodes could not be made.
@@ -240,12 +242,14 @@ def reset(states, tables, outputs, which, what):
     rewards, events = array_at(x.rewards, x.rows, np.float64), array_at(x.events, x.rows, np.uint8)
     terminated = array_at(x.terminated, x.rows, np.uint8)
     truncated = array_at(x.truncated, x.rows, np.uint8)
+    alive, outcomes = array_at(x.alive, x.rows, np.uint8), array_at(x.outcomes, x.rows, np.uint8)
     faults = 0
     for e in which:
         s = states[e]
-        if what == BEGIN or what == CONTINUE:
+        if what >= BEGIN:
             s.config = s.next_config
             s.over = 0
+            s.episode += np.uint64(what != BEGIN)
             begin(s, tables[s.config], episode_seed(s.given, s.episode))
             faults += s.fault != 0
         w = tables[s.config]
@@ -258,6 +262,9 @@ def reset(states, tables, outputs, which, what):
                 terminated[o + a] = truncated[o + a] = False
                 events[o + a] = present if a < w.agents and s.alive[a] else NONE
         show(s, w, o, what == CONTINUE, events, obs, masks)
+        for a in range(w.slots):
+            alive[o + a] = s.alive[a]
+            outcomes[o + a] = x.codes[events[o + a]]
     return faults
 
 
@@ -308,6 +315,34 @@ def step(states, tables, outputs, acts, focal):
             alive[row] = s.alive[a]
             outcomes[row] = x.codes[events[row]]
     return over if touched >= 0 else 0
+
+
+def reset_one(one, what, seed):
+    """Start the episode of an effective seed in a batch of one, or only write what agents see.
+
+    Args:
+        one: The batch.
+        what: `REBUILD` or `BEGIN`.
+        seed: Of the episode.
+
+    Returns:
+        What kept the level from being made, or 0.
+    """
+    x = one[0]
+    s, w, o = x.state, x.table, np.int64(0)
+    obs = array_at(x.obs, w.slots * w.length, number)
+    masks = array_at(x.masks, w.slots * w.num_actions, np.int8)
+    events = x.events[:]
+    if what == REBUILD:
+        rebuild(s, w)
+    else:
+        s.given, s.episode, s.config, s.next_config, s.over = seed, 0, 0, 0, 0
+        begin(s, w, np.uint64(seed))
+        for a in range(w.slots):
+            x.rewards[a], x.terminated[a], x.truncated[a] = 0.0, False, False
+            events[a] = present if a < w.agents and s.alive[a] else NONE
+    show(s, w, o, False, events, obs, masks)
+    return s.fault
 
 
 def step_one(one):

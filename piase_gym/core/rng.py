@@ -9,6 +9,7 @@ and shuffles use integer arithmetic only; `piase_gym.compiled` holds the compile
 
 from __future__ import annotations
 
+import functools
 import operator
 import secrets
 from collections.abc import MutableSequence, Sequence
@@ -73,7 +74,13 @@ def episode_seed(seed: int, episode: int) -> int:
     Returns:
         A non-negative integer below ``2**63``.
     """
-    return seed if episode == 0 else mix64(mix64(seed) + episode * GOLDEN) >> 1
+    return seed if episode == 0 else mix64(_first_of(seed) + episode * GOLDEN) >> 1
+
+
+@functools.lru_cache(maxsize=1024)
+def _first_of(seed: int) -> int:
+    """Return what all episodes of a seed are counted from; it is asked for at each reset."""
+    return mix64(seed)
 
 
 def fresh_seed() -> int:

@@ -299,14 +299,14 @@ class BatchEnv:
 
     def _note_results(self) -> None:
         """Keep how episodes ended in a step that was just taken, before others begin."""
-        terminated, truncated = self.batch.terminated, self.batch.truncated
-        ended = bool(terminated.any() or truncated.any())
-        if ended:
-            results = self.world.results(self.batch.states)
-            self.results = np.where(terminated | truncated, results, np.uint8(0))
-        elif self._any_result:
+        ended = np.flatnonzero(self.batch.terminated | self.batch.truncated)
+        if ended.size or self._any_result:
             self.results = np.zeros_like(self.results)
-        self._any_result = ended
+        if ended.size:
+            slots, agents = np.divmod(ended, self.results.shape[1])
+            fates = self.batch.states["fate"][slots, agents]
+            self.results[slots, agents] = self.world.results(fates)
+        self._any_result = ended.size > 0
 
     def fault(self) -> GenerationError:
         """Say in which slot no level could be made."""

@@ -245,7 +245,7 @@ class ObservationBuilder:
         self.view = style.view
         self.mask = style.mask
         self.style = style
-        self._write = world.text_writer()
+        self._write, self._config = world.text_writer(), world.config
 
     def space(self) -> spaces.Space[Any]:
         """Return a new space object for one agent's observations."""
@@ -264,7 +264,8 @@ class ObservationBuilder:
 
     def update_config(self) -> None:
         """Follow a change of the world's config."""
-        self._write = self.world.text_writer()
+        if self.world.config is not self._config:
+            self._write, self._config = self.world.text_writer(), self.world.config
 
     def _vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
         """Return every agent's vector, in the type that is wanted."""
@@ -292,6 +293,11 @@ class ObservationBuilder:
         shown: Mapping[int, Any] | Sequence[Any]
         if self.view == "vector":
             shown = self._vectors()
+        elif self.view == "text" and not self.native:
+            kept, write, lines = world.capture(), self._write, self._lines()
+            shown = {}
+            for i in agents:
+                shown[i] = lines[i] + write(kept[i], i)
         elif self.native:
             shown = {i: world.native_text(i) for i in agents}
             if self.view == "both":
@@ -299,19 +305,15 @@ class ObservationBuilder:
                 shown = {i: {"text": shown[i], "vector": vectors[i]} for i in agents}
         else:
             kept, write = world.capture(), self._write
-            lines = self._lines()
-            if self.view == "text":
-                shown = {i: lines[i] + write(kept[i], i) for i in agents}
-            elif self.lazy:
+            vectors, lines = self._vectors(kept), self._lines()
+            if self.lazy:
                 later = ObservationWriter(write)
-                vectors = self._vectors(kept)
                 rows = {
                     i: {"text": (later, (lines[i], kept[i]), i), "vector": vectors[i]}
                     for i in agents
                 }
                 shown = {i: LazyViews(row) for i, row in rows.items()}
             else:
-                vectors = self._vectors(kept)
                 shown = {
                     i: {"text": lines[i] + write(kept[i], i), "vector": vectors[i]} for i in agents
                 }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
@@ -28,6 +29,38 @@ ParallelStep = tuple[
     dict[str, bool],
     dict[str, dict[str, Any]],
 ]
+
+
+class InPlay(NamedTuple):
+    """What a step takes of the caller's agents that are in play.
+
+    Attributes:
+        names: Their names.
+        live: Their names and numbers.
+        nobody: ``False`` for each name.
+        values_of: Takes the actions of all of them out of a mapping, where the world can have them
+            as they are.
+    """
+
+    names: tuple[str, ...]
+    live: tuple[tuple[str, int], ...]
+    nobody: dict[str, bool]
+    values_of: Callable[[Any], Any] | None
+
+
+@functools.lru_cache(maxsize=256)
+def in_play(agents: tuple[str, ...], numbers: tuple[int, ...], plain: bool) -> InPlay:
+    """Return what a step takes of those of a world's agents that have these numbers.
+
+    Args:
+        agents: The names of all.
+        numbers: Who is in play and not a partner.
+        plain: Whether the world takes a tuple of indices, an entry for every agent.
+    """
+    live = tuple([(agents[i], i) for i in numbers])
+    names = tuple([name for name, _ in live])
+    values_of = operator.itemgetter(*names) if plain and names == agents else None
+    return InPlay(names, live, dict.fromkeys(names, False), values_of)
 
 
 class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
@@ -75,7 +108,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self.action_spaces = {name: self._decoder.space() for name in self.possible_agents}
         self._state_space = world.state_space
         self._acts = no_acts(world)
-        self._live: list[tuple[str, int]] = []
+        self._live: Sequence[tuple[str, int]] = ()
         self._shown_agents: Sequence[int] = ()
         self._nobody: dict[str, bool] = {}
         self._open = world.awaiting_agents
@@ -136,7 +169,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self._update_agents()
         if self.render_mode == "human":
             self.render()
-        return self.observe_all()
+        return self._first_views()
 
     def observe_all(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Return observations and infos of now, as `reset` does, without doing anything.
@@ -144,33 +177,33 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         After `restore`, this is where to go on from.
         """
         self.runner.require_episode()
-        masks = self.runner.world.masks() if self._decoder.masked else []
-        shown = self._builder.build(masks, self._shown_agents)
+        return self._first_views()
+
+    def _first_views(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Return observations and infos of agents that have done nothing yet."""
+        runner = self.runner
+        masks = runner.world.masks() if self._decoder.masked else ()
+        shown = self._build(masks, self._shown_agents)
+        observations: dict[str, Any] = {}
         infos: dict[str, dict[str, Any]] = {}
         for name, i in self._live:
-            infos[name] = {"seed": self.runner.seed}
+            observations[name], infos[name] = shown[i], {"seed": runner.seed}
             if masks:
                 infos[name]["action_mask"] = masks[i]
-        return {name: shown[i] for name, i in self._live}, self._select_infos(infos)
+        return observations, infos if self._style.infos == "full" else self._select_infos(infos)
 
     def _select_infos(self, infos: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Return the entries of the infos that are wanted."""
-        if self._style.infos == "full":
-            return infos
         return {name: self._style.select_infos(info) for name, info in infos.items()}
 
     def _update_agents(self) -> None:
         """Take note of who is in play."""
-        names = self.runner.world.agents
-        self._live = [(names[i], i) for i in self.runner.live]
-        self.agents = [name for name, _ in self._live]
-        self._nobody = dict.fromkeys(self.agents, False)
-        self._open = self.runner.world.awaiting_agents
-        self._shown_agents = self.runner.own if self._open else list(self.runner.live)
-        everybody = len(self.agents) == len(names)
-        batched = self.runner.world.capabilities.batched
-        plain = everybody and batched and self._decoder.kind == "discrete"
-        self._values_of = operator.itemgetter(*self.agents) if plain and self.agents else None
+        world, numbers = self.runner.world, tuple(self.runner.live)
+        plain = self._decoder.kind == "discrete" and world.capabilities.batched
+        names, self._live, self._nobody, self._values_of = in_play(world.agents, numbers, plain)
+        self.agents = list(names)
+        self._open = world.awaiting_agents
+        self._shown_agents = self.runner.own if self._open else numbers
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
         """Let every agent in play act once.
@@ -193,17 +226,21 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         tick = runner.step(acts)
         masks = runner.world.masks() if self._decoder.masked else ()
         shown = self._build(masks, self._shown_agents)
-        rewards, terminated, truncated, outcomes, ended, notes = tick
+        paid, terminated, truncated, outcomes, ended, notes = tick
         live = self._live
-        if masks:
-            infos = {n: {"outcome": outcomes[i], "action_mask": masks[i]} for n, i in live}
-        else:
-            infos = {n: {"outcome": outcomes[i]} for n, i in live}
+        observations: dict[str, Any] = {}
+        rewards: dict[str, float] = {}
+        infos: dict[str, dict[str, Any]] = {}
+        for name, i in live:
+            observations[name], rewards[name] = shown[i], paid[i]
+            infos[name] = {"outcome": outcomes[i]}
+            if masks:
+                infos[name]["action_mask"] = masks[i]
         result = (
-            {n: shown[i] for n, i in live},
-            {n: rewards[i] for n, i in live},
-            {n: terminated[i] for n, i in live} if ended else self._nobody.copy(),
-            {n: truncated[i] for n, i in live} if ended else self._nobody.copy(),
+            observations,
+            rewards,
+            {name: terminated[i] for name, i in live} if ended else self._nobody.copy(),
+            {name: truncated[i] for name, i in live} if ended else self._nobody.copy(),
             infos,
         )
         if notes or ended or self._open:
@@ -291,7 +328,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
     def close(self) -> None:
         """Give back resources; closing twice does no harm."""
         self.agents = []
-        self._live = []
+        self._live = ()
         super().close()
 
     # -- what piase_gym adds --------------------------------------------------------------

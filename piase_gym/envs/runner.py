@@ -123,7 +123,8 @@ class EpisodeRunner:
             base, episode = fresh_seed(), 0
         else:
             base, episode = self._base, self._episode + 1
-        self._take_options({} if options is None else options)
+        if options is not None:
+            self._take_options(options)
         if self.next_config is not None:
             config, self.next_config = self.next_config, None
             self.world.configure(config)

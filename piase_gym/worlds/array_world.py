@@ -22,7 +22,7 @@ from piase_gym.compiled.stepping import (
     ABSENT,
     BEGIN,
     CONTINUE,
-    OUTPUTS,
+    NEXT,
     REBUILD,
     SHOW,
     Kernels,
@@ -66,12 +66,11 @@ def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
     return codes
 
 
-_FIRST = np.zeros(1, np.int64)
 _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does, for steps in which nothing ends."""
 _VIEWS = (
-    "states _one _ends _events _act_view _reward_view "
-    "_event_view _pack _obs_rows _mask_rows _nobody _canonical _command_table _own_records"
+    "states _one _ends _events _pack _reward_view _event_view _alive "
+    "_mark_view _obs_rows _mask_rows _nobody _canonical _command_table"
 ).split()
 
 
@@ -117,29 +116,21 @@ class ArrayWorld(World[C, F]):
         self._ends = [end[:slots].view(np.bool_) for end in ends]
         self._events = record["events"][:slots]
         # Memory views and prepared rows cost less to read than arrays.
-        self._act_view = memoryview(record["acts"].view(np.uint8))
-        self._pack = struct.Struct(f"<{slots}i").pack_into
+        acts = memoryview(record["acts"].view(np.uint8))
+        self._pack = functools.partial(struct.Struct(f"<{slots}i").pack_into, acts, 0)
         self._reward_view, self._event_view = record["rewards"][:slots].data, self._events.data
+        self._alive = self.states["alive"][0, :slots].view(np.bool_)
+        self._mark_view = self.states["marks"][0, :slots].data
         self._obs_rows, self._mask_rows = list(self._obs), list(self._masks)
         self._nobody = [False] * slots
         self.canonical_bytes = place_of(self.states.dtype, self.canonical)
         self._canonical = bytes_of(self.states)[0, self.canonical_bytes].data
         self._command_table = self._new_command_table()
-        self._own_records = self._records_of_one(one, (self._obs, self._masks))
 
     def _new_command_table(self) -> tuple[dict[Command, int], list[str]]:
         """Return the index of every command, and the line of every index."""
         indices = {command: index for index, command in enumerate(self.commands)}
         return indices, [self.write(command) for command in self.commands]
-
-    def _records_of_one(self, one: NDArray[Any], seen: Sequence[NDArray[Any]]) -> Sequence[Any]:
-        """Return what `reset` takes of a batch of one, whose vectors and masks are `seen`."""
-        x, outputs = one[0], np.zeros(1, OUTPUTS)
-        outputs["rows"] = len(self.agents)
-        outputs["obs"], outputs["masks"] = (array.ctypes.data for array in seen)
-        for name in ("rewards", "terminated", "truncated", "events"):
-            outputs[name] = x[name].ctypes.data
-        return self.for_kernels(one["state"]), readable(one["table"]), readable(outputs)
 
     @property
     def tables(self) -> NDArray[Any]:
@@ -186,13 +177,10 @@ class ArrayWorld(World[C, F]):
         """Return how the episode ended for an agent, as its fate says."""
         return self.result_of[int(self.states["fate"][0, agent])]
 
-    def results(self, states: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return how episodes ended, as places in `RESULTS`, shape (envs, agents).
-
-        They mean something for agents that have ended.
-        """
+    def results(self, fates: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return what values of ``fate`` mean, as places in `RESULTS`."""
         codes = np.array([RESULTS.index(result) for result in self.result_of], np.uint8)
-        found: NDArray[np.uint8] = codes[states["fate"][:, : len(self.agents)]]
+        found: NDArray[np.uint8] = codes[fates]
         return found
 
     @abstractmethod
@@ -228,9 +216,7 @@ class ArrayWorld(World[C, F]):
             what: A constant of `compiled.stepping`.
         """
         batch.outputs["codes"] = codes_of(self.outcome_of)
-        faults = int(self.kernels.reset(*self._records(batch), batch.outputs, which, what))
-        batch.alive[which] = batch.states["alive"][which, : len(self.agents)]
-        return faults
+        return int(self.kernels.reset(*self._records(batch), batch.outputs, which, what))
 
     def _records(self, batch: Batch) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return states and tables of a batch as kernels take them."""
@@ -267,15 +253,11 @@ class ArrayWorld(World[C, F]):
             return self.renew_batch(batch, np.flatnonzero(batch.states["ended"]))
         if over is None or not over.size:
             return 0
-        batch.states["episode"][over] += np.uint64(1)
-        faults = self.reset_batch(batch, over)
-        batch.outcomes[over] = codes_of(self.outcome_of)[batch.events[over]]
-        return faults
+        return self.reset_batch(batch, over, NEXT)
 
     def renew_batch(self, batch: Batch, ended: NDArray[np.int64]) -> int:
         """Let episodes that have ended give way to the next in the same step, as `step_batch`."""
         batch.final_obs[ended] = batch.obs[ended]
-        batch.states["episode"][ended] += np.uint64(1)
         return self.reset_batch(batch, ended, CONTINUE)
 
     # -- an episode -----------------------------------------------------------------------
@@ -288,8 +270,8 @@ class ArrayWorld(World[C, F]):
     @property
     def alive(self) -> Sequence[bool]:
         """Which agents are in play."""
-        flags: list[int] = self.states["alive"].tolist()[0]
-        return [flag != 0 for flag in flags[: len(self.agents)]]
+        flags: list[bool] = self._alive.tolist()
+        return flags
 
     def begin(self, seed: int) -> None:
         """Start the episode of an effective seed."""
@@ -300,7 +282,7 @@ class ArrayWorld(World[C, F]):
     def step(self, acts: Sequence[Act]) -> StepResult:
         """Advance by one step."""
         try:
-            self._pack(self._act_view, 0, *acts)
+            self._pack(*acts)
         except (struct.error, TypeError):
             return self._step_decoded(acts)
         notable = self.kernels.step_one(self._one)
@@ -352,18 +334,16 @@ class ArrayWorld(World[C, F]):
 
     def make_level(self, one: NDArray[Any], seed: int) -> int:
         """Start an episode in a batch of one; return what kept that from being done, or 0."""
-        state = one["state"]
-        state["given"], state["episode"], state["next_config"] = seed, 0, 0
-        self._reset_one(one, BEGIN)
-        return int(state["fault"][0])
+        return self._reset_one(one, BEGIN, seed)
 
-    def _reset_one(self, one: NDArray[Any], what: int) -> None:
-        """Call the kernel `reset` on a batch of one."""
-        own = one is self.one
-        seen = (self._obs, self._masks) if own else self._new_outputs(one)
+    def _reset_one(self, one: NDArray[Any], what: int, seed: int = 0) -> int:
+        """Call the kernel `reset_one` on a batch of one, and return the fault."""
+        if one is self.one:
+            return int(self.kernels.reset_one(self._one, what, seed))
         # The kernel has their addresses alone: `seen` keeps them alive until it has written.
-        records = self._own_records if own else self._records_of_one(one, seen)
-        self.kernels.reset(*records, _FIRST, what)
+        seen = self._new_outputs(one)
+        one["obs"], one["masks"] = (array.ctypes.data for array in seen)
+        return int(self.kernels.reset_one(self.for_kernels(one), what, seed))
 
     def refresh(self) -> None:
         """Rebuild what is derived from the canonical state, vectors and masks included."""
@@ -383,7 +363,7 @@ class ArrayWorld(World[C, F]):
     def _notes(self) -> dict[int, dict[str, Any]]:
         """Tell which milestones were reached for the first time in this step."""
         notes: dict[int, dict[str, Any]] = {}
-        for agent, marks in enumerate(self.states["marks"][0, : len(self.agents)].tolist()):
+        for agent, marks in enumerate(self._mark_view.tolist()):
             new = marks & ~self._marks[agent]
             if new:
                 names = [name for bit, name in enumerate(self.milestones) if new >> bit & 1]
@@ -430,8 +410,15 @@ class ArrayWorld(World[C, F]):
 
         What kernels do is said to have failed if there is a reason.
         """
-        if outcome is Outcome.OK and not notes and not isinstance(act, tuple):
-            return last_step(self._command_table[1][act], outcome, reward)
+        reasons = self.says_why or type(self).why_failed is not World.why_failed
+        plain = outcome is Outcome.OK or (outcome is Outcome.FAILED and not reasons)
+        if plain and not isinstance(act, tuple):
+            note = notes.get(agent) if notes else None
+            if note is None:
+                return last_step(self._command_table[1][act], outcome, reward)
+            if "feedback" not in note:
+                reached = tuple(note["milestones"])
+                return last_step(self._command_table[1][act], outcome, reward, reached)
         return super()._last_step(agent, act, outcome, reward, notes)
 
     def line_of(self, agent: int, act: Command | int) -> str:

@@ -25,9 +25,9 @@ def test_what_a_kernel_writes_into_lives_until_it_has_written(
 
     def reset(*arguments: Any) -> Any:
         calls.append(bool(made) and all(array() is not None for array in made))
-        return kernels.reset(*arguments)
+        return kernels.reset_one(*arguments)
 
     monkeypatch.setattr(world, "_new_outputs", remember)
-    monkeypatch.setattr(world, "kernels", kernels._replace(reset=reset))
+    monkeypatch.setattr(world, "kernels", kernels._replace(reset_one=reset))
     assert world.make_level(world.new_single(world.config), 0) == 0
     assert calls == [True]

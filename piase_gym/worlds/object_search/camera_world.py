@@ -127,15 +127,15 @@ class CameraSearch(ObjectSearch):
         self._show(told)
         return notable
 
-    def _reset_one(self, one: NDArray[Any], what: int) -> None:
+    def _reset_one(self, one: NDArray[Any], what: int, seed: int = 0) -> int:
         """Also take the first pictures of an episode, or those of a state."""
-        if what != REBUILD:
-            super()._reset_one(one, what)
-        if one is self.one and not one["state"]["fault"][0]:
+        fault = 0 if what == REBUILD else super()._reset_one(one, what, seed)
+        if one is self.one and not fault:
             told, right = self._look()
             if what != REBUILD:
                 one["state"]["found"] = np.bitwise_or.reduce(right) & one["state"]["goal"]
             self._show(told)
+        return fault
 
     def _look(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
         """Take and describe the picture of everybody who takes part.

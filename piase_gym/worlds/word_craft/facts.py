@@ -24,12 +24,11 @@ from numpy.typing import NDArray
 from piase_gym.core.text_encoding import HINT_CODE, escape, hash_text
 from piase_gym.core.world import Facts
 from piase_gym.worlds.word_craft.config import WordCraftConfig, WordCraftEnvelope
+from piase_gym.worlds.word_craft.levels.book import RecipeBook
 from piase_gym.worlds.word_craft.observe.features import feature_rows
 from piase_gym.worlds.word_craft.state import HEAD, OF_AGENTS, capacity, feature_key, vector_length
 
 NOTHING = "nothing"
-MOST_KEPT = 10_000
-"""Pairs that are kept as they are written."""
 Table = tuple[str | None, ...]
 """What lies in the slots of a table, up to the last thing."""
 
@@ -95,7 +94,7 @@ class Form:
         self.capacity = capacity(envelope)
         self.last: tuple[int, list[int], str] = (0, [], "")
         """The goal and the table that were written last, and how."""
-        self._pairs: dict[tuple[int, int], str] = {}
+        self.makes = _written(self.book, self.shown)
 
     def __reduce__(self) -> Any:
         """Leave behind what follows from the config."""
@@ -105,17 +104,6 @@ class Form:
         """Return the names of all that a pair makes; entities count from 1."""
         found = self.book.pairs.get((min(one, other) - 1, max(one, other) - 1), ())
         return tuple([self.book.entities[k] for k in found])
-
-    def pair_line(self, one: int, other: int) -> str:
-        """Return what is written of a pair that was combined."""
-        line = self._pairs.get((one, other))
-        if line is None:
-            if len(self._pairs) >= MOST_KEPT:
-                self._pairs.clear()
-            names = self.shown[one], self.shown[other]
-            line = pair_line(*names, list(map(escape, self.products(one, other))))
-            self._pairs[one, other] = line
-        return line
 
     def table(self, numbers: list[int], agent: int) -> list[int]:
         """Return what lies on an agent's table, by slot."""
@@ -160,9 +148,18 @@ class Form:
         return tuple([self.names[thing] for thing in row[:last]])
 
 
-def pair_line(one: str, other: str, made: Sequence[str]) -> str:
+def _written(book: RecipeBook, shown: Sequence[str]) -> dict[tuple[int, int], str]:
+    """Return what is written of the products of each pair, in both orders."""
+    found = {}
+    for (one, other), made in book.pairs.items():
+        line = ", ".join([shown[thing + 1] for thing in made])
+        found[one + 1, other + 1] = found[other + 1, one + 1] = line
+    return found
+
+
+def pair_line(one: str, other: str, made: str) -> str:
     """Write what two things made, in which all are escaped."""
-    return f"You combined: {one} + {other}; this makes: {', '.join(made) or NOTHING}."
+    return f"You combined: {one} + {other}; this makes: {made or NOTHING}."
 
 
 @functools.lru_cache(maxsize=64)

@@ -35,7 +35,8 @@ from piase_gym.worlds.word_craft.observe.features import FeatureKey, feature_row
 
 LAYOUT: Final = 0
 """The only random stream."""
-FEW_SLOTS: Final = 16
+ROOMS: Final = 16, 64, MOST_SLOTS
+"""For how many things records have room; less memory is faster."""
 
 # Events: what became of a command. The first is `stepping.NONE`; from `ILLEGAL` on they are what
 # changes nothing, in the order of `array_world`'s codes.
@@ -49,9 +50,9 @@ MILESTONES: Final = ("made_something", "made_what_is_needed", "made_the_goal", "
 
 def capacity(envelope: WordCraftEnvelope) -> tuple[int, int]:
     """Return how many agents and things a record has room for; each size is compiled apart."""
-    agents = 1 if envelope.agents == 1 else MOST_AGENTS
-    few = FEW_SLOTS if agents == 1 else 4 * FEW_SLOTS
-    return agents, few if envelope.slots <= few else MOST_SLOTS
+    alone = envelope.agents == 1
+    rooms = ROOMS if alone else ROOMS[1:]
+    return 1 if alone else MOST_AGENTS, next(room for room in rooms if envelope.slots <= room)
 
 
 @functools.cache
@@ -75,7 +76,7 @@ def layout(agents: int, slots: int) -> np.dtype[Any]:
     )
 
 
-_FIELDS: Final = layout(1, FEW_SLOTS).names or ()
+_FIELDS: Final = layout(1, ROOMS[0]).names or ()
 CANONICAL: Final = _FIELDS[: _FIELDS.index("hint") + 1]
 
 

@@ -5,6 +5,8 @@ sqlglot translates. Added here is what depends on the schema or has no counterpa
 - ``SHOW TABLES``, ``SHOW COLUMNS``, ``DESCRIBE``, ``USE`` and ``information_schema``;
 - text that is compared with a number is a number, as in MySQL;
 - ties of grouped rows are in the order of their groups;
+- the database has its own name, and the time stands still;
+- what is missing is told in MySQL's words (`told_as_mysql`);
 - names are quoted with backticks, which SQLite never takes for strings.
 
 What MySQL refuses and SQLite does not mostly runs: columns that are not grouped, names that are
@@ -16,12 +18,14 @@ from __future__ import annotations
 import functools
 import importlib
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 from piase_gym.errors import PiaseError, need
 from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.rules.collation import COLLATION
+from piase_gym.worlds.sql_query.rules.worker import NOW
 
 _TEXT: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
 _COLUMNS: Final = """SELECT c.name AS Field, CASE lower(c.type) WHEN 'integer' THEN 'int' ELSE
@@ -82,12 +86,68 @@ def translate(sql: str, database: Database) -> str:
     try:
         found = [part for part in sqlglot.parse(sql, read=database.dialect) if part is not None]
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
-        told = str(error).partition("\n")[0]
-        raise TranslationError(f"You have an error in your SQL syntax: {told:.200}") from None
+        raise TranslationError(_syntax_error(sql, error)) from None
     found = [part for part in found if type(part).__name__ != "Semicolon"]
     if len(found) != 1:
         raise TranslationError(f"one statement at a time, not {len(found)}")
     return _translated(found[0], database)
+
+
+_FIRST: Final = re.compile(
+    r"\s*\(*\s*(select|with|show|desc|describe|explain|use|insert|update|delete)\b", re.I
+)
+_MISSING: Final = re.compile(
+    r"(no such table|no such column|ambiguous column name|no such function): (.+)", re.S
+)
+_CLAUSES: Final = {
+    "Where": "where clause", "Join": "on clause", "Group": "group statement",
+    "Having": "having clause", "Order": "order clause",
+}  # fmt: skip
+
+
+def _syntax_error(sql: str, error: Exception) -> str:
+    """Return what MySQL says of a statement that cannot be read."""
+    where = (getattr(error, "errors", None) or [{}])[0]
+    near, line = (
+        f"{where.get('highlight') or ''}{where.get('end_context') or ''}",
+        where.get("line"),
+    )
+    if not _FIRST.match(sql):
+        near, line = sql.lstrip(), 1
+    return (
+        "You have an error in your SQL syntax; check the manual that corresponds to your MySQL "
+        f"server version for the right syntax to use near '{near:.80}' at line {line or 1}"
+    )
+
+
+def told_as_mysql(error: str, sql: str, database: Database) -> str:
+    """Return an error of SQLite's, of a name that is missing, as MySQL tells it.
+
+    Args:
+        error: What SQLite says.
+        sql: The statement, in MySQL's SQL.
+        database: Of the statement.
+    """
+    match = _MISSING.fullmatch(error)
+    if match is None:
+        return "Invalid use of group function" if error.startswith("misuse of agg") else error
+    kind, name = match.groups()
+    if kind == "no such table":
+        return f"Table '{database.name}.{name}' doesn't exist"
+    if kind == "no such function":
+        return f"FUNCTION {database.name}.{name} does not exist"
+    clause = "field list"
+    parsed = reader(f"SQL of {database.dialect}").parse_one(sql, read=database.dialect)
+    for column in parsed.find_all(importlib.import_module("sqlglot.expressions").Column):
+        if ".".join(part.name for part in column.parts).lower() == name.lower():
+            above = column.parent
+            while above is not None and type(above).__name__ not in (*_CLAUSES, "Select"):
+                above = above.parent
+            clause = _CLAUSES.get(type(above).__name__, clause)
+            break
+    if kind == "no such column":
+        return f"Unknown column '{name}' in '{clause}'"
+    return f"Column '{name}' in {clause} is ambiguous"
 
 
 def tidied(sql: str) -> str:
@@ -164,10 +224,29 @@ def _adapt(statement: Any, database: Database) -> None:
             table.set("db", None)
             for column in statement.find_all(exp.Column):
                 column.set("db", None)
+    for kind, value in (
+        (exp.CurrentSchema, database.name),
+        (exp.CurrentDate, NOW.partition(" ")[0]),
+        (exp.CurrentTime, NOW.partition(" ")[2]),
+        (exp.CurrentTimestamp, NOW),
+    ):
+        for asked in list(statement.find_all(kind)):
+            asked.replace(exp.Literal.string(value))
+    for asked in list(statement.find_all(exp.Anonymous)):
+        if asked.name.upper() in ("NOW", "SYSDATE"):
+            asked.replace(exp.Literal.string(NOW))
+    for union in statement.find_all(exp.SetOperation):
+        for side in (union.this, union.expression):
+            if isinstance(side, exp.Subquery):  # SQLite has no brackets there
+                plain = side.this.args.get("limit") is None and side.this.args.get("order") is None
+                inside = side.this
+                side.replace(inside if plain else exp.select("*").from_(side.copy()))
     for inside in statement.find_all(exp.In):
         query = inside.args.get("query")
         if query is not None and query.this.args.get("limit"):
-            raise TranslationError("LIMIT in the query of an IN is not supported by MySQL")
+            raise TranslationError(
+                "This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'"
+            )
     for query in statement.find_all(exp.Select):
         group, order = query.args.get("group"), query.args.get("order")
         if group is not None and order is not None:
@@ -236,4 +315,4 @@ def _port() -> Any:
     return type(base)("Port", (base,), parts)
 
 
-__all__ = ["TranslationError", "reader", "tidied", "translate"]
+__all__ = ["TranslationError", "reader", "tidied", "told_as_mysql", "translate"]

@@ -25,7 +25,12 @@ from typing import Any, NamedTuple, Protocol
 
 from piase_gym.errors import UnsupportedError
 from piase_gym.worlds.sql_query.levels.dataset import Database
-from piase_gym.worlds.sql_query.rules.dialect import TranslationError, tidied, translate
+from piase_gym.worlds.sql_query.rules.dialect import (
+    TranslationError,
+    tidied,
+    told_as_mysql,
+    translate,
+)
 from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
 
 Value = str | int | float | bytes | None
@@ -181,6 +186,8 @@ def _run(
         return Result(error=str(error), reason="syntax")
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
     rows, columns, told, reason, changed = answer
+    if told is not None and database.dialect == "mysql":
+        told = told_as_mysql(told, tidied(sql), database)
     return Result(rows, columns, told, reason, changed=changed)
 
 

@@ -36,7 +36,7 @@ def text_of(facts: WordCraftFacts) -> str:
         lines.append(f"You hold: {escape(facts.holding)}.")
     if facts.combined:
         one, two = map(escape, facts.combined)
-        lines.append(pair_line(one, two, list(map(escape, facts.made))))
+        lines.append(pair_line(one, two, ", ".join(map(escape, facts.made))))
     lines.append(f"Mixes left: {facts.mixes_left}. Steps left: {facts.steps_left}.")
     if facts.hint is not None:
         lines.append(f"Hint: {one_line(facts.hint)}")
@@ -69,7 +69,7 @@ def write_kept(form: Form, kept: Kept, agent: int) -> str:
     if hand:
         text += f"You hold: {shown[hand]}.\n"
     if one:
-        text += f"{form.pair_line(one, other)}\n"
+        text += f"{pair_line(shown[one], shown[other], form.makes.get((one, other), ''))}\n"
     left = form.steps - numbers[0]
     return f"{text}Mixes left: {form.mixes - used}. Steps left: {left}."
 
