@@ -37,7 +37,7 @@ CURRICULUM = "apprentice"
 """The curriculum whose first stage is learned."""
 BUDGET = 600_000
 """Steps of the training."""
-SEEDS = range(4)
+SEEDS = range(3)
 """Of the training."""
 LEARNING: Mapping[str, Any] = {
     "total_steps": BUDGET,
