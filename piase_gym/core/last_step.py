@@ -23,9 +23,9 @@ NO_COMMAND = "no command"
 """What stands in place of a command that could not be read."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class LastStep:
-    """What one agent's command did in the step before.
+    """What one agent's command did in the step before; it is shared, and never changed.
 
     Attributes:
         command: The command as it was understood, in text; empty if it could not be read.
@@ -49,25 +49,20 @@ class LastStep:
             >>> LastStep("move up", "failed", -1.0, (), "A wall is in the way.").line
             'Last step: move up; failed; reward -1. A wall is in the way.\n'
         """
-        parts = [_cut(self.command, MAX_COMMAND) or NO_COMMAND, str(self.outcome)]
-        parts.append(f"reward {self.reward:.4g}")
+        told = _cut(self.command, MAX_COMMAND) or NO_COMMAND
+        line = f"Last step: {told}; {self.outcome}; reward {self.reward:.4g}"
         if self.milestones:
-            names = ", ".join(name.replace("_", " ") for name in self.milestones)
-            parts.append(f"milestone{'s' * (len(self.milestones) > 1)}: {_cut(names, MAX_COMMAND)}")
-        why = _cut(self.reason, MAX_REASON)
-        return f"Last step: {'; '.join(parts)}.{f' {why}' * bool(why)}\n"
+            names = _cut(", ".join(self.milestones).replace("_", " "), MAX_COMMAND)
+            line += f"; milestone{'s' * (len(self.milestones) > 1)}: {names}"
+        return f"{line}. {_cut(self.reason, MAX_REASON)}\n" if self.reason else line + ".\n"
 
     @property
     def row(self) -> list[Any]:
         """The same as data, for snapshots."""
-        milestones = list(self.milestones)
-        return [self.command, str(self.outcome), self.reward, milestones, self.reason]
+        return [self.command, str(self.outcome), self.reward, list(self.milestones), self.reason]
 
 
-last_step = functools.lru_cache(maxsize=4096)(LastStep)
-"""Makes a `LastStep`, or finds one that is equal: most lines come again and again."""
-
-
+@functools.lru_cache(maxsize=4096)
 def _cut(text: str, most: int) -> str:
     """Return a text on one line that is at most so long."""
     shown = one_line(text)

@@ -67,7 +67,7 @@ from piase_gym.core.facts import (
     explain_invalid,
     shared,
 )
-from piase_gym.core.last_step import LastStep, last_step
+from piase_gym.core.last_step import LastStep
 from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.snapshot import DAMAGE, SNAPSHOT_SCHEMA, check_snapshot
 from piase_gym.core.surroundings import Surroundings, surroundings_by_name
@@ -360,7 +360,7 @@ class World(ABC, Generic[C, F]):
             illegal = outcome is Outcome.ILLEGAL
             why = f"You cannot {line} now." if illegal else self.why_failed(agent)
         reached = tuple(note.get("milestones", ())) if note else ()
-        return last_step(line, outcome, float(reward), reached, str(why) if why else "")
+        return LastStep(line, outcome, float(reward), reached, str(why) if why else "")
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the text of a command, or of that of an index where the table never changes."""

@@ -12,7 +12,7 @@ from pettingzoo import ParallelEnv
 
 from piase_gym.core.commands import Command
 from piase_gym.core.world import Act, StepResult
-from piase_gym.envs.actions import INTEGERS, ActionDecoder, explain_failure
+from piase_gym.envs.actions import INTEGERS, ActionDecoder
 from piase_gym.envs.arguments import Name, build_runner
 from piase_gym.envs.base import RENDER_MODES, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
@@ -248,8 +248,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         if self._explains or isinstance(acts, list):  # a tuple holds indices only
             last = runner.world.last_steps()
             for name, i in live:
-                if self._explains or isinstance(actions[name], Command):
-                    explain_failure(infos[name], last[i])
+                step = last[i]
+                if step is not None and step.reason:
+                    if self._explains or isinstance(actions[name], Command):
+                        infos[name].setdefault("feedback", step.reason)
         if self.render_mode == "human":
             self.render()
         if self._style.infos != "full":

@@ -30,7 +30,7 @@ from piase_gym.compiled.stepping import (
 from piase_gym.core.commands import OUTCOMES, RESULTS, Command, InvalidAction, Outcome, Result
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_bytes
-from piase_gym.core.last_step import LastStep, last_step
+from piase_gym.core.last_step import LastStep
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import (
     Act,
@@ -66,6 +66,8 @@ def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
     return codes
 
 
+MOST_KNOWN = 4096
+"""Most last steps that a world keeps to show them again."""
 _new_tick = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does, for steps in which nothing ends."""
 _VIEWS = (
@@ -127,10 +129,10 @@ class ArrayWorld(World[C, F]):
         self._canonical = bytes_of(self.states)[0, self.canonical_bytes].data
         self._command_table = self._new_command_table()
 
-    def _new_command_table(self) -> tuple[dict[Command, int], list[str]]:
-        """Return the index of every command, and the line of every index."""
+    def _new_command_table(self) -> tuple[dict[Command, int], list[str], dict[Any, LastStep]]:
+        """Return the index of every command, the line of every index, and what is known of both."""
         indices = {command: index for index, command in enumerate(self.commands)}
-        return indices, [self.write(command) for command in self.commands]
+        return indices, [self.write(command) for command in self.commands], {}
 
     @property
     def tables(self) -> NDArray[Any]:
@@ -398,28 +400,30 @@ class ArrayWorld(World[C, F]):
         """Return the command of an index; the table is the same for all and for ever."""
         return self.commands[index]
 
-    def _last_step(
-        self,
-        agent: int,
-        act: Command | InvalidAction | int,
-        outcome: Outcome,
-        reward: float,
-        notes: Mapping[int, Mapping[str, Any]],
-    ) -> LastStep:
-        """Return what an agent's command did; most did what they do, and there is no more to say.
+    def last_steps(self) -> Sequence[LastStep | None]:
+        """Return, for each agent, what its command did in the last step.
 
-        What kernels do is said to have failed if there is a reason.
+        Most steps are like others before: an index did what it always does, and there is no more
+        to say of it than the index, the event and the reward.
         """
-        reasons = self.says_why or type(self).why_failed is not World.why_failed
-        plain = outcome is Outcome.OK or (outcome is Outcome.FAILED and not reasons)
-        if plain and not isinstance(act, tuple):
-            note = notes.get(agent) if notes else None
-            if note is None:
-                return last_step(self._command_table[1][act], outcome, reward)
-            if "feedback" not in note:
-                reached = tuple(note["milestones"])
-                return last_step(self._command_table[1][act], outcome, reward, reached)
-        return super()._last_step(agent, act, outcome, reward, notes)
+        last = self._last
+        if not isinstance(last, tuple):
+            return last
+        if last[1][5]:
+            return super().last_steps()
+        (acts, (rewards, _, _, outcomes, _, notes)), known = last, self._command_table[2]
+        self._last = found = []
+        for i, act in enumerate(acts):
+            key = None if isinstance(act, tuple) else (act, self._event_view[i], rewards[i])
+            step = known.get(key)
+            if step is None and act is not None:
+                step = self._last_step(i, act, outcomes[i], rewards[i], notes)
+                if key is not None and not (outcomes[i] is Outcome.FAILED and step.reason):
+                    if len(known) >= MOST_KNOWN:
+                        known.clear()
+                    known[key] = step
+            found.append(step)
+        return found
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the text of a command, or of that of an index."""
