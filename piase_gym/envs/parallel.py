@@ -248,10 +248,9 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         if self._explains or isinstance(acts, list):  # a tuple holds indices only
             last = runner.world.last_steps()
             for name, i in live:
-                step = last[i]
-                if step is not None and step.reason:
-                    if self._explains or isinstance(actions[name], Command):
-                        infos[name].setdefault("feedback", step.reason)
+                told = self._explains or isinstance(actions[name], Command)
+                if told and (step := last[i]) is not None and step.reason:
+                    infos[name].setdefault("feedback", step.reason)
         if self.render_mode == "human":
             self.render()
         if self._style.infos != "full":
