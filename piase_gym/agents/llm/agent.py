@@ -450,7 +450,7 @@ class LLMAgent(Agent):
             command = found
         self._note(command, percept)
         said = found.message if isinstance(found, Answer) else ""
-        if said and isinstance(command, Command) and percept.world.mailboxes is not None:
+        if said and isinstance(command, Command) and percept.can_tell:
             self._letters.append(plain(said))
         if reply.tool_calls and not reply.text:
             return command, percept.write(command) if isinstance(command, Command) else ""

@@ -107,7 +107,7 @@ class Prompt:
         """Return the system prompt for an agent."""
         world = percept.world
         answering = ANSWERS[self.answer]
-        if world.mailboxes is not None and len(world.agents) > 1:
+        if percept.can_tell:
             answering += TELL.get(self.answer, "")
         return Template(self.template).substitute(
             instructions=percept.instructions,
@@ -128,12 +128,13 @@ class Prompt:
         kept = f"<observation>\n{data(before + text)}\n</observation>"
         parts = [kept]
         if self.messages:
-            heard = [f"- {sender}: {quoted(said)}" for sender, _, said in _letters(percept)]
+            heard = [f"- {data(x.sender)}: {quoted(x.message)}" for x in percept.letters]
             parts.append("Messages to you:\n" + ("\n".join(heard) or "none"))
         if self.facts:
             parts.append(f"The same as facts: {data(json.dumps(jsonable(percept.facts)))}")
-        if recall is not None:
-            known = [f"- {quoted(memory)}" for memory in recall(text)]
+        memories = percept.memories if recall is None else recall(text)
+        if memories is not None:
+            known = [f"- {quoted(memory)}" for memory in memories]
             parts.append("What you remember of before:\n" + ("\n".join(known) or "nothing"))
         if self.commands and not getattr(percept.facts, "commands", ()):
             parts.append(self._possible(percept))
@@ -145,11 +146,6 @@ class Prompt:
         lines = [f"- {data(percept.write(command))}" for command in commands[:MOST_COMMANDS]]
         more = len(commands) - len(lines)
         return "\n".join(["Possible now:", *lines, *([f"and {more} more"] if more else [])])
-
-
-def _letters(percept: Percept) -> Iterable[tuple[str, str, str]]:
-    """Return the messages that an agent has got."""
-    return getattr(percept.facts, "messages", ())
 
 
 _TAG = re.compile(
