@@ -19,6 +19,7 @@ from piase_gym.agents.explorer import (
     new_shared_memory,
 )
 from piase_gym.agents.explorer.flow import END
+from piase_gym.agents.llm.agent import LLMAgent
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.rng import StreamId, stream_key
 from piase_gym.errors import AgentError, ConfigError
@@ -28,6 +29,8 @@ from piase_gym.runs.recording import record
 from piase_gym.simulation.team_map import TeamMap
 
 RULES = "rules"
+ASKED = {"answer": "yaml", "messages": True}
+"""How a language model is asked that was only named: as the explorer document does."""
 AnyDecider = str | Agent | Decider
 """Who decides: ``rules``, the name of a policy, an agent, or a decider of one's own."""
 MakeFlow = Callable[[str, Decider], Flow]
@@ -160,20 +163,20 @@ class Exploration:
     def _decider(self, name: str) -> Decider:
         """Return who decides for an agent in the episode that begins."""
         decide, env = self._decide[name], self.env
-        number, seed = env.world.agents.index(name), env.seed
-        if decide == RULES:
+        if decide is None:
             turns = env.get_agent_state(name)["rotation"] is not None
-            if not turns or env.runner.spec.scripted is None:
-                return RuleDecider()
-            decide = make_agent("scripted")
-            decide.reset(stream_key(seed or 0, StreamId.PARTNER + number))
-            return RuleDecider(PolicyDecider(decide))
-        if isinstance(decide, str | Agent):
-            agent = self._decide[name] = make_agent(decide)
-            agent.set_id(name)
-            agent.reset(stream_key(seed or 0, StreamId.PARTNER + number))
-            return PolicyDecider(agent)
-        return decide
+            steers = turns and env.runner.spec.scripted is not None
+            return RuleDecider(PolicyDecider(make_agent("scripted")) if steers else None)
+        if not isinstance(decide, Agent):
+            return decide
+        number = env.world.agents.index(name)
+        decide.reset(stream_key(env.seed or 0, StreamId.PARTNER + number))
+        return PolicyDecider(decide)
+
+    @property
+    def agents(self) -> dict[str, Agent]:
+        """The agents that decide for explorers, such as language models."""
+        return {name: who for name, who in self._decide.items() if isinstance(who, Agent)}
 
     # -- a step ---------------------------------------------------------------------------
 
@@ -273,8 +276,8 @@ class Exploration:
 
 def _by_agent(
     decide: AnyDecider | Mapping[str, AnyDecider], names: list[str]
-) -> dict[str, AnyDecider]:
-    """Return who decides for each agent.
+) -> dict[str, Agent | Decider | None]:
+    """Return who decides for each agent; ``None`` stands for rules.
 
     Raises:
         AgentError: If one is named that there is not.
@@ -284,14 +287,26 @@ def _by_agent(
     for name in given:
         if name not in names and name != "*":
             raise AgentError(f"there is no agent {name!r:.60}; agents are {', '.join(names)}")
-    found = {name: given.get(name, given.get("*", RULES)) for name in names}
-    for name, who in found.items():
-        if not isinstance(who, str | Agent | Decider):
-            kind = type(who).__name__
-            raise ConfigError(
-                f"who decides for {name} is {RULES!r}, a policy, an Agent or a Decider, not {kind}"
-            )
-    own = [id(who) for who in found.values() if not isinstance(who, str)]
-    if len({*own}) < len(own):
+    found = {name: _one(name, given.get(name, given.get("*", RULES))) for name in names}
+    known = [id(who) for who in found.values() if who is not None]
+    if len({*known}) < len(known):
         raise ConfigError("one agent or decider cannot decide for several; name one for each")
     return found
+
+
+def _one(name: str, who: object) -> Agent | Decider | None:
+    """Return who decides for one agent."""
+    if who == RULES:
+        return None
+    if isinstance(who, str):
+        agent = make_agent(who)
+        if isinstance(agent, LLMAgent):
+            agent.configure(ASKED)
+        agent.set_id(name)
+        return agent
+    if isinstance(who, Agent | Decider):
+        return who
+    kind = type(who).__name__
+    raise ConfigError(
+        f"who decides for {name} is {RULES!r}, a policy, an Agent or a Decider, not {kind}"
+    )

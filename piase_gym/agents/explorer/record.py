@@ -12,9 +12,9 @@ from piase_gym.memory import Embedder, FaissMemory
 class Record(TypedDict):
     """The record of one agent, `agent_shared` of the explorer document.
 
-    `memory` and `failure` are ours: `memory_index` and `memory_texts` are its parts, and `failure`
-    says why there is no action. `action_history` has a dict for each step: ``step, position, action,
-    reason, message_to_others, status``.
+    `memory` and `failure` are ours: `memory_index` and `memory_texts` are parts of the first, and
+    the second says why there is no action. `action_history` has a dict for each step: ``step,
+    position, action, reason, message_to_others, status``.
     """
 
     agent_id: str
@@ -44,7 +44,9 @@ def new_shared_memory(max_steps: int | None = None) -> dict[str, Any]:
     Args:
         max_steps: After how many steps `UpdateMemoryNode` ends; by default the document's 20.
     """
-    empty = SharedMemory(objects=set(), agent_positions={}, message_mailboxes={}, message_history=[])
+    empty = SharedMemory(
+        objects=set(), agent_positions={}, message_mailboxes={}, message_history=[]
+    )
     return {**empty, **({} if max_steps is None else {"max_steps": max_steps})}
 
 
