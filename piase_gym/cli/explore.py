@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from piase_gym.simulation.exploration import AnyDecider, Exploration
 
 MESSAGES = 5
-"""How many of the last messages are shown."""
+"""How many of the last messages are shown, if they fit."""
 STYLES = {"#": "bright_black", ".": "bright_black", "o": "yellow", "O": "yellow", "*": "bold green"}
 
 
@@ -158,17 +158,20 @@ def _explore(team: Exploration, pause: float, live: bool) -> None:
     else:
         while team.step():
             pass
-    say(team.findings())
+    console.print(Text(str(team.findings())))
 
 
 def picture(team: Exploration) -> RenderableType:
     """Return what the team has seen, where it is, what it has found, and what was said last."""
     env, memory = team.env, team.shared_memory
     title = f"{env.world.name}, step {env.time_step}, seed {env.seed}"
-    chart = Text("\n").join(_coloured(line) for line in team.map.lines)
+    drawn, beside = team.map.lines, [*_agents(team), Text(), *_found(team)]
+    chart = Text("\n").join(_coloured(line) for line in drawn)
+    chart.no_wrap, chart.overflow = True, "crop"
     table = Table.grid(padding=(0, 3))
-    table.add_row(chart, Group(*_agents(team), Text(), *_found(team)))
-    letters = memory["message_history"][-MESSAGES:]
+    table.add_row(chart, Group(*beside))
+    room = console.height - max(len(drawn), len(beside) + 2) - 4
+    letters = memory["message_history"][-min(MESSAGES, max(1, room)) :]
     said = [_line(f"{x['sender']}: {x['message']}", "cyan") for x in letters]
     rows: list[RenderableType] = [Text(title, "bold"), table]
     if team.map.legend:

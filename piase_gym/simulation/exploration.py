@@ -61,14 +61,14 @@ class Findings:
 
     def __str__(self) -> str:
         """Say it in a few lines."""
-        found = f": {', '.join(self.objects)}" if self.objects else ""
+        found = f" ({', '.join(self.objects)})" if self.objects else ""
         measured = ", ".join(f"{name} {value:.3g}" for name, value in self.measures.items())
         returns = ", ".join(f"{name} {value:.3g}" for name, value in self.returns.items())
         end = "the episode is over" if self.over else "the explorers stopped"
         lines = [
             f"{self.steps} steps with seed {self.seed}; {end}",
-            f"{len(self.objects)} objects seen{found}",
-            f"{self.messages} messages; returns: {returns}",
+            f"objects seen: {len(self.objects)}{found}",
+            f"messages: {self.messages}; returns: {returns}",
         ]
         return "\n".join([*lines, measured] if measured else lines)
 
