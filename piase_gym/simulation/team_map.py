@@ -33,12 +33,14 @@ class TeamMap:
     Attributes:
         cells: What is known of each place: a sign, see `LEGEND`.
         objects: What has been seen, in the order of discovery, and where, if that is known.
+        agents: Where agents are, by number, and which way they face: a sign.
     """
 
     def __init__(self, env: Any) -> None:
         self.env = env
         self.cells: dict[Place, str] = {}
         self.objects: dict[str, Place | None] = {}
+        self.agents: dict[int, tuple[Place, str]] = {}
 
     def draw(self) -> None:
         """Draw what the agents in play see now, and what those saw who have just ended."""
@@ -47,6 +49,9 @@ class TeamMap:
             self._draw_window(record)
             if here is not None:
                 self.cells.setdefault(here, ".")
+                turn = record.surroundings.rotation
+                heading = turn.get("heading") if isinstance(turn, Mapping) else turn
+                self.agents[record.number] = here, ARROWS.get(str(heading), "@")
             for thing in record.surroundings.objects:
                 if thing.kind == "agent":
                     continue
@@ -80,11 +85,8 @@ class TeamMap:
         """The map, row by row, two letters a column; empty if there is none."""
         grid = {place: f"{sign} " for place, sign in self.cells.items()}
         grid |= {place: "* " for place in self.objects.values() if place is not None}
-        for record in reversed(self._present()):
-            turn, here = record.surroundings.rotation, place_of(record.surroundings.position)
-            heading = turn.get("heading") if isinstance(turn, Mapping) else turn
-            if here is not None:
-                grid[here] = f"{ARROWS.get(str(heading), '@')}{record.number}"[:2]
+        for number, (place, sign) in sorted(self.agents.items(), reverse=True):
+            grid[place] = f"{sign}{number % 10}"
         shown = [(x, y) for x, y in grid if 0 <= x < LARGEST and 0 <= y < LARGEST]
         if not shown:
             return []
