@@ -144,7 +144,7 @@ def prompt_models(
     """
     from piase_gym.agents import LLMAgent
     from piase_gym.agents.llm import Budget
-    from piase_gym.agents.llm.agent import read_prompt
+    from piase_gym.agents.llm.prompt import read_prompt
 
     models = [agent for agent in agents if isinstance(agent, LLMAgent)]
     if not models and (prompt is not None or tokens is not None):

@@ -291,9 +291,19 @@ def _counted(reply: Reply, request: Mapping[str, Any], seconds: float) -> Reply:
     return Reply(**fields)
 
 
+PICTURE = 4000
+"""As how many characters a picture counts where a server does not tell tokens."""
+
+
 def characters(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Count the characters of messages."""
-    return sum(len(message["content"]) for message in messages)
+    """Count the characters of messages, whose contents are texts, or parts with pictures."""
+    contents = [message["content"] for message in messages]
+    return sum(len(text) if isinstance(text, str) else sum(map(_size, text)) for text in contents)
+
+
+def _size(part: Mapping[str, Any]) -> int:
+    """Count the characters of a part of a message."""
+    return len(part["text"]) if part["type"] == "text" else PICTURE
 
 
 def _said(error: Any) -> object:

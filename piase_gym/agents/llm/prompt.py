@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -146,6 +148,19 @@ class Prompt:
         lines = [f"- {data(percept.write(command))}" for command in commands[:MOST_COMMANDS]]
         more = len(commands) - len(lines)
         return "\n".join(["Possible now:", *lines, *([f"and {more} more"] if more else [])])
+
+
+def read_prompt(path: str | os.PathLike[str]) -> str:
+    """Return the template in a file.
+
+    Raises:
+        ConfigError: If it cannot be read, or is no template.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the prompt {str(path)!r} cannot be read: {error}") from None
+    return Prompt(text).template
 
 
 _TAG = re.compile(
