@@ -207,7 +207,7 @@ def _short(position: Any) -> str:
 def _found(team: Exploration) -> list[Text]:
     """List the objects."""
     names = list(team.map.objects)
-    return [_line(f"{len(names)} objects seen"), Text(plain(", ".join(names)), "green")]
+    return [_line(f"objects seen: {len(names)}"), Text(plain(", ".join(names)), "green")]
 
 
 def _line(words: str, style: str = "") -> Text:
