@@ -227,20 +227,34 @@ class Client:
             return text
         return text.replace(self._key, "[key]")
 
+    def _scrubbed(self, calls: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        """Return tool calls without the key; arguments are JSON, whose escapes may hide it."""
+        if self._key not in str(calls) and "\\u" not in str(calls):
+            return calls
+        found = []
+        for name, given in calls:
+            try:
+                data = orjson.loads(given) if isinstance(given, str) else given
+                given = orjson.loads(self._scrub(orjson.dumps(data).decode()))
+            except orjson.JSONDecodeError:
+                given = self._scrub(given)
+            found.append((self._scrub(name), given))
+        return found
+
     def _read(
         self, body: bytes, request: Mapping[str, Any]
     ) -> Reply | tuple[Failure, float | None]:
         """Read the body of a reply."""
         try:
-            data = orjson.loads(self._scrub(body.decode("utf-8")))
+            data = orjson.loads(body)
             choice, model = data["choices"][0], data.get("model") or request["model"]
             message = choice["message"]
             found = Reply(
-                _text(message.get("content")),
-                tuple(_calls(message.get("tool_calls"))),
-                _text(message.get("reasoning_content") or message.get("reasoning")),
+                self._scrub(_text(message.get("content"))),
+                tuple(self._scrubbed(_calls(message.get("tool_calls")))),
+                self._scrub(_text(message.get("reasoning_content") or message.get("reasoning"))),
                 *_tokens(data.get("usage")),
-                model="" if model == request["model"] else plain(str(model))[:200],
+                model="" if model == request["model"] else self._clean(model),
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             if isinstance(error, IndexError):

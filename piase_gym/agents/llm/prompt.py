@@ -145,7 +145,8 @@ class Prompt:
     def _possible(self, percept: Percept) -> str:
         """List what the agent can do now."""
         commands = percept.commands
-        lines = [f"- {data(percept.write(command))}" for command in commands[:MOST_COMMANDS]]
+        written = (data(percept.write(command)) for command in commands[:MOST_COMMANDS])
+        lines = [f"- {' '.join(line.splitlines())}" for line in written]  # names may have breaks
         more = len(commands) - len(lines)
         return "\n".join(["Possible now:", *lines, *([f"and {more} more"] if more else [])])
 
