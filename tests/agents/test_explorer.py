@@ -34,7 +34,7 @@ from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.errors import AgentError, ConfigError, UnknownNameError, UnsupportedError
 from piase_gym.interfaces import EnvironmentInterface
 from piase_gym.simulation import Exploration
-from piase_gym.testing.model_server import ModelServer, Request, Say
+from piase_gym.testing.model_server import ModelServer, Request, Say, pictures_of
 from piase_gym.worlds.object_search.codes import TABLE
 from tests.paths import ROOT
 
@@ -674,3 +674,31 @@ def test_pictures_in_place_of_objects_are_described() -> None:
     PerceptionNode().run(record)
     assert record["visible_objects"] == ["screenshot:/tmp/a.png"]  # a name like any other
     assert np.isfinite([d for _, d in record["retrieved_memories"]]).all()
+
+
+def _page_answer(request: Request) -> str:
+    """Describe a picture, or walk on."""
+    if pictures_of(request):
+        return json.dumps({"caption": "A cup on the left.", "objects": [{"name": "cup"}]})
+    return "action: forward\nreason: on we go\nmessage_to_others: on we go"
+
+
+@pytest.mark.usefixtures("no_keys")
+def test_the_page_can_be_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pybullet")
+    page = (ROOT / "docs" / "explorers.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 5
+    monkeypatch.chdir(tmp_path)
+    shown = []
+    with ModelServer(_page_answer) as server:
+        for block in blocks:
+            exec(block.replace("http://127.0.0.1:8000/v1", server.base_url), {"__name__": "page"})
+            shown.append(capsys.readouterr().out)
+    assert "objects seen: 8" in shown[0]
+    assert "'0': " in shown[1]
+    assert shown[2].startswith("5 steps")
+    assert shown[3].startswith("('keyboard', 'lamp')")
+    assert shown[4].endswith("A cup on the left.\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.cli import app
 from piase_gym.testing.model_server import ModelServer, first_command
 from piase_gym.wrappers import AvtLogger
+from tests.paths import ROOT
 
 pytest.importorskip("openai")
 torch = pytest.importorskip("torch")
@@ -130,3 +133,15 @@ def test_the_same_team_in_a_simulation_decides_anew_out_of_its_log(
     model = LLMAgent.recorded(runs.read(tmp_path / "first.jsonl"), "agent_3")
     assert play(model, tmp_path / "second.jsonl") == first
     assert len(first) == STEPS
+
+
+def test_the_page_can_be_followed(
+    trained: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "language_models.md").read_text("utf-8")
+    (block,) = re.findall(r"## Mixed teams.*?```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(trained["ObjectSearch"], "ppo.zip")
+    with ModelServer(first_command) as server:
+        exec(block.replace("http://127.0.0.1:8000/v1", server.base_url), {})
+    assert len(server.requests) == STEPS
