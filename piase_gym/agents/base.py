@@ -103,7 +103,7 @@ class Percept:
     @property
     def letters(self) -> Sequence[Message]:
         """The messages that the agent has got."""
-        return self.world.facts(self.index).messages
+        return self.facts.messages
 
     @property
     def can_tell(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ ASKED = {"answer": "yaml", "messages": True}
 """How a language model is asked that was only named: as the explorer document does."""
 AnyDecider = str | Agent | Decider
 """Who decides: ``rules``, the name of a policy, an agent, or a decider of one's own."""
+LogEntries = Sequence[tuple[str, Mapping[str, Any]]]
 MakeFlow = Callable[[str, Decider], Flow]
 """Returns the graph of an agent, given its name and who decides for it."""
 
@@ -222,7 +223,7 @@ class Exploration:
     def _log(self, name: str, shows: bool = False) -> None:
         """Post what an agent has for logs: a model's replies, and why it does what it will do."""
         found, events = self.records[name], self.env.events
-        entries = getattr(self.deciders[name], "log_entries", tuple)()
+        entries: LogEntries = getattr(self.deciders[name], "log_entries", tuple)()
         if not events.active:
             return
         for event_type, data in entries:

@@ -31,7 +31,13 @@ from piase_gym.agents.explorer import (
 from piase_gym.agents.explorer.deciding import ExplorerPercept
 from piase_gym.agents.llm.client import KEY_ENV, client_of
 from piase_gym.agents.llm.replies import REPLY_EVENT
-from piase_gym.errors import AgentError, ConfigError, UnknownNameError, UnsupportedError
+from piase_gym.errors import (
+    AgentError,
+    ConfigError,
+    ModelError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from piase_gym.interfaces import EnvironmentInterface
 from piase_gym.simulation import Exploration
 from piase_gym.testing.model_server import ModelServer, Request, Say, pictures_of
@@ -654,6 +660,10 @@ def test_core_and_memory_are_enough(tmp_path: Path) -> None:
         assert runs.replay(log).verdict == "sound"
 
 
+def _fail(told: str) -> str:
+    raise ModelError(told)
+
+
 def test_pictures_in_place_of_objects_are_described() -> None:
     class Eye:
         def caption_image(self, path: str) -> str:
@@ -671,6 +681,11 @@ def test_pictures_in_place_of_objects_are_described() -> None:
     assert record["visible_objects"] == ["cup"]
     assert record["visible_caption"] == "a red cup (/tmp/a.png)"
     assert record["shared_memory"]["objects"] == {"cup"}
+    nobody = Eye()
+    nobody.caption_image = lambda path: _fail("busy")  # type: ignore[method-assign]
+    PerceptionNode(nobody).run(record)  # type: ignore[arg-type]
+    assert record["visible_objects"] == []
+    assert record["visible_caption"] == "The picture is not described: busy"
     PerceptionNode().run(record)
     assert record["visible_objects"] == ["screenshot:/tmp/a.png"]  # a name like any other
     assert np.isfinite([d for _, d in record["retrieved_memories"]]).all()

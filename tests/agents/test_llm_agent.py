@@ -321,6 +321,7 @@ def test_a_key_given_in_code_stays_in_the_process() -> None:
     agent = LLMAgent("small", "http://127.0.0.1:1/v1", api_key=KEY)
     assert KEY.encode() not in pickle.dumps(agent)
     assert KEY not in repr(agent)
+    assert KEY not in repr(vars(agent))
     assert KEY not in str(agent.settings())
     assert copy.deepcopy(agent)._find_key() == KEY
 

@@ -50,9 +50,7 @@ class PerceptionNode(Node):
         seen = perception.get_visible_objects(agent_id, state.get("position"))
         objects = [str(name) for name in seen]
         if self.vision is not None and objects and objects[0].startswith(SCREENSHOT):
-            path = objects[0].removeprefix(SCREENSHOT)
-            found = self.vision.extract_objects_from_image(path)
-            return state, found or objects, self.vision.caption_image(path)
+            return state, *_described(self.vision, objects[0].removeprefix(SCREENSHOT))
         facts = getattr(perception, "facts", None)  # pictures of a world have a caption
         caption = getattr(facts(agent_id), "caption", None) if callable(facts) else None
         return state, objects, str(caption or ", ".join(objects))
@@ -64,6 +62,14 @@ class PerceptionNode(Node):
         shared["visible_objects"], shared["visible_caption"] = objects, caption
         shared["shared_memory"]["agent_positions"][shared["agent_id"]] = shared["position"]
         return "default"
+
+
+def _described(vision: VisionModel, path: str) -> tuple[list[str], str]:
+    """Return the objects in a picture and its caption; nothing is seen if it is not described."""
+    try:
+        return vision.extract_objects_from_image(path), vision.caption_image(path)
+    except PiaseError as error:
+        return [], f"The picture is not described: {error}"
 
 
 class RetrieveMemoryNode(Node):

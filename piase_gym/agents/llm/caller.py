@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from piase_gym.agents.llm.budget import Budget, Prices, Usage
@@ -24,6 +25,13 @@ from piase_gym.errors import ConfigError, need
 
 PREFIX = "llm"
 """The prefix of the names of language models: ``llm:MODEL@URL``."""
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A key, which nothing shows."""
+
+    value: str = field(repr=False)
 
 
 class CallSettings(TypedDict, total=False):
@@ -85,7 +93,7 @@ class ModelCaller:
         if not isinstance(model, str) or not model or plain(model) != model or " " in model:
             raise ConfigError(f"a model is a name without spaces, not {model!r:.80}")
         self.model, self.base_url = model, check_url(base_url)
-        self.key_env, self._key = key_env, api_key
+        self.key_env, self._key = key_env, None if api_key is None else Secret(api_key)
         self.temperature, self.max_tokens = temperature, max_tokens
         self.extra, self.timeout, self.retries = dict(extra or {}), timeout, retries
         self.budget = Budget(prices=prices) if budget is None else budget
@@ -117,7 +125,7 @@ class ModelCaller:
         self._find_key()
 
     def _find_key(self) -> str:
-        return self._key or find_key(self.base_url, self.key_env)
+        return self._key.value if self._key else find_key(self.base_url, self.key_env)
 
     def _client(self) -> Client:
         """Return the client, which all who ask the same endpoint share."""

@@ -20,7 +20,7 @@ from piase_gym.agents.llm.caller import CallSettings, ModelCaller
 from piase_gym.agents.llm.client import Failure
 from piase_gym.core.answers import MAX_REPLY, plain, without_reasoning
 from piase_gym.errors import ConfigError, ModelError
-from piase_gym.worlds.describing import Description, SeenObject, tidy
+from piase_gym.worlds.describing import LONGEST_CAPTION, Description, SeenObject, tidy
 
 Picture = NDArray[np.uint8] | Image.Image | str | os.PathLike[str]
 """A picture: an array of shape (height, width, 3), an image, or the path of a file."""
@@ -98,7 +98,7 @@ class VisionModel(ModelCaller):
         """
         text = self._ask(CAPTION, image)
         caption = text.strip().removeprefix("```").removesuffix("```").strip().strip('"')
-        return " ".join(caption.split())
+        return " ".join(caption.split())[:LONGEST_CAPTION]
 
     def extract_objects_from_image(self, image: Picture) -> list[str]:
         """Return the names of the objects in a picture, each once, in the order of the reply.
@@ -157,7 +157,10 @@ class VisionModel(ModelCaller):
             {"type": "text", "text": question},
             {"type": "image_url", "image_url": {"url": data_url(image)}},
         ]
-        messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": parts}]
+        messages: list[dict[str, Any]] = [
+            {"role": "system", "content": SYSTEM},
+            {"role": "user", "content": parts},
+        ]
         _, reply = self._reply_to(self._request(messages))
         if isinstance(reply, Failure):
             if reply.final:
@@ -191,7 +194,8 @@ def _image(image: Picture) -> Image.Image:
             if (size := Path(image).stat().st_size) > LARGEST:
                 raise ConfigError(f"the picture {str(image)!r:.200} has {size:,} bytes")
             with Image.open(image) as opened:
-                return opened.convert("RGB")
+                converted: Image.Image = opened.convert("RGB")
+                return converted
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
             raise ConfigError(f"the picture {str(image)!r:.200} cannot be read: {error}") from None
     array = np.asarray(image)
