@@ -48,6 +48,7 @@ class Say:
         delay: Seconds before the answer.
         cut: Bytes of the body after which the connection is closed; ``None`` sends all.
         drip: Seconds between the bytes of the body; 0 sends it at once.
+        head_drip: Seconds between the bytes of the head.
         more: Further fields of the reply, or others in place of the usual ones.
     """
 
@@ -59,6 +60,7 @@ class Say:
     delay: float = 0.0
     cut: int | None = None
     drip: float = 0.0
+    head_drip: float = 0.0
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def body(self, request: Request, number: int) -> bytes:
@@ -189,14 +191,8 @@ class ModelServer:
         if self._delay + said.delay:
             await asyncio.sleep(self._delay + said.delay)
         content = said.body(request, next(self._numbers))
-        writer.write(_head(said, len(content)))
-        for byte in content if said.drip else ():
-            writer.write(bytes([byte]))
-            await writer.drain()
-            await asyncio.sleep(said.drip)
-        if not said.drip:
-            writer.write(content[: said.cut])
-        await writer.drain()
+        await _write(writer, _head(said, len(content)), said.head_drip)
+        await _write(writer, content if said.drip else content[: said.cut], said.drip)
         return said.cut is None
 
     def _said(self, request: Request, headers: Mapping[str, str]) -> Say:
@@ -209,6 +205,14 @@ class ModelServer:
             return Say(f"Invalid image: {error}", status=400)
         answer = self._answer(request)
         return Say(answer) if isinstance(answer, str) else answer
+
+
+async def _write(writer: asyncio.StreamWriter, content: bytes, drip: float) -> None:
+    """Send bytes, at once or one after the other."""
+    for part in (bytes([byte]) for byte in content) if drip else (content,):
+        writer.write(part)
+        await writer.drain()
+        await asyncio.sleep(drip)
 
 
 def _head(said: Say, length: int) -> bytes:

@@ -179,7 +179,9 @@ class _nothing:
     def __exit__(self, *_: object) -> None: ...
 
 
-@pytest.mark.parametrize("say", [Say("stay", delay=30), Say("stay", drip=0.05)])
+@pytest.mark.parametrize(
+    "say", [Say("stay", delay=30), Say("stay", drip=0.05), Say("stay", head_drip=0.05)]
+)
 def test_a_slow_server_is_waited_for_no_longer_than_allowed(say: Say) -> None:
     with ModelServer([say]) as server:
         start = time.monotonic()

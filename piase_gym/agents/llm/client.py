@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -72,6 +73,10 @@ class Reply:
     estimated: bool = False
     seconds: float = 0.0
     model: str = ""
+
+
+Tried = Reply | tuple[Failure, float | None]
+"""What comes of one call: see `Client`."""
 
 
 def find_key(base_url: str | None, key_env: str | None = None) -> str:
@@ -141,6 +146,7 @@ class Client:
         self._client = openai.OpenAI(
             base_url=self.where, api_key=key, timeout=timeout, max_retries=0
         )
+        self._create = self._client.chat.completions.with_streaming_response.create  # imports now
         weakref.finalize(self, self._client.close)
 
     def __repr__(self) -> str:
@@ -162,13 +168,26 @@ class Client:
             time.sleep(min(max(wait, 0.25 * 2**number), LONGEST_WAIT))
             number += 1
 
-    def _try(self, request: Mapping[str, Any]) -> Reply | tuple[Failure, float | None]:
+    def _try(self, request: Mapping[str, Any]) -> Tried:
+        """Make one call in a thread of its own, and leave that alone once its time is up.
+
+        The library's limits hold for each read, and a server may send byte after byte.
+        """
+        found: list[Tried] = []
+        late = Failure(Outcome.TIMEOUT, f"{self.where} gave no answer in {self._timeout:g} s")
+        thread = threading.Thread(
+            target=lambda: found.append(self._call(request, late)), name="llm-call", daemon=True
+        )
+        thread.start()
+        thread.join(self._timeout)
+        return found[0] if found else (late, 0.0)
+
+    def _call(self, request: Mapping[str, Any], late: Failure) -> Tried:
         """Make one call: its reply, or its failure and how long to wait before the next.
 
         It is ``None`` if there is no use in trying again.
         """
         openai, start = self._openai, time.monotonic()
-        late = Failure(Outcome.TIMEOUT, f"{self.where} gave no answer in {self._timeout:g} s")
         try:
             with self._send(request) as response:
                 body, size = [], 0
@@ -198,8 +217,7 @@ class Client:
         """Send a request; its body goes as it is, for the library would look at every message."""
         body = {name: value for name, value in request.items() if name != "model"}
         body |= body.pop("extra_body", {})
-        create = self._client.chat.completions.with_streaming_response.create
-        return create(model=request["model"], messages=[], extra_body=body)
+        return self._create(model=request["model"], messages=[], extra_body=body)
 
     def _status(self, error: Any) -> tuple[Failure, float | None]:
         """Return what an error code means."""
@@ -241,9 +259,7 @@ class Client:
             found.append((self._scrub(name), given))
         return found
 
-    def _read(
-        self, body: bytes, request: Mapping[str, Any]
-    ) -> Reply | tuple[Failure, float | None]:
+    def _read(self, body: bytes, request: Mapping[str, Any]) -> Tried:
         """Read the body of a reply."""
         try:
             data = orjson.loads(body)
